@@ -1,0 +1,491 @@
+"""What was recorded: the small records that every reader of this folder fills, and one body of evidence made of them.
+
+Nothing here judges. A field that a source cannot know is None (or `NONE`, -1, where Kafka itself writes -1).
+Batches whose CRC does not match are kept apart (`PartitionLog.unsound`): nothing they say may be believed.
+Source: reference §7 (formats), §9 (text dialects).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+
+from zombieproof.model.vocabulary import NONE, TransactionState
+
+TRANSACTION_TOPIC = "__transaction_state"
+OFFSETS_TOPIC = "__consumer_offsets"
+
+TopicPartition = tuple[str, int]
+
+
+class EvidenceError(Exception):
+    """The command line names something that cannot be evidence at all (a path that does not exist)."""
+
+
+class Codec(IntEnum):
+    """Compression of the records of a batch: bits 0-2 of its attributes (reference §7.3)."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+class TimestampType(IntEnum):
+    """What the timestamps of a batch mean: bit 3 of its attributes (reference §7.3)."""
+
+    NO_TIMESTAMP = -1
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+
+class Source(StrEnum):
+    """Where a log was read from. A segment holds everything; a text dump may hold headers only."""
+
+    SEGMENT = "segment"
+    DUMP = "dump"
+
+
+class Unit(StrEnum):
+    """What `Damage.position` counts: bytes from 0, or lines from 1."""
+
+    BYTE = "byte"
+    LINE = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A place that could not be read. Files packed with xz or gzip count bytes of what they hold, unpacked."""
+
+    file: str
+    position: int
+    message: str
+    unit: Unit = Unit.BYTE
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A file that is no evidence, and why."""
+
+    file: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Record:
+    """One record of a batch.
+
+    `key` and `value` are None when null in the log, and also when `has_payload` is False: then the source
+    (a text dump without payloads) does not show them.
+    """
+
+    offset: int
+    timestamp_ms: int
+    sequence: int
+    key: bytes | None
+    value: bytes | None
+    has_payload: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """The end of a transaction on one partition (reference §7.4)."""
+
+    commit: bool
+    coordinator_epoch: int
+
+
+@dataclass(slots=True)
+class Batch:
+    """One record batch of magic 2 (reference §7.3).
+
+    `position` and `size` are bytes in the segment. `count` is the number of records left, which after compaction can be
+    below `last_offset - base_offset + 1` and even 0. `crc` is None in dialects that do not print it.
+    `marker` is None for data and for control batches that end no transaction (leader change, or all records compacted
+    away). `records` is None when they were not read: they are for internal topics, for batches with fewer records than
+    offsets, and on demand. `file` is the segment, or the text dump that shows it.
+    """
+
+    base_offset: int
+    last_offset: int
+    count: int
+    base_sequence: int
+    last_sequence: int
+    producer_id: int
+    producer_epoch: int
+    partition_leader_epoch: int
+    is_transactional: bool
+    is_control: bool
+    delete_horizon_ms: int | None
+    position: int
+    max_timestamp_ms: int
+    timestamp_type: TimestampType
+    size: int
+    codec: Codec
+    crc: int | None
+    is_valid: bool
+    file: str
+    marker: Marker | None = None
+    records: list[Record] | None = None
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every offset from base to last still has its record."""
+        return self.count == self.last_offset - self.base_offset + 1
+
+    def offsets(self) -> list[int]:
+        """Offsets of the records; all from base to last where the source does not tell which of them are left."""
+        if self.records is None or self.is_dense:
+            return list(range(self.base_offset, self.last_offset + 1)) if self.count else []
+        return [record.offset for record in self.records]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetGap:
+    """Offsets `first`…`last` between two sound batches (or before the first) that the log does not hold.
+
+    `damaged` tells that an unreadable place stands there; otherwise compaction (or a hand) took them away.
+    """
+
+    first: int
+    last: int
+    damaged: bool
+
+
+@dataclass(slots=True)
+class PartitionLog:
+    """One copy of one partition: its sound batches by offset.
+
+    `replica` says whose copy it is: the folder `broker-N` above the partition's folder, else the folder itself.
+    `start_offset` is the log start (name of the first segment, or the log start checkpoint beside it), `end_offset` the
+    offset that the next record would get. `torn_tail` tells that the end was cut: what stood behind `end_offset` is
+    unknown. `damaged_at` holds the offset of the next sound batch (or `end_offset`) for each unreadable place.
+    `cleaned` is True when a cleaner checkpoint names the partition. `files` are the segments or dumps.
+    """
+
+    topic: str
+    partition: int
+    replica: str
+    source: Source
+    batches: list[Batch] = field(default_factory=list)
+    unsound: list[Batch] = field(default_factory=list)
+    start_offset: int = 0
+    end_offset: int = 0
+    torn_tail: bool = False
+    cleaned: bool = False
+    damaged_at: frozenset[int] = frozenset()
+    files: list[str] = field(default_factory=list)
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return (self.topic, self.partition)
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether Kafka's coordinators write it."""
+        return self.topic in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
+
+    def gaps(self) -> Iterator[OffsetGap]:
+        """Offsets missing between the log start and the last sound batch, in order."""
+        expected = self.start_offset
+        for batch in self.batches:
+            if batch.base_offset > expected:
+                yield OffsetGap(expected, batch.base_offset - 1, batch.base_offset in self.damaged_at)
+            expected = max(expected, batch.last_offset + 1)
+
+    def signs_of_compaction(self) -> tuple[str, ...]:
+        """What in the log itself tells that the cleaner was there, as sentences; empty when nothing does.
+
+        Kafka assigns offsets without gaps, so a gap that no damage explains was made later. Names are never asked.
+        """
+        signs = ["a cleaner checkpoint names the partition"] if self.cleaned else []
+        for batch in self.batches:
+            if batch.delete_horizon_ms is not None:
+                signs.append(f"the batch at offset {batch.base_offset} carries a delete horizon")
+            elif not batch.is_dense:
+                signs.append(
+                    f"the batch at offset {batch.base_offset} holds {batch.count} records "
+                    f"for {batch.last_offset - batch.base_offset + 1} offsets"
+                )
+        signs += [f"offsets {gap.first} to {gap.last} are missing" for gap in self.gaps() if not gap.damaged]
+        return tuple(signs)
+
+    @property
+    def compacted(self) -> bool:
+        """Whether the log itself shows that the cleaner was there (see `signs_of_compaction`)."""
+        return bool(self.signs_of_compaction())
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLogValue:
+    """What the coordinator wrote down about a transactional id (reference §7.1).
+
+    None: the source does not say (text before Kafka 4.1 has no previous and next producer id, start time or client
+    version; versions 0 of the value have no tagged fields). `next_producer_id` and `start_ms` are -1 for none.
+    """
+
+    producer_id: int
+    previous_producer_id: int | None
+    next_producer_id: int | None
+    producer_epoch: int
+    timeout_ms: int
+    state: TransactionState
+    partitions: frozenset[TopicPartition]
+    last_update_ms: int
+    start_ms: int | None
+    client_transaction_version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionStateRecord:
+    """One record of ``__transaction_state``. `value` None is a tombstone: the id is forgotten.
+
+    `partition`, `offset` and `timestamp_ms` are `NONE` (-1) when the source is a console consumer, which prints none.
+    `order` is the place among the records of the same source, ascending; it is the order of events within a partition.
+    """
+
+    transactional_id: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    value: TransactionLogValue | None
+    file: str
+    order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitRecord:
+    """One committed offset in ``__consumer_offsets`` (reference §7.2). `offset` and `metadata` are None in a tombstone.
+
+    A transactional commit counts only when the marker of its producer id behind it commits.
+    `log_partition` and `log_offset` say where the record stands.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    offset: int | None
+    metadata: str | None
+    timestamp_ms: int
+    producer_id: int
+    producer_epoch: int
+    is_transactional: bool
+    log_partition: int
+    log_offset: int
+    file: str
+
+    @property
+    def is_tombstone(self) -> bool:
+        return self.offset is None
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSnapshotEntry:
+    """What a partition leader remembered of one producer (reference §3.7, §9.2).
+
+    `last_sequence`, `last_offset`, `offset_delta`, `timestamp_ms` describe the newest batch; `last_offset` is `NONE` when
+    only a marker is known (then a text dump shows none of them: `NONE`). `current_txn_first_offset` None: no open one.
+    `last_timestamp_ms` is `NONE` in dumps up to Kafka 2.3.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    current_txn_first_offset: int | None
+    last_timestamp_ms: int
+    last_sequence: int = NONE
+    last_offset: int = NONE
+    offset_delta: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSnapshot:
+    """Producer state of one partition as of `offset` (all batches below it are folded in)."""
+
+    topic: str
+    partition: int
+    replica: str
+    offset: int
+    entries: tuple[ProducerSnapshotEntry, ...]
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class AbortedTransaction:
+    """One entry of the index of aborted transactions (reference §3.6): offsets in the partition."""
+
+    topic: str
+    partition: int
+    replica: str
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+    file: str
+
+
+class Phase(StrEnum):
+    """A transition is prepared in memory, then completed when its record is durable (reference §2.4)."""
+
+    PREPARE = "prepare"
+    COMPLETE = "complete"
+
+
+@dataclass(frozen=True, slots=True)
+class TransitTarget:
+    """The target of a coordinator's transition as its DEBUG line prints it. None: the dialect has no such field."""
+
+    producer_id: int
+    previous_producer_id: int | None
+    next_producer_id: int | None
+    producer_epoch: int
+    last_producer_epoch: int
+    timeout_ms: int
+    partitions: frozenset[TopicPartition]
+    start_ms: int
+    last_update_ms: int
+    client_transaction_version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorLine:
+    """One DEBUG line of a coordinator: a transition prepared or completed.
+
+    `timestamp_ms` reads the broker's wall clock as UTC (None where the line has no time). `target` is None in the
+    prepare lines of Kafka 4, which name the target state only.
+    """
+
+    file: str
+    line: int
+    timestamp_ms: int | None
+    transactional_id: str
+    phase: Phase
+    from_state: TransactionState
+    to_state: TransactionState
+    target: TransitTarget | None
+
+
+class ClientFact(StrEnum):
+    """What a line of a client's debug log tells."""
+
+    STATE = "state"
+    """The client's own machine moved: `before` and `after` in the client's words."""
+    IDENTITY = "identity"
+    """The producer id and epoch that it uses from here on."""
+    ASKED = "asked"
+    """The application called, or the client sends, `after`: begin, commit, abort, init."""
+    TOLD = "told"
+    """The application was told how call `after` ended: `before` is "ok" or the error."""
+    ERROR = "error"
+    """The client moved into an error state: `after` is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLine:
+    """One line of the debug log of a producer client (librdkafka ``debug=eos``, Java ``TransactionManager``).
+
+    `client` is the client's name as printed; `transactional_id` is None in librdkafka lines, which do not have it.
+    `timestamp_ms` reads a wall clock as UTC. `producer_id` and `producer_epoch` are `NONE` where the line has none.
+    """
+
+    file: str
+    line: int
+    timestamp_ms: int | None
+    client: str
+    transactional_id: str | None
+    fact: ClientFact
+    before: str
+    after: str
+    producer_id: int = NONE
+    producer_epoch: int = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCall:
+    """What an application asked and was told: one line of a ``client.jsonl``.
+
+    `result` is JSON as recorded: "ok" or another word, an object, or an object with an ``error``.
+    """
+
+    file: str
+    line: int
+    timestamp_ms: int | None
+    client: str
+    action: str
+    args: dict[str, object]
+    result: object
+
+    @property
+    def transactional_id(self) -> str | None:
+        """The transactional id it was about, if any."""
+        found = self.args.get("transactional_id")
+        return found if isinstance(found, str) else None
+
+    @property
+    def error(self) -> str | None:
+        """The error it was told, or None when it was told success (or something that is neither)."""
+        if isinstance(self.result, dict):
+            found = self.result.get("error")
+            return found if isinstance(found, str) and found != "NONE" else None
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOutcome:
+    """What one application wrote in one transaction, asked for and was told: a summarised line of a ``client.jsonl``.
+
+    `records` are (partition, offset) as acknowledged; the topic is not recorded. `asked` is commit or abort.
+    """
+
+    file: str
+    line: int
+    transactional_id: str
+    transaction: int
+    records: tuple[tuple[int, int], ...]
+    asked: str
+    told: str
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Everything that was read from one command line, each log once.
+
+    `logs` holds each partition's copies, the one to judge first (segments before dumps, then the longest); copies whose
+    batches are all in a better one are left out. `transaction_states` and `offset_commits` come from the first copy of
+    each internal partition, in log order.
+    """
+
+    files: list[str] = field(default_factory=list)
+    ignored: list[Ignored] = field(default_factory=list)
+    damage: list[Damage] = field(default_factory=list)
+    logs: list[PartitionLog] = field(default_factory=list)
+    transaction_states: list[TransactionStateRecord] = field(default_factory=list)
+    offset_commits: list[OffsetCommitRecord] = field(default_factory=list)
+    snapshots: list[ProducerSnapshot] = field(default_factory=list)
+    aborted_transactions: list[AbortedTransaction] = field(default_factory=list)
+    coordinator_lines: list[CoordinatorLine] = field(default_factory=list)
+    client_lines: list[ClientLine] = field(default_factory=list)
+    client_calls: list[ClientCall] = field(default_factory=list)
+    client_outcomes: list[ClientOutcome] = field(default_factory=list)
+
+    def replicas(self, topic: str, partition: int) -> list[PartitionLog]:
+        """All differing copies of a partition, the one to judge first; empty when none was read."""
+        return [log for log in self.logs if log.topic_partition == (topic, partition)]
+
+    def log(self, topic: str, partition: int) -> PartitionLog | None:
+        """The copy of a partition to judge, or None when none was read."""
+        return next((log for log in self.logs if log.topic_partition == (topic, partition)), None)
+
+    def partition_logs(self) -> dict[TopicPartition, PartitionLog]:
+        """The copy to judge of every partition, internal ones too, ordered by topic and partition."""
+        chosen: dict[TopicPartition, PartitionLog] = {}
+        for log in self.logs:
+            chosen.setdefault(log.topic_partition, log)
+        return dict(sorted(chosen.items()))
+
+    def histories(self) -> dict[str, list[TransactionStateRecord]]:
+        """Records of ``__transaction_state`` of each transactional id, in log order."""
+        found: dict[str, list[TransactionStateRecord]] = {}
+        for record in self.transaction_states:
+            found.setdefault(record.transactional_id, []).append(record)
+        return found
