@@ -1,0 +1,68 @@
+# Nothing is needed but Python >= 3.11 and make. Every target first brings .venv up to date.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/sh
+
+BIN := .venv/bin
+# Extra arguments: make test ARGS="-k fencing"
+ARGS ?=
+# Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
+JOBS ?= logical
+
+.PHONY: help check test lint format diagrams bench coverage clean
+
+help: ## this list
+	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## /\1 /p' Makefile | while read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
+	@echo
+	@echo "Start with 'make check'. PYTHON=/path/to/python3.11 chooses another Python for .venv."
+
+check: .venv/ready ## the main job: explore the protocol, replay the recordings, compare the diagrams
+	$(BIN)/zombieproof verify $(ARGS)
+
+test: .venv/ready ## all tests (ARGS="-k words" chooses, JOBS=1 runs them in one process)
+	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 $(ARGS)
+
+lint: .venv/ready ## ruff, mypy and the layers
+	@failed=; \
+	for linter in "ruff check" "ruff format --check" "mypy" "lint-imports"; do \
+	  echo "== $$linter"; \
+	  $(BIN)/$$linter || failed="$$failed [$$linter]"; \
+	done; \
+	[ -z "$$failed" ] || { echo "make lint: failed:$$failed" >&2; exit 1; }
+
+format: .venv/ready ## rewrite the sources as lint wants them
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+diagrams: .venv/ready ## render every machine from its table into diagrams/ and docs/machines.md
+	$(BIN)/zombieproof diagrams $(ARGS)
+
+bench: .venv/ready ## states per second of the checker, events per second of replay
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+coverage: .venv/ready ## tests with branch coverage (what Numba compiles is not seen by it)
+	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --cov --cov-report=term $(ARGS)
+
+clean: ## remove .venv and everything that tools left behind
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov
+	find zombieproof tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The first Python that is new enough and can make virtual environments.
+.venv/ready: pyproject.toml
+	@if [ ! -x $(BIN)/python ]; then \
+	  for python in $(PYTHON) python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	    if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found="$$python"; break; fi; \
+	  done; \
+	  if [ -z "$$found" ]; then \
+	    echo "make: no Python >= 3.11 with venv and ensurepip was found (tried: $(PYTHON) python3.11 ... python3 python)." >&2; \
+	    echo "      Install one (Debian and Ubuntu: apt-get install python3-venv), or say where it is: make PYTHON=/path/to/python3.11" >&2; \
+	    exit 1; \
+	  fi; \
+	  echo "setting up .venv with $$found"; \
+	  "$$found" -m venv .venv; \
+	fi
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
