@@ -1,0 +1,69 @@
+"""AddPartitionsToTxn (API key 24, versions 0-5): partitions join the transaction; or a leader asks whether one has.
+
+Behaviour: the first partition opens the transaction and starts its clock. Verify-only (KIP-890 part 1, from broker to
+coordinator, version 4 and up) changes nothing and does not look at what is pending.
+Versions: 2 may be answered with PRODUCER_FENCED; 4 is a batch of transactions, for brokers; 5 may be answered with
+TRANSACTION_ABORTABLE. From version 4 on the client's operation counts as transaction version 2.
+Source: reference §2.8, §2.9; ``TransactionCoordinator.handleAddPartitionsToTransaction``,
+``handleVerifyPartitionsInTransaction``.
+"""
+
+from zombieproof.model.decisions.verdicts import agree, refuse, transit
+from zombieproof.model.records import Transaction, TransactionRequest, Verdict
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Guard, TransactionState, TransactionVersion
+
+
+def decide_add_partitions_to_txn(txn: Transaction, request: TransactionRequest, rules: Rules) -> Verdict:
+    """Answer AddPartitionsToTxn that adds (P2 to P8); one answer for all its partitions."""
+    return decide_join(txn, request, rules, TransactionVersion.TV2 if request.version > 3 else TransactionVersion.TV0)
+
+
+def decide_join(
+    txn: Transaction, request: TransactionRequest, rules: Rules, client_transaction_version: int
+) -> Verdict:
+    """Whether the partitions of `request` join the transaction, by an operation of the given transaction version.
+
+    Releases before 4.0 compare producer id and epoch before they look for a transition under way (P3).
+    """
+    if txn.known == 0:
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
+    if rules.pending_first == 1 and txn.pending_state != NONE:
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.P3)
+    if request.producer_id != txn.producer_id:
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.P4)
+    if request.producer_epoch != txn.producer_epoch:
+        return refuse(Error.PRODUCER_FENCED, Guard.P5)
+    if txn.pending_state != NONE:
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.P3)
+    if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.P6)
+    if txn.state == TransactionState.ONGOING and (request.partitions & ~txn.partitions) == 0:
+        return agree(Guard.P7)
+    return transit(
+        Guard.P8,
+        CoordinatorEvent.ADD_PARTITION,
+        txn.producer_id,
+        txn.producer_epoch,
+        txn.last_producer_epoch,
+        txn.next_producer_id,
+        txn.partitions | request.partitions if txn.state == TransactionState.ONGOING else request.partitions,
+        client_transaction_version,
+    )
+
+
+def decide_verify_partitions(txn: Transaction, request: TransactionRequest, rules: Rules) -> Verdict:
+    """Answer a leader that asks whether its partition is in the transaction (V2 to V7), for one partition."""
+    if txn.known == 0:
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
+    if request.producer_id != txn.producer_id:
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.V3)
+    if request.producer_epoch != txn.producer_epoch:
+        return refuse(Error.PRODUCER_FENCED, Guard.V4)
+    if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.V5)
+    if (request.partitions & ~txn.partitions) == 0:
+        return agree(Guard.V6)
+    if rules.abortable_code == 1:
+        return refuse(Error.TRANSACTION_ABORTABLE, Guard.V7)
+    return refuse(Error.INVALID_TXN_STATE, Guard.V7)

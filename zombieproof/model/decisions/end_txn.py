@@ -1,0 +1,222 @@
+"""EndTxn (API key 26, versions 0-5): commit or abort the transaction.
+
+Behaviour: success means that the decision is durable (PREPARE_COMMIT or PREPARE_ABORT), not that markers are written.
+A server that fences or times out a transaction takes the same way with ``from_client`` 0.
+Versions: 2 may be answered with PRODUCER_FENCED; 4 with TRANSACTION_ABORTABLE; 5 is transaction version 2: the epoch is
+raised by every end, the answer carries the producer id and epoch to go on with, and an abort without a transaction is
+legal.
+Source: reference §2.10, §2.11; KIP-98, KIP-890; ``TransactionCoordinator.endTransaction``, ``endTransactionWithTV1``.
+"""
+
+from zombieproof.model.decisions.init_producer_id import is_exhausted
+from zombieproof.model.decisions.verdicts import agree, refuse, transit
+from zombieproof.model.records import Transaction, TransactionRequest, Verdict
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import (
+    NONE,
+    CoordinatorEvent,
+    Error,
+    Guard,
+    TransactionState,
+    TransactionVersion,
+)
+
+FIRST_VERSION_OF_TV2 = 5
+
+
+def decide_end_txn(
+    txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int, next_producer_id: int
+) -> Verdict:
+    """Answer EndTxn: the request's version says by which rules (§0).
+
+    For an end that the server itself wants the host gives version 5 where the cluster's transaction version is 2.
+    `next_producer_id` is used if the epoch is exhausted; NONE says that none could be allocated.
+    """
+    if request.version >= FIRST_VERSION_OF_TV2:
+        return decide_end_txn_v2(txn, request, rules, from_client, next_producer_id)
+    return decide_end_txn_classic(txn, request, rules, from_client)
+
+
+def decide_end_txn_classic(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int) -> Verdict:
+    """Answer EndTxn versions 0-4 (E2 to E12)."""
+    if txn.known == 0:
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
+    if request.producer_id != txn.producer_id:
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.E3)
+    if _is_fenced(txn, request, rules, from_client):
+        return refuse(Error.PRODUCER_FENCED, Guard.E4)
+    if txn.pending_state not in (NONE, TransactionState.PREPARE_EPOCH_FENCE):
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.E5)
+    if txn.state == TransactionState.ONGOING:
+        fences = txn.pending_state == TransactionState.PREPARE_EPOCH_FENCE
+        if fences and request.committed == 1:
+            return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.E6)
+        return transit(
+            Guard.E6,
+            CoordinatorEvent.COMMIT if request.committed == 1 else CoordinatorEvent.ABORT,
+            txn.producer_id,
+            request.producer_epoch if fences else txn.producer_epoch,
+            NONE if fences else txn.last_producer_epoch,
+            NONE,
+            txn.partitions,
+            TransactionVersion.TV0,
+        )
+    if txn.state == TransactionState.COMPLETE_COMMIT:
+        return _same_outcome(request.committed == 1, Error.NONE, Guard.E7)
+    if txn.state == TransactionState.COMPLETE_ABORT:
+        return _same_outcome(request.committed == 0, Error.NONE, Guard.E8)
+    if txn.state == TransactionState.PREPARE_COMMIT:
+        return _same_outcome(request.committed == 1, Error.CONCURRENT_TRANSACTIONS, Guard.E9)
+    if txn.state == TransactionState.PREPARE_ABORT:
+        return _same_outcome(request.committed == 0, Error.CONCURRENT_TRANSACTIONS, Guard.E10)
+    if txn.state == TransactionState.EMPTY:
+        return refuse(Error.INVALID_TXN_STATE, Guard.E11)
+    return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.E12)
+
+
+def _is_fenced(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int) -> bool:
+    if from_client == 1:
+        return rules.strict_end == 1 and request.producer_epoch != txn.producer_epoch
+    return request.producer_epoch < txn.producer_epoch
+
+
+def _same_outcome(same: bool, error: int, guard: int) -> Verdict:
+    return refuse(error, guard) if same else refuse(Error.INVALID_TXN_STATE, guard)
+
+
+def decide_end_txn_v2(
+    txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int, next_producer_id: int
+) -> Verdict:
+    """Answer EndTxn version 5 and server aborts of a TV2 cluster (T2 to T12)."""
+    if txn.known == 0:
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
+    if txn.pending_state not in (NONE, TransactionState.PREPARE_EPOCH_FENCE):
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.T3)
+    if request.producer_id != txn.producer_id and not _retries_overflow(txn, request, rules):
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.T4)
+    if not _epoch_is_valid(txn, request, rules, from_client):
+        return refuse(Error.PRODUCER_FENCED, Guard.T5)
+    if txn.state == TransactionState.ONGOING:
+        return _end(Guard.T6, txn, request, rules, txn.partitions, next_producer_id)
+    if txn.state == TransactionState.PREPARE_COMMIT:
+        return _same_outcome(request.committed == 1, Error.CONCURRENT_TRANSACTIONS, Guard.T9)
+    if txn.state == TransactionState.PREPARE_ABORT:
+        return _same_outcome(request.committed == 0, Error.CONCURRENT_TRANSACTIONS, Guard.T10)
+    retry = _is_retry(txn, request, rules)
+    if txn.state == TransactionState.COMPLETE_COMMIT:
+        if request.committed == 1:
+            return _answer_retry(Guard.T7, txn, retry)
+        if retry:
+            return refuse(Error.INVALID_TXN_STATE, Guard.T7)
+        return _end(Guard.T7, txn, request, rules, 0, next_producer_id)
+    if txn.state == TransactionState.COMPLETE_ABORT:
+        if request.committed == 1:
+            return refuse(Error.INVALID_TXN_STATE, Guard.T8)
+        if retry:
+            return _answer_retry(Guard.T8, txn, retry)
+        return _end(Guard.T8, txn, request, rules, 0, next_producer_id)
+    if txn.state == TransactionState.EMPTY:
+        if request.committed == 1:
+            return refuse(Error.INVALID_TXN_STATE, Guard.T11)
+        return _end(Guard.T11, txn, request, rules, 0, next_producer_id)
+    return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.T12)
+
+
+def _is_fence(txn: Transaction) -> bool:
+    return txn.pending_state == TransactionState.PREPARE_EPOCH_FENCE
+
+
+def _retries_bump(txn: Transaction, request: TransactionRequest) -> bool:
+    return not _is_fence(txn) and txn.producer_epoch == request.producer_epoch + 1
+
+
+def _retries_overflow(txn: Transaction, request: TransactionRequest, rules: Rules) -> bool:
+    return (
+        not _is_fence(txn)
+        and txn.previous_producer_id == request.producer_id
+        and request.producer_epoch == rules.epoch_max - 1
+        and txn.producer_epoch == 0
+    )
+
+
+def _is_retry(txn: Transaction, request: TransactionRequest, rules: Rules) -> bool:
+    return _retries_bump(txn, request) or _retries_overflow(txn, request, rules)
+
+
+def _epoch_is_valid(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int) -> bool:
+    if rules.strict_end == 0 and from_client == 1:
+        return True
+    current = request.producer_epoch == txn.producer_epoch
+    if _is_fence(txn):
+        return request.producer_epoch >= txn.producer_epoch and (from_client == 0 or current)
+    if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+        return _retries_bump(txn, request)
+    if txn.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
+        return current or _is_retry(txn, request, rules)
+    return current
+
+
+def _answer_retry(guard: int, txn: Transaction, retry: bool) -> Verdict:
+    if retry:
+        return agree(guard, txn.producer_id, txn.producer_epoch)
+    return refuse(Error.INVALID_TXN_STATE, guard)
+
+
+def _end(
+    guard: int, txn: Transaction, request: TransactionRequest, rules: Rules, partitions: int, next_producer_id: int
+) -> Verdict:
+    """Decide under the next epoch; an exhausted one is ended under the last epoch, and a new producer id follows.
+
+    Before KAFKA-19367 the epoch of a fence was raised a second time here; before KAFKA-20090 a fence never rotated.
+    """
+    fences = _is_fence(txn)
+    ended = request.producer_epoch if fences and rules.single_fence_bump == 0 else txn.producer_epoch
+    rotates = is_exhausted(ended, rules) and not (fences and rules.fence_rotation == 0)
+    if rotates and next_producer_id == NONE:
+        return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, guard)
+    stays = ended == rules.epoch_max and request.committed == 0
+    return transit(
+        guard,
+        CoordinatorEvent.COMMIT if request.committed == 1 else CoordinatorEvent.ABORT,
+        txn.producer_id,
+        ended if stays else ended + 1,
+        ended,
+        next_producer_id if rotates else NONE,
+        partitions,
+        TransactionVersion.TV2,
+    )
+
+
+def decide_after_append(txn: Transaction, request: TransactionRequest, prepared_state: int) -> Verdict:
+    """Look again once the decision is durable: only then is the answer success and the markers go out (F3 to F5).
+
+    Another request may have come between the append and this look (reference §2.17).
+    """
+    if request.producer_id != txn.producer_id:
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.F4)
+    raised = request.version >= FIRST_VERSION_OF_TV2 and txn.producer_epoch == request.producer_epoch + 1
+    if request.producer_epoch != txn.producer_epoch and not raised:
+        return refuse(Error.PRODUCER_FENCED, Guard.F4)
+    if txn.pending_state != NONE:
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.F4)
+    if txn.state != prepared_state:
+        return refuse(Error.INVALID_TXN_STATE, Guard.F4)
+    if request.version >= FIRST_VERSION_OF_TV2:
+        completed = completion_of(txn)
+        return agree(Guard.F5, completed.producer_id, completed.producer_epoch)
+    return agree(Guard.F5)
+
+
+def completion_of(txn: Transaction) -> Verdict:
+    """The record that ends a prepared transaction once every partition has its marker (§2.3, Complete)."""
+    rotates = txn.client_transaction_version == TransactionVersion.TV2 and txn.next_producer_id != NONE
+    return transit(
+        Guard.F5,
+        CoordinatorEvent.MARKERS_WRITTEN,
+        txn.next_producer_id if rotates else txn.producer_id,
+        0 if rotates else txn.producer_epoch,
+        txn.last_producer_epoch,
+        NONE,
+        0,
+        txn.client_transaction_version,
+    )

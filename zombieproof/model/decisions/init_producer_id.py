@@ -1,0 +1,134 @@
+"""InitProducerId (API key 22, versions 0-6): a producer takes its transactional id, or a fresh producer id.
+
+Behaviour: grants (producer id, epoch). On an open transaction it fences and aborts it and answers
+CONCURRENT_TRANSACTIONS; the client asks again until the abort is through.
+Versions: 3 carries the expected producer id and epoch (KIP-360); 4 may be answered with PRODUCER_FENCED (KIP-588);
+6 has Enable2Pc and KeepPreparedTxn (KIP-939, unstable).
+Source: reference §2.7; ``TransactionCoordinator.handleInitProducerId``.
+"""
+
+from zombieproof.model.decisions.verdicts import refuse, transit
+from zombieproof.model.records import ProducerIdentity, Transaction, Verdict
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import (
+    NONE,
+    CoordinatorEvent,
+    Error,
+    Guard,
+    TransactionState,
+    TransactionVersion,
+)
+
+TIMEOUT_MS_OF_TWO_PHASE_COMMIT = 2147483647
+
+
+def decide_init_front_door(
+    has_id: int,
+    id_is_empty: int,
+    enable_2pc: int,
+    two_phase_commit_enabled: int,
+    keep_prepared: int,
+    timeout_ms: int,
+    max_timeout_ms: int,
+) -> Verdict:
+    """Judge the request alone, before the coordinator looks anything up (I1 to I5).
+
+    The verdict's guard is I1 when the request asks for a producer id without a transactional id (allocate one, nothing
+    else counts), NO_GUARD when the coordinator has to decide.
+    """
+    if has_id == 0:
+        return refuse(Error.NONE, Guard.I1)
+    if id_is_empty == 1:
+        return refuse(Error.INVALID_REQUEST, Guard.I2)
+    if enable_2pc == 1 and two_phase_commit_enabled == 0:
+        return refuse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Guard.I3)
+    if keep_prepared == 1:
+        return refuse(Error.UNSUPPORTED_VERSION, Guard.I4)
+    if enable_2pc == 0 and not 0 < timeout_ms <= max_timeout_ms:
+        return refuse(Error.INVALID_TRANSACTION_TIMEOUT, Guard.I5)
+    return refuse(Error.NONE, Guard.NO_GUARD)
+
+
+def decide_init_producer_id(txn: Transaction, request: ProducerIdentity, rules: Rules, new_producer_id: int) -> Verdict:
+    """Answer InitProducerId for a transactional id (I7 to I13).
+
+    `new_producer_id` is the id that is used if one is needed; NONE says that none could be allocated. A verdict with
+    event FENCE (I12) asks the host to abort under the verdict's epoch and to answer CONCURRENT_TRANSACTIONS.
+    """
+    if txn.known == 0:
+        return _grant_new(Guard.I7, new_producer_id, NONE)
+    expected = rules.kip360 == 1 and request.producer_id != NONE
+    if txn.pending_state != NONE:
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.I8)
+    if expected and not _was_granted_here(txn, request, rules):
+        return refuse(Error.PRODUCER_FENCED, Guard.I9)
+    if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.I10)
+    if txn.state == TransactionState.ONGOING:
+        raised = fence_epoch(txn, rules) if rules.fence_bump == 1 else txn.producer_epoch
+        return fence(txn, raised, Guard.I12)
+    if txn.state in (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE):
+        return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.I13)
+    if is_exhausted(txn.producer_epoch, rules):
+        if expected and request.producer_epoch != txn.producer_epoch:
+            return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.I11B)
+        return _grant_new(Guard.I11A, new_producer_id, txn.producer_epoch if expected else NONE)
+    if not expected:
+        return _grant(Guard.I11C, txn, txn.producer_epoch + 1, NONE)
+    if txn.producer_epoch in (NONE, request.producer_epoch):
+        return _grant(Guard.I11D, txn, txn.producer_epoch + 1, txn.producer_epoch)
+    if request.producer_epoch == txn.last_producer_epoch:
+        return _grant(Guard.I11E, txn, txn.producer_epoch, txn.last_producer_epoch)
+    return refuse(Error.PRODUCER_FENCED, Guard.I11F)
+
+
+def is_exhausted(producer_epoch: int, rules: Rules) -> bool:
+    """Whether an epoch is the last one that a client may use (EXH in the reference)."""
+    return producer_epoch >= rules.epoch_max - 1
+
+
+def fence_epoch(txn: Transaction, rules: Rules) -> int:
+    """The epoch under which the present owner is fenced (§2.3, FenceProducerEpoch)."""
+    if txn.failed_epoch_fence == 1 or txn.producer_epoch == rules.epoch_max:
+        return int(txn.producer_epoch)
+    return int(txn.producer_epoch + 1)
+
+
+def fence(txn: Transaction, producer_epoch: int, guard: int) -> Verdict:
+    """The verdict that fences the owner of an open transaction under `producer_epoch`."""
+    return transit(
+        guard,
+        CoordinatorEvent.FENCE,
+        txn.producer_id,
+        producer_epoch,
+        txn.last_producer_epoch,
+        txn.next_producer_id,
+        txn.partitions,
+        txn.client_transaction_version,
+    )
+
+
+def _was_granted_here(txn: Transaction, request: ProducerIdentity, rules: Rules) -> bool:
+    rotated = request.producer_id == txn.previous_producer_id and is_exhausted(request.producer_epoch, rules)
+    return txn.producer_epoch == NONE or request.producer_id == txn.producer_id or rotated
+
+
+def _grant(guard: int, txn: Transaction, producer_epoch: int, last_producer_epoch: int) -> Verdict:
+    return transit(
+        guard,
+        CoordinatorEvent.INIT,
+        txn.producer_id,
+        producer_epoch,
+        last_producer_epoch,
+        NONE,
+        0,
+        TransactionVersion.TV0,
+    )
+
+
+def _grant_new(guard: int, new_producer_id: int, last_producer_epoch: int) -> Verdict:
+    if new_producer_id == NONE:
+        return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, guard)
+    return transit(
+        guard, CoordinatorEvent.INIT, new_producer_id, 0, last_producer_epoch, NONE, 0, TransactionVersion.TV0
+    )

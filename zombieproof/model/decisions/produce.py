@@ -1,0 +1,187 @@
+"""Produce (API key 0, versions 3-13): data batches at the leader of a partition.
+
+Behaviour: a batch with a producer id is a duplicate of a remembered one (success, nothing appended), or passes epoch,
+verification, sequence and transaction checks and is appended, or is refused.
+Versions: up to 10 the partition is verified by rule DEFAULT; 11 (GENERIC) may be answered with TRANSACTION_ABORTABLE;
+12 and up join the transaction by themselves (ADD, transaction version 2).
+Source: reference §3.2, §3.3; ``ProducerAppendInfo.java``, ``UnifiedLog.analyzeAndValidateProducerState``.
+"""
+
+from zombieproof.model.decisions.verdicts import append_accepted, append_duplicate, append_refused
+from zombieproof.model.records import AppendVerdict, IncomingBatch, ProducerEntry
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, Origin, PartitionEvent
+
+
+def decide_produce_front_door(
+    any_transactional: int,
+    has_transactional_id: int,
+    identities: int,
+    batches: int,
+    base_sequence: int,
+    producer_id: int,
+    control: int,
+) -> AppendVerdict:
+    """Judge a Produce request alone (W1, W3, W4, W8): `identities` is how many (producer id, epoch) pairs it names."""
+    if any_transactional == 1 and has_transactional_id == 0:
+        return append_refused(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Guard.W1)
+    if batches != 1:
+        return append_refused(Error.INVALID_RECORD, Guard.W3)
+    if any_transactional == 1 and identities > 1:
+        return append_refused(Error.INVALID_PRODUCER_ID_MAPPING, Guard.W4)
+    if control == 1 or (producer_id != NONE and base_sequence < 0):
+        return append_refused(Error.INVALID_RECORD, Guard.W8)
+    return append_refused(Error.NONE, Guard.NO_GUARD)
+
+
+def has_open_transaction(entry: ProducerEntry, producer_epoch: int, rules: Rules) -> bool:
+    """Whether a transaction that counts for a batch of this epoch is open (``ongoing`` in the reference).
+
+    Before 4.0 any open transaction of the producer id counted.
+    """
+    if entry.known == 0 or entry.txn_first_offset == NONE:
+        return False
+    return rules.epoch_aware_ongoing == 0 or entry.producer_epoch == producer_epoch
+
+
+def decide_append(
+    entry: ProducerEntry, batch: IncomingBatch, request_guard: int, origin: int, rules: Rules
+) -> AppendVerdict:
+    """Judge a data batch under the log's lock (A1 to A7, with S1 to S5).
+
+    `request_guard` is the token that the request got before the coordinator was asked (0: nothing was asked).
+    Events: APPEND (not transactional), BEGIN (opens a transaction), CONTINUE.
+    """
+    if origin == Origin.CLIENT:
+        duplicate_of = find_duplicate(entry, batch)
+        if duplicate_of != NONE:
+            return append_duplicate(duplicate_of)
+    if batch.transactional == 1 and not has_open_transaction(entry, batch.producer_epoch, rules):
+        if rules.stale_epoch_first == 1 and batch.producer_epoch < entry.producer_epoch:
+            return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A2)
+        if rules.verification == 1 and not _is_verified(entry, request_guard, rules):
+            return append_refused(Error.INVALID_TXN_STATE, Guard.A3)
+    if batch.producer_epoch < entry.producer_epoch:
+        return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A4)
+    if origin == Origin.CLIENT:
+        guard = _broken_sequence_rule(entry, batch, rules)
+        if guard != Guard.NO_GUARD:
+            return append_refused(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, guard)
+    if batch.transactional == 0:
+        if entry.txn_first_offset != NONE:
+            return append_refused(Error.INVALID_TXN_STATE, Guard.A6)
+        return append_accepted(Guard.A7, PartitionEvent.APPEND)
+    if entry.txn_first_offset != NONE:
+        return append_accepted(Guard.A7, PartitionEvent.CONTINUE)
+    return append_accepted(Guard.A7, PartitionEvent.BEGIN)
+
+
+def find_duplicate(entry: ProducerEntry, batch: IncomingBatch) -> int:
+    """The last offset of the remembered batch with the same epoch and sequences, or NONE (A1)."""
+    if entry.known == 0 or batch.producer_epoch != entry.producer_epoch:
+        return NONE
+    for i in range(entry.batch_count):
+        cached = entry.batches[i]
+        if cached.last_sequence != batch.last_sequence:
+            continue
+        if cached.last_sequence - cached.offset_delta == batch.base_sequence:
+            return int(cached.last_offset)
+    return NONE
+
+
+def _is_verified(entry: ProducerEntry, request_guard: int, rules: Rules) -> bool:
+    if rules.verification_guard == 0:
+        return request_guard != 0
+    return request_guard != 0 and entry.guard == request_guard
+
+
+def _broken_sequence_rule(entry: ProducerEntry, batch: IncomingBatch, rules: Rules) -> int:
+    """The row of §3.3.1 that refuses the batch, or NO_GUARD."""
+    first = batch.base_sequence
+    if entry.guard != 0:
+        unknown_past = entry.batch_count == 0
+        if rules.tv2_first_seq_zero == 1 and entry.supports_epoch_bump == 1 and first != 0 and unknown_past:
+            return int(Guard.S1)
+        if rules.guard_lowest_seq == 1 and first > entry.lowest_sequence:
+            return int(Guard.S2)
+    if batch.producer_epoch != entry.producer_epoch:
+        continues_unknown = entry.producer_epoch == NONE and rules.kip360 == 1
+        if first == 0 or continues_unknown:
+            return int(Guard.NO_GUARD)
+        return int(Guard.S3)
+    if entry.producer_epoch == NONE:
+        return int(Guard.NO_GUARD)
+    last = newest_sequence(entry)
+    wraps = last == rules.sequence_max and first == 0
+    if first == last + 1 or wraps:
+        return int(Guard.NO_GUARD)
+    return int(Guard.S5)
+
+
+def newest_sequence(entry: ProducerEntry) -> int:
+    """The last sequence of the newest remembered batch, or NONE."""
+    if entry.batch_count == 0:
+        return NONE
+    return int(entry.batches[entry.batch_count - 1].last_sequence)
+
+
+def evolve_append(
+    entry: ProducerEntry, batch: IncomingBatch, base_offset: int, last_offset: int, state: int, rules: Rules
+) -> None:
+    """The batch is in the log at `base_offset`..`last_offset`; `state` is what the table says (§3.3.2).
+
+    An epoch change with an open transaction keeps the transaction: the data joins what is still open.
+    """
+    if entry.known == 0 or entry.producer_epoch != batch.producer_epoch:
+        entry.producer_epoch = batch.producer_epoch
+        forget_batches(entry)
+    entry.known = 1
+    entry.state = state
+    _remember(entry, batch.last_sequence, last_offset - base_offset, last_offset, rules)
+    if batch.transactional == 1:
+        if entry.txn_first_offset == NONE:
+            entry.txn_first_offset = base_offset
+        drop_guard(entry)
+
+
+def _remember(entry: ProducerEntry, last_sequence: int, offset_delta: int, last_offset: int, rules: Rules) -> None:
+    if entry.batch_count >= rules.cached_batches:
+        for i in range(1, entry.batch_count):
+            older, newer = entry.batches[i - 1], entry.batches[i]
+            older.last_sequence = newer.last_sequence
+            older.offset_delta = newer.offset_delta
+            older.last_offset = newer.last_offset
+        entry.batch_count -= 1
+    newest = entry.batches[entry.batch_count]
+    newest.last_sequence = last_sequence
+    newest.offset_delta = offset_delta
+    newest.last_offset = last_offset
+    entry.batch_count += 1
+
+
+def forget_batches(entry: ProducerEntry) -> None:
+    """Nothing is remembered of earlier batches (a new epoch)."""
+    for i in range(entry.batch_count):
+        cached = entry.batches[i]
+        cached.last_sequence = NONE
+        cached.offset_delta = 0
+        cached.last_offset = NONE
+    entry.batch_count = 0
+
+
+def drop_guard(entry: ProducerEntry) -> None:
+    """Remove the verification entry."""
+    entry.guard = 0
+    entry.guard_epoch = NONE
+    entry.lowest_sequence = NONE
+    entry.supports_epoch_bump = 0
+
+
+def should_expire(entry: ProducerEntry, last_timestamp_ms: int, now_ms: int, expiration_ms: int) -> bool:
+    """Whether a silent producer is forgotten (§3.7): never while its transaction is open."""
+    return entry.txn_first_offset == NONE and now_ms - last_timestamp_ms >= expiration_ms
+
+
+def is_nothing(verdict: AppendVerdict) -> bool:
+    """Whether the verdict appends nothing (refused, or a duplicate)."""
+    return verdict.event == NOTHING

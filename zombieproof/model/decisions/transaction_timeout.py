@@ -1,0 +1,39 @@
+"""Transaction time-out (server action): the coordinator aborts what stays open for too long.
+
+Behaviour: a scan finds candidates; each is looked at again, fenced, and aborted as by EndTxn(ABORT) of the server.
+Source: reference §2.13; KAFKA-6119; ``TransactionCoordinator.abortTimedOutTransactions``.
+"""
+
+from zombieproof.model.decisions.init_producer_id import TIMEOUT_MS_OF_TWO_PHASE_COMMIT, fence, fence_epoch
+from zombieproof.model.decisions.verdicts import refuse
+from zombieproof.model.records import Transaction, Verdict
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, Error, Guard, TransactionState
+
+
+def is_timed_out(txn: Transaction, now_ms: int) -> bool:
+    """Whether the scan takes a transaction for a candidate. A two-phase-commit transaction never is one."""
+    return (
+        txn.known == 1
+        and txn.pending_state == NONE
+        and txn.state == TransactionState.ONGOING
+        and txn.timeout_ms != TIMEOUT_MS_OF_TWO_PHASE_COMMIT
+        and txn.start_ms + txn.timeout_ms < now_ms
+    )
+
+
+def decide_timeout(txn: Transaction, producer_id: int, rules: Rules) -> Verdict:
+    """Look at a candidate again (X1 to X5): FENCE under a raised epoch, or leave it alone.
+
+    `producer_id` is what the scan remembered. Kafka 0.11 did not raise the epoch (KAFKA-6119). X4 ends the whole pass.
+    """
+    if txn.known == 0:
+        return refuse(Error.NONE, Guard.X1)
+    if txn.producer_id != producer_id:
+        return refuse(Error.NONE, Guard.X2)
+    if txn.pending_state != NONE:
+        return refuse(Error.NONE, Guard.X3)
+    if txn.state != TransactionState.ONGOING:
+        return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.X4)
+    raised = fence_epoch(txn, rules) if rules.timeout_bump == 1 else txn.producer_epoch
+    return fence(txn, raised, Guard.X5)

@@ -1,0 +1,25 @@
+"""Expiry of transactional ids (server action): an id that nobody used for long is forgotten.
+
+Source: reference §2.14; ``TransactionStateManager.removeExpiredTransactionalIds``.
+"""
+
+from zombieproof.model.decisions.verdicts import refuse, transit
+from zombieproof.model.records import Transaction, Verdict
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Guard, TransactionState
+
+
+def decide_expiration(txn: Transaction, now_ms: int, expiration_ms: int) -> Verdict:
+    """EXPIRE (the tombstone) if the id is idle and unused since `expiration_ms`, else leave it alone (Y1, Y2)."""
+    idle = txn.state in (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+    if txn.known == 0 or txn.pending_state != NONE or not idle or txn.last_update_ms > now_ms - expiration_ms:
+        return refuse(Error.NONE, Guard.Y1)
+    return transit(
+        Guard.Y2,
+        CoordinatorEvent.EXPIRE,
+        txn.producer_id,
+        txn.producer_epoch,
+        txn.last_producer_epoch,
+        txn.next_producer_id,
+        0,
+        txn.client_transaction_version,
+    )

@@ -1,0 +1,125 @@
+"""What a transition of a transactional id writes: prepared, made durable, completed.
+
+A host does, in this order: ask a decision; take the target state from the table; `prepare` the record; append it;
+then `complete` it in memory, or `give_up` if the append failed.
+
+Source: reference §2.3 (table of prepare functions), §2.4, §2.6, §2.15; ``TransactionMetadata.java``.
+"""
+
+from zombieproof.model.records import Transaction, Verdict
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, TransactionState, TransactionVersion
+
+
+def prepare(txn: Transaction, verdict: Verdict, state: int, timeout_ms: int, now_ms: int, target: Transaction) -> None:
+    """Write into `target` the record that `verdict` wants durable; `state` is what the table says.
+
+    `timeout_ms` counts for INIT only (it is the request's); every other transition keeps the timeout.
+    """
+    target.known = 1
+    target.state = state
+    target.pending_state = NONE
+    target.producer_id = verdict.producer_id
+    target.previous_producer_id = txn.producer_id if txn.known == 1 else verdict.producer_id
+    target.next_producer_id = verdict.next_producer_id
+    target.producer_epoch = verdict.producer_epoch
+    target.last_producer_epoch = verdict.last_producer_epoch
+    target.partitions = verdict.partitions
+    target.timeout_ms = timeout_ms if verdict.event == CoordinatorEvent.INIT else txn.timeout_ms
+    target.start_ms = _start_ms(txn, verdict, now_ms)
+    target.last_update_ms = now_ms
+    target.client_transaction_version = verdict.client_transaction_version
+    target.failed_epoch_fence = 0 if verdict.event == CoordinatorEvent.MARKERS_WRITTEN else txn.failed_epoch_fence
+
+
+def _start_ms(txn: Transaction, verdict: Verdict, now_ms: int) -> int:
+    if verdict.event == CoordinatorEvent.INIT:
+        return NONE
+    opens = txn.state != TransactionState.ONGOING
+    if opens and verdict.event in (CoordinatorEvent.ADD_PARTITION, CoordinatorEvent.ABORT):
+        return int(now_ms)
+    return int(txn.start_ms)
+
+
+def complete(txn: Transaction, target: Transaction) -> None:
+    """The record is durable: memory becomes what the log says, and nothing is pending."""
+    txn.known = 1
+    txn.state = target.state
+    txn.pending_state = NONE
+    txn.producer_id = target.producer_id
+    txn.previous_producer_id = target.previous_producer_id
+    txn.next_producer_id = target.next_producer_id
+    txn.producer_epoch = target.producer_epoch
+    txn.last_producer_epoch = target.last_producer_epoch
+    txn.partitions = target.partitions
+    txn.timeout_ms = target.timeout_ms
+    txn.start_ms = target.start_ms
+    txn.last_update_ms = target.last_update_ms
+    txn.client_transaction_version = target.client_transaction_version
+    txn.failed_epoch_fence = target.failed_epoch_fence
+
+
+def fence_in_memory(txn: Transaction, producer_epoch: int) -> None:
+    """The effect of a TV0 fence before anything is durable (E6): the raised epoch counts at once."""
+    txn.producer_epoch = producer_epoch
+    txn.last_producer_epoch = NONE
+
+
+def give_up(txn: Transaction, fenced: int, rules: Rules) -> None:
+    """The append failed: nothing is pending, the state is what it was (§2.6); a failed TV0 fence is remembered (F1)."""
+    txn.pending_state = NONE
+    if fenced == 1 and rules.fence_failed_flag == 1:
+        txn.failed_epoch_fence = 1
+
+
+def load(txn: Transaction, durable: Transaction, completing_state: int, rules: Rules) -> None:
+    """A coordinator reads the last record of an id from its log (Z3, Z5).
+
+    `completing_state` is the table's answer to MARKERS_WRITTEN (negative: there is none): a prepared transaction is
+    driven to its end by whoever loads it. What the log does not hold is lost: the last producer epoch, the failed
+    fence, and before KAFKA-20310 the previous and next producer ids.
+    """
+    complete(txn, durable)
+    txn.known = durable.known
+    txn.last_producer_epoch = NONE
+    txn.failed_epoch_fence = 0
+    if rules.persist_prev_next == 0 or txn.known == 0:
+        txn.previous_producer_id = NONE
+        txn.next_producer_id = NONE
+    if txn.known == 1 and completing_state >= 0:
+        txn.pending_state = completing_state
+
+
+def is_valid(txn: Transaction, target: Transaction) -> bool:
+    """Whether a durable record may follow what is in memory (the sanity check of §2.4; "must not happen" otherwise)."""
+    if txn.pending_state != target.state:
+        return False
+    if target.state == TransactionState.EMPTY:
+        return _valid_empty(txn, target)
+    if target.timeout_ms != txn.timeout_ms or not _valid_epoch(txn, target):
+        return False
+    if target.state == TransactionState.ONGOING:
+        return (txn.partitions & ~target.partitions) == 0
+    if target.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+        return target.partitions == txn.partitions and (
+            target.start_ms == txn.start_ms or txn.state != TransactionState.ONGOING
+        )
+    return target.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+
+
+def _valid_empty(txn: Transaction, target: Transaction) -> bool:
+    same_or_next = target.producer_epoch in (txn.producer_epoch, txn.producer_epoch + 1)
+    rotated = target.producer_epoch == 0 and target.producer_id != txn.producer_id
+    return (same_or_next or rotated) and target.partitions == 0 and target.start_ms == NONE
+
+
+def _valid_epoch(txn: Transaction, target: Transaction) -> bool:
+    if target.client_transaction_version == TransactionVersion.TV2:
+        completing = target.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+        if completing and target.producer_epoch == 0:
+            return (
+                target.last_producer_epoch == txn.last_producer_epoch and target.previous_producer_id == txn.producer_id
+            )
+        if target.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+            return target.last_producer_epoch == txn.producer_epoch and target.producer_id == txn.producer_id
+    return target.producer_epoch == txn.producer_epoch and target.producer_id == txn.producer_id

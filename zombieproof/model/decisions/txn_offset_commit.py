@@ -1,0 +1,97 @@
+"""TxnOffsetCommit (API key 28, versions 0-6): offsets committed inside a transaction.
+
+Behaviour: membership is checked when it is given (KIP-447); the record is appended to the group's offsets partition
+under the producer's id and epoch, where the leader's own rules fence; the offsets wait for the marker.
+Versions: 2 may be answered with COORDINATOR_LOAD_IN_PROGRESS; 3 carries generation, member and instance; 4 may be
+answered with TRANSACTION_ABORTABLE; 5 joins the transaction by itself (TV2); 6 names topics by id (KIP-1319).
+Source: reference §4.1 to §4.3; ``OffsetMetadataManager.java``.
+"""
+
+from typing import Protocol
+
+from zombieproof.model.decisions.verdicts import append_accepted, append_refused
+from zombieproof.model.records import AppendVerdict, GroupOffset, PendingOffset
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Guard
+
+
+class OffsetCommitRequest(Protocol):
+    """What of the request the group judges: generation -1, member -1 and instance -1 mean "not given"."""
+
+    version: int
+    generation: int
+    member: int
+    instance: int
+
+
+class GroupFacts(Protocol):
+    """What the coordinator knows of a group: `known` 0 absent, `dead`, `empty` (no members), its generation."""
+
+    known: int
+    dead: int
+    empty: int
+    generation: int
+
+
+def decide_txn_offset_commit(
+    group: GroupFacts,
+    request: OffsetCommitRequest,
+    member_is_known: int,
+    instance_is_known: int,
+    instance_is_this_member: int,
+    rules: Rules,
+) -> AppendVerdict:
+    """Judge a commit of offsets for a classic group (O3 to O7): TXN_OFFSET_COMMIT, or the error for all partitions."""
+    if group.known == 0:
+        if request.generation < 0:
+            return append_accepted(Guard.O3, GroupEvent.TXN_OFFSET_COMMIT)
+        absent = Error.GROUP_ID_NOT_FOUND if request.version >= 6 else Error.ILLEGAL_GENERATION
+        return append_refused(absent, Guard.O3)
+    if group.dead == 1:
+        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O4)
+    if request.generation < 0 and group.empty == 1:
+        return append_accepted(Guard.O5, GroupEvent.TXN_OFFSET_COMMIT)
+    given = request.generation >= 0 or request.member != NONE or request.instance != NONE
+    if rules.kip447_fence == 1 and given:
+        if request.instance != NONE:
+            if instance_is_known == 0:
+                return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.O6)
+            if instance_is_this_member == 0:
+                return append_refused(Error.FENCED_INSTANCE_ID, Guard.O6)
+        if member_is_known == 0:
+            return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.O6)
+        if request.generation != group.generation:
+            return append_refused(Error.ILLEGAL_GENERATION, Guard.O6)
+        return append_accepted(Guard.O6, GroupEvent.TXN_OFFSET_COMMIT)
+    return append_accepted(Guard.O7, GroupEvent.TXN_OFFSET_COMMIT)
+
+
+def decide_metadata_size(metadata_bytes: int, max_bytes: int) -> AppendVerdict:
+    """O9, for one partition of the request."""
+    if metadata_bytes > max_bytes:
+        return append_refused(Error.OFFSET_METADATA_TOO_LARGE, Guard.O9)
+    return append_accepted(Guard.O10, GroupEvent.TXN_OFFSET_COMMIT)
+
+
+def evolve_pending(pending: PendingOffset, offset: int, record_offset: int, state: int) -> None:
+    """The commit record is in the log at `record_offset`: its offset waits for the marker (§4.2)."""
+    pending.state = state
+    pending.offset = offset
+    pending.record_offset = record_offset
+
+
+def evolve_offsets_marker(committed: GroupOffset, pending: PendingOffset, outcome_is_commit: int, state: int) -> None:
+    """The marker arrived: a pending offset becomes the committed one, unless a later record already is; or vanishes."""
+    if outcome_is_commit == 1 and pending.record_offset != NONE and pending.record_offset > committed.record_offset:
+        committed.offset = pending.offset
+        committed.record_offset = pending.record_offset
+    pending.state = state
+    pending.offset = NONE
+    pending.record_offset = NONE
+
+
+def answer_to_marker(error: int) -> int:
+    """What the transaction coordinator is told when the group coordinator cannot write a marker (§4.4)."""
+    if error in (Error.COORDINATOR_NOT_AVAILABLE, Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NOT_COORDINATOR):
+        return int(Error.NOT_LEADER_OR_FOLLOWER)
+    return int(error)

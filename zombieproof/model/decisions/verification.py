@@ -1,0 +1,98 @@
+"""Verification (broker to coordinator, KIP-890): before the first batch of a transaction a leader asks the coordinator.
+
+Behaviour: a *guard* (a token) is handed out, the coordinator is asked, and the batch is appended only if the guard is
+still the partition's guard of that producer. A marker removes the guard, so an answer from before the marker never
+authorises a batch behind it.
+Source: reference §3.4; ``UnifiedLog.maybeStartTransactionVerification``, ``AddPartitionsToTxnManager.java``.
+"""
+
+from zombieproof.model.decisions.produce import has_open_transaction
+from zombieproof.model.decisions.verdicts import append_accepted, append_refused
+from zombieproof.model.records import AppendVerdict, IncomingBatch, ProducerEntry
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import Error, Guard, Mode, PartitionEvent
+
+
+def mode_of_produce(version: int) -> int:
+    """How Produce of a version makes its partition part of the transaction (§3.4)."""
+    if version >= 12:
+        return int(Mode.ADD)
+    return int(Mode.GENERIC) if version == 11 else int(Mode.DEFAULT)
+
+
+def mode_of_txn_offset_commit(version: int) -> int:
+    """How TxnOffsetCommit of a version makes the offsets partition part of the transaction (§3.4)."""
+    if version >= 5:
+        return int(Mode.ADD)
+    return int(Mode.GENERIC) if version == 4 else int(Mode.DEFAULT)
+
+
+def decide_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, rules: Rules) -> AppendVerdict:
+    """Whether the coordinator has to be asked (event VERIFY), or the batch may be tried at once (NOTHING, guard G2)."""
+    if batch.transactional == 0 or (mode != Mode.ADD and rules.verification == 0):
+        return append_accepted(Guard.G1, PartitionEvent.NOTHING)
+    if rules.stale_epoch_first == 1 and batch.producer_epoch < entry.producer_epoch:
+        return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.G2)
+    if has_open_transaction(entry, batch.producer_epoch, rules):
+        return append_accepted(Guard.G2, PartitionEvent.NOTHING)
+    return append_accepted(Guard.G3, PartitionEvent.VERIFY)
+
+
+def evolve_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, token: int, state: int) -> int:
+    """Get or create the verification entry and return its guard; `token` is used if there is none yet.
+
+    The same guard serves later batches; a lower sequence of the same epoch lowers what is waited for, a higher epoch
+    replaces epoch and sequence.
+    """
+    entry.state = state
+    if entry.guard == 0:
+        entry.guard = token
+        entry.guard_epoch = batch.producer_epoch
+        entry.lowest_sequence = batch.base_sequence
+        entry.supports_epoch_bump = 1 if mode == Mode.ADD else 0
+    elif batch.producer_epoch > entry.guard_epoch:
+        entry.guard_epoch = batch.producer_epoch
+        entry.lowest_sequence = batch.base_sequence
+    elif batch.producer_epoch == entry.guard_epoch and batch.base_sequence < entry.lowest_sequence:
+        entry.lowest_sequence = batch.base_sequence
+    return int(entry.guard)
+
+
+def answer_of_coordinator(error: int, mode: int) -> int:
+    """Translate the coordinator's answer for the leader (step 5)."""
+    if error == Error.PRODUCER_FENCED:
+        return int(Error.INVALID_PRODUCER_EPOCH)
+    if error == Error.TRANSACTION_ABORTABLE and mode == Mode.DEFAULT:
+        return int(Error.INVALID_TXN_STATE)
+    return int(error)
+
+
+def answer_to_produce(error: int, mode: int) -> int:
+    """What the producer is told when verification failed (step 6)."""
+    if error in (
+        Error.NETWORK_EXCEPTION,
+        Error.COORDINATOR_LOAD_IN_PROGRESS,
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.NOT_COORDINATOR,
+    ):
+        return int(Error.NOT_ENOUGH_REPLICAS)
+    if error == Error.CONCURRENT_TRANSACTIONS and mode != Mode.ADD:
+        return int(Error.NOT_ENOUGH_REPLICAS)
+    return int(error)
+
+
+def answer_to_txn_offset_commit(error: int) -> int:
+    """What the committer of offsets is told when verification or the append failed (step 7)."""
+    if error == Error.NETWORK_EXCEPTION:
+        return int(Error.COORDINATOR_LOAD_IN_PROGRESS)
+    if error in (Error.UNKNOWN_TOPIC_OR_PARTITION, Error.NOT_ENOUGH_REPLICAS, Error.REQUEST_TIMED_OUT):
+        return int(Error.COORDINATOR_NOT_AVAILABLE)
+    if error in (Error.NOT_LEADER_OR_FOLLOWER, Error.KAFKA_STORAGE_ERROR):
+        return int(Error.NOT_COORDINATOR)
+    if error in (Error.MESSAGE_TOO_LARGE, Error.RECORD_LIST_TOO_LARGE):
+        return int(Error.UNKNOWN_SERVER_ERROR)
+    return int(error)
+
+
+SENTINEL = 0
+"""The guard of a request for which nobody was asked: it never verifies."""

@@ -1,0 +1,69 @@
+"""WriteTxnMarkers (API key 27, versions 0-2): a COMMIT or ABORT marker at the leader of a partition.
+
+Behaviour: the marker ends what the producer id has open, raises the epoch known to the partition, and is written even
+where nothing is open.
+Versions: 2 carries the transaction version of the marker (KIP-1228); before, every marker is judged by M1.
+Source: reference §3.5; ``ProducerAppendInfo.appendEndTxnMarker``, ``checkProducerEpoch``.
+"""
+
+from zombieproof.model.decisions.produce import drop_guard, forget_batches
+from zombieproof.model.decisions.verdicts import append_accepted, append_refused
+from zombieproof.model.records import AppendVerdict, IncomingMarker, ProducerEntry
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, Error, Guard, Origin, PartitionEvent, TransactionVersion
+
+
+def decide_marker(entry: ProducerEntry, marker: IncomingMarker, origin: int, rules: Rules) -> AppendVerdict:
+    """Judge a marker (M1 to M5). Events: COMMIT_MARKER, ABORT_MARKER, or MARKER_KEEPS_GUARD of either outcome.
+
+    Replication and recovery accept whatever the log holds.
+    """
+    if origin != Origin.REPLICATION:
+        if entry.known == 1 and _is_older(entry, marker, rules):
+            strict = _is_strict(marker, rules)
+            return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.M2 if strict else Guard.M1)
+        if rules.marker_coordinator_epoch == 1 and entry.coordinator_epoch > marker.coordinator_epoch:
+            return append_refused(Error.TRANSACTION_COORDINATOR_FENCED, Guard.M4)
+    if _keeps_guard(entry, marker, rules):
+        return append_accepted(Guard.M5, PartitionEvent.MARKER_KEEPS_GUARD)
+    if marker.committed == 1:
+        return append_accepted(Guard.M5, PartitionEvent.COMMIT_MARKER)
+    return append_accepted(Guard.M5, PartitionEvent.ABORT_MARKER)
+
+
+def _is_strict(marker: IncomingMarker, rules: Rules) -> bool:
+    return rules.marker_strict == 1 and marker.transaction_version >= TransactionVersion.TV2
+
+
+def _is_older(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> bool:
+    if marker.producer_epoch < entry.producer_epoch:
+        return True
+    if not _is_strict(marker, rules) or marker.producer_epoch != entry.producer_epoch:
+        return False
+    repeats = entry.txn_first_offset == NONE or entry.producer_epoch == rules.epoch_max
+    return not (repeats and rules.marker_retry_relax == 1)
+
+
+def _keeps_guard(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> bool:
+    """A TV2 guard of the next transaction survives the marker of the one before (KAFKA-18654)."""
+    return (
+        rules.guard_keep_same_epoch == 1
+        and entry.guard != 0
+        and entry.supports_epoch_bump == 1
+        and entry.guard_epoch == marker.producer_epoch
+    )
+
+
+def evolve_marker(entry: ProducerEntry, marker: IncomingMarker, event: int, state: int) -> int:
+    """The marker is in the log; returns the first offset of the transaction it ended, or NONE if none was open."""
+    first_offset = int(entry.txn_first_offset)
+    if entry.known == 0 or entry.producer_epoch != marker.producer_epoch:
+        entry.producer_epoch = marker.producer_epoch
+        forget_batches(entry)
+    entry.known = 1
+    entry.state = state
+    entry.coordinator_epoch = marker.coordinator_epoch
+    entry.txn_first_offset = NONE
+    if event != PartitionEvent.MARKER_KEEPS_GUARD:
+        drop_guard(entry)
+    return first_offset
