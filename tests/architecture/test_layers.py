@@ -1,0 +1,114 @@
+"""The layers of pyproject.toml hold, and each contract fails when it is broken."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+LAYERS = "A layer imports only layers below it"
+TWO_SIDES = "The checker does not import the live system"
+PURE = "No clock, chance, thread, input or output in the model and the state machines"
+NUMBA = "Numba and NumPy only under checker"
+SPARK = "PySpark only under pipeline"
+SOCKETS = "Sockets only under wire"
+
+
+class Breach(NamedTuple):
+    """`importer` gets a file that contains `statement`, and `contract` must notice."""
+
+    importer: str
+    statement: str
+    contract: str
+
+
+BREACHES = (
+    Breach("model", "from zombieproof import statemachines", LAYERS),
+    Breach("statemachines", "from zombieproof import traces", LAYERS),
+    Breach("traces", "from zombieproof import checker", LAYERS),
+    Breach("broker", "from zombieproof import checker", LAYERS),
+    Breach("broker", "from zombieproof import clients", LAYERS),
+    Breach("clients", "from zombieproof import wire", LAYERS),
+    Breach("pipeline", "from zombieproof import report", LAYERS),
+    Breach("report", "from zombieproof import cli", LAYERS),
+    Breach("a_package_without_a_layer", "", LAYERS),
+    Breach("checker", "from zombieproof import broker", TWO_SIDES),
+    Breach("checker", "from zombieproof import wire", TWO_SIDES),
+    Breach("model", "import time", PURE),
+    Breach("model", "import random", PURE),
+    Breach("statemachines", "import threading", PURE),
+    Breach("statemachines", "import pathlib", PURE),
+    Breach("statemachines", "import transitions", PURE),
+    Breach("traces", "import numpy", NUMBA),
+    Breach("report", "from numba import njit", NUMBA),
+    Breach("report", "import pyspark", SPARK),
+    Breach("broker", "import socket", SOCKETS),
+    Breach("clients", "import asyncio", SOCKETS),
+)
+PACKAGES = ("model", "statemachines", "traces", "checker", "broker", "clients", "wire", "report", "pipeline", "cli")
+
+Lint = Callable[[Path], subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def lint() -> Lint:
+    """lint-imports over the package in a folder."""
+
+    def run(folder: Path) -> subprocess.CompletedProcess[str]:
+        program = Path(sys.executable).with_name("lint-imports")
+        command = [str(program), "--no-cache", "--no-logo"]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.fixture
+def copy(repository_root: Path, tmp_path: Path) -> Path:
+    """The package as it stands, with every planned layer present."""
+    shutil.copy(repository_root / "pyproject.toml", tmp_path)
+    package = tmp_path / "zombieproof"
+    shutil.copytree(repository_root / "zombieproof", package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in PACKAGES:
+        if not (package / f"{name}.py").exists() and not (package / name / "__init__.py").exists():
+            add(package / name, "")
+    return tmp_path
+
+
+def add(package: Path, statement: str) -> None:
+    package.mkdir(exist_ok=True)
+    (package / "__init__.py").touch()
+    (package / "zz_added_by_a_test.py").write_text(statement + "\n")
+
+
+def contracts(output: str, outcome: str) -> set[str]:
+    """The contracts that lint-imports printed as KEPT or BROKEN."""
+    return {line.split(f" {outcome}")[0] for line in output.splitlines() if f" {outcome}" in line}
+
+
+def test_every_contract_is_kept(lint: Lint, copy: Path) -> None:
+    result = lint(copy)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_each_layer_may_use_what_is_its_own(lint: Lint, copy: Path) -> None:
+    package = copy / "zombieproof"
+    add(package / "checker", "import numba\nimport numpy\nfrom zombieproof import traces")
+    add(package / "wire", "import socket\nfrom zombieproof import clients")
+    add(package / "pipeline", "import pyspark\nfrom zombieproof import checker, wire")
+    result = lint(copy)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("breach", BREACHES, ids=lambda breach: f"{breach.importer}: {breach.statement or 'exists'}")
+def test_a_forbidden_import_breaks_its_contract(lint: Lint, copy: Path, breach: Breach) -> None:
+    add(copy / "zombieproof" / breach.importer, breach.statement)
+    result = lint(copy)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert contracts(result.stdout, "BROKEN") == {breach.contract}
+
+
+def test_no_contract_is_left_without_a_breach(lint: Lint, copy: Path) -> None:
+    assert contracts(lint(copy).stdout, "KEPT") == {breach.contract for breach in BREACHES}
