@@ -27,14 +27,15 @@ GENERATED = {
 
 
 def files_of(root: Path) -> Iterator[Path]:
-    """The files that a commit would hold, without asking git."""
+    """The files that a commit would hold, without asking git; links are not followed."""
     for folder, folders, files in os.walk(root):
         folders[:] = [
             name
             for name in folders
             if name not in LEFT_BEHIND and not re.fullmatch(r"\..*_cache|.*\.egg-info|\.hypothesis", name)
         ]
-        yield from (Path(folder) / name for name in files if not name.startswith(".coverage"))
+        paths = (Path(folder) / name for name in files if not name.startswith(".coverage"))
+        yield from (path for path in paths if not path.is_symlink())
 
 
 def texts_of(root: Path) -> Iterator[tuple[str, str]]:
