@@ -119,29 +119,40 @@ class AppendVerdict(NamedTuple):
 class ProducerIdentity(Protocol):
     """A request that names a producer by id and epoch."""
 
-    producer_id: int
-    producer_epoch: int
+    @property
+    def producer_id(self) -> int: ...
+    @property
+    def producer_epoch(self) -> int: ...
 
 
 class TransactionRequest(ProducerIdentity, Protocol):
     """AddPartitionsToTxn or EndTxn; `committed` is 1 for a commit, `partitions` a bit mask."""
 
-    version: int
-    committed: int
-    partitions: int
+    @property
+    def version(self) -> int: ...
+    @property
+    def committed(self) -> int: ...
+    @property
+    def partitions(self) -> int: ...
 
 
 class IncomingBatch(ProducerIdentity, Protocol):
     """A data batch as its header tells it; `last_sequence` is wrapped at the sequence modulus."""
 
-    base_sequence: int
-    last_sequence: int
-    transactional: int
+    @property
+    def base_sequence(self) -> int: ...
+    @property
+    def last_sequence(self) -> int: ...
+    @property
+    def transactional(self) -> int: ...
 
 
 class IncomingMarker(ProducerIdentity, Protocol):
     """A transaction marker on its way to a partition leader."""
 
-    committed: int
-    coordinator_epoch: int
-    transaction_version: int
+    @property
+    def committed(self) -> int: ...
+    @property
+    def coordinator_epoch(self) -> int: ...
+    @property
+    def transaction_version(self) -> int: ...

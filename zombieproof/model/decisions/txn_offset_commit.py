@@ -18,19 +18,27 @@ from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Guard
 class OffsetCommitRequest(Protocol):
     """What of the request the group judges: generation -1, member -1 and instance -1 mean "not given"."""
 
-    version: int
-    generation: int
-    member: int
-    instance: int
+    @property
+    def version(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
+    @property
+    def member(self) -> int: ...
+    @property
+    def instance(self) -> int: ...
 
 
 class GroupFacts(Protocol):
     """What the coordinator knows of a group: `known` 0 absent, `dead`, `empty` (no members), its generation."""
 
-    known: int
-    dead: int
-    empty: int
-    generation: int
+    @property
+    def known(self) -> int: ...
+    @property
+    def dead(self) -> int: ...
+    @property
+    def empty(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
 
 
 def decide_txn_offset_commit(
