@@ -1,0 +1,68 @@
+"""The few things that Python cannot say and LLVM can: prefetch, wide product, replacement of a tuple's field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+I8: Final = ir.IntType(8)
+I32: Final = ir.IntType(32)
+I64: Final = ir.IntType(64)
+I128: Final = ir.IntType(128)
+
+SPECIAL: Final[dict[Callable[..., Any], str]] = {}
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def prefetch(typingctx: Any, array: Any, row: Any, column: Any) -> Any:
+    """Ask for the cache line of `array[row, column]` of a C-contiguous array of two dimensions, to be written."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        width = cgutils.unpack_tuple(builder, view.shape, 2)[1]
+        place = builder.add(builder.mul(arguments[1], width), arguments[2])
+        pointer = builder.bitcast(builder.gep(view.data, [place]), I8.as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [I8.as_pointer(), I32, I32, I32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [pointer, I32(1), I32(1), I32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, types.uint64), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def folded_product(typingctx: Any, left: Any, right: Any) -> Any:
+    """Return the exclusive or of the two halves of the 128-bit product of two uint64."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del context, signature
+        product = builder.mul(builder.zext(arguments[0], I128), builder.zext(arguments[1], I128))
+        return builder.xor(builder.trunc(product, I64), builder.trunc(builder.lshr(product, I128(64)), I64))
+
+    return types.uint64(left, right), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def replace(typingctx: Any, verdict: Any, name: Any, value: Any) -> Any:
+    """Return a NamedTuple with the field `name` replaced; `name` is a literal."""
+    del typingctx
+    if not isinstance(name, types.StringLiteral) or not isinstance(verdict, types.BaseNamedTuple):
+        return None
+    if name.literal_value not in verdict.fields:
+        raise TypingError(f"_replace: {name.literal_value} is no field; give one of {', '.join(verdict.fields)}")
+    index = verdict.fields.index(name.literal_value)
+    element = verdict.types[index]
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        new = context.cast(builder, arguments[2], signature.args[2], element)
+        return builder.insert_value(arguments[0], new, index)
+
+    return verdict(verdict, name, value), codegen

@@ -1,0 +1,224 @@
+"""How a record lies in memory: one packed NumPy dtype for each record class, and the way there and back.
+
+A record class is a slotted dataclass of integers, records and lists of fixed length (see `zombieproof.model.fields`).
+An integer is one signed byte unless its field says otherwise, nothing is aligned, and only the outermost record is padded
+(with zeros, to a multiple of eight bytes) so that it can be copied, compared and hashed word by word.
+
+A model may need other sizes than the class declares, e.g. longer logs: `Sizes` maps (record class, field name) to a length,
+a width, or both, and has to be given to every function that is to agree with it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import struct
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from zombieproof.model.fields import WIDTHS
+
+Record = TypeVar("Record")
+Size = int | str | tuple[int, str]
+Sizes = Mapping[tuple[type, str], Size]
+
+WORD_BYTES: Final = 8
+_CODES: Final = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q"}
+
+
+class LayoutError(TypeError):
+    """A class that cannot be laid out as a record, or an object that does not fit its layout."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Member:
+    """One field of a record: `length` is None for a single element; `element` is a width or the layout of a record."""
+
+    name: str
+    length: int | None
+    element: str | Layout
+
+
+class Layout:
+    """The layout of a record class under `sizes`.
+
+    Attributes: `record` the class; `members` its fields; `dtype` packed; `padded` the same fields, itemsize a
+    multiple of eight. Raises LayoutError where the class is not a record.
+    """
+
+    def __init__(self, record: type, sizes: Sizes | None = None) -> None:
+        self.record = record
+        self.members = tuple(_members(record, sizes or {}))
+        self.dtype = np.dtype([_described(member) for member in self.members])
+        self.padded = _padded(self.dtype)
+        self._struct = struct.Struct("<" + self.codes())
+
+    def codes(self) -> str:
+        """Return the leaves in order, as the characters of the module struct."""
+        return "".join(
+            (_CODES[m.element] if isinstance(m.element, str) else m.element.codes())
+            * (1 if m.length is None else m.length)
+            for m in self.members
+        )
+
+    def paths(self, prefix: str = "") -> Iterator[str]:
+        """Yield the path of every leaf in order, e.g. `partitions[1].log[3].producer_epoch`."""
+        for member in self.members:
+            indices = [""] if member.length is None else [f"[{i}]" for i in range(member.length)]
+            for index in indices:
+                path = f"{prefix}{member.name}{index}"
+                if isinstance(member.element, str):
+                    yield path
+                else:
+                    yield from member.element.paths(f"{path}.")
+
+    def leaves(self, obj: object) -> list[int]:
+        """Return the integers of `obj` in the order of `paths`; raises LayoutError for a list of another length."""
+        found: list[int] = []
+        self._collect(obj, found)
+        return found
+
+    def _collect(self, obj: object, found: list[int]) -> None:
+        for member in self.members:
+            value = getattr(obj, member.name)
+            if member.length is None:
+                values = [value]
+            elif len(value) == member.length:
+                values = value
+            else:
+                raise LayoutError(
+                    f"{self.record.__name__}.{member.name} has {len(value)} elements; its layout has {member.length}"
+                )
+            if isinstance(member.element, str):
+                found.extend(values)
+            else:
+                for element in values:
+                    member.element._collect(element, found)
+
+    def pack(self, obj: object) -> bytes:
+        """Return the bytes of `obj`, padded. Raises LayoutError naming the first leaf that does not fit its width."""
+        leaves = self.leaves(obj)
+        try:
+            packed = self._struct.pack(*leaves)
+        except struct.error:
+            for code, path, leaf in zip(self.codes(), self.paths(), leaves, strict=True):
+                try:
+                    struct.pack(f"<{code}", leaf)
+                except struct.error as error:
+                    raise LayoutError(
+                        f"{self.record.__name__}.{path} is {leaf!r}; {error}; declare the field with a greater width"
+                    ) from None
+            raise
+        return packed.ljust(self.padded.itemsize, b"\0")
+
+    def unpack(self, packed: bytes) -> Any:
+        """Return a new object of the class from its bytes; padding is ignored."""
+        return self._built(iter(self._struct.unpack(packed[: self._struct.size])))
+
+    def _built(self, leaves: Iterator[int]) -> Any:
+        obj = object.__new__(self.record)
+        for member in self.members:
+            element = member.element
+            count = 1 if member.length is None else member.length
+            values: list[Any]
+            if isinstance(element, str):
+                values = [next(leaves) for _ in range(count)]
+            else:
+                values = [element._built(leaves) for _ in range(count)]
+            object.__setattr__(obj, member.name, values[0] if member.length is None else values)
+        return obj
+
+    def new(self) -> Any:
+        """Return a new object with the defaults of its class and the lengths of this layout."""
+        obj = self.record()
+        for member in self.members:
+            element = member.element
+            if member.length is not None and isinstance(element, str):
+                object.__setattr__(obj, member.name, [0] * member.length)
+            elif member.length is not None and isinstance(element, Layout):
+                object.__setattr__(obj, member.name, [element.new() for _ in range(member.length)])
+            elif isinstance(element, Layout):
+                object.__setattr__(obj, member.name, element.new())
+        return obj
+
+
+def layout_of(record: type, sizes: Sizes | None = None) -> Layout:
+    """Return the layout of `record`, the same object each time."""
+    return _layout_of(record, frozenset((sizes or {}).items()))
+
+
+@functools.cache
+def _layout_of(record: type, sizes: frozenset[tuple[tuple[type, str], Size]]) -> Layout:
+    return Layout(record, dict(sizes))
+
+
+def dtype_of(record: type, sizes: Sizes | None = None) -> np.dtype[np.void]:
+    """Return the dtype of a record: packed fields, itemsize padded to a multiple of eight."""
+    return layout_of(record, sizes).padded
+
+
+def to_record(obj: object, element: Any, sizes: Sizes | None = None) -> None:
+    """Write `obj` into an element of a record array, as in `to_record(world, worlds[0])`; padding becomes zero."""
+    packed = layout_of(type(obj), sizes).pack(obj)
+    np.asarray(element).reshape(1).view(np.uint8)[:] = np.frombuffer(packed, np.uint8)
+
+
+def to_object(record: type[Record], element: Any, sizes: Sizes | None = None) -> Record:
+    """Return a new object of class `record` with the values of an element of a record array."""
+    obj: Record = layout_of(record, sizes).unpack(np.asarray(element).tobytes())
+    return obj
+
+
+def _members(record: type, sizes: Sizes) -> Iterator[Member]:
+    if not dataclasses.is_dataclass(record):
+        raise LayoutError(f"{record.__name__} is not a dataclass; a record is a slotted dataclass of integers and records")
+    for field in dataclasses.fields(record):
+        length: int | None = field.metadata.get("length")
+        width: str = field.metadata.get("width", "i1")
+        of = _class_of(record, field)
+        size = sizes.get((record, field.name), ())
+        for part in size if isinstance(size, tuple) else (size,):
+            if isinstance(part, int) and length is not None:
+                length = part
+            elif part in WIDTHS and not dataclasses.is_dataclass(of):
+                width = str(part)
+            else:
+                raise LayoutError(f"size {part!r} does not fit {record.__name__}.{field.name}: a list takes a length, ints a width")
+        yield Member(field.name, length, layout_of(of, sizes) if dataclasses.is_dataclass(of) else width)
+
+
+def _class_of(record: type, field: dataclasses.Field[Any]) -> type:
+    """Return the record class of a field's elements, or int."""
+    of: Any = field.metadata.get("of")
+    if of is None and isinstance(field.default_factory, type):
+        of = field.default_factory
+    if of is None and isinstance(field.default, int):
+        of = int
+    if of is None:
+        of = typing.get_type_hints(record).get(field.name)
+    if isinstance(of, type) and (dataclasses.is_dataclass(of) or issubclass(of, int)):
+        return of
+    raise LayoutError(
+        f"{record.__name__}.{field.name} is neither an integer nor a record nor array(of, length): {field.type}"
+    )
+
+
+def _described(member: Member) -> tuple[Any, ...]:
+    element = member.element if isinstance(member.element, str) else member.element.dtype
+    return (member.name, element) if member.length is None else (member.name, element, (member.length,))
+
+
+def _padded(dtype: np.dtype[np.void]) -> np.dtype[np.void]:
+    names = list(dtype.names or ())
+    fields = dtype.fields or {}
+    return np.dtype(
+        {
+            "names": names,
+            "formats": [fields[name][0] for name in names],
+            "offsets": [fields[name][1] for name in names],
+            "itemsize": -(-dtype.itemsize // WORD_BYTES) * WORD_BYTES,
+        }
+    )

@@ -1,0 +1,73 @@
+"""What the engine explores: a `Model`, with its promises. The same functions run interpreted and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["always", "sometimes"]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A named sentence about worlds: `holds(world, setup) -> bool`.
+
+    An *always* promise has to hold in every reachable world; a *sometimes* promise in at least one, so that a scenario that
+    never gets anywhere is noticed. `text` says it in words, `source` where it is written.
+    """
+
+    name: str
+    kind: Kind
+    holds: Callable[..., bool]
+    text: str = ""
+    source: str = ""
+
+
+def no_normal_form(world: Any, setup: Any) -> None:
+    """Leave the world as it is: for models whose worlds have one form only."""
+
+
+def no_bound(world: Any, setup: Any) -> int:
+    """Return 0: for models whose records can hold everything that may happen."""
+    return 0
+
+
+@dataclass(frozen=True)
+class Model:
+    """A system whose worlds are records.
+
+    Attributes:
+        name: what it is called in messages.
+        world: record class of a world.
+        setup: record class of what is constant during a run (rules, bounds, programs); every function gets it.
+        trail: record class of what one step did; all zero before a step and no part of a world. If it has a field `moves`, an array of
+            records with `machine`, `state`, `event`, and a field `count`, the first `count` moves of each step are counted for the coverage.
+        actions: actions are numbered 0 to `actions` - 1.
+        step: `step(world, action, setup, trail) -> bool`. False: the action is disabled and the world untouched. True: the
+            world is now the successor.
+        normalise: `normalise(world, setup)`: the normal form, applied to each successor.
+        describe: `describe(world, action, setup) -> str`: the action in one line; interpreted only.
+        initial: `initial(setup) -> world`: the initial world, in normal form; interpreted only.
+        promises: what is judged in every reachable world.
+        bound_hit: `bound_hit(world, setup) -> int`: a code from 1 to 31 if a capacity of the record was exceeded on the way to this world, else 0.
+            Such a world is counted, but neither judged nor expanded, and nothing *holds* any more: the run is inconclusive.
+        bounds: what the codes of `bound_hit` mean, in words.
+        coverage: how many machines, states and events there are in `moves`.
+        sizes: lengths and widths that differ from what the record classes declare (see `layout`).
+    """
+
+    name: str
+    world: type
+    setup: type
+    trail: type
+    actions: int
+    step: Callable[..., bool]
+    describe: Callable[..., str]
+    initial: Callable[..., Any]
+    promises: tuple[Promise, ...]
+    normalise: Callable[..., None] = no_normal_form
+    bound_hit: Callable[..., int] = no_bound
+    bounds: Mapping[int, str] = field(default_factory=dict)
+    coverage: tuple[int, int, int] = (0, 0, 0)
+    sizes: Mapping[tuple[type, str], Any] = field(default_factory=dict)
