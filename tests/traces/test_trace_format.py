@@ -195,7 +195,7 @@ MALFORMED: list[tuple[str, Change, int, str]] = [
     ("a step zero", setting(0, 1, "number"), 2, "number: .*greater than or equal to 1"),
     ("an unknown rule", setting(1, 0, "rules", "kip361"), 1, "no rule is named 'kip361'; legal: transaction_version"),
     ("a missing rule", without(0, "rules", "kip360"), 1, "rules lack kip360: a trace says every rule"),
-    ("an unknown event", setting("COMIT", 2, "moves", 0, "event"), 3, "'COMIT' is no event of coordinator; legal: NOTH"),
+    ("an unknown event", setting("COMIT", 2, "moves", 0, "event"), 3, "'COMIT' is no event of coordinator; legal: NOT"),
     ("an unknown state", setting("OPEN", 2, "moves", 0, "from"), 3, "'OPEN' is no state of coordinator; legal: EMPTY"),
     ("Python's word for a state", setting("EMPTY", 2, "moves", 0, "before"), 3, "moves.0.before"),
     ("an unknown error", setting("OOPS", 2, "verdicts", 0, "error"), 3, "'OOPS' is no error of the protocol"),
