@@ -37,6 +37,33 @@ class Rules:
     sequence_max: int = integer(SEQUENCE_MAX, width="i4")
     cached_batches: int = integer(CACHED_BATCHES)
 
+    duplicate_check: int = switch(
+        "a leader recognises a batch that it has already appended", since="0.11.0", source="KIP-98", row="A1"
+    )
+    sequence_check: int = switch(
+        "a leader accepts only the next sequence of a producer", since="0.11.0", source="KIP-98", row="S3, S5"
+    )
+    epoch_fencing: int = switch(
+        "a leader refuses batches of an older producer epoch", since="0.11.0", source="KIP-98", row="A4"
+    )
+    markers_before_completion: int = switch(
+        "a transaction is complete only when every partition has its marker",
+        since="0.11.0",
+        source="KIP-98",
+        row="§2.12",
+    )
+    reload_drives_markers: int = switch(
+        "a coordinator that loads a prepared transaction sends its markers again",
+        since="0.11.0",
+        source="KIP-98",
+        row="Z6",
+    )
+    stable_bound: int = switch(
+        "a read_committed fetch ends at the last stable offset", since="0.11.0", source="KIP-98", row="§3.6"
+    )
+    aborted_list: int = switch(
+        "a read_committed consumer skips what the broker lists as aborted", since="0.11.0", source="KIP-98", row="§6"
+    )
     kip360: int = switch(
         "InitProducerId honours the (producer id, epoch) a recovering client expects; an unknown producer may continue",
         since="2.5",

@@ -4,6 +4,7 @@ Source: reference §3.6, §6; ``UnifiedLog.maybeIncrementFirstUnstableOffset``, 
 """
 
 from zombieproof.model.records import ProducerEntry
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Isolation
 
 
@@ -23,9 +24,10 @@ def last_stable_offset(high_watermark: int, first_unstable: int) -> int:
     return int(high_watermark)
 
 
-def fetch_bound(isolation: int, high_watermark: int, last_stable: int) -> int:
+def fetch_bound(isolation: int, high_watermark: int, last_stable: int, rules: Rules) -> int:
     """The offset from which on a consumer gets nothing."""
-    return int(last_stable) if isolation == Isolation.READ_COMMITTED else int(high_watermark)
+    stable = isolation == Isolation.READ_COMMITTED and rules.stable_bound == 1
+    return int(last_stable) if stable else int(high_watermark)
 
 
 def is_listed_as_aborted(first_offset: int, last_offset: int, fetch_offset: int, upper_bound: int) -> bool:

@@ -52,7 +52,7 @@ def decide_append(
     `request_guard` is the token that the request got before the coordinator was asked (0: nothing was asked).
     Events: APPEND (not transactional), BEGIN (opens a transaction), CONTINUE.
     """
-    if origin == Origin.CLIENT:
+    if origin == Origin.CLIENT and rules.duplicate_check == 1:
         duplicate_of = find_duplicate(entry, batch)
         if duplicate_of != NONE:
             return append_duplicate(duplicate_of)
@@ -61,9 +61,9 @@ def decide_append(
             return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A2)
         if rules.verification == 1 and not _is_verified(entry, request_guard, rules):
             return append_refused(Error.INVALID_TXN_STATE, Guard.A3)
-    if batch.producer_epoch < entry.producer_epoch:
+    if rules.epoch_fencing == 1 and batch.producer_epoch < entry.producer_epoch:
         return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A4)
-    if origin == Origin.CLIENT:
+    if origin == Origin.CLIENT and rules.sequence_check == 1:
         guard = _broken_sequence_rule(entry, batch, rules)
         if guard != Guard.NO_GUARD:
             return append_refused(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, guard)
