@@ -120,39 +120,68 @@ class ProducerIdentity(Protocol):
     """A request that names a producer by id and epoch."""
 
     @property
-    def producer_id(self) -> int: ...
+    def producer_id(self) -> int:
+        """The producer id named."""
+        ...
+
     @property
-    def producer_epoch(self) -> int: ...
+    def producer_epoch(self) -> int:
+        """The epoch named."""
+        ...
 
 
 class TransactionRequest(ProducerIdentity, Protocol):
     """AddPartitionsToTxn or EndTxn; `committed` is 1 for a commit, `partitions` a bit mask."""
 
     @property
-    def version(self) -> int: ...
+    def version(self) -> int:
+        """The version of the request."""
+        ...
+
     @property
-    def committed(self) -> int: ...
+    def committed(self) -> int:
+        """1 for a commit, 0 for an abort."""
+        ...
+
     @property
-    def partitions(self) -> int: ...
+    def partitions(self) -> int:
+        """A bit mask; 0 where the request names none."""
+        ...
 
 
 class IncomingBatch(ProducerIdentity, Protocol):
     """A data batch as its header tells it; `last_sequence` is wrapped at the sequence modulus."""
 
     @property
-    def base_sequence(self) -> int: ...
+    def base_sequence(self) -> int:
+        """The sequence of the first record."""
+        ...
+
     @property
-    def last_sequence(self) -> int: ...
+    def last_sequence(self) -> int:
+        """The sequence of the last record."""
+        ...
+
     @property
-    def transactional(self) -> int: ...
+    def transactional(self) -> int:
+        """1 if the batch belongs to a transaction."""
+        ...
 
 
 class IncomingMarker(ProducerIdentity, Protocol):
     """A transaction marker on its way to a partition leader."""
 
     @property
-    def committed(self) -> int: ...
+    def committed(self) -> int:
+        """1 for a commit, 0 for an abort."""
+        ...
+
     @property
-    def coordinator_epoch(self) -> int: ...
+    def coordinator_epoch(self) -> int:
+        """The epoch of the coordinator that sent the marker."""
+        ...
+
     @property
-    def transaction_version(self) -> int: ...
+    def transaction_version(self) -> int:
+        """The transaction version of the marker (0 before KIP-1228)."""
+        ...

@@ -19,26 +19,48 @@ class OffsetCommitRequest(Protocol):
     """What of the request the group judges: generation -1, member -1 and instance -1 mean "not given"."""
 
     @property
-    def version(self) -> int: ...
+    def version(self) -> int:
+        """The version of the request."""
+        ...
+
     @property
-    def generation(self) -> int: ...
+    def generation(self) -> int:
+        """The generation, or the member epoch of a consumer-protocol group; -1: not given."""
+        ...
+
     @property
-    def member(self) -> int: ...
+    def member(self) -> int:
+        """The member; -1: not given."""
+        ...
+
     @property
-    def instance(self) -> int: ...
+    def instance(self) -> int:
+        """The static instance; -1: not given."""
+        ...
 
 
 class GroupFacts(Protocol):
     """What the coordinator knows of a group: `known` 0 absent, `dead`, `empty` (no members), its generation."""
 
     @property
-    def known(self) -> int: ...
+    def known(self) -> int:
+        """0 if there is no such group."""
+        ...
+
     @property
-    def dead(self) -> int: ...
+    def dead(self) -> int:
+        """1 if the group is being removed."""
+        ...
+
     @property
-    def empty(self) -> int: ...
+    def empty(self) -> int:
+        """1 if the group has no members."""
+        ...
+
     @property
-    def generation(self) -> int: ...
+    def generation(self) -> int:
+        """The generation of the group now."""
+        ...
 
 
 def decide_txn_offset_commit(
