@@ -313,8 +313,8 @@ class Guard(IntEnum):
     T10 = 80
     T11 = 81
     T12 = 82
-    T13 = 83
     F1 = 91
+    F2 = 92
     F3 = 93
     F4 = 94
     F5 = 95
@@ -364,5 +364,3 @@ class Guard(IntEnum):
     O7 = 187
     O9 = 189
     O10 = 190
-    R1 = 201
-    R2 = 202

@@ -97,29 +97,30 @@ def decide_end_txn_v2(
     if not _epoch_is_valid(txn, request, rules, from_client):
         return refuse(Error.PRODUCER_FENCED, Guard.T5)
     if txn.state == TransactionState.ONGOING:
-        return _end(Guard.T6, txn, request, rules, txn.partitions, next_producer_id)
+        return _end(Guard.T6, txn, request, rules, next_producer_id)
+    if txn.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
+        return _end_again(txn, request, rules, next_producer_id)
     if txn.state == TransactionState.PREPARE_COMMIT:
         return _same_outcome(request.committed == 1, Error.CONCURRENT_TRANSACTIONS, Guard.T9)
     if txn.state == TransactionState.PREPARE_ABORT:
         return _same_outcome(request.committed == 0, Error.CONCURRENT_TRANSACTIONS, Guard.T10)
-    retry = _is_retry(txn, request, rules)
-    if txn.state == TransactionState.COMPLETE_COMMIT:
-        if request.committed == 1:
-            return _answer_retry(Guard.T7, txn, retry)
-        if retry:
-            return refuse(Error.INVALID_TXN_STATE, Guard.T7)
-        return _end(Guard.T7, txn, request, rules, 0, next_producer_id)
-    if txn.state == TransactionState.COMPLETE_ABORT:
-        if request.committed == 1:
-            return refuse(Error.INVALID_TXN_STATE, Guard.T8)
-        if retry:
-            return _answer_retry(Guard.T8, txn, retry)
-        return _end(Guard.T8, txn, request, rules, 0, next_producer_id)
     if txn.state == TransactionState.EMPTY:
         if request.committed == 1:
             return refuse(Error.INVALID_TXN_STATE, Guard.T11)
-        return _end(Guard.T11, txn, request, rules, 0, next_producer_id)
+        return _end(Guard.T11, txn, request, rules, next_producer_id)
     return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.T12)
+
+
+def _end_again(txn: Transaction, request: TransactionRequest, rules: Rules, next_producer_id: int) -> Verdict:
+    """The last transaction is through (T7, T8): an end that is repeated, or an empty abort."""
+    after_commit = txn.state == TransactionState.COMPLETE_COMMIT
+    guard = Guard.T7 if after_commit else Guard.T8
+    retry = _retries_bump(txn, request) or _retries_overflow(txn, request, rules)
+    if retry and (request.committed == 1) == after_commit:
+        return agree(guard, txn.producer_id, txn.producer_epoch)
+    if retry or request.committed == 1:
+        return refuse(Error.INVALID_TXN_STATE, guard)
+    return _end(guard, txn, request, rules, next_producer_id)
 
 
 def _is_fence(txn: Transaction) -> bool:
@@ -139,10 +140,6 @@ def _retries_overflow(txn: Transaction, request: TransactionRequest, rules: Rule
     )
 
 
-def _is_retry(txn: Transaction, request: TransactionRequest, rules: Rules) -> bool:
-    return _retries_bump(txn, request) or _retries_overflow(txn, request, rules)
-
-
 def _epoch_is_valid(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int) -> bool:
     if rules.strict_end == 0 and from_client == 1:
         return True
@@ -152,46 +149,59 @@ def _epoch_is_valid(txn: Transaction, request: TransactionRequest, rules: Rules,
     if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
         return _retries_bump(txn, request)
     if txn.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
-        return current or _is_retry(txn, request, rules)
+        return current or _retries_bump(txn, request) or _retries_overflow(txn, request, rules)
     return current
 
 
-def _answer_retry(guard: int, txn: Transaction, retry: bool) -> Verdict:
-    if retry:
-        return agree(guard, txn.producer_id, txn.producer_epoch)
-    return refuse(Error.INVALID_TXN_STATE, guard)
-
-
-def _end(
-    guard: int, txn: Transaction, request: TransactionRequest, rules: Rules, partitions: int, next_producer_id: int
-) -> Verdict:
+def _end(guard: int, txn: Transaction, request: TransactionRequest, rules: Rules, next_producer_id: int) -> Verdict:
     """Decide under the next epoch; an exhausted one is ended under the last epoch, and a new producer id follows.
 
+    A client's commit cannot take over a fence under way, and no epoch follows the last one: both are internal errors.
     Before KAFKA-19367 the epoch of a fence was raised a second time here; before KAFKA-20090 a fence never rotated.
     """
     fences = _is_fence(txn)
-    ended = request.producer_epoch if fences and rules.single_fence_bump == 0 else txn.producer_epoch
+    twice = fences and rules.single_fence_bump == 0
+    ended = request.producer_epoch if twice else txn.producer_epoch
     rotates = is_exhausted(ended, rules) and not (fences and rules.fence_rotation == 0)
     if rotates and next_producer_id == NONE:
         return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, guard)
-    stays = ended == rules.epoch_max and request.committed == 0
+    at_last_epoch = ended == rules.epoch_max
+    if request.committed == 1 and (fences or at_last_epoch):
+        return refuse(Error.UNKNOWN_SERVER_ERROR, guard)
+    if at_last_epoch and twice:
+        return refuse(Error.UNKNOWN_SERVER_ERROR, guard)
     return transit(
         guard,
         CoordinatorEvent.COMMIT if request.committed == 1 else CoordinatorEvent.ABORT,
         txn.producer_id,
-        ended if stays else ended + 1,
+        ended if at_last_epoch else ended + 1,
         ended,
         next_producer_id if rotates else NONE,
-        partitions,
+        txn.partitions,
         TransactionVersion.TV2,
     )
 
 
-def decide_after_append(txn: Transaction, request: TransactionRequest, prepared_state: int) -> Verdict:
-    """Look again once the decision is durable: only then is the answer success and the markers go out (F3 to F5).
+def decide_after_append(
+    txn: Transaction,
+    request: TransactionRequest,
+    prepared_state: int,
+    append_error: int = 0,
+    lookup_error: int = 0,
+    is_same_coordinator_epoch: int = 1,
+) -> Verdict:
+    """Look again once the decision is durable: only then is the answer success and the markers go out (F1 to F5).
 
-    Another request may have come between the append and this look (reference §2.17).
+    Another request may have come between the append and this look (reference §2.17), and the host may have ceased to
+    be the coordinator (`lookup_error`: what ``decide_lookup`` says now; `is_same_coordinator_epoch`: as at the start).
+    After F1 the host calls ``give_up``.
     """
+    if append_error != Error.NONE:
+        return refuse(append_error, Guard.F1)
+    if lookup_error != Error.NONE:
+        return refuse(lookup_error, Guard.F2)
+    if is_same_coordinator_epoch == 0:
+        return refuse(Error.NOT_COORDINATOR, Guard.F3)
     if request.producer_id != txn.producer_id:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.F4)
     raised = request.version >= FIRST_VERSION_OF_TV2 and txn.producer_epoch == request.producer_epoch + 1
