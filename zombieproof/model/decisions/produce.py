@@ -8,7 +8,7 @@ Source: reference §3.2, §3.3; ``ProducerAppendInfo.java``, ``UnifiedLog.analyz
 """
 
 from zombieproof.model.decisions.verdicts import append_accepted, append_duplicate, append_refused
-from zombieproof.model.records import AppendVerdict, IncomingBatch, ProducerEntry
+from zombieproof.model.records import AppendVerdict, CachedBatch, IncomingBatch, ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, Origin, PartitionEvent
 
@@ -50,18 +50,20 @@ def decide_append(
     """Judge a data batch under the log's lock (A1 to A7, with S1 to S5).
 
     `request_guard` is the token that the request got before the coordinator was asked (0: nothing was asked).
+    A follower and a leader that recovers (`origin` REPLICATION) accept whatever the log holds, but for A6.
     Events: APPEND (not transactional), BEGIN (opens a transaction), CONTINUE.
     """
     if origin == Origin.CLIENT and rules.duplicate_check == 1:
-        duplicate_of = find_duplicate(entry, batch)
+        duplicate_of = find_duplicate(entry, batch, rules)
         if duplicate_of != NONE:
             return append_duplicate(duplicate_of)
-    if batch.transactional == 1 and not has_open_transaction(entry, batch.producer_epoch, rules):
+    leads = origin != Origin.REPLICATION
+    if leads and batch.transactional == 1 and not has_open_transaction(entry, batch.producer_epoch, rules):
         if rules.stale_epoch_first == 1 and batch.producer_epoch < entry.producer_epoch:
             return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A2)
         if rules.verification == 1 and not _is_verified(entry, request_guard, rules):
             return append_refused(Error.INVALID_TXN_STATE, Guard.A3)
-    if rules.epoch_fencing == 1 and batch.producer_epoch < entry.producer_epoch:
+    if leads and rules.epoch_fencing == 1 and batch.producer_epoch < entry.producer_epoch:
         return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A4)
     if origin == Origin.CLIENT and rules.sequence_check == 1:
         guard = _broken_sequence_rule(entry, batch, rules)
@@ -76,17 +78,22 @@ def decide_append(
     return append_accepted(Guard.A7, PartitionEvent.BEGIN)
 
 
-def find_duplicate(entry: ProducerEntry, batch: IncomingBatch) -> int:
+def find_duplicate(entry: ProducerEntry, batch: IncomingBatch, rules: Rules) -> int:
     """The last offset of the remembered batch with the same epoch and sequences, or NONE (A1)."""
     if entry.known == 0 or batch.producer_epoch != entry.producer_epoch:
         return NONE
     for i in range(entry.batch_count):
         cached = entry.batches[i]
-        if cached.last_sequence != batch.last_sequence:
-            continue
-        if cached.last_sequence - cached.offset_delta == batch.base_sequence:
+        if cached.last_sequence == batch.last_sequence and first_sequence(cached, rules) == batch.base_sequence:
             return int(cached.last_offset)
     return NONE
+
+
+def first_sequence(cached: CachedBatch, rules: Rules) -> int:
+    """The first sequence of a remembered batch: sequences wrap from `rules.sequence_max` to 0 (§3.1)."""
+    if cached.last_sequence < cached.offset_delta:
+        return int(rules.sequence_max - (cached.offset_delta - cached.last_sequence) + 1)
+    return int(cached.last_sequence - cached.offset_delta)
 
 
 def _is_verified(entry: ProducerEntry, request_guard: int, rules: Rules) -> bool:

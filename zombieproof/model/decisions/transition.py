@@ -27,7 +27,8 @@ def prepare(txn: Transaction, verdict: Verdict, state: int, timeout_ms: int, now
     target.partitions = verdict.partitions
     target.timeout_ms = timeout_ms if verdict.event == CoordinatorEvent.INIT else txn.timeout_ms
     target.start_ms = _start_ms(txn, verdict, now_ms)
-    target.last_update_ms = now_ms
+    keeps_time = verdict.event in (CoordinatorEvent.FENCE, CoordinatorEvent.EXPIRE)
+    target.last_update_ms = txn.last_update_ms if keeps_time else now_ms
     target.client_transaction_version = verdict.client_transaction_version
     target.failed_epoch_fence = 0 if verdict.event == CoordinatorEvent.MARKERS_WRITTEN else txn.failed_epoch_fence
 
@@ -104,7 +105,8 @@ def is_valid(txn: Transaction, target: Transaction) -> bool:
         return target.partitions == txn.partitions and (
             target.start_ms == txn.start_ms or txn.state != TransactionState.ONGOING
         )
-    return target.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+    completed = target.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+    return completed and target.start_ms != NONE
 
 
 def _valid_empty(txn: Transaction, target: Transaction) -> bool:

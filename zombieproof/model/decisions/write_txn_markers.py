@@ -24,11 +24,12 @@ def decide_marker(entry: ProducerEntry, marker: IncomingMarker, origin: int, rul
             return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.M2 if strict else Guard.M1)
         if rules.marker_coordinator_epoch == 1 and entry.coordinator_epoch > marker.coordinator_epoch:
             return append_refused(Error.TRANSACTION_COORDINATOR_FENCED, Guard.M4)
+    guard = Guard.M3 if _repeats(entry, marker, rules) and origin != Origin.REPLICATION else Guard.M5
     if _keeps_guard(entry, marker, rules):
-        return append_accepted(Guard.M5, PartitionEvent.MARKER_KEEPS_GUARD)
+        return append_accepted(guard, PartitionEvent.MARKER_KEEPS_GUARD)
     if marker.committed == 1:
-        return append_accepted(Guard.M5, PartitionEvent.COMMIT_MARKER)
-    return append_accepted(Guard.M5, PartitionEvent.ABORT_MARKER)
+        return append_accepted(guard, PartitionEvent.COMMIT_MARKER)
+    return append_accepted(guard, PartitionEvent.ABORT_MARKER)
 
 
 def _is_strict(marker: IncomingMarker, rules: Rules) -> bool:
@@ -38,10 +39,15 @@ def _is_strict(marker: IncomingMarker, rules: Rules) -> bool:
 def _is_older(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> bool:
     if marker.producer_epoch < entry.producer_epoch:
         return True
-    if not _is_strict(marker, rules) or marker.producer_epoch != entry.producer_epoch:
-        return False
-    repeats = entry.txn_first_offset == NONE or entry.producer_epoch == rules.epoch_max
-    return not (repeats and rules.marker_retry_relax == 1)
+    same_epoch = _is_strict(marker, rules) and marker.producer_epoch == entry.producer_epoch
+    return same_epoch and not _repeats(entry, marker, rules)
+
+
+def _repeats(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> bool:
+    """A TV2 marker of the epoch that is known, which has nothing to end: the same marker again (KAFKA-19999)."""
+    same_epoch = entry.known == 1 and marker.producer_epoch == entry.producer_epoch
+    nothing_to_end = entry.txn_first_offset == NONE or entry.producer_epoch == rules.epoch_max
+    return rules.marker_retry_relax == 1 and _is_strict(marker, rules) and same_epoch and nothing_to_end
 
 
 def _keeps_guard(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> bool:
