@@ -102,8 +102,9 @@ class Batch:
     `position` and `size` are bytes in the segment. `count` is the number of records left, which after compaction can be
     below `last_offset - base_offset + 1` and even 0. `crc` is None in dialects that do not print it.
     `marker` is None for data and for control batches that end no transaction (leader change, or all records compacted
-    away). `records` is None when they were not read: they are for internal topics, for batches with fewer records than
-    offsets, and on demand. `file` is the segment, or the text dump that shows it.
+    away); in a text dump without records also for markers: what they decide is not shown. `records` is None when they
+    were not read: they are for internal topics, for batches with fewer records than offsets, and on demand.
+    `file` is the segment, or the text dump that shows it.
     """
 
     base_offset: int
@@ -178,6 +179,7 @@ class PartitionLog:
 
     @property
     def topic_partition(self) -> TopicPartition:
+        """Topic and partition number."""
         return (self.topic, self.partition)
 
     @property
@@ -276,6 +278,7 @@ class OffsetCommitRecord:
 
     @property
     def is_tombstone(self) -> bool:
+        """Whether the record forgets the committed offset."""
         return self.offset is None
 
 
@@ -283,8 +286,8 @@ class OffsetCommitRecord:
 class ProducerSnapshotEntry:
     """What a partition leader remembered of one producer (reference §3.7, §9.2).
 
-    `last_sequence`, `last_offset`, `offset_delta`, `timestamp_ms` describe the newest batch; `last_offset` is `NONE` when
-    only a marker is known (then a text dump shows none of them: `NONE`). `current_txn_first_offset` None: no open one.
+    `last_sequence`, `last_offset` and `offset_delta` describe the newest batch; they are `NONE`, `NONE` and 0 when only
+    a marker is known. `current_txn_first_offset` None: no transaction is open.
     `last_timestamp_ms` is `NONE` in dumps up to Kafka 2.3.
     """
 

@@ -1,0 +1,64 @@
+"""Unpacking the records of a batch: none, gzip, snappy, lz4, zstd (reference §7.3)."""
+
+import zlib
+
+import cramjam
+
+from zombieproof.traces.evidence import Codec
+
+XERIAL_MAGIC = b"\x82SNAPPY\x00"
+XERIAL_HEADER = len(XERIAL_MAGIC) + 8
+"""Snappy as the Java client writes it: magic, version, compatible version, then blocks, each behind its length."""
+
+
+class Undecodable(ValueError):
+    """Bytes that are not what their header says; the message says what is wrong."""
+
+
+def unpack_records(codec: Codec, section: bytes | memoryview) -> bytes:
+    """The records section of a batch, unpacked.
+
+    Raises:
+        Undecodable: the section is not valid for its codec.
+    """
+    packed = bytes(section)
+    try:
+        match codec:
+            case Codec.NONE:
+                return packed
+            case Codec.GZIP:
+                return _gzip(packed)
+            case Codec.SNAPPY:
+                return _snappy(packed)
+            case Codec.LZ4:
+                return bytes(cramjam.lz4.decompress(packed))
+            case Codec.ZSTD:
+                return bytes(cramjam.zstd.decompress(packed))
+    except (zlib.error, cramjam.DecompressionError, ValueError, MemoryError, OverflowError) as error:
+        raise Undecodable(f"the records are not valid {codec.name.lower()}: {error}") from error
+
+
+def _gzip(packed: bytes) -> bytes:
+    parts = []
+    while packed:
+        member = zlib.decompressobj(wbits=31)
+        parts.append(member.decompress(packed))
+        if not member.eof:
+            raise ValueError("the stream is cut short")
+        packed = member.unused_data
+    return b"".join(parts)
+
+
+def _snappy(packed: bytes) -> bytes:
+    if not packed.startswith(XERIAL_MAGIC):
+        return bytes(cramjam.snappy.decompress_raw(packed))
+    parts = []
+    at = XERIAL_HEADER
+    while at < len(packed):
+        size = int.from_bytes(packed[at : at + 4])
+        block = packed[at + 4 : at + 4 + size]
+        if not size or len(block) < size:
+            raise ValueError("a block is cut short")
+        parts.append(bytes(cramjam.snappy.decompress_raw(block)))
+        at += 4 + size
+    return b"".join(parts)

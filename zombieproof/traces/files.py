@@ -1,0 +1,136 @@
+"""The bytes of a file of evidence, packed or not, and what its place says: Kafka's own names of files and folders."""
+
+import lzma
+import mmap
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKED = (".xz", ".gz")
+
+TOPIC_PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})")
+"""A partition's folder (``UnifiedLog.parseTopicPartitionName``); the last dash separates."""
+
+SEGMENT_NAME = re.compile(r"(?P<offset>\d{20})\.(?P<kind>log|snapshot|txnindex)")
+BROKER_NAME = re.compile(r"broker-\d+")
+
+UNKNOWN_PARTITION = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose file it is. `topic` is empty and `partition` -1 when no folder above it is a partition's folder."""
+
+    topic: str
+    partition: int
+    replica: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a partition's folder says whose file it is."""
+        return self.partition != UNKNOWN_PARTITION
+
+
+def place_of(file: str) -> Place:
+    """Topic, partition and replica of a file in a partition's folder; `file` is a path as given or as printed."""
+    parts = file.replace("\\", "/").split("/")[:-1]
+    folder = parts[-1] if parts else ""
+    above = parts[:-1]
+    replica = next((part for part in reversed(above) if BROKER_NAME.fullmatch(part)), "/".join(above))
+    found = TOPIC_PARTITION.fullmatch(folder)
+    if not found:
+        return Place("", UNKNOWN_PARTITION, "/".join(parts))
+    return Place(found["topic"], int(found["partition"]), replica)
+
+
+def plain_name(file: str) -> str:
+    """The name of a file without its folders and without ``.xz`` or ``.gz``."""
+    name = file.replace("\\", "/").rsplit("/", 1)[-1]
+    for suffix in PACKED:
+        name = name.removesuffix(suffix)
+    return name
+
+
+def base_offset_of(file: str) -> int | None:
+    """The offset in the name of a segment, snapshot or transaction index; None for any other name."""
+    found = SEGMENT_NAME.fullmatch(plain_name(file))
+    return int(found["offset"]) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a file holds, unpacked. `fault` is a sentence when it could be unpacked only up to the end of `data`."""
+
+    data: memoryview
+    fault: str | None = None
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Content]:
+    """The content of a file, mapped into memory or unpacked; valid only inside the with.
+
+    Raises:
+        OSError: the file cannot be opened or mapped.
+    """
+    if path.suffix in PACKED:
+        yield _unpacked(path.read_bytes(), path.suffix)
+        return
+    with path.open("rb") as file:
+        if not path.stat().st_size:
+            yield Content(memoryview(b""))
+            return
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        data = memoryview(mapped)
+        try:
+            yield Content(data)
+        finally:
+            data.release()
+            mapped.close()
+
+
+def _unpacked(packed: bytes, suffix: str) -> Content:
+    parts: list[bytes] = []
+    fault = None
+    rest = packed
+    while rest:
+        part, rest, fault = _unpack_xz(rest) if suffix == ".xz" else _unpack_gzip(rest)
+        parts.append(part)
+        if fault:
+            break
+    return Content(memoryview(b"".join(parts)), fault)
+
+
+CHUNK = 1 << 16
+
+
+def _unpack_xz(packed: bytes) -> tuple[bytes, bytes, str | None]:
+    """One stream: what it held, what follows it, and the fault if it ended early."""
+    stream = lzma.LZMADecompressor()
+    parts = []
+    try:
+        for start in range(0, len(packed), CHUNK):
+            parts.append(stream.decompress(packed[start : start + CHUNK]))
+            if stream.eof:
+                following = stream.unused_data + packed[start + CHUNK :]
+                return b"".join(parts), following.strip(b"\0"), None
+    except lzma.LZMAError as error:
+        return b"".join(parts), b"", f"the xz stream is damaged: {error}"
+    return b"".join(parts), b"", "the xz stream is cut short"
+
+
+def _unpack_gzip(packed: bytes) -> tuple[bytes, bytes, str | None]:
+    """One member: what it held, what follows it, and the fault if it ended early."""
+    member = zlib.decompressobj(wbits=31)
+    parts = []
+    try:
+        for start in range(0, len(packed), CHUNK):
+            parts.append(member.decompress(packed[start : start + CHUNK]))
+            if member.eof:
+                following = member.unused_data + packed[start + CHUNK :]
+                return b"".join(parts), following.strip(b"\0"), None
+    except zlib.error as error:
+        return b"".join(parts), b"", f"the gzip stream is damaged: {error}"
+    return b"".join(parts), b"", "the gzip stream is cut short"
