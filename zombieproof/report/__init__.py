@@ -1,0 +1,1 @@
+"""What is shown: diagrams and pages drawn from the tables and results of the layers below."""

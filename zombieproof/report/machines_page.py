@@ -1,0 +1,72 @@
+"""docs/machines.md: every machine with its theory of operation, its diagram and its rows."""
+
+import inspect
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+
+from zombieproof.report.diagrams import MARKER, Stale
+from zombieproof.report.graphs import mermaid_text, title
+from zombieproof.statemachines.kernel import Machine
+from zombieproof.statemachines.registry import MACHINES
+
+_HEAD = f"""<!-- {MARKER} -->
+# The machines
+
+Each machine is one table of rows: in a *state*, an *event* leads to a *target*, and *why*. The runtime, the checker,
+the diagrams and this page read the same rows; what the table does not allow is refused by the runtime and is a violated
+promise in the checker. Which event happens is decided elsewhere (`zombieproof/model/decisions`).
+
+States and events have the names of the source and of error messages here; in the diagrams `PREPARE_COMMIT` is
+PrepareCommit. A dashed border means: pending only, never durable. A thick border means: terminal.
+"""
+
+
+def page(machines: Iterable[Machine] = tuple(MACHINES.values())) -> str:
+    """The whole page as Markdown."""
+    return "\n".join([_HEAD, *(section(machine, theory(machine)) for machine in machines)])
+
+
+def theory(machine: Machine) -> str:
+    """What the module of a machine says of it."""
+    module = import_module(f"zombieproof.statemachines.{machine.name}")
+    return inspect.cleandoc(module.__doc__ or "").replace("``", "`")
+
+
+def section(machine: Machine, text: str) -> str:
+    """One machine as Markdown, introduced by `text`."""
+    rows = "\n".join(
+        f"| `{row.state.name}` | `{row.event.name}` | `{row.target.name}` | {row.why} |" for row in machine.rows
+    )
+    terminal = ", ".join(f"`{state.name}`" for state in sorted(machine.terminal)) or "none"
+    transient = ", ".join(f"`{state.name}`" for state in sorted(machine.transient)) or "none"
+    return f"""## {title(machine)}
+
+{text}
+
+Begins in `{machine.initial.name}`. Terminal: {terminal}. Never durable: {transient}. Drawn larger:
+[diagrams/{machine.name}.svg](../diagrams/{machine.name}.svg)
+
+```mermaid
+{mermaid_text(machine)}```
+
+| state | event | target | why |
+|---|---|---|---|
+{rows}
+"""
+
+
+def write(path: Path) -> Path:
+    """Write the page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(), encoding="utf-8")
+    return path
+
+
+def check(path: Path) -> list[Stale]:
+    """The page, if it is missing or not what the tables say; otherwise nothing."""
+    if not path.is_file():
+        return [Stale(path, "missing: run `zombieproof diagrams`")]
+    if path.read_text(encoding="utf-8", errors="replace") != page():
+        return [Stale(path, "stale: the table says something else; run `zombieproof diagrams`")]
+    return []
