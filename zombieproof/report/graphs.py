@@ -1,7 +1,8 @@
 """A machine's table as the graph machine of `transitions`, in our words and styles.
 
 States are written as Kafka's documents write them (PrepareCommit), events in words (markers written). Events that lead
-from one state to the same other one share an arrow. A terminal state has a double border, one that is only ever
+from one state to the same other one share an arrow; those that leave a state as it is stand inside its box, because
+loops run through their neighbours. A terminal state has a double border, one that is only ever
 pending or passed through a dashed one.
 """
 
@@ -23,7 +24,8 @@ _BETWEEN_EVENTS = " | "
 _LABEL_OF_STATE = re.compile(r'label="(\w+)\\l"')
 """What `transitions` writes for a state: the name, and a line break that aligns it to the left."""
 
-_LOOP = re.compile(r"\t(\w+) -> \1 ")
+_LOOP = re.compile(r"\s+(\w+) --?> \1\b")
+"""An arrow from a state to itself, in DOT or Mermaid."""
 
 _START = "start"
 _FONT = "Helvetica,Arial,sans-serif"
@@ -93,10 +95,7 @@ def title(machine: Machine) -> str:
 
 
 def dot_graph(machine: Machine) -> graphviz.Digraph:
-    """The graph of a machine; its `source` is made without the program `dot`.
-
-    An event that leaves the state as it is stands inside the box of the state: a loop would run through its neighbours.
-    """
+    """The graph of a machine; its `source` is made without the program `dot`."""
     graph = _graph(machine, "graphviz", _DOT_STYLES)
     lines = [line.replace(_BETWEEN_EVENTS, r"\n") for line in graph.body if not _LOOP.match(line)]
     graph.body.clear()
@@ -109,14 +108,22 @@ def dot_graph(machine: Machine) -> graphviz.Digraph:
 
 def _label(machine: Machine, name: str) -> str:
     """The text in the box of a state, as Graphviz's HTML."""
-    stays = [row.event for row in machine.rows if row.state == row.target and state_name(row.state.name) == name]
-    return name + "".join(_small(event_words(event.name)) for event in stays)
+    return name + "".join(_small(event) for event in _staying(machine).get(name, ()))
+
+
+def _staying(machine: Machine) -> dict[str, list[str]]:
+    """State -> events that leave it as it is."""
+    found: dict[str, list[str]] = {}
+    for row in machine.rows:
+        if row.state == row.target:
+            found.setdefault(state_name(row.state.name), []).append(event_words(row.event.name))
+    return found
 
 
 def _legend(machine: Machine) -> str:
     """What the signs in this drawing mean."""
     signs = {
-        "small print in a box: events that leave the state as it is": any(r.state == r.target for r in machine.rows),
+        "small print in a box: events that leave the state as it is": bool(_staying(machine)),
         "double border: terminal": bool(machine.terminal),
         "dashed border: pending only, never durable": bool(machine.transient),
     }
@@ -133,7 +140,9 @@ def mermaid_text(machine: Machine, comment: str = "") -> str:
     # transitions writes the title as the whole front matter; Mermaid reads it from the key `title`.
     head = ["---", f"title: {title(machine)}", "---", *([f"%% {comment}"] if comment else [])]
     ends = [f"  {state_name(state.name)} --> [*]" for state in sorted(machine.terminal)]
-    text = "\n".join(line.rstrip() for line in [*head, *lines[3:], *ends])
+    stays = [f"  {state}: {'<br/>'.join(events)}" for state, events in _staying(machine).items()]
+    lines = [line.rstrip() for line in lines[3:] if not _LOOP.match(line)]
+    text = "\n".join([*head, *lines, *stays, *ends])
     return text.replace(_BETWEEN_EVENTS, "<br/>") + "\n"
 
 
