@@ -14,6 +14,8 @@ from zombieproof.traces.evidence import TopicPartition, TransactionLogValue
 from zombieproof.traces.offsets_log import OffsetKey, OffsetValue
 from zombieproof.traces.transaction_log import durable_state
 
+Json = Mapping[str, object]
+
 DELETE = "<DELETE>"
 DECODER = json.JSONDecoder()
 
@@ -73,7 +75,7 @@ def partitions_in(text: str) -> frozenset[TopicPartition]:
     return frozenset(partitions)
 
 
-def integer(data: Mapping[str, object], name: str, default: int | None = None) -> int:
+def integer(data: Json, name: str, default: int | None = None) -> int:
     """The number in field `name` of a JSON object.
 
     Raises:
@@ -85,7 +87,7 @@ def integer(data: Mapping[str, object], name: str, default: int | None = None) -
     return value
 
 
-def mapping(value: object, name: str) -> Mapping[str, object]:
+def mapping(value: object, name: str) -> Json:
     """A JSON object.
 
     Raises:
@@ -96,7 +98,7 @@ def mapping(value: object, name: str) -> Mapping[str, object]:
     return value
 
 
-def text(data: Mapping[str, object], name: str) -> str:
+def text(data: Json, name: str) -> str:
     """The string in field `name` of a JSON object.
 
     Raises:
@@ -108,7 +110,7 @@ def text(data: Mapping[str, object], name: str) -> str:
     return value
 
 
-def transaction_value(document: Mapping[str, object]) -> TransactionLogValue:
+def transaction_value(document: Json) -> TransactionLogValue:
     """The value in ``{"version": 1, "data": {…}}``; the version may be a string.
 
     Raises:
@@ -207,11 +209,11 @@ def offset_record(body: str) -> tuple[OffsetKey, OffsetValue | None] | None:
     return owner, None if found["offset"] is None else OffsetValue(int(found["offset"]), found["metadata"] or "")
 
 
-def _offset_value(data: Mapping[str, object]) -> OffsetValue:
+def _offset_value(data: Json) -> OffsetValue:
     return OffsetValue(integer(data, "offset"), text(data, "metadata"), integer(data, "commitTimestamp", NONE))
 
 
-def _json_pair(body: str) -> tuple[Mapping[str, object], Mapping[str, object] | None]:
+def _json_pair(body: str) -> tuple[Json, Json | None]:
     try:
         key, end = DECODER.raw_decode(body)
         behind = body[end:].removeprefix(" payload: ")

@@ -165,3 +165,10 @@ def _bad_checksum(batch: Batch) -> Damage:
         batch.position,
         f"the batch at offset {batch.base_offset} does not match its CRC {batch.crc}: nothing in it is believed",
     )
+
+
+def begins_with_batch(data: memoryview) -> bool:
+    """Whether these bytes begin with a sound batch, whatever the file is called."""
+    if len(data) < HEADER.size or data[MAGIC_AT] != MAGIC or _size_at(data, 0) is None or not _looks_sane(data, 0):
+        return False
+    return read_header(data, 0, "").is_valid

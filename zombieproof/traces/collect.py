@@ -1,0 +1,298 @@
+"""One body of evidence from any mixture of files and folders.
+
+Each file is recognised by Kafka's standard names or by its content, read by its reader, and then everything is put
+together: each log once, each snapshot entry once, and what could not be read, with file and place.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from zombieproof.traces import merge
+from zombieproof.traces.checkpoints import read_offset_checkpoint
+from zombieproof.traces.client_calls import read_calls
+from zombieproof.traces.client_log import read_client_log
+from zombieproof.traces.codecs import Undecodable
+from zombieproof.traces.console_text import read_console
+from zombieproof.traces.coordinator_log import read_coordinator_log
+from zombieproof.traces.dump_text import read_dump
+from zombieproof.traces.evidence import (
+    OFFSETS_TOPIC,
+    TRANSACTION_TOPIC,
+    AbortedTransaction,
+    Damage,
+    Evidence,
+    EvidenceError,
+    Ignored,
+    PartitionLog,
+    ProducerSnapshot,
+    ProducerSnapshotEntry,
+    Source,
+    TopicPartition,
+    TransactionStateRecord,
+)
+from zombieproof.traces.files import base_offset_of, opened, place_of
+from zombieproof.traces.producer_snapshot import read_snapshot
+from zombieproof.traces.recognise import Kind, by_content, by_name
+from zombieproof.traces.segment_content import SegmentContent
+from zombieproof.traces.segments import Keep, read_segment
+from zombieproof.traces.transaction_index import ENTRY, IndexEntry, read_index
+
+Item = TypeVar("Item")
+
+SEGMENT = re.compile(r"\d{20}\.log(?:\.xz|\.gz)?")
+BESIDE_SEGMENTS = re.compile(
+    r"\d{20}\.(?:index|timeindex|txnindex|snapshot)|leader-epoch-checkpoint|partition\.metadata"
+)
+
+
+def collect(paths: Iterable[str | os.PathLike[str]], keep: Keep = Keep.NEEDED) -> Evidence:
+    """Read all files named, and all files in the folders named.
+
+    Files that cannot be read in full are in `Evidence.damage`, files that are no evidence in `Evidence.ignored`; a path
+    under which nothing is evidence is damage too. `keep` says whether records of data partitions are kept.
+
+    Raises:
+        EvidenceError: a path does not exist, or none is given.
+    """
+    given = [Path(path) for path in paths]
+    if not given:
+        raise EvidenceError("no evidence is named: give segments, dumps, logs, or folders of them")
+    missing = [str(path) for path in given if not path.exists()]
+    if missing:
+        raise EvidenceError(f"{', '.join(missing)}: no such file or folder; name files or folders that exist")
+    collector = _Collector(keep)
+    damage = collector.evidence.damage
+    for path in given:
+        for file in _files_in(path, damage):
+            collector.add(file)
+    for path in given:
+        hopeless = path.is_dir() or not collector.read_from
+        if hopeless and not collector.has_read(path) and not any(place.file == str(path) for place in damage):
+            damage.append(Damage(str(path), 0, "nothing in it is evidence of transactions"))
+    return collector.finish()
+
+
+def _files_in(path: Path, damage: list[Damage]) -> Iterator[Path]:
+    """The files at and below a path, by name. Empty folders, and partitions without segments, are damage."""
+    if not path.is_dir():
+        yield path
+        return
+    for folder, folders, names in os.walk(path, onerror=lambda error: damage.append(_unopened(error))):
+        folders.sort()
+        if not folders and not names:
+            damage.append(Damage(folder, 0, "the folder is empty"))
+        elif any(map(BESIDE_SEGMENTS.fullmatch, names)) and not any(SEGMENT.fullmatch(name) for name in names):
+            damage.append(Damage(folder, 0, "the folder of a partition holds no segment"))
+        for name in sorted(names):
+            yield Path(folder, name)
+
+
+def _unopened(error: OSError) -> Damage:
+    return Damage(str(error.filename), 0, f"it cannot be opened: {error.strerror}")
+
+
+class _Collector:
+    def __init__(self, keep: Keep) -> None:
+        self._keep = keep
+        self.evidence = Evidence()
+        self.read_from: set[Path] = set()
+        self._seen: set[Path] = set()
+        self._contents: list[tuple[Source, str, SegmentContent]] = []
+        self._snapshots: dict[Source, list[ProducerSnapshot]] = {source: [] for source in Source}
+        self._aborted: dict[Source, list[AbortedTransaction]] = {source: [] for source in Source}
+        self._console: list[TransactionStateRecord] = []
+        self._checkpoints: list[tuple[Kind, Path, dict[TopicPartition, int]]] = []
+        self._readers: dict[Kind, Callable[[memoryview, str], None]] = {
+            Kind.SEGMENT: self._segment,
+            Kind.SNAPSHOT: self._snapshot,
+            Kind.TRANSACTION_INDEX: self._index,
+            Kind.CLEANER_CHECKPOINT: lambda data, file: self._checkpoint(Kind.CLEANER_CHECKPOINT, data, file),
+            Kind.LOG_START_CHECKPOINT: lambda data, file: self._checkpoint(Kind.LOG_START_CHECKPOINT, data, file),
+            Kind.DUMP: self._dump,
+            Kind.CONSOLE: self._console_text,
+            Kind.CALLS: self._calls,
+            Kind.TEXT_LOG: self._text_log,
+        }
+
+    def has_read(self, path: Path) -> bool:
+        """Whether something at or below the path was read."""
+        real = path.resolve()
+        return any(file.is_relative_to(real) for file in self.read_from)
+
+    def add(self, path: Path) -> None:
+        """Read one file, once."""
+        file, real = str(path), path.resolve()
+        if real in self._seen:
+            return
+        self._seen.add(real)
+        kind = by_name(file)
+        if isinstance(kind, str):
+            self.evidence.ignored.append(Ignored(file, kind))
+        elif not path.is_file():
+            self.evidence.ignored.append(Ignored(file, "it is no regular file"))
+        else:
+            try:
+                self._read(path, kind)
+            except OSError as error:
+                self.evidence.damage.append(Damage(file, 0, f"it cannot be read: {error.strerror or error}"))
+
+    def _read(self, path: Path, kind: Kind | None) -> None:
+        file = str(path)
+        with opened(path) as content:
+            found = kind or by_content(content.data)
+            if isinstance(found, str) and content.fault is None:
+                self.evidence.ignored.append(Ignored(file, found))
+                return
+            self.evidence.files.append(file)
+            self.read_from.add(path.resolve())
+            if content.fault is not None:
+                self.evidence.damage.append(Damage(file, len(content.data), content.fault))
+            if isinstance(found, Kind):
+                self._readers[found](content.data, file)
+
+    def _segment(self, data: memoryview, file: str) -> None:
+        internal = place_of(file).topic in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
+        content = read_segment(data, file, Keep.ALL if internal else self._keep)
+        self.evidence.damage += content.damage
+        if content.old_format:
+            reason = f"{content.old_format} batches of message format 0 or 1, which know no transactions, are not read"
+            self.evidence.ignored.append(Ignored(file, reason))
+        self._contents.append((Source.SEGMENT, "", content))
+
+    def _snapshot(self, data: memoryview, file: str) -> None:
+        try:
+            self._take_snapshot(Source.SEGMENT, file, file, read_snapshot(data))
+        except Undecodable as fault:
+            self.evidence.damage.append(Damage(file, 0, str(fault)))
+
+    def _take_snapshot(self, source: Source, segment: str, file: str, entries: Iterable[ProducerSnapshotEntry]) -> None:
+        place = place_of(segment)
+        snapshot = ProducerSnapshot(
+            place.topic, place.partition, place.replica, base_offset_of(segment) or 0, tuple(entries), file
+        )
+        self._snapshots[source].append(snapshot)
+
+    def _index(self, data: memoryview, file: str) -> None:
+        entries, fault = read_index(data)
+        if fault:
+            self.evidence.damage.append(Damage(file, len(entries) * ENTRY.size, fault))
+        self._take_index(Source.SEGMENT, file, file, entries)
+
+    def _take_index(self, source: Source, segment: str, file: str, entries: Iterable[IndexEntry]) -> None:
+        place = place_of(segment)
+        self._aborted[source] += (
+            AbortedTransaction(place.topic, place.partition, place.replica, *entry, file) for entry in entries
+        )
+
+    def _checkpoint(self, kind: Kind, data: memoryview, file: str) -> None:
+        try:
+            self._checkpoints.append((kind, Path(file).parent, read_offset_checkpoint(data)))
+        except Undecodable as fault:
+            self.evidence.damage.append(Damage(file, 0, str(fault)))
+
+    def _dump(self, data: memoryview, file: str) -> None:
+        dump = read_dump(data, file, self._keep)
+        self.evidence.damage += dump.damage
+        self.evidence.ignored += (Ignored(file, note) for note in dump.notes)
+        folder = str(Path(file).parent)
+        for content in dump.segments:
+            reason = by_name(content.segment)
+            if isinstance(reason, str):
+                self.evidence.ignored.append(Ignored(file, f"{content.segment}: {reason}"))
+            else:
+                self._contents.append((Source.DUMP, folder, content))
+        for segment, producers in dump.snapshots:
+            self._take_snapshot(Source.DUMP, segment, file, producers)
+        for segment, entries in dump.indexes:
+            self._take_index(Source.DUMP, segment, file, entries)
+
+    def _console_text(self, data: memoryview, file: str) -> None:
+        records, damage = read_console(data, file)
+        self._console += records
+        self.evidence.damage += damage
+
+    def _calls(self, data: memoryview, file: str) -> None:
+        calls, outcomes, damage = read_calls(data, file)
+        self.evidence.client_calls += calls
+        self.evidence.client_outcomes += outcomes
+        self.evidence.damage += damage
+
+    def _text_log(self, data: memoryview, file: str) -> None:
+        transitions, torn = read_coordinator_log(data, file)
+        told, cut = read_client_log(data, file)
+        self.evidence.coordinator_lines += transitions
+        self.evidence.client_lines += told
+        self.evidence.damage += torn + cut
+
+    def finish(self) -> Evidence:
+        """Put together what was read."""
+        evidence = self.evidence
+        copies = merge.without_repetitions(merge.copies_of(self._contents))
+        for copy in copies:
+            self._apply_checkpoints(copy)
+            evidence.logs.append(copy.log)
+            evidence.damage += copy.damage
+            if copy.log.source is Source.DUMP:
+                evidence.damage += (damage for segment in copy.segments for damage in segment.damage)
+        self._internal(copies)
+        known = {record.transactional_id for record in evidence.transaction_states}
+        evidence.transaction_states += (record for record in self._console if record.transactional_id not in known)
+        evidence.snapshots += _distinct(self._snapshots, _snapshot_identity)
+        evidence.aborted_transactions += _distinct(self._aborted, _aborted_identity)
+        return evidence
+
+    def _internal(self, copies: list[merge.Copy]) -> None:
+        """Records of internal topics, from the first copy of each partition."""
+        done: set[TopicPartition] = set()
+        for copy in copies:
+            if copy.log.topic_partition in done:
+                continue
+            done.add(copy.log.topic_partition)
+            if copy.log.topic == TRANSACTION_TOPIC:
+                states, damage = merge.transaction_states(copy)
+                self.evidence.transaction_states += states
+                self.evidence.damage += damage
+            elif copy.log.topic == OFFSETS_TOPIC:
+                commits, damage = merge.offset_commits(copy)
+                self.evidence.offset_commits += commits
+                self.evidence.damage += damage
+
+    def _apply_checkpoints(self, copy: merge.Copy) -> None:
+        """What the broker wrote down beside the folder of the partition."""
+        log: PartitionLog = copy.log
+        folders = {Path(segment.segment).parent.parent for segment in copy.segments}
+        for kind, folder, offsets in self._checkpoints:
+            if folder not in folders or log.topic_partition not in offsets:
+                continue
+            if kind is Kind.CLEANER_CHECKPOINT:
+                log.cleaned = True
+            else:
+                log.start_offset = max(log.start_offset, offsets[log.topic_partition])
+
+
+def _snapshot_identity(snapshot: ProducerSnapshot) -> object:
+    entries = frozenset(snapshot.entries)
+    return snapshot.topic, snapshot.partition, snapshot.offset, entries
+
+
+def _aborted_identity(entry: AbortedTransaction) -> object:
+    return (
+        entry.topic,
+        entry.partition,
+        entry.producer_id,
+        entry.first_offset,
+        entry.last_offset,
+        entry.last_stable_offset,
+    )
+
+
+def _distinct(found: dict[Source, list[Item]], identity: Callable[[Item], object]) -> list[Item]:
+    """Each once; what a segment's neighbour says comes before what a dump says."""
+    kept: dict[object, Item] = {}
+    for source in Source:
+        for item in found[source]:
+            kept.setdefault(identity(item), item)
+    return list(kept.values())
