@@ -251,6 +251,25 @@ class Reaction(IntEnum):
     BUMP_LOCALLY = 7
 
 
+class LogEntry(IntEnum):
+    """What a batch in a partition log is: transactional data, plain data, a transactional offset commit, a marker."""
+
+    NOTHING = 0
+    DATA = 1
+    PLAIN = 2
+    OFFSET = 3
+    COMMIT = 4
+    ABORT = 5
+
+
+class Outcome(IntEnum):
+    """How a transaction ends, or ended."""
+
+    UNDECIDED = 0
+    COMMIT = 1
+    ABORT = 2
+
+
 class Guard(IntEnum):
     """The row of the reference that answered (§2.5 to §4.5): the name is the row.
 
@@ -259,6 +278,9 @@ class Guard(IntEnum):
 
     NO_GUARD = 0
     NOT_KNOWN = 1
+    NO_TRANSACTIONAL_ID = 4
+    HALF_AN_EXPECTATION = 5
+    NOT_WRITABLE = 6
     L1 = 2
     L2 = 3
     I1 = 11

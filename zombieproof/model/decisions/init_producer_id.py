@@ -30,12 +30,16 @@ def decide_init_front_door(
     keep_prepared: int,
     timeout_ms: int,
     max_timeout_ms: int,
+    is_half_an_expectation: int = 0,
 ) -> Verdict:
     """Judge the request alone, before the coordinator looks anything up (I1 to I5).
 
-    The verdict's guard is I1 when the request asks for a producer id without a transactional id (allocate one, nothing
-    else counts), NO_GUARD when the coordinator has to decide.
+    `is_half_an_expectation`: exactly one of the expected producer id and epoch is -1. The verdict's guard is I1 when
+    the request asks for a producer id without a transactional id (allocate one, nothing else counts), NO_GUARD when
+    the coordinator has to decide.
     """
+    if is_half_an_expectation == 1:
+        return refuse(Error.INVALID_REQUEST, Guard.HALF_AN_EXPECTATION)
     if has_id == 0:
         return refuse(Error.NONE, Guard.I1)
     if id_is_empty == 1:
@@ -56,7 +60,7 @@ def decide_init_producer_id(txn: Transaction, request: ProducerIdentity, rules: 
     event FENCE (I12) asks the host to abort under the verdict's epoch and to answer CONCURRENT_TRANSACTIONS.
     """
     if txn.known == 0:
-        return _grant_new(Guard.I7, new_producer_id, NONE)
+        return _grant_new(Guard.I7, new_producer_id, NONE, TransactionVersion.TV0)
     expected = rules.kip360 == 1 and request.producer_id != NONE
     if txn.pending_state != NONE:
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.I8)
@@ -72,7 +76,8 @@ def decide_init_producer_id(txn: Transaction, request: ProducerIdentity, rules: 
     if is_exhausted(txn.producer_epoch, rules):
         if expected and request.producer_epoch != txn.producer_epoch:
             return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.I11B)
-        return _grant_new(Guard.I11A, new_producer_id, txn.producer_epoch if expected else NONE)
+        last = txn.producer_epoch if expected else NONE
+        return _grant_new(Guard.I11A, new_producer_id, last, txn.client_transaction_version)
     if not expected:
         return _grant(Guard.I11C, txn, txn.producer_epoch + 1, NONE)
     if txn.producer_epoch in (NONE, request.producer_epoch):
@@ -120,15 +125,15 @@ def _grant(guard: int, txn: Transaction, producer_epoch: int, last_producer_epoc
         txn.producer_id,
         producer_epoch,
         last_producer_epoch,
-        NONE,
+        txn.next_producer_id,
         0,
-        TransactionVersion.TV0,
+        txn.client_transaction_version,
     )
 
 
-def _grant_new(guard: int, new_producer_id: int, last_producer_epoch: int) -> Verdict:
+def _grant_new(guard: int, new_producer_id: int, last_producer_epoch: int, client_transaction_version: int) -> Verdict:
     if new_producer_id == NONE:
         return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, guard)
     return transit(
-        guard, CoordinatorEvent.INIT, new_producer_id, 0, last_producer_epoch, NONE, 0, TransactionVersion.TV0
+        guard, CoordinatorEvent.INIT, new_producer_id, 0, last_producer_epoch, NONE, 0, client_transaction_version
     )
