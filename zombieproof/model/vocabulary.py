@@ -239,7 +239,11 @@ class Mode(IntEnum):
 
 
 class Reaction(IntEnum):
-    """What a producer client does with an answer (reference §5.5, §5.6)."""
+    """What a producer client does with an answer (reference §5.5, §5.6).
+
+    ABORTABLE_AND_BUMP: only abort is left, and (unless EndTxn itself raises the epoch) the client raises it behind the
+    abort. FORGET_PRODUCER_ID: an idempotent producer of the rules before KIP-360 starts anew, with possible duplicates.
+    """
 
     DONE = 0
     RETRY = 1
@@ -249,6 +253,7 @@ class Reaction(IntEnum):
     FATAL = 5
     FAIL_BATCH = 6
     BUMP_LOCALLY = 7
+    FORGET_PRODUCER_ID = 8
 
 
 class LogEntry(IntEnum):
@@ -278,11 +283,11 @@ class Guard(IntEnum):
 
     NO_GUARD = 0
     NOT_KNOWN = 1
-    NO_TRANSACTIONAL_ID = 4
-    HALF_AN_EXPECTATION = 5
-    NOT_WRITABLE = 6
     L1 = 2
     L2 = 3
+    NO_COORDINATOR = 4
+    HALF_AN_EXPECTATION = 5
+    NOT_WRITABLE = 6
     I1 = 11
     I2 = 12
     I3 = 13
@@ -373,6 +378,10 @@ class Guard(IntEnum):
     G1 = 161
     G2 = 162
     G3 = 163
+    G4 = 164
+    STEP_1 = 165
+    STEP_2 = 166
+    STEP_3 = 167
     M1 = 171
     M2 = 172
     M3 = 173
@@ -384,5 +393,6 @@ class Guard(IntEnum):
     O5 = 185
     O6 = 186
     O7 = 187
+    O8 = 188
     O9 = 189
     O10 = 190

@@ -42,6 +42,7 @@ PARTITION_LEADER = Machine(
         T(S.VERIFYING, E.EXPIRE_PRODUCER, S.NO_ENTRY, "guard and producer are forgotten together"),
         T(S.IN_TRANSACTION, E.CONTINUE, S.IN_TRANSACTION, "more data of the open transaction"),
         T(S.IN_TRANSACTION, E.VERIFY, S.IN_TRANSACTION, "a newer epoch asks while an older transaction is open"),
+        T(S.IN_TRANSACTION, E.EXPIRE_VERIFICATION, S.IN_TRANSACTION, "the newer epoch never used its guard"),
         T(S.IN_TRANSACTION, E.COMMIT_MARKER, S.IDLE, "committed: the data counts"),
         T(S.IN_TRANSACTION, E.ABORT_MARKER, S.IDLE, "aborted: the data goes to the aborted index"),
         T(S.IN_TRANSACTION, E.MARKER_KEEPS_GUARD, S.VERIFYING, "ended; the next transaction is being verified (TV2)"),

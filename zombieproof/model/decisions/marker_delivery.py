@@ -8,8 +8,11 @@ Source: reference §2.12; ``TransactionMarkerChannelManager.scala``, ``Transacti
 
 from enum import IntEnum
 
+from zombieproof.model.decisions.end_txn import completion_of
+from zombieproof.model.decisions.verdicts import refuse
+from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Error
+from zombieproof.model.vocabulary import Error, Guard
 
 
 class Route(IntEnum):
@@ -57,3 +60,21 @@ def judge_marker_answer(error: int) -> int:
     if error in (Error.INVALID_PRODUCER_EPOCH, Error.TRANSACTION_COORDINATOR_FENCED):
         return int(MarkerOutcome.FORGET)
     return int(MarkerOutcome.INTERNAL_ERROR)
+
+
+def decide_completion(txn: Transaction, lookup_error: int, is_same_coordinator_epoch: int, rules: Rules) -> Verdict:
+    """Whether a prepared transaction is complete: every partition has its marker and nobody took over (C1 to C5).
+
+    `txn.partitions` are those whose marker is missing. Refused with C2 or C4 the completion is dropped: whoever loads
+    the transaction drives it to its end.
+    """
+    if txn.partitions != 0 and rules.markers_before_completion == 1:
+        return refuse(Error.NONE, Guard.C1)
+    if lookup_error != Error.NONE:
+        return refuse(lookup_error, Guard.C2)
+    if txn.known == 0:
+        return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.C3)
+    if is_same_coordinator_epoch == 0:
+        return refuse(Error.NOT_COORDINATOR, Guard.C4)
+    verdict = completion_of(txn)
+    return verdict._replace(guard=int(Guard.C5))

@@ -18,18 +18,34 @@ def decide_produce_front_door(
     has_transactional_id: int,
     identities: int,
     batches: int,
-    base_sequence: int,
-    producer_id: int,
-    control: int,
+    topic_exists: int = 1,
 ) -> AppendVerdict:
-    """Judge a Produce request alone (W1, W3, W4, W8): `identities` is how many (producer id, epoch) pairs it names."""
+    """Judge one partition of a Produce request (W1 to W4), before anybody is asked whether it is in the transaction.
+
+    `identities` is how many (producer id, epoch) pairs the transactional batches of the request name, `batches` how
+    many batches there are for the partition.
+    """
     if any_transactional == 1 and has_transactional_id == 0:
         return append_refused(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Guard.W1)
+    if topic_exists == 0:
+        return append_refused(Error.UNKNOWN_TOPIC_OR_PARTITION, Guard.W2)
     if batches != 1:
         return append_refused(Error.INVALID_RECORD, Guard.W3)
     if any_transactional == 1 and identities > 1:
         return append_refused(Error.INVALID_PRODUCER_ID_MAPPING, Guard.W4)
-    if control == 1 or (producer_id != NONE and base_sequence < 0):
+    return append_refused(Error.NONE, Guard.NO_GUARD)
+
+
+def decide_produce_batch(
+    batch: IncomingBatch, control: int, is_consistent: int, needs_all_replicas: int, in_sync: int, min_in_sync: int
+) -> AppendVerdict:
+    """Judge a client's batch once it is verified, before the log is looked at (W7, W8).
+
+    `is_consistent`: base offset 0, and as many records as the header's offsets say. `needs_all_replicas`: acks=-1.
+    """
+    if needs_all_replicas == 1 and in_sync < min_in_sync:
+        return append_refused(Error.NOT_ENOUGH_REPLICAS, Guard.W7)
+    if control == 1 or is_consistent == 0 or (batch.producer_id != NONE and batch.base_sequence < 0):
         return append_refused(Error.INVALID_RECORD, Guard.W8)
     return append_refused(Error.NONE, Guard.NO_GUARD)
 
@@ -187,6 +203,31 @@ def drop_guard(entry: ProducerEntry) -> None:
 def should_expire(entry: ProducerEntry, last_timestamp_ms: int, now_ms: int, expiration_ms: int) -> bool:
     """Whether a silent producer is forgotten (§3.7): never while its transaction is open."""
     return entry.txn_first_offset == NONE and now_ms - last_timestamp_ms >= expiration_ms
+
+
+def decide_expiry(entry: ProducerEntry, producer_is_silent: int, guard_is_old: int) -> int:
+    """The event that forgetting is: EXPIRE_PRODUCER, EXPIRE_VERIFICATION or NOTHING (§3.7, §3.4 step 8).
+
+    `producer_is_silent` as ``should_expire`` says; `guard_is_old`: the verification entry was made that long ago. A
+    producer that is being verified is kept until its guard is old too.
+    """
+    if entry.guard != 0:
+        if guard_is_old == 0:
+            return NOTHING
+        forgotten = entry.known == 0 or producer_is_silent == 1
+        return int(PartitionEvent.EXPIRE_PRODUCER if forgotten else PartitionEvent.EXPIRE_VERIFICATION)
+    return int(PartitionEvent.EXPIRE_PRODUCER) if entry.known == 1 and producer_is_silent == 1 else NOTHING
+
+
+def evolve_expiry(entry: ProducerEntry, event: int, state: int) -> None:
+    """The guard, or the producer with its guard, is forgotten; `state` is what the table says."""
+    drop_guard(entry)
+    entry.state = state
+    if event == PartitionEvent.EXPIRE_PRODUCER:
+        forget_batches(entry)
+        entry.known = 0
+        entry.producer_epoch = NONE
+        entry.coordinator_epoch = NONE
 
 
 def is_nothing(verdict: AppendVerdict) -> bool:

@@ -5,7 +5,7 @@ Source: reference §5.3, §5.5, §5.6; ``TransactionManager.java``, ``Sender.jav
 """
 
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import ApiKey, Error, Reaction
+from zombieproof.model.vocabulary import NOTHING, ApiKey, Error, ProducerEvent, ProducerState, Reaction
 
 
 def react(api: int, error: int, committing: int, rules: Rules) -> int:
@@ -103,12 +103,8 @@ def react_to_produce(error: int, transactional: int, is_next_expected: int, rule
         return int(Reaction.DONE)
     if is_retriable(error):
         return int(Reaction.RETRY)
-    if error == Error.OUT_OF_ORDER_SEQUENCE_NUMBER:
-        if is_next_expected == 0:
-            return int(Reaction.RETRY)
-        return int(Reaction.ABORTABLE_AND_BUMP) if transactional == 1 else int(Reaction.BUMP_LOCALLY)
-    if error == Error.UNKNOWN_PRODUCER_ID:
-        return int(Reaction.ABORTABLE_AND_BUMP) if transactional == 1 else int(Reaction.BUMP_LOCALLY)
+    if error == Error.OUT_OF_ORDER_SEQUENCE_NUMBER and is_next_expected == 0:
+        return int(Reaction.RETRY)
     if error == Error.INVALID_PRODUCER_ID_MAPPING and rules.kip1050 == 1:
         return int(Reaction.FATAL)
     if error in (
@@ -120,7 +116,24 @@ def react_to_produce(error: int, transactional: int, is_next_expected: int, rule
         return int(Reaction.FATAL)
     if error == Error.INVALID_PRODUCER_EPOCH and transactional == 1 and rules.kip588 == 0:
         return int(Reaction.FATAL)
-    return int(Reaction.ABORTABLE) if transactional == 1 else int(Reaction.FAIL_BATCH)
+    if transactional == 1:
+        return int(Reaction.ABORTABLE_AND_BUMP) if rules.kip360 == 1 else int(Reaction.ABORTABLE)
+    if error in (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, Error.UNKNOWN_PRODUCER_ID):
+        return int(Reaction.BUMP_LOCALLY) if rules.kip360 == 1 else int(Reaction.FORGET_PRODUCER_ID)
+    return int(Reaction.FAIL_BATCH)
+
+
+def event_of_reaction(state: int, reaction: int) -> int:
+    """The event that a reaction is for a producer in `state`: a failure, or NOTHING (§5.1).
+
+    An abort that is under way is not disturbed by another abortable failure, and a fatal error by nothing.
+    """
+    if state == ProducerState.FATAL_ERROR:
+        return NOTHING
+    if reaction == Reaction.FATAL:
+        return int(ProducerEvent.FATAL_FAILURE)
+    fails = reaction in (Reaction.ABORTABLE, Reaction.ABORTABLE_AND_BUMP)
+    return int(ProducerEvent.ABORTABLE_FAILURE) if fails and state != ProducerState.ABORTING_TRANSACTION else NOTHING
 
 
 def end_is_needed(transaction_started: int) -> bool:

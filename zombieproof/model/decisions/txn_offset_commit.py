@@ -14,6 +14,9 @@ from zombieproof.model.records import AppendVerdict, GroupOffset, PendingOffset
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Guard
 
+FIRST_VERSION_WITH_STALE_MEMBER_EPOCH = 6
+"""GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH may be answered (KIP-1319); before, ILLEGAL_GENERATION stands for both."""
+
 
 class OffsetCommitRequest(Protocol):
     """What of the request the group judges: generation -1, member -1 and instance -1 mean "not given"."""
@@ -63,6 +66,15 @@ class GroupFacts(Protocol):
         ...
 
 
+def decide_txn_offset_commit_front_door(is_active: int, has_group_id: int) -> AppendVerdict:
+    """Judge the request before the group is looked up (O1), for all its partitions."""
+    if is_active == 0:
+        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O1)
+    if has_group_id == 0:
+        return append_refused(Error.INVALID_GROUP_ID, Guard.O1)
+    return append_refused(Error.NONE, Guard.NO_GUARD)
+
+
 def decide_txn_offset_commit(
     group: GroupFacts,
     request: OffsetCommitRequest,
@@ -75,14 +87,14 @@ def decide_txn_offset_commit(
     if group.known == 0:
         if request.generation < 0:
             return append_accepted(Guard.O3, GroupEvent.TXN_OFFSET_COMMIT)
-        absent = Error.GROUP_ID_NOT_FOUND if request.version >= 6 else Error.ILLEGAL_GENERATION
-        return append_refused(absent, Guard.O3)
+        if request.version >= FIRST_VERSION_WITH_STALE_MEMBER_EPOCH:
+            return append_refused(Error.GROUP_ID_NOT_FOUND, Guard.O3)
+        return append_refused(Error.ILLEGAL_GENERATION, Guard.O3)
     if group.dead == 1:
         return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O4)
     if request.generation < 0 and group.empty == 1:
         return append_accepted(Guard.O5, GroupEvent.TXN_OFFSET_COMMIT)
-    given = request.generation >= 0 or request.member != NONE or request.instance != NONE
-    if rules.kip447_fence == 1 and given:
+    if rules.kip447_fence == 1 and _names_a_member(request):
         if request.instance != NONE:
             if instance_is_known == 0:
                 return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.O6)
@@ -94,6 +106,39 @@ def decide_txn_offset_commit(
             return append_refused(Error.ILLEGAL_GENERATION, Guard.O6)
         return append_accepted(Guard.O6, GroupEvent.TXN_OFFSET_COMMIT)
     return append_accepted(Guard.O7, GroupEvent.TXN_OFFSET_COMMIT)
+
+
+def decide_commit_to_consumer_group(
+    has_members: int,
+    request: OffsetCommitRequest,
+    member_is_known: int,
+    member_epoch: int,
+    is_classic_member: int,
+    assignment_epoch: int,
+    rules: Rules,
+) -> AppendVerdict:
+    """Judge a commit of one partition's offset for a group of the consumer protocol (O8, KIP-848).
+
+    The request's generation is the member epoch that the client knows. An older one is good enough for a partition
+    that was assigned to the member at that epoch or before, and still is or is being taken away: `assignment_epoch`,
+    NONE if the partition is not the member's.
+    """
+    if request.generation < 0 and has_members == 0:
+        return append_accepted(Guard.O8, GroupEvent.TXN_OFFSET_COMMIT)
+    if rules.kip447_fence == 0 or not _names_a_member(request):
+        return append_accepted(Guard.O8, GroupEvent.TXN_OFFSET_COMMIT)
+    if member_is_known == 0:
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.O8)
+    older = request.generation < member_epoch and assignment_epoch != NONE and assignment_epoch <= request.generation
+    if request.generation == member_epoch or older:
+        return append_accepted(Guard.O8, GroupEvent.TXN_OFFSET_COMMIT)
+    if is_classic_member == 1 or request.version < FIRST_VERSION_WITH_STALE_MEMBER_EPOCH:
+        return append_refused(Error.ILLEGAL_GENERATION, Guard.O8)
+    return append_refused(Error.STALE_MEMBER_EPOCH, Guard.O8)
+
+
+def _names_a_member(request: OffsetCommitRequest) -> bool:
+    return request.generation >= 0 or request.member != NONE or request.instance != NONE
 
 
 def decide_metadata_size(metadata_bytes: int, max_bytes: int) -> AppendVerdict:
@@ -115,6 +160,15 @@ def evolve_offsets_marker(committed: GroupOffset, pending: PendingOffset, outcom
     if outcome_is_commit == 1 and pending.record_offset != NONE and pending.record_offset > committed.record_offset:
         committed.offset = pending.offset
         committed.record_offset = pending.record_offset
+    pending.state = state
+    pending.offset = NONE
+    pending.record_offset = NONE
+
+
+def evolve_tombstone(committed: GroupOffset, pending: PendingOffset, state: int) -> None:
+    """The offset is deleted, or its group is: neither the committed nor a pending offset is left (§4.2)."""
+    committed.offset = NONE
+    committed.record_offset = NONE
     pending.state = state
     pending.offset = NONE
     pending.record_offset = NONE

@@ -6,11 +6,13 @@ authorises a batch behind it.
 Source: reference §3.4; ``UnifiedLog.maybeStartTransactionVerification``, ``AddPartitionsToTxnManager.java``.
 """
 
+from typing import NamedTuple
+
 from zombieproof.model.decisions.produce import has_open_transaction
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict, IncomingBatch, ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Error, Guard, Mode, PartitionEvent
+from zombieproof.model.vocabulary import NONE, Error, Guard, Mode, PartitionEvent
 
 
 def mode_of_produce(version: int) -> int:
@@ -28,14 +30,20 @@ def mode_of_txn_offset_commit(version: int) -> int:
 
 
 def decide_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, rules: Rules) -> AppendVerdict:
-    """Whether the coordinator has to be asked (event VERIFY), or the batch may be tried at once (NOTHING, guard G2)."""
-    if batch.transactional == 0 or (mode != Mode.ADD and rules.verification == 0):
-        return append_accepted(Guard.G1, PartitionEvent.NOTHING)
+    """Whether the coordinator has to be asked (event VERIFY), or the batch may be tried at once (NOTHING).
+
+    The guards are the steps of §3.4. A transactional batch without a producer id is never asked for: it is appended
+    and opens nothing (§14).
+    """
+    if batch.transactional == 0 or batch.producer_id == NONE:
+        return append_accepted(Guard.W5, PartitionEvent.NOTHING)
+    if mode != Mode.ADD and rules.verification == 0:
+        return append_accepted(Guard.STEP_1, PartitionEvent.NOTHING)
     if rules.stale_epoch_first == 1 and batch.producer_epoch < entry.producer_epoch:
-        return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.G2)
+        return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.STEP_2)
     if has_open_transaction(entry, batch.producer_epoch, rules):
-        return append_accepted(Guard.G2, PartitionEvent.NOTHING)
-    return append_accepted(Guard.G3, PartitionEvent.VERIFY)
+        return append_accepted(Guard.STEP_2, PartitionEvent.NOTHING)
+    return append_accepted(Guard.STEP_3, PartitionEvent.VERIFY)
 
 
 def evolve_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, token: int, state: int) -> int:
@@ -56,6 +64,33 @@ def evolve_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, t
     elif batch.producer_epoch == entry.guard_epoch and batch.base_sequence < entry.lowest_sequence:
         entry.lowest_sequence = batch.base_sequence
     return int(entry.guard)
+
+
+class QueueVerdict(NamedTuple):
+    """What becomes of the request that waits and of the one that comes: NONE, or the error it is answered with."""
+
+    error_of_queued: int
+    error_of_incoming: int
+
+
+def decide_queue(queued_epoch: int, incoming_epoch: int) -> QueueVerdict:
+    """A broker keeps one waiting request for each transactional id at each coordinator node (step 4).
+
+    `queued_epoch` is NONE where nothing waits. An incoming request that is not refused takes the place.
+    """
+    if queued_epoch == NONE or queued_epoch < incoming_epoch:
+        replaced = Error.NONE if queued_epoch == NONE else Error.INVALID_PRODUCER_EPOCH
+        return QueueVerdict(int(replaced), int(Error.NONE))
+    if queued_epoch == incoming_epoch:
+        return QueueVerdict(int(Error.NETWORK_EXCEPTION), int(Error.NONE))
+    return QueueVerdict(int(Error.NONE), int(Error.INVALID_PRODUCER_EPOCH))
+
+
+def answer_of_broker_channel(error: int) -> int:
+    """Translate an error of the whole verification request for each of its partitions (step 5)."""
+    if error == Error.CLUSTER_AUTHORIZATION_FAILED:
+        return int(Error.INVALID_TXN_STATE)
+    return int(error)
 
 
 def answer_of_coordinator(error: int, mode: int) -> int:
