@@ -32,10 +32,10 @@ def mode_of_txn_offset_commit(version: int) -> int:
 def decide_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, rules: Rules) -> AppendVerdict:
     """Whether the coordinator has to be asked (event VERIFY), or the batch may be tried at once (NOTHING).
 
-    The guards are the steps of §3.4. A transactional batch without a producer id is never asked for: it is appended
-    and opens nothing (§14).
+    The guards are the steps of §3.4. Of a Produce request only batches with a producer id come here: a transactional
+    one without is appended and opens nothing (§14). TxnOffsetCommit comes here in any case.
     """
-    if batch.transactional == 0 or batch.producer_id == NONE:
+    if batch.transactional == 0:
         return append_accepted(Guard.W5, PartitionEvent.NOTHING)
     if mode != Mode.ADD and rules.verification == 0:
         return append_accepted(Guard.STEP_1, PartitionEvent.NOTHING)
