@@ -15,23 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numba
 import numpy as np
 
 from zombieproof.checker import coverage, intrinsics, kernels
+from zombieproof.checker.compilation import entry, part
 from zombieproof.checker.layout import Layout, layout_of
-from zombieproof.checker.lowering import INTERNAL, Lowering
+from zombieproof.checker.lowering import Lowering
 from zombieproof.checker.model import Model
 
 _KERNELS: Final = ("fingerprint", "expand", "deduplicate", "judged", "gather", "run")
-_ENTRY: Final[dict[str, Any]] = {
-    "nopython": True,
-    "nogil": True,
-    "error_model": "numpy",
-    "boundscheck": False,
-    "no_cfunc_wrapper": True,
-    "_nrt": False,
-}
 
 
 @dataclass(frozen=True)
@@ -60,8 +52,13 @@ def compiled(model: Model) -> Engine:
         lowering.read(function)
     world, setup, trail = (layout_of(record, model.sizes) for record in (model.world, model.setup, model.trail))
     own = [Path(module.__file__ or "").read_bytes() for module in (kernels, intrinsics, coverage)]
-    names = [(f.__module__, f.__qualname__) for f in (model.step, model.normalise, model.bound_hit, *(p.holds for p in model.promises))]
-    key = lowering.source_hash(names, world.padded.descr, setup.padded.descr, trail.padded.descr, model.actions, model.coverage, own)
+    names = [
+        (f.__module__, f.__qualname__)
+        for f in (model.step, model.normalise, model.bound_hit, *(p.holds for p in model.promises))
+    ]
+    key = lowering.source_hash(
+        names, world.padded.descr, setup.padded.descr, trail.padded.descr, model.actions, model.coverage, own
+    )
     if (key, id(model)) not in _engines:
         call, rehash = _bound(model, lowering, world, trail, key)
         _engines[key, id(model)] = Engine(model, world, setup, trail, key, call, rehash)
@@ -71,6 +68,7 @@ def compiled(model: Model) -> Engine:
 def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: str) -> tuple[Any, Any]:
     scope: dict[str, Any] = {
         **{name: value for name, value in vars(kernels).items() if name.isupper() or name.startswith(("_", "np"))},
+        "__name__": kernels.__name__,  # Numba imports it again when it loads the cache
         "np": np,
         "prefetch": intrinsics.prefetch,
         "folded_product": intrinsics.folded_product,
@@ -81,33 +79,32 @@ def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: 
         "step": lowering.lower(model.step),
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
-        "count_moves": _jitted(coverage.count_moves if any(model.coverage) else coverage.count_nothing, {}),
-        "judge": _judge([lowering.lower(promise.holds) for promise in model.promises]),
+        "count_moves": _jitted(coverage.count_moves if any(model.coverage) else coverage.count_nothing, {"__name__": coverage.__name__}),
+        "judge": _judge([(lowering.lower(promise.holds), promise.parameters) for promise in model.promises]),
     }
     for name in _KERNELS:
         scope[name] = _jitted(getattr(kernels, name), scope)
     file = _entry_file(key)
-    options = dict(_ENTRY, cache=file is not None)
     entries = []
     for function in (kernels.engine, kernels.rehash):
         code = function.__code__ if file is None else function.__code__.replace(co_filename=str(file))
-        entries.append(numba.jit(**options)(types.FunctionType(code, scope, function.__name__)))
+        entries.append(entry(types.FunctionType(code, scope, function.__name__), cache=file is not None))
     return entries[0], entries[1]
 
 
 def _jitted(function: Callable[..., Any], scope: dict[str, Any]) -> Any:
     assert isinstance(function, types.FunctionType)
-    return numba.jit(**INTERNAL)(types.FunctionType(function.__code__, scope, function.__name__))
+    return part(types.FunctionType(function.__code__, scope, function.__name__))
 
 
-def _judge(promises: list[Any]) -> Any:
+def _judge(promises: list[tuple[Any, str]]) -> Any:
     """Return a function that judges the promise of a given number."""
     lines = ["def judge(world, setup, promise):"]
-    lines += [f"    if promise == {i}: return bool(promise_{i}(world, setup))" for i in range(len(promises))]
+    lines += [f"    if promise == {i}: return bool(promise_{i}({given}))" for i, (_, given) in enumerate(promises)]
     lines += ["    return True"]
-    scope: dict[str, Any] = {"__name__": __name__, **{f"promise_{i}": p for i, p in enumerate(promises)}}
+    scope: dict[str, Any] = {"__name__": __name__, **{f"promise_{i}": p for i, (p, _) in enumerate(promises)}}
     exec("\n".join(lines), scope)  # noqa: S102  # the text is the four lines above
-    return numba.jit(**INTERNAL)(scope["judge"])
+    return part(scope["judge"])
 
 
 def cache_folder() -> Path | None:

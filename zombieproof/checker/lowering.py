@@ -11,35 +11,25 @@ import ast
 import hashlib
 import platform
 import types
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import llvmlite
 import numba
 import numpy as np
 
 from zombieproof.checker import intrinsics
+from zombieproof.checker.compilation import part
 from zombieproof.checker.rewriting import INT64, REPLACE, Lowered, LoweringError, plain_function, rewrite
 
-__all__ = ["INTERNAL", "Lowering", "LoweringError", "source_hash"]
-
-INTERNAL: Final[dict[str, Any]] = {
-    "nopython": True,
-    "nogil": True,
-    "error_model": "numpy",
-    "boundscheck": False,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "_nrt": False,
-}
+__all__ = ["Lowering", "LoweringError", "source_hash"]
 
 
 class Lowering:
     """Lowers functions, each once. `packages`: top-level packages whose functions may be lowered, beside the root's own."""
 
-    def __init__(self, packages: Iterable[str] = ("zombieproof",), options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, packages: Iterable[str] = ("zombieproof",)) -> None:
         self.packages = frozenset(packages)
-        self.options = {**INTERNAL, **(options or {})}
         self.lowered: dict[types.FunctionType, Lowered] = {}
         self.compiled: dict[types.FunctionType, Any] = {}
         self._open: list[types.FunctionType] = []
@@ -83,7 +73,7 @@ class Lowering:
                 **{name: _frozen(table) for name, table in lowered.tables.items()},
                 **lowered.classes,
             }
-            self.compiled[function] = numba.jit(**self.options)(clone(lowered, scope))
+            self.compiled[function] = part(clone(lowered, scope))
         return self.compiled[function]
 
     def source_hash(self, *parts: object) -> str:

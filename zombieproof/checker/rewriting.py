@@ -138,7 +138,9 @@ class _Rewriter(ast.NodeTransformer):
         self.special = special
         original = definition(function)
         if function.__closure__:
-            self.refuse(original, f"a closure over {', '.join(function.__code__.co_freevars)}", "a function of a module")
+            self.refuse(
+                original, f"a closure over {', '.join(function.__code__.co_freevars)}", "a function of a module"
+            )
         self.local = set(function.__code__.co_varnames)
         self.returns = _scalar(original.returns, function)
         arguments = [ast.copy_location(ast.arg(a.arg), a) for a in _parameters(self, original)]
@@ -154,9 +156,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def refuse(self, node: ast.AST, what: str, legal: str) -> NoReturn:
         where = f"{self.function.__code__.co_filename}:{getattr(node, 'lineno', '?')}"
-        raise LoweringError(
-            f"{where}: {self.function.__qualname__} cannot be lowered: {what}. Legal: {legal}."
-        )
+        raise LoweringError(f"{where}: {self.function.__qualname__} cannot be lowered: {what}. Legal: {legal}.")
 
     def visit(self, node: ast.AST) -> Any:
         reason = _FORBIDDEN.get(type(node))
@@ -245,7 +245,9 @@ class _Rewriter(ast.NodeTransformer):
         frozen = dataclasses.is_dataclass(owner) and owner.__dataclass_params__.frozen  # type: ignore[union-attr]  # typeshed does not know it
         if not (isinstance(owner, types.ModuleType | enum.EnumMeta | enum.IntEnum) or frozen or owner is typing):
             self.refuse(
-                node, f"attribute {node.attr} of the global {ast.unparse(node.value)}", "attributes of modules, enums and frozen dataclasses"
+                node,
+                f"attribute {node.attr} of the global {ast.unparse(node.value)}",
+                "attributes of modules, enums and frozen dataclasses",
             )
         if not hasattr(owner, node.attr):
             self.refuse(node, f"{ast.unparse(node)} does not exist", "names that are defined")
@@ -273,7 +275,9 @@ class _Rewriter(ast.NodeTransformer):
                 node,
                 f"the global {name} is {_kind(value)}",
                 "integers, members of IntEnums, tuples of integers, NamedTuple classes, functions of "
-                + ", ".join(sorted(self.packages)) + ", and " + ", ".join(sorted(BUILTINS)),
+                + ", ".join(sorted(self.packages))
+                + ", and "
+                + ", ".join(sorted(BUILTINS)),
             )
         return ast.Name(alias, ast.Load())
 
@@ -290,7 +294,9 @@ class _Rewriter(ast.NodeTransformer):
         flat = all(isinstance(row, int) for row in value)
         square = all(isinstance(row, tuple) for row in value) and len({len(row) for row in rows}) == 1
         if not value or not (flat or square) or not all(isinstance(cell, int) for row in rows for cell in row):
-            self.refuse(node, f"the tuple {name} is no table", "tuples of integers, and tuples of such tuples of one length")
+            self.refuse(
+                node, f"the tuple {name} is no table", "tuples of integers, and tuples of such tuples of one length"
+            )
         if flat:
             return tuple(int(cell) for cell in value)
         return tuple(tuple(int(cell) for cell in row) for row in rows)
@@ -298,7 +304,11 @@ class _Rewriter(ast.NodeTransformer):
     # --- expressions ---
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "_replace" and not self.static(node.func.value)[0]:
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr == "_replace"
+            and not self.static(node.func.value)[0]
+        ):
             return self.replaced(node)
         static, value = self.static(node.func)
         if not static:
@@ -348,10 +358,16 @@ class _Rewriter(ast.NodeTransformer):
         given = dict(zip(names, node.args, strict=False))
         for keyword in node.keywords:
             if keyword.arg is None or keyword.arg not in names or keyword.arg in given:
-                self.refuse(node, f"argument {keyword.arg or '**'} of {ast.unparse(node.func)}", f"once each: {', '.join(names)}")
+                self.refuse(
+                    node,
+                    f"argument {keyword.arg or '**'} of {ast.unparse(node.func)}",
+                    f"once each: {', '.join(names)}",
+                )
             given[keyword.arg] = keyword.value
         if len(node.args) > len(names):
-            self.refuse(node, f"{len(node.args)} arguments of {ast.unparse(node.func)}", f"{len(names)}: {', '.join(names)}")
+            self.refuse(
+                node, f"{len(node.args)} arguments of {ast.unparse(node.func)}", f"{len(names)}: {', '.join(names)}"
+            )
         bound: list[ast.expr] = []
         for name in names:
             if name in given:
@@ -360,7 +376,9 @@ class _Rewriter(ast.NodeTransformer):
                 value = defaults[name]
                 bound.append(ast.Constant(value if isinstance(value, bool) else int(value)))
             else:
-                self.refuse(node, f"{ast.unparse(node.func)} lacks {name}", "every argument, or a default that is an integer")
+                self.refuse(
+                    node, f"{ast.unparse(node.func)} lacks {name}", "every argument, or a default that is an integer"
+                )
         return bound
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -388,8 +406,11 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def converted(value: ast.expr, scalar: str | None) -> ast.expr:
-    """Make `value` an int64 or a boolean where an annotation says so; literals are of the right type already."""
-    if scalar is None or (isinstance(value, ast.Constant) and type(value.value) is (bool if scalar == "bool" else int)):
+    """Make `value` an int64 or a boolean where an annotation says so.
+
+    Literals too: Numba would compile a function anew for each literal that it is called with.
+    """
+    if scalar is None:
         return value
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == scalar:
         return value
