@@ -6,6 +6,7 @@ then `complete` it in memory, or `give_up` if the append failed.
 Source: reference §2.3 (table of prepare functions), §2.4, §2.6, §2.15; ``TransactionMetadata.java``.
 """
 
+from zombieproof.model.decisions.end_txn import FIRST_VERSION_OF_TV2
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, CoordinatorEvent, TransactionState, TransactionVersion
@@ -60,8 +61,16 @@ def complete(txn: Transaction, target: Transaction) -> None:
     txn.failed_epoch_fence = target.failed_epoch_fence
 
 
+def fence_counts_at_once(version: int, rules: Rules) -> bool:
+    """Whether a fence raises the epoch in memory before its abort is durable (`version`: of the EndTxn that aborts).
+
+    So it is by the rules of version 0, and was by those of version 2 until KAFKA-19367.
+    """
+    return version < FIRST_VERSION_OF_TV2 or rules.single_fence_bump == 0
+
+
 def fence_in_memory(txn: Transaction, producer_epoch: int) -> None:
-    """The effect of a TV0 fence before anything is durable (E6): the raised epoch counts at once."""
+    """The effect of a fence that counts at once (E6): the raised epoch is that of the transaction."""
     txn.producer_epoch = producer_epoch
     txn.last_producer_epoch = NONE
 
@@ -78,13 +87,14 @@ def load(txn: Transaction, durable: Transaction, completing_state: int, rules: R
 
     `completing_state` is the table's answer to MARKERS_WRITTEN (negative: there is none): a prepared transaction is
     driven to its end by whoever loads it. What the log does not hold is lost: the last producer epoch, the failed
-    fence, and before KAFKA-20310 the previous and next producer ids.
+    fence, and (before KAFKA-20310, and in value version 0) the previous and next producer ids.
     """
     complete(txn, durable)
     txn.known = durable.known
     txn.last_producer_epoch = NONE
     txn.failed_epoch_fence = 0
-    if rules.persist_prev_next == 0 or txn.known == 0:
+    holds_both = rules.persist_prev_next == 1 and rules.transaction_version != TransactionVersion.TV0
+    if txn.known == 0 or not holds_both:
         txn.previous_producer_id = NONE
         txn.next_producer_id = NONE
     if txn.known == 1 and completing_state >= 0:
