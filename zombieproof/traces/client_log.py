@@ -92,7 +92,7 @@ def read_rdkafka_line(line: str, number: int, file: str) -> ClientLine | None:
     Raises:
         Undecodable: it begins like one that tells something, and is cut.
     """
-    found = RDKAFKA.search(line)
+    found = RDKAFKA.search(line) if "#producer-" in line else None
     told = _rdkafka(found["facility"] or found["facility_2"], found["text"].rstrip()) if found else None
     if found is None or told is None:
         return None
@@ -108,7 +108,7 @@ def read_java_line(line: str, number: int, file: str) -> ClientLine | None:
     Raises:
         Undecodable: it begins like one that tells something, and is cut.
     """
-    found = JAVA.search(line)
+    found = JAVA.search(line) if "[Producer clientId=" in line else None
     told = _java(found["text"]) if found else None
     if found is None or told is None:
         return None
