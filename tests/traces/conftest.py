@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from struct import pack
 
-import crc32c
 import cramjam
+import crc32c
 import pytest
 
 from zombieproof.traces.codecs import XERIAL_MAGIC

@@ -146,6 +146,9 @@ def _next_sound(data: memoryview, at: int) -> int:
 
 
 def _is_zero(data: memoryview, at: int) -> bool:
+    """Whether a preallocated tail begins there. Fewer zeros can be the first bytes of a torn batch: its offset."""
+    if len(data) - at < LOG_OVERHEAD:
+        return False
     for start in range(at, len(data), len(ZEROS)):
         part = data[start : start + len(ZEROS)]
         if part != ZEROS[: len(part)]:

@@ -84,7 +84,7 @@ def read_batch(batch: Batch, partition: int) -> Iterator[TransactionStateRecord]
             continue
         try:
             transactional_id = read_key(record.key)
-            value = None if record.value is None else read_value(record.value)
+            value = None if transactional_id is None or record.value is None else read_value(record.value)
         except Undecodable as fault:
             raise Undecodable(f"the record at offset {record.offset} cannot be read: {fault}") from fault
         if transactional_id is not None:
