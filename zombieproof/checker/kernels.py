@@ -104,16 +104,19 @@ FILL: Final = 10  # next free row of the next level's block
 INDEX: Final = 11  # index in the next level of the next row
 GENERATED: Final = 12
 VIOLATED: Final = 13  # promise, or -1
-CULPRIT: Final = 14  # candidate that violates it
-RESULT: Final = 15  # of single step
+CULPRIT: Final = 14  # last candidate that counts when gather stops
+RESULT: Final = 15  # of a single step
 SKIP: Final = 16  # candidates not to be counted for coverage
 SIGN: Final = 17  # what coverage counts
+LIMIT: Final = 18  # worlds that the next level may have
 WITNESSES: Final = 32  # for each promise: index in the next level of its first witness, or -1
-ACTIVE: Final = 96  # for each promise: 0 not judged, 1 always, 2 sometimes
+ACTIVE: Final = 96  # for each promise: 0 not judged, ALWAYS or SOMETIMES
 BOUNDS: Final = 160  # for each code of bound_hit: how many worlds
 PLACES: Final = 192
 MAX_PROMISES: Final = 64
 MAX_BOUNDS: Final = 32
+ALWAYS: Final = 1
+SOMETIMES: Final = 2
 
 # phases
 RUN: Final = 0
@@ -232,13 +235,18 @@ def deduplicate(out: Any, table: Any, used: Any, state: Any) -> bool:
 
 
 def gather(out: Any, kept: Any, around: Any, state: Any) -> bool:
-    """Copy what is new to the next level and judge it; False where a promise is violated."""
+    """Copy what is new to the next level and judge it; False where a promise is violated or the level's limit reached."""
     setup = around.setup[0]
     fill = state[FILL]
     index = state[INDEX]
+    stopped = False
     for candidate in range(state[FOUND]):
         if out.fresh[candidate] == 0:
             continue
+        if index >= state[LIMIT]:
+            state[CULPRIT] = candidate - 1
+            stopped = True
+            break
         for word in range(WORDS):
             kept.worlds.words[fill, word] = out.worlds.words[candidate, word]
         kept.parents[fill] = out.parents[candidate]
@@ -248,10 +256,11 @@ def gather(out: Any, kept: Any, around: Any, state: Any) -> bool:
         index += 1
         if state[VIOLATED] >= 0:
             state[CULPRIT] = candidate
+            stopped = True
             break
     state[FILL] = fill
     state[INDEX] = index
-    return state[VIOLATED] < 0  # type: ignore[no-any-return]  # an element of an array of int64
+    return not stopped
 
 
 def judged(world: Any, setup: Any, index: Any, state: Any) -> None:
@@ -265,9 +274,9 @@ def judged(world: Any, setup: Any, index: Any, state: Any) -> None:
         if active == 0:
             continue
         holds = judge(world, setup, promise)
-        if active == 1 and not holds and state[VIOLATED] < 0:
+        if active == ALWAYS and not holds and state[VIOLATED] < 0:
             state[VIOLATED] = promise
-        elif active == 2 and holds:
+        elif active == SOMETIMES and holds:
             state[WITNESSES + promise] = index
             state[ACTIVE + promise] = 0
 
@@ -293,9 +302,7 @@ def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, s
             state[STAGE] = EXPAND
 
 
-def engine(
-    phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, state: Any
-) -> int:
+def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, state: Any) -> int:
     """The one way into compiled code, so that a model is compiled once; `phase` says which loop."""
     if phase == RUN:
         return run(parents, out, kept, table, used, around, state)
