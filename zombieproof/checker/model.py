@@ -11,7 +11,7 @@ Kind = Literal["always", "sometimes"]
 
 @dataclass(frozen=True)
 class Promise:
-    """A named sentence about worlds: `holds(world, setup) -> bool`.
+    """A named sentence about worlds: `holds(world) -> bool`, or `holds(world, setup) -> bool`.
 
     An *always* promise has to hold in every reachable world; a *sometimes* promise in at least one, so that a scenario that
     never gets anywhere is noticed. `text` says it in words, `source` where it is written.
@@ -22,6 +22,15 @@ class Promise:
     holds: Callable[..., bool]
     text: str = ""
     source: str = ""
+
+    @property
+    def parameters(self) -> str:
+        """What `holds` is called with: "world" or "world, setup"."""
+        return ", ".join(("world", "setup")[: self.holds.__code__.co_argcount])
+
+    def judge(self, world: Any, setup: Any) -> bool:
+        """Whether the promise holds in a world; interpreted."""
+        return bool(self.holds(*(world, setup)[: self.holds.__code__.co_argcount]))
 
 
 def no_normal_form(world: Any, setup: Any) -> None:

@@ -3,12 +3,14 @@
 Source: reference §3.6, §6; ``UnifiedLog.maybeIncrementFirstUnstableOffset``, ``LocalLog.addAbortedTransactions``.
 """
 
+from collections.abc import Sequence
+
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Isolation
 
 
-def first_unstable_offset(entries: list[ProducerEntry]) -> int:
+def first_unstable_offset(entries: Sequence[ProducerEntry]) -> int:
     """The first offset of the earliest open transaction of a partition, or NONE (markers count as replicated)."""
     first = NONE
     for entry in entries:

@@ -1,0 +1,74 @@
+"""The transaction protocol as a model for the engine: its worlds, actions, promises and coverage."""
+
+from collections.abc import Mapping, Sequence
+
+from zombieproof.checker import network
+from zombieproof.checker.actions import ACTIONS, step
+from zombieproof.checker.model import Model, Promise
+from zombieproof.checker.narration import describe
+from zombieproof.checker.world import CLIENTS, LABELS, OPS, TXNS, Bounds, Budget, Op, Overflow, Setup, Trail, World
+from zombieproof.model.promises import PROMISES
+from zombieproof.model.rules import Rules
+from zombieproof.statemachines.registry import MACHINES
+
+OVERFLOWS: Mapping[int, str] = {
+    int(Overflow.MESSAGE_SLOTS): "messages in flight",
+    int(Overflow.LOG_END): "records in a partition's log",
+    int(Overflow.PRODUCER_IDS): "producer ids",
+}
+
+
+def setup_of(rules: Rules, bounds: Bounds, programs: Sequence[Sequence[Sequence[Op]]]) -> Setup:
+    """A setup: for each client the programs of its transactions.
+
+    Raises:
+        ValueError: more clients, transactions or lines than a world can hold.
+    """
+    if len(programs) > CLIENTS or any(len(program) > TXNS for program in programs):
+        raise ValueError(f"at most {CLIENTS} clients with {TXNS} transactions each fit into a world")
+    setup = Setup(rules=rules, bounds=bounds)
+    bounds.clients = len(programs)
+    for c, program in enumerate(programs):
+        bounds.transactions[c] = len(program)
+        for t, ops in enumerate(program):
+            if len(ops) > OPS:
+                raise ValueError(f"client {c}, transaction {t}: {len(ops)} lines, at most {OPS} fit into a world")
+            setup.programs[c * TXNS + t].ops[: len(ops)] = [int(op) for op in ops]
+    return setup
+
+
+def initial_world(setup: Setup, budget: Budget) -> World:
+    """The world before anything happened: node 0 is the coordinator, everything else is empty."""
+    world = World(budget=budget)
+    world.nodes[0].role = 1
+    world.group.committed.offset = 0
+    assert len(world.ghost.labels) == LABELS
+    return world
+
+
+def bound_hit(world: World, setup: Setup) -> int:
+    """Which capacity was reached on the way to this world, or 0."""
+    return int(world.overflow)
+
+
+def transaction_model(budget: Budget) -> Model:
+    """The model, with a budget of faults."""
+    return Model(
+        name="transactions",
+        world=World,
+        setup=Setup,
+        trail=Trail,
+        actions=len(ACTIONS),
+        step=step,
+        normalise=network.normalise,
+        describe=describe,
+        initial=lambda setup: initial_world(setup, budget),
+        promises=tuple(Promise(p.name, p.kind, p.holds, p.text, p.source) for p in PROMISES.values()),
+        bound_hit=bound_hit,
+        bounds=OVERFLOWS,
+        coverage=(
+            len(MACHINES),
+            max(len(machine.states) for machine in MACHINES.values()),
+            max(len(machine.events) for machine in MACHINES.values()),
+        ),
+    )

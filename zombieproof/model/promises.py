@@ -1,0 +1,494 @@
+"""The promises: what Kafka's protocol owes to the applications that use it, one function each.
+
+Each takes a *world* and says whether it holds there. A world is whatever a host can project onto these attributes: the
+checker's packed record (``checker/world.py``), and any live system that can answer the same questions. The predicates
+return a bool and nothing else; explaining a path is another module's work.
+
+`PROMISES` lists them as data. A promise is *always* (in every world) or *sometimes* (in some world: a scenario in which
+it never holds does not test what it says).
+
+Source: reference §12.1; ``bugs.md`` (names of violated promises); KIP-98, KIP-447, KIP-890.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from zombieproof.model.vocabulary import (
+    NONE,
+    ConsumerState,
+    LogEntry,
+    Outcome,
+    PartitionState,
+    PendingOffsetsState,
+    ProducerState,
+    TransactionState,
+)
+
+World = Any
+"""Any record or object with the attributes of ``checker.world.World``: the layers below cannot name it."""
+
+
+def fate(partition: World, offset: int) -> int:
+    """What became of the record at `offset`: plain data counts as committed, the next marker of its producer decides."""
+    record = partition.log[offset]
+    if record.kind == LogEntry.PLAIN:
+        return int(Outcome.COMMIT)
+    for i in range(offset + 1, partition.end):
+        later = partition.log[i]
+        if later.producer_id == record.producer_id:
+            if later.kind == LogEntry.COMMIT:
+                return int(Outcome.COMMIT)
+            if later.kind == LogEntry.ABORT:
+                return int(Outcome.ABORT)
+    return int(Outcome.UNDECIDED)
+
+
+def is_data(kind: int) -> bool:
+    """Whether a log entry is a record of an application (not a marker)."""
+    return kind in (LogEntry.DATA, LogEntry.PLAIN, LogEntry.OFFSET)
+
+
+def only_what_was_asked_to_commit_is_committed(world: World) -> bool:
+    """A read_committed reader never sees a record whose application did not ask to commit it."""
+    for partition in world.partitions:
+        for offset in range(partition.end):
+            record = partition.log[offset]
+            if record.kind in (LogEntry.DATA, LogEntry.OFFSET) and fate(partition, offset) == Outcome.COMMIT:
+                if world.ghost.labels[record.label - 1].asked != Outcome.COMMIT:
+                    return False
+    return True
+
+
+def an_acknowledged_commit_loses_nothing(world: World) -> bool:
+    """When the application was told "committed", every record acknowledged to it is there and is never aborted."""
+    for label in range(1, len(world.ghost.labels) + 1):
+        told = world.ghost.labels[label - 1]
+        if told.told != Outcome.COMMIT:
+            continue
+        for p in range(len(world.partitions)):
+            if (told.acked >> p) & 1 == 1 and not _survives(world.partitions[p], label):
+                return False
+    return True
+
+
+def _survives(partition: World, label: int) -> bool:
+    found = False
+    for offset in range(partition.end):
+        if partition.log[offset].label == label and is_data(partition.log[offset].kind):
+            if fate(partition, offset) == Outcome.ABORT:
+                return False
+            found = True
+    return found
+
+
+def a_transaction_is_all_or_nothing(world: World) -> bool:
+    """No transaction has one record committed and another one aborted, offsets included."""
+    for label in range(1, len(world.ghost.labels) + 1):
+        committed, aborted = False, False
+        for partition in world.partitions:
+            for offset in range(partition.end):
+                if partition.log[offset].label == label and is_data(partition.log[offset].kind):
+                    outcome = fate(partition, offset)
+                    committed = committed or outcome == Outcome.COMMIT
+                    aborted = aborted or outcome == Outcome.ABORT
+        if committed and aborted:
+            return False
+    return True
+
+
+def every_open_transaction_is_known_to_its_coordinator(world: World) -> bool:
+    """A transaction that is open on a partition is listed by its coordinator, so that somebody will end it."""
+    for p in range(len(world.partitions)):
+        entries = world.partitions[p].entries
+        for pid in range(len(entries)):
+            if entries[pid].txn_first_offset != NONE and not _is_listed(world, pid, p):
+                return False
+    return True
+
+
+def _is_listed(world: World, pid: int, p: int) -> bool:
+    for durable in world.durable:
+        undecided = durable.state in (
+            TransactionState.ONGOING,
+            TransactionState.PREPARE_COMMIT,
+            TransactionState.PREPARE_ABORT,
+        )
+        if durable.known == 1 and undecided and durable.producer_id == pid and (durable.partitions >> p) & 1 == 1:
+            return True
+    return False
+
+
+def a_transaction_has_one_decision(world: World) -> bool:
+    """A transaction is decided once, and the application is told what was decided."""
+    if world.ghost.contradiction == 1:
+        return False
+    for told in world.ghost.labels:
+        decided_else = told.decided not in (Outcome.UNDECIDED, told.told)
+        if told.told != Outcome.UNDECIDED and decided_else:
+            return False
+    return True
+
+
+def only_its_owner_ends_a_transaction(world: World) -> bool:
+    """A client ends the transaction that it opened, and no other."""
+    return bool(world.ghost.usurped == 0)
+
+
+def no_machine_leaves_its_table(world: World) -> bool:
+    """No machine ever makes a move that its table does not have."""
+    return bool(world.ghost.illegal == 0)
+
+
+def no_durable_record_contradicts_memory(world: World) -> bool:
+    """What a coordinator makes durable follows from what it held in memory (the sanity check of reference §2.4)."""
+    return bool(world.ghost.insane == 0)
+
+
+def epochs_never_go_down(world: World) -> bool:
+    """On a partition, the epoch of a producer id never goes down, nor does the coordinator epoch of its markers."""
+    for partition in world.partitions:
+        for pid in range(len(partition.entries)):
+            epoch, coordinator_epoch = NONE, NONE
+            for offset in range(partition.end):
+                record = partition.log[offset]
+                if record.producer_id != pid:
+                    continue
+                if record.producer_epoch < epoch:
+                    return False
+                epoch = int(record.producer_epoch)
+                if not is_data(record.kind):
+                    if record.value < coordinator_epoch:
+                        return False
+                    coordinator_epoch = int(record.value)
+    return True
+
+
+def sequences_follow_each_other(world: World) -> bool:
+    """On a partition, the sequences of a producer id and epoch begin at 0 and have neither gap nor repetition."""
+    for partition in world.partitions:
+        for pid in range(len(partition.entries)):
+            epoch, sequence = NONE, NONE
+            for offset in range(partition.end):
+                record = partition.log[offset]
+                if record.producer_id != pid or record.kind not in (LogEntry.DATA, LogEntry.PLAIN):
+                    continue
+                if record.producer_epoch != epoch:
+                    sequence = NONE
+                if record.value != sequence + 1:
+                    return False
+                epoch, sequence = int(record.producer_epoch), int(record.value)
+    return True
+
+
+def every_batch_is_written_once(world: World) -> bool:
+    """A batch that an application sent once is in the log at most once, and is there if it was acknowledged."""
+    for label in range(1, len(world.ghost.labels) + 1):
+        for p in range(len(world.partitions)):
+            copies = 0
+            partition = world.partitions[p]
+            for offset in range(partition.end):
+                if partition.log[offset].label == label and is_data(partition.log[offset].kind):
+                    copies += 1
+            acknowledged = (world.ghost.labels[label - 1].acked >> p) & 1
+            if copies > 1 or copies < acknowledged:
+                return False
+    return True
+
+
+def each_input_has_one_committed_output(world: World) -> bool:
+    """Consume, transform, produce: an input position has at most one committed output."""
+    seen = 0
+    partition = world.partitions[0]
+    for offset in range(partition.end):
+        record = partition.log[offset]
+        if record.kind == LogEntry.DATA and fate(partition, offset) == Outcome.COMMIT:
+            position = world.ghost.labels[record.label - 1].input
+            if position != NONE:
+                if (seen >> position) & 1 == 1:
+                    return False
+                seen |= 1 << position
+    return True
+
+
+def memory_is_the_fold_of_the_log(world: World) -> bool:
+    """What a leader knows of epochs and open transactions is what its log says."""
+    for partition in world.partitions:
+        for pid in range(len(partition.entries)):
+            entry = partition.entries[pid]
+            epoch, first_offset = NONE, NONE
+            for offset in range(partition.end):
+                record = partition.log[offset]
+                if record.producer_id != pid:
+                    continue
+                epoch = int(record.producer_epoch)
+                if record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
+                    first_offset = NONE
+                elif record.kind != LogEntry.PLAIN and first_offset == NONE:
+                    first_offset = offset
+            if entry.producer_epoch != epoch or entry.txn_first_offset != first_offset:
+                return False
+    return True
+
+
+def no_two_live_producers_share_an_identity(world: World) -> bool:
+    """Two instances never hold the same producer id and epoch."""
+    for a in range(len(world.clients)):
+        for b in range(a + 1, len(world.clients)):
+            one, other = world.clients[a], world.clients[b]
+            held = one.producer_id != NONE and one.producer_epoch != NONE
+            if held and one.producer_id == other.producer_id and one.producer_epoch == other.producer_epoch:
+                return False
+    return True
+
+
+def an_unrivalled_producer_is_never_fenced(world: World) -> bool:
+    """A producer without a rival and without a time-out never ends in a fatal error."""
+    return bool(world.clients[0].state != ProducerState.FATAL_ERROR)
+
+
+def a_reader_gets_committed_records_only(world: World) -> bool:
+    """What a read_committed consumer delivered is committed: neither aborted nor undecided."""
+    partition = world.partitions[0]
+    for reader in world.readers:
+        for offset in range(partition.end):
+            if (reader.delivered >> offset) & 1 == 1 and fate(partition, offset) != Outcome.COMMIT:
+                return False
+    return True
+
+
+def a_reader_misses_nothing_committed(world: World) -> bool:
+    """What is committed and lies behind a read_committed consumer's position was delivered, or is still held back."""
+    partition = world.partitions[0]
+    for reader in world.readers:
+        for offset in range(reader.position):
+            if is_data(partition.log[offset].kind) and fate(partition, offset) == Outcome.COMMIT:
+                if ((reader.delivered | reader.held) >> offset) & 1 == 0:
+                    return False
+    return True
+
+
+def both_readers_agree(world: World) -> bool:
+    """At the end of the log, the broker's filter and the client's buffer have delivered the same records."""
+    partition = world.partitions[0]
+    for reader in world.readers:
+        if reader.position < partition.end:
+            return True
+    return bool(world.readers[0].delivered == world.readers[1].delivered or world.readers[1].held != 0)
+
+
+def a_transaction_commits(world: World) -> bool:
+    """Some application is told that its transaction committed."""
+    return _told(world, Outcome.COMMIT)
+
+
+def a_transaction_aborts(world: World) -> bool:
+    """Some application is told that its transaction aborted."""
+    return _told(world, Outcome.ABORT)
+
+
+def _told(world: World, outcome: int) -> bool:
+    for told in world.ghost.labels:
+        if told.told == outcome:
+            return True
+    return False
+
+
+def two_transactions_commit(world: World) -> bool:
+    """Two transactions are committed."""
+    count = 0
+    for told in world.ghost.labels:
+        if told.told == Outcome.COMMIT:
+            count += 1
+    return count >= 2
+
+
+def a_zombie_is_fenced(world: World) -> bool:
+    """A producer ends in a fatal error because a newer one has taken its transactional id."""
+    return bool(world.clients[0].state == ProducerState.FATAL_ERROR and world.clients[1].producer_id != NONE)
+
+
+def a_producer_is_fenced(world: World) -> bool:
+    """A producer ends in a fatal error."""
+    for client in world.clients:
+        if client.state == ProducerState.FATAL_ERROR:
+            return True
+    return False
+
+
+def a_commit_comes_too_late(world: World) -> bool:
+    """A transaction is decided to abort although its application asked to commit: time-out or fence came first."""
+    for told in world.ghost.labels:
+        if told.asked == Outcome.COMMIT and told.decided == Outcome.ABORT:
+            return True
+    return False
+
+
+def a_prepared_transaction_is_taken_over(world: World) -> bool:
+    """A coordinator that did not decide a transaction completes it."""
+    for durable in world.durable:
+        if durable.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
+            if world.highest_epoch > 0 and world.coordinator == 1:
+                return True
+    return False
+
+
+def a_stale_coordinator_still_answers(world: World) -> bool:
+    """Two nodes believe to be the coordinator."""
+    return bool(world.nodes[0].role == 1 and world.nodes[1].role == 1)
+
+
+def offsets_are_committed(world: World) -> bool:
+    """The group's offset moves by a transaction."""
+    return bool(world.group.committed.offset > 0)
+
+
+def offsets_are_pending_across_a_rebalance(world: World) -> bool:
+    """The input partition changes hands while offsets of its first owner are pending."""
+    if world.group.generation == 0:
+        return False
+    for pending in world.group.pending:
+        if pending.state == PendingOffsetsState.PENDING:
+            return True
+    return False
+
+
+def the_producer_id_rotates(world: World) -> bool:
+    """An exhausted epoch makes way for a new producer id."""
+    for durable in world.durable:
+        if durable.known == 1 and durable.producer_id > 0:
+            return True
+    return False
+
+
+def a_guard_is_out_while_a_marker_arrives(world: World) -> bool:
+    """A verification is under way at a partition that already has a marker of the same producer."""
+    for partition in world.partitions:
+        for entry in partition.entries:
+            if entry.state == PartitionState.VERIFYING and entry.coordinator_epoch != NONE:
+                return True
+    return False
+
+
+def a_reader_skips_and_delivers(world: World) -> bool:
+    """The broker's reader has read to the end past an aborted transaction, and delivered a committed one."""
+    partition = world.partitions[0]
+    reader = world.readers[0]
+    aborted = False
+    for offset in range(reader.position):
+        if partition.log[offset].kind == LogEntry.ABORT:
+            aborted = True
+    return bool(aborted and reader.delivered != 0)
+
+
+def a_buffering_reader_holds_back(world: World) -> bool:
+    """The buffering reader holds a transaction back."""
+    for state in world.readers[1].states:
+        if state == ConsumerState.BUFFERING:
+            return True
+    return False
+
+
+def a_partition_is_without_a_leader_while_a_marker_waits(world: World) -> bool:
+    """A transaction is decided while one of its partitions has no leader."""
+    for p in range(len(world.partitions)):
+        for durable in world.durable:
+            decided = durable.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+            if decided and world.partitions[p].leader == 0 and (durable.partitions >> p) & 1 == 1:
+                return True
+    return False
+
+
+def a_new_leader_knows_an_open_transaction(world: World) -> bool:
+    """After a change of leader the partition still knows an open transaction."""
+    if world.budget.leader_changes > 0:
+        return False
+    for partition in world.partitions:
+        for entry in partition.entries:
+            if entry.state == PartitionState.IN_TRANSACTION:
+                return True
+    return False
+
+
+def two_batches_are_remembered(world: World) -> bool:
+    """A leader remembers more than one batch of a producer."""
+    for partition in world.partitions:
+        for entry in partition.entries:
+            if entry.batch_count > 1:
+                return True
+    return False
+
+
+def an_id_is_forgotten(world: World) -> bool:
+    """A transactional id has expired."""
+    return bool(world.durable[0].known == 0 and world.next_producer_id > 0 and world.budget.expirations == 0)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A promise as data."""
+
+    name: str
+    kind: Literal["always", "sometimes"]
+    holds: Callable[[World], bool]
+    source: str
+
+    @property
+    def text(self) -> str:
+        """The promise in one sentence."""
+        return (self.holds.__doc__ or "").strip()
+
+
+def _promise(kind: Literal["always", "sometimes"], holds: Callable[[World], bool], source: str) -> Promise:
+    return Promise(holds.__name__, kind, holds, source)
+
+
+_ALWAYS = (
+    (only_what_was_asked_to_commit_is_committed, "KIP-98; bugs.md NoAbortedRead"),
+    (an_acknowledged_commit_loses_nothing, "KIP-98; bugs.md NoLostAckedWrite"),
+    (a_transaction_is_all_or_nothing, "KIP-98; bugs.md Atomicity"),
+    (every_open_transaction_is_known_to_its_coordinator, "KIP-890, KIP-664; bugs.md LSOProgress"),
+    (a_transaction_has_one_decision, "reference §12.1 (c), (l); bugs.md SingleOutcome"),
+    (only_its_owner_ends_a_transaction, "KIP-98, fencing zombies; bugs.md Fencing"),
+    (no_machine_leaves_its_table, "reference §2.3; bugs.md IllegalTransition"),
+    (no_durable_record_contradicts_memory, "reference §2.4"),
+    (epochs_never_go_down, "reference §12.1 (b), (e); bugs.md EpochMonotonicity"),
+    (sequences_follow_each_other, "reference §12.1 (f); KIP-98"),
+    (every_batch_is_written_once, "KIP-98; bugs.md ExactlyOnce"),
+    (each_input_has_one_committed_output, "KIP-447; bugs.md ExactlyOnce"),
+    (memory_is_the_fold_of_the_log, "reference §3.7"),
+    (no_two_live_producers_share_an_identity, "reference §12.1 (b); bugs.md PidUniqueness"),
+    (an_unrivalled_producer_is_never_fenced, "bugs.md LivenessOfProducer"),
+    (a_reader_gets_committed_records_only, "reference §12.1 (i); bugs.md NoAbortedRead, NoUncommittedRead"),
+    (a_reader_misses_nothing_committed, "reference §12.1 (i)"),
+    (both_readers_agree, "reference §6"),
+)
+
+_SOMETIMES = (
+    a_transaction_commits,
+    a_transaction_aborts,
+    two_transactions_commit,
+    a_zombie_is_fenced,
+    a_producer_is_fenced,
+    a_commit_comes_too_late,
+    a_prepared_transaction_is_taken_over,
+    a_stale_coordinator_still_answers,
+    offsets_are_committed,
+    offsets_are_pending_across_a_rebalance,
+    the_producer_id_rotates,
+    a_guard_is_out_while_a_marker_arrives,
+    a_reader_skips_and_delivers,
+    a_buffering_reader_holds_back,
+    a_partition_is_without_a_leader_while_a_marker_waits,
+    a_new_leader_knows_an_open_transaction,
+    two_batches_are_remembered,
+    an_id_is_forgotten,
+)
+
+PROMISES: Mapping[str, Promise] = {
+    promise.name: promise
+    for promise in (
+        *(_promise("always", holds, source) for holds, source in _ALWAYS),
+        *(_promise("sometimes", holds, "not vacuous") for holds in _SOMETIMES),
+    )
+}
