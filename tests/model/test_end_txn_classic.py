@@ -1,0 +1,160 @@
+"""EndTxn versions 0 to 4, and what follows the append: reference §2.10."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from zombieproof.model.decisions.end_txn import decide_after_append, decide_end_txn
+from zombieproof.model.decisions.find_coordinator import decide_transactional_id
+from zombieproof.model.records import Transaction
+from zombieproof.model.rules import Rules, with_switches
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, TransactionState
+from zombieproof.model.vocabulary import CoordinatorEvent as E
+
+FENCE = TransactionState.PREPARE_EPOCH_FENCE
+
+
+def nothing_right() -> dict[str, Any]:
+    return {
+        "txn": Transaction(
+            known=0,
+            state=TransactionState.DEAD,
+            pending_state=TransactionState.COMPLETE_COMMIT,
+            producer_id=4000,
+            producer_epoch=7,
+            last_producer_epoch=6,
+            partitions=0b0011,
+        ),
+        "request": SimpleNamespace(version=4, producer_id=5000, producer_epoch=8, committed=1, partitions=0),
+        "rules": Rules(),
+        "from_client": 1,
+        "next_producer_id": NONE,
+    }
+
+
+def nothing_right_after_the_append() -> dict[str, Any]:
+    arguments = nothing_right()
+    return {
+        "txn": arguments["txn"],
+        "request": arguments["request"],
+        "prepared_state": TransactionState.PREPARE_COMMIT,
+        "append_error": Error.COORDINATOR_NOT_AVAILABLE,
+        "lookup_error": Error.NOT_COORDINATOR,
+        "is_same_coordinator_epoch": 0,
+    }
+
+
+LADDERS: dict[str, Any] = {
+    "ending needs an id": (
+        decide_transactional_id,
+        lambda: {"has_transactional_id": 0, "guard": Guard.E1},
+        (("no id", {}, Guard.E1, Error.INVALID_REQUEST, NOTHING),),
+    ),
+    "commit": (
+        decide_end_txn,
+        nothing_right,
+        (
+            ("nothing is known", {}, Guard.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("the id is known", {"txn.known": 1}, Guard.E3, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("the right producer id", {"request.producer_id": 4000}, Guard.E4, Error.PRODUCER_FENCED, NOTHING),
+            ("an older epoch", {"request.producer_epoch": 6}, Guard.E4, Error.PRODUCER_FENCED, NOTHING),
+            ("the right epoch", {"request.producer_epoch": 7}, Guard.E5, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("a fence is under way", {"txn.pending_state": FENCE, "txn.state": 1}, Guard.E6, -1, NOTHING),
+            ("nothing is under way", {"txn.pending_state": NONE}, Guard.E6, Error.NONE, E.COMMIT),
+            ("committed already", {"txn.state": TransactionState.COMPLETE_COMMIT}, Guard.E7, Error.NONE, NOTHING),
+            ("aborted already", {"txn.state": TransactionState.COMPLETE_ABORT}, Guard.E8, 48, NOTHING),
+            ("being committed", {"txn.state": TransactionState.PREPARE_COMMIT}, Guard.E9, 51, NOTHING),
+            ("being aborted", {"txn.state": TransactionState.PREPARE_ABORT}, Guard.E10, 48, NOTHING),
+            ("never begun", {"txn.state": TransactionState.EMPTY}, Guard.E11, Error.INVALID_TXN_STATE, NOTHING),
+            ("gone", {"txn.state": TransactionState.DEAD}, Guard.E12, Error.UNKNOWN_SERVER_ERROR, NOTHING),
+            ("internal", {"txn.state": FENCE}, Guard.E12, Error.UNKNOWN_SERVER_ERROR, NOTHING),
+        ),
+    ),
+    "abort": (
+        decide_end_txn,
+        lambda: {
+            **nothing_right(),
+            "txn": Transaction(known=1, state=1, producer_id=4000, producer_epoch=7),
+            "request": SimpleNamespace(version=0, producer_id=4000, producer_epoch=7, committed=0, partitions=0),
+        },
+        (
+            ("a transaction is open", {}, Guard.E6, Error.NONE, E.ABORT),
+            ("committed already", {"txn.state": TransactionState.COMPLETE_COMMIT}, Guard.E7, 48, NOTHING),
+            ("aborted already", {"txn.state": TransactionState.COMPLETE_ABORT}, Guard.E8, Error.NONE, NOTHING),
+            ("being committed", {"txn.state": TransactionState.PREPARE_COMMIT}, Guard.E9, 48, NOTHING),
+            ("being aborted", {"txn.state": TransactionState.PREPARE_ABORT}, Guard.E10, 51, NOTHING),
+            ("never begun", {"txn.state": TransactionState.EMPTY}, Guard.E11, Error.INVALID_TXN_STATE, NOTHING),
+        ),
+    ),
+    "after the append": (
+        decide_after_append,
+        nothing_right_after_the_append,
+        (
+            ("the append failed", {}, Guard.F1, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("it is durable", {"append_error": Error.NONE}, Guard.F2, Error.NOT_COORDINATOR, NOTHING),
+            ("still the coordinator", {"lookup_error": Error.NONE}, Guard.F3, Error.NOT_COORDINATOR, NOTHING),
+            ("in the same epoch", {"is_same_coordinator_epoch": 1}, Guard.F4, 49, NOTHING),
+            ("the right producer id", {"request.producer_id": 4000}, Guard.F4, Error.PRODUCER_FENCED, NOTHING),
+            ("raised is not enough", {"request.producer_epoch": 6}, Guard.F4, Error.PRODUCER_FENCED, NOTHING),
+            ("the right epoch", {"request.producer_epoch": 7}, Guard.F4, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("nothing is under way", {"txn.pending_state": NONE}, Guard.F4, Error.INVALID_TXN_STATE, NOTHING),
+            ("what was prepared", {"txn.state": TransactionState.PREPARE_COMMIT}, Guard.F5, Error.NONE, NOTHING),
+        ),
+    ),
+}
+
+
+def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+    rung()
+
+
+@pytest.fixture
+def arguments() -> dict[str, Any]:
+    """A client's abort of an open transaction, right in every way."""
+    arguments = nothing_right()
+    arguments["txn"] = Transaction(
+        known=1, state=1, producer_id=4000, producer_epoch=7, last_producer_epoch=6, partitions=0b0011
+    )
+    arguments["request"] = SimpleNamespace(version=4, producer_id=4000, producer_epoch=7, committed=0, partitions=0)
+    return arguments
+
+
+def test_the_epoch_stays_what_it_is(arguments: dict[str, Any]) -> None:
+    verdict = decide_end_txn(**arguments)
+    assert (verdict.producer_id, verdict.producer_epoch, verdict.last_producer_epoch) == (4000, 7, 6)
+    assert (verdict.next_producer_id, verdict.partitions, verdict.client_transaction_version) == (NONE, 0b0011, 0)
+
+
+def test_the_server_ends_under_the_epoch_of_its_fence(arguments: dict[str, Any]) -> None:
+    arguments["txn"].pending_state = FENCE
+    arguments["request"].producer_epoch = 8
+    assert decide_end_txn(**arguments).guard == Guard.E4
+    arguments["from_client"] = 0
+    verdict = decide_end_txn(**arguments)
+    assert (verdict.guard, verdict.event) == (Guard.E6, E.ABORT)
+    assert (verdict.producer_epoch, verdict.last_producer_epoch) == (8, NONE)
+
+
+def test_the_server_is_not_fenced_by_an_epoch_below_its_own_only(arguments: dict[str, Any]) -> None:
+    arguments["from_client"], arguments["request"].producer_epoch = 0, 6
+    assert decide_end_txn(**arguments).guard == Guard.E4
+
+
+def test_a_clients_abort_takes_over_a_fence_under_way(arguments: dict[str, Any]) -> None:
+    arguments["txn"].pending_state = FENCE
+    verdict = decide_end_txn(**arguments)
+    assert (verdict.event, verdict.producer_epoch, verdict.last_producer_epoch) == (E.ABORT, 7, NONE)
+
+
+def test_without_strict_end_any_epoch_of_a_client_ends_the_transaction(arguments: dict[str, Any]) -> None:
+    arguments["request"].producer_epoch = 3
+    arguments["rules"] = with_switches(Rules(), off=["strict_end"])
+    assert decide_end_txn(**arguments).event == E.ABORT
+
+
+def test_the_answer_carries_no_producer_id(arguments: dict[str, Any]) -> None:
+    arguments["txn"].state = TransactionState.PREPARE_ABORT
+    verdict = decide_after_append(arguments["txn"], arguments["request"], TransactionState.PREPARE_ABORT)
+    assert (verdict.guard, verdict.producer_id, verdict.producer_epoch) == (Guard.F5, NONE, NONE)
