@@ -1,12 +1,13 @@
 """The transaction protocol as a model for the engine: its worlds, actions, promises and coverage."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from zombieproof.checker import network
 from zombieproof.checker.actions import ACTIONS, step
 from zombieproof.checker.model import Model, Promise
 from zombieproof.checker.narration import describe
-from zombieproof.checker.world import CLIENTS, LABELS, OPS, TXNS, Bounds, Budget, Op, Overflow, Setup, Trail, World
+from zombieproof.checker.world import CLIENTS, OPS, TXNS, Bounds, Budget, Op, Overflow, Setup, Trail, World
 from zombieproof.model.promises import PROMISES
 from zombieproof.model.rules import Rules
 from zombieproof.statemachines.registry import MACHINES
@@ -18,7 +19,7 @@ OVERFLOWS: Mapping[int, str] = {
 }
 
 
-def setup_of(rules: Rules, bounds: Bounds, programs: Sequence[Sequence[Sequence[Op]]]) -> Setup:
+def setup_of(rules: Rules, bounds: Bounds, budget: Budget, programs: Sequence[Sequence[Sequence[Op]]]) -> Setup:
     """A setup: for each client the programs of its transactions.
 
     Raises:
@@ -26,7 +27,7 @@ def setup_of(rules: Rules, bounds: Bounds, programs: Sequence[Sequence[Sequence[
     """
     if len(programs) > CLIENTS or any(len(program) > TXNS for program in programs):
         raise ValueError(f"at most {CLIENTS} clients with {TXNS} transactions each fit into a world")
-    setup = Setup(rules=rules, bounds=bounds)
+    setup = Setup(rules=rules, bounds=bounds, budget=budget)
     bounds.clients = len(programs)
     for c, program in enumerate(programs):
         bounds.transactions[c] = len(program)
@@ -37,12 +38,11 @@ def setup_of(rules: Rules, bounds: Bounds, programs: Sequence[Sequence[Sequence[
     return setup
 
 
-def initial_world(setup: Setup, budget: Budget) -> World:
-    """The world before anything happened: node 0 is the coordinator, everything else is empty."""
-    world = World(budget=budget)
+def initial_world(setup: Setup) -> World:
+    """The world before anything happened: node 0 is the coordinator, no fault has struck, everything else is empty."""
+    world = World(budget=replace(setup.budget))
     world.nodes[0].role = 1
     world.group.committed.offset = 0
-    assert len(world.ghost.labels) == LABELS
     return world
 
 
@@ -51,24 +51,23 @@ def bound_hit(world: World, setup: Setup) -> int:
     return int(world.overflow)
 
 
-def transaction_model(budget: Budget) -> Model:
-    """The model, with a budget of faults."""
-    return Model(
-        name="transactions",
-        world=World,
-        setup=Setup,
-        trail=Trail,
-        actions=len(ACTIONS),
-        step=step,
-        normalise=network.normalise,
-        describe=describe,
-        initial=lambda setup: initial_world(setup, budget),
-        promises=tuple(Promise(p.name, p.kind, p.holds, p.text, p.source) for p in PROMISES.values()),
-        bound_hit=bound_hit,
-        bounds=OVERFLOWS,
-        coverage=(
-            len(MACHINES),
-            max(len(machine.states) for machine in MACHINES.values()),
-            max(len(machine.events) for machine in MACHINES.values()),
-        ),
-    )
+TRANSACTIONS = Model(
+    name="transactions",
+    world=World,
+    setup=Setup,
+    trail=Trail,
+    actions=len(ACTIONS),
+    step=step,
+    normalise=network.normalise,
+    describe=describe,
+    initial=initial_world,
+    promises=tuple(Promise(p.name, p.kind, p.holds, p.text, p.source) for p in PROMISES.values()),
+    bound_hit=bound_hit,
+    bounds=OVERFLOWS,
+    coverage=(
+        len(MACHINES),
+        max(len(machine.states) for machine in MACHINES.values()),
+        max(len(machine.events) for machine in MACHINES.values()),
+    ),
+)
+"""One model for every transaction scenario, so that it is compiled once."""

@@ -273,6 +273,7 @@ class Setup:
 
     rules: Rules = field(default_factory=Rules)
     bounds: Bounds = field(default_factory=Bounds)
+    budget: Budget = field(default_factory=Budget)
     programs: list[Program] = array(Program, LABELS)
 
 

@@ -1,0 +1,80 @@
+"""Checking a scenario: choose rules and bounds, explore, and say what came out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from zombieproof.checker.explore import Progress, Result, Stop, explore
+from zombieproof.checker.model import Model
+from zombieproof.checker.scenario import Mutant, Scenario
+from zombieproof.model.rules import Rules, with_switches
+
+
+@dataclass(frozen=True)
+class Request:
+    """How to check: everything that the command line can choose. `mutant` is the name of one."""
+
+    rules: str = ""
+    on: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    mutant: str = ""
+    bounds: Mapping[str, int] | None = None
+    workers: int = 1
+    memory_bytes: int | None = None
+
+
+class UnknownMutant(ValueError):
+    """The scenario has no mutant of that name."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A scenario, how it was checked, and what came out. `is_pinned` says whether its pinned count applies."""
+
+    scenario: Scenario
+    model: Model
+    setup: object
+    rules: Rules
+    rules_name: str
+    bounds: Mapping[str, int]
+    mutant: Mutant | None
+    is_pinned: bool
+    result: Result
+
+
+def check(
+    scenario: Scenario,
+    request: Request | None = None,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    stop: Stop | None = None,
+) -> Checked:
+    """Explore a scenario exhaustively.
+
+    With a mutant or a rule switched off only the *always* promises are judged: what may be reached is another world.
+
+    Raises:
+        UnknownMutant, UnknownRule, UnknownBound: something was named that the scenario or the rules do not have.
+    """
+    request = request or Request()
+    mutant = scenario.mutant(request.mutant) if request.mutant else None
+    if request.mutant and mutant is None:
+        there_are = ", ".join(m.name for m in scenario.mutants) or "none"
+        raise UnknownMutant(f"{scenario.name}: there is no mutant {request.mutant!r}; there are: {there_are}")
+    rules = with_switches(scenario.own_rules(request.rules, mutant), request.on, request.off)
+    bounds = scenario.own_bounds(request.bounds or {})
+    model = scenario.model(bounds)
+    setup = scenario.setup(rules, bounds)
+    changed = mutant is not None or rules != scenario.own_rules()
+    promises = scenario.always if changed else (*scenario.always, *scenario.sometimes)
+    result = explore(
+        model,
+        setup,
+        promises=promises,
+        memory_bytes=request.memory_bytes,
+        workers=request.workers,
+        progress=progress,
+        stop=stop,
+    )
+    is_pinned = not changed and bounds == dict(scenario.bounds)
+    name = request.rules or (mutant.rules if mutant else "") or scenario.rules
+    return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result)

@@ -1,0 +1,176 @@
+"""A scenario: a small world with a story, the faults that may strike, and what must hold. Scenarios are data.
+
+A scenario holds when every reachable world keeps every *always* promise, every *sometimes* promise is reached, and no
+capacity of the record was. Each has mutants: the same world with one rule removed, the promise that then breaks, and
+the length of the shortest way there.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+
+from zombieproof.checker.model import Model
+from zombieproof.checker.transactions import TRANSACTIONS, setup_of
+from zombieproof.checker.world import Bounds, Budget, Op
+from zombieproof.model.rules import Rules, preset, with_switches
+
+ALWAYS = (
+    "only_what_was_asked_to_commit_is_committed",
+    "an_acknowledged_commit_loses_nothing",
+    "a_transaction_is_all_or_nothing",
+    "every_open_transaction_is_known_to_its_coordinator",
+    "a_transaction_has_one_decision",
+    "only_its_owner_ends_a_transaction",
+    "no_machine_leaves_its_table",
+    "no_durable_record_contradicts_memory",
+    "epochs_never_go_down",
+    "sequences_follow_each_other",
+    "memory_is_the_fold_of_the_log",
+)
+"""What holds in every transaction scenario under the rules that repair everything."""
+
+
+class UnknownBound(ValueError):
+    """A bound that the scenario does not have, or a value that it cannot have."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A scenario with rules removed.
+
+    Attributes:
+        name: what is wrong, in words joined by underscores.
+        without: switches of `Rules` that are off; `changes` sets other fields of `Rules`.
+        breaks: the promise that breaks first.
+        steps: the length of the shortest counterexample.
+        bug: the entry of the list of published bugs that this is, if it is one.
+        rules: the preset to start from, if not the scenario's own.
+    """
+
+    name: str
+    breaks: str
+    steps: int
+    without: tuple[str, ...] = ()
+    changes: Mapping[str, int] = field(default_factory=dict)
+    bug: str = ""
+    rules: str = ""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario.
+
+    Attributes:
+        name: what it is called on the command line.
+        story: what happens, in about three sentences.
+        rules: the preset of rules under which it holds; `changes` sets fields of those `Rules`.
+        bounds: name -> value; what `--bounds` may change.
+        always, sometimes: names of promises.
+        distinct: the number of distinct worlds, pinned.
+        mutants: what breaks it.
+        model: bounds -> the model; `setup`: rules, bounds -> what is constant during a run.
+    """
+
+    name: str
+    story: str
+    always: tuple[str, ...]
+    sometimes: tuple[str, ...]
+    distinct: int
+    bounds: Mapping[str, int]
+    model: Callable[[Mapping[str, int]], Model]
+    setup: Callable[[Rules, Mapping[str, int]], object]
+    mutants: tuple[Mutant, ...] = ()
+    rules: str = "newest"
+    changes: Mapping[str, int] = field(default_factory=dict)
+
+    def mutant(self, name: str) -> Mutant | None:
+        """The mutant of that name, if there is one."""
+        return next((mutant for mutant in self.mutants if mutant.name == name), None)
+
+    def own_rules(self, preset_name: str = "", mutant: Mutant | None = None) -> Rules:
+        """The rules of a run: a preset (the mutant's, the scenario's), the scenario's changes, the mutant's removals.
+
+        Raises:
+            UnknownRule: the preset does not exist.
+        """
+        base = preset(preset_name or (mutant.rules if mutant else "") or self.rules)
+        rules = replace(base, **self.changes)
+        if mutant is not None:
+            rules = with_switches(replace(rules, **mutant.changes), off=mutant.without)
+        return rules
+
+    def own_bounds(self, changed: Mapping[str, int]) -> dict[str, int]:
+        """The scenario's bounds with some of them changed.
+
+        Raises:
+            UnknownBound: no such bound, or a value outside of -1 to 100 (a field of a world is one signed byte).
+        """
+        for name, value in changed.items():
+            if name not in self.bounds:
+                legal = ", ".join(self.bounds)
+                raise UnknownBound(f"{self.name}: there is no bound {name!r}; there are: {legal}")
+            if not 0 <= value <= 100:
+                raise UnknownBound(f"{self.name}: {name}={value} is out of range; give 0 to 100")
+        return {**self.bounds, **changed}
+
+
+FAULTS = tuple(f.name for f in fields(Budget))
+_CHOICES = ("in_flight", "may_abort", "answers_travel", "keep_dead_letters")
+_OF_RULES = ("epoch_max", "cached_batches")
+
+Programs = tuple[tuple[tuple[Op, ...], ...], ...]
+
+
+def transaction_scenario(
+    name: str,
+    story: str,
+    programs: Programs,
+    *,
+    distinct: int,
+    sometimes: tuple[str, ...],
+    always: tuple[str, ...] = ALWAYS,
+    ids: tuple[int, ...] = (0, 0),
+    grouped: int = 0,
+    readers: int = 0,
+    mutants: tuple[Mutant, ...] = (),
+    rules: str = "newest",
+    changes: Mapping[str, int] | None = None,
+    **bounds: int,
+) -> Scenario:
+    """A scenario of the transaction protocol.
+
+    Args:
+        programs: for each client, for each of its transactions, what it does.
+        ids: for each client the index of its transactional id, -1 for an idempotent producer without one.
+        grouped: 1 if the clients are members of one consumer group and consume, transform, produce.
+        readers: how many consumers read partition 0.
+        bounds: budgets of faults and other bounds that are not 0 (``in_flight`` is 1 by default).
+
+    Raises:
+        UnknownBound: a bound is neither a fault nor a choice.
+    """
+    own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
+    own |= {"epoch_max": 100, "cached_batches": 3}
+    unknown = set(bounds) - set(own)
+    if unknown:
+        raise UnknownBound(f"{name}: {', '.join(sorted(unknown))} is no bound; there are: {', '.join(own)}")
+    own |= bounds
+
+    def build(base: Rules, chosen: Mapping[str, int]) -> object:
+        limits = Bounds(grouped=grouped, readers=readers, **{choice: chosen[choice] for choice in _CHOICES})
+        limits.transactional_id[: len(ids)] = list(ids)
+        small = replace(base, **{k: min(getattr(base, k), chosen[k]) for k in _OF_RULES})
+        return setup_of(small, limits, Budget(**{fault: chosen[fault] for fault in FAULTS}), programs)
+
+    return Scenario(
+        name=name,
+        story=story,
+        always=always,
+        sometimes=sometimes,
+        distinct=distinct,
+        bounds=own,
+        model=lambda _: TRANSACTIONS,
+        setup=build,
+        mutants=mutants,
+        rules=rules,
+        changes=changes or {},
+    )
