@@ -23,7 +23,7 @@ from zombieproof.checker.layout import Layout, layout_of
 from zombieproof.checker.lowering import Lowering
 from zombieproof.checker.model import Model
 
-_KERNELS: Final = ("fingerprint", "expand", "deduplicate", "judged", "gather", "run")
+_KERNELS: Final = ("fingerprint", "owner_of", "partition", "expand", "deduplicate", "judged", "gather", "run")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: 
         "step": lowering.lower(model.step),
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
-        "count_moves": _jitted(coverage.count_moves if any(model.coverage) else coverage.count_nothing, {"__name__": coverage.__name__}),
+        "count_moves": _jitted(
+            coverage.count_moves if any(model.coverage) else coverage.count_nothing, {"__name__": coverage.__name__}
+        ),
         "judge": _judge([(lowering.lower(promise.holds), promise.parameters) for promise in model.promises]),
     }
     for name in _KERNELS:

@@ -62,12 +62,16 @@ class Worlds(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """What expand writes: worlds, fingerprints (n,), parents (n,) and actions (n,), and `fresh` (n,), 1 for what is new."""
+    """What expand writes: worlds, fingerprints (n,), parents (n,), actions (n,), and `order` (n,), candidates by owner.
+
+    Deduplicate writes `fresh` (n,), 1 for what is new.
+    """
 
     worlds: Worlds
     prints: Any
     parents: Any
     actions: Any
+    order: Any
     fresh: Any
 
 
@@ -96,9 +100,8 @@ BASE: Final = 2  # index in the level of parent 0 of the block
 STAGE: Final = 3
 FOUND: Final = 4  # candidates in the buffer
 FIRST: Final = 5  # parent of the first candidate in the buffer
-POSITION: Final = 6  # next candidate to deduplicate
-OWNER: Final = 7  # this thread's number
-OWNERS: Final = 8  # number of threads that deduplicate
+POSITION: Final = 6  # next candidate to deduplicate, or its place in `order`
+OWNERS: Final = 7  # number of threads that deduplicate
 FRESH: Final = 9  # candidates kept of the buffer
 FILL: Final = 10  # next free row of the next level's block
 INDEX: Final = 11  # index in the next level of the next row
@@ -112,7 +115,8 @@ LIMIT: Final = 18  # worlds that the next level may have
 WITNESSES: Final = 32  # for each promise: index in the next level of its first witness, or -1
 ACTIVE: Final = 96  # for each promise: 0 not judged, ALWAYS or SOMETIMES
 BOUNDS: Final = 160  # for each code of bound_hit: how many worlds
-PLACES: Final = 192
+STARTS: Final = 192  # for each owner: where its candidates start in `order`; REGIONS + 1 places
+PLACES: Final = 260
 MAX_PROMISES: Final = 64
 MAX_BOUNDS: Final = 32
 ALWAYS: Final = 1
@@ -197,38 +201,62 @@ def expand(parents: Any, out: Any, around: Any, state: Any) -> None:
     state[FOUND] = found
     state[POSITION] = 0
     state[FRESH] = 0
+    if state[OWNERS] > 1:
+        partition(out, state)
+
+
+def owner_of(mark: Any, owners: Any) -> Any:
+    """Return the thread that owns the region of a fingerprint."""
+    return (mark >> REGION_SHIFT) % owners
+
+
+def partition(out: Any, state: Any) -> None:
+    """Sort the candidates by owner, each owner's in the order they have."""
+    owners = np.uint64(state[OWNERS])
+    for owner in range(REGIONS + 1):
+        state[STARTS + owner] = 0
+    for candidate in range(state[FOUND]):
+        state[STARTS + 1 + np.int64(owner_of(out.prints[candidate], owners))] += 1
+    for owner in range(REGIONS):
+        state[STARTS + 1 + owner] += state[STARTS + owner]
+    for candidate in range(state[FOUND]):
+        owner = np.int64(owner_of(out.prints[candidate], owners))
+        out.order[state[STARTS + owner]] = candidate
+        state[STARTS + owner] += 1
+    for owner in range(REGIONS, 0, -1):
+        state[STARTS + owner] = state[STARTS + owner - 1]
+    state[STARTS] = 0
 
 
 def deduplicate(out: Any, table: Any, used: Any, state: Any) -> bool:
-    """Mark the candidates that are new, in the regions of one owner; False where a region has to grow first."""
+    """Mark the candidates that are new, all or those of one owner; False where a region has to grow first."""
     found = state[FOUND]
-    owner = np.uint64(state[OWNER])
-    owners = np.uint64(state[OWNERS])
+    alone = state[OWNERS] == 1
     mask = np.uint64(table.shape[1] - 1)
     limit = table.shape[1] - table.shape[1] // 4
     position = state[POSITION]
     ready = position
     while position < found:
         while ready < found and ready < position + AHEAD:
-            print_ahead = out.prints[ready]
-            prefetch(table, print_ahead >> REGION_SHIFT, print_ahead & mask)
+            mark = out.prints[ready if alone else np.int64(out.order[ready])]
+            prefetch(table, mark >> REGION_SHIFT, mark & mask)
             ready += 1
-        mark = out.prints[position]
+        candidate = position if alone else np.int64(out.order[position])
+        mark = out.prints[candidate]
         region = mark >> REGION_SHIFT
-        if owners == 1 or region % owners == owner:
-            slot = mark & mask
-            while table[region, slot] != 0 and table[region, slot] != mark:
-                slot = (slot + _ONE) & mask
-            if table[region, slot] == 0:
-                if used[region] >= limit:
-                    state[POSITION] = position
-                    return False
-                table[region, slot] = mark
-                used[region] += 1
-                out.fresh[position] = 1
-                state[FRESH] += 1
-            else:
-                out.fresh[position] = 0
+        slot = mark & mask
+        while table[region, slot] != 0 and table[region, slot] != mark:
+            slot = (slot + _ONE) & mask
+        if table[region, slot] == 0:
+            if used[region] >= limit:
+                state[POSITION] = position
+                return False
+            table[region, slot] = mark
+            used[region] += 1
+            out.fresh[candidate] = 1
+            state[FRESH] += 1
+        else:
+            out.fresh[candidate] = 0
         position += 1
     state[POSITION] = position
     return True

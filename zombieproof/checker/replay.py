@@ -69,7 +69,8 @@ class CompiledHost:
             np.zeros((machines, states, events), np.int64),
         )
         small = np.zeros(1, np.uint32), np.zeros(1, np.uint16)
-        self._out = Candidates(self._worlds, np.zeros(1, np.uint64), *small, np.zeros(1, np.uint8))
+        prints, order, fresh = np.zeros(1, np.uint64), np.zeros(1, np.uint32), np.zeros(1, np.uint8)
+        self._out = Candidates(self._worlds, prints, *small, order, fresh)
         self._kept = Kept(self._worlds, *small)
         self._table = np.zeros((k.REGIONS, 1), np.uint64), np.zeros(k.REGIONS, np.int64)
         self._state = np.zeros(k.PLACES, np.int64)
@@ -81,9 +82,7 @@ class CompiledHost:
         """
         self._words[0] = np.frombuffer(world, np.uint64)
         self._state[k.PARENT] = action
-        self.engine.call(
-            k.STEP, self._worlds, self._out, self._kept, *self._table, self._around, self._state
-        )
+        self.engine.call(k.STEP, self._worlds, self._out, self._kept, *self._table, self._around, self._state)
         after = self._words.tobytes()
         trail = self._around.trail_words.tobytes()
         if self._state[k.RESULT]:
@@ -103,9 +102,7 @@ class CompiledHost:
             state[:] = 0
             state[k.VIOLATED] = -1
             state[k.ACTIVE + i] = 1
-            self.engine.call(
-                k.JUDGE, self._worlds, self._out, self._kept, *self._table, self._around, state
-            )
+            self.engine.call(k.JUDGE, self._worlds, self._out, self._kept, *self._table, self._around, state)
             code = int(state[k.BOUNDS : k.BOUNDS + k.MAX_BOUNDS].argmax()) if state[k.BOUNDS :].any() else 0
             holds.append(int(state[k.VIOLATED]) < 0)
         return holds, code
@@ -205,9 +202,7 @@ def _both(interpreted: _Interpreted, host: CompiledHost, world: Any, action: int
     return after, trail
 
 
-def _judge(
-    interpreted: _Interpreted, host: CompiledHost, world: Any, broken: set[str], satisfied: set[str]
-) -> None:
+def _judge(interpreted: _Interpreted, host: CompiledHost, world: Any, broken: set[str], satisfied: set[str]) -> None:
     model, setup = interpreted.model, interpreted.setup
     holds, code = host.judge(host.engine.world.pack(world))
     expected = model.bound_hit(world, setup)

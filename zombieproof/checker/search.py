@@ -38,6 +38,7 @@ class Filled:
 class Share:
     """What one thread deduplicates: its regions, in all buffers of a batch; `buffer` is where it is."""
 
+    owner: int
     state: Any
     buffer: int = 0
     fresh: list[int] = field(default_factory=list)
@@ -166,7 +167,9 @@ class Search:
             self._idle.append(self._around[-1])
         cuts = np.linspace(first, last, 4 * workers + 1).astype(int).tolist()
         pieces = list(zip(cuts[:-1], cuts[1:], strict=True))
-        filled = [one for some in executor.map(lambda piece: self._expand(block, *piece), pieces) for one in some]
+        filled = [
+            one for some in executor.map(lambda piece: self._expand(block, workers, *piece), pieces) for one in some
+        ]
         self._deduplicate(block, filled, executor, workers)
         for one in filled:
             into = self._target(int(one.state[k.FRESH]))
@@ -186,7 +189,7 @@ class Search:
         self._buffers.extend(one.out for one in filled)
         return sum(int(one.state[k.FOUND]) for one in filled) * self.engine.world.padded.itemsize
 
-    def _expand(self, block: Block, first: int, last: int) -> list[Filled]:
+    def _expand(self, block: Block, owners: int, first: int, last: int) -> list[Filled]:
         """Expand some parents into as many buffers as they need."""
         filled = []
         around = self._idle.pop()
@@ -194,6 +197,7 @@ class Search:
             out = self._buffers.pop() if self._buffers else self.shelf.buffer(_LARGE_BUFFER)
             state = self._state()
             state[k.PARENT], state[k.LAST], state[k.BASE] = first, last, block.base
+            state[k.OWNERS] = owners
             self._call(k.EXPAND, block, out, block.kept, state, around)
             first = int(state[k.PARENT])
             filled.append(Filled(out, state))
@@ -202,9 +206,9 @@ class Search:
 
     def _deduplicate(self, block: Block, filled: list[Filled], executor: ThreadPoolExecutor, workers: int) -> None:
         """Let each thread mark what is new in its regions of the table, and grow the table while one has to wait."""
-        shares = [Share(self._state()) for _ in range(workers)]
-        for owner, share in enumerate(shares):
-            share.state[k.OWNER], share.state[k.OWNERS] = owner, workers
+        shares = [Share(owner, self._state()) for owner in range(workers)]
+        for share in shares:
+            share.state[k.OWNERS] = workers
         while not all(list(executor.map(lambda share: self._share(block, filled, share), shares))):
             self.table.grow(self.engine.rehash)
         for i, one in enumerate(filled):
@@ -213,7 +217,8 @@ class Search:
     def _share(self, block: Block, filled: list[Filled], share: Share) -> bool:
         while share.buffer < len(filled):
             one = filled[share.buffer]
-            share.state[k.FOUND] = one.state[k.FOUND]
+            share.state[k.FOUND] = one.state[k.STARTS + share.owner + 1]
+            share.state[k.POSITION] = max(share.state[k.POSITION], one.state[k.STARTS + share.owner])
             if self._call(k.DEDUPLICATE, block, one.out, block.kept, share.state) == k.TABLE_FULL:
                 return False
             share.fresh.append(int(share.state[k.FRESH]))

@@ -166,12 +166,13 @@ class Shelf:
     def buffer(self, size: int) -> Candidates:
         """Return a buffer for candidates of about `size` bytes, with room for the successors of at least one parent."""
         rows = min(max(64, size // self._dtype.itemsize), self.rows // 2) + self._actions + 2
-        self._memory.check(rows * (self._dtype.itemsize + 15), "a buffer for successors")
+        self._memory.check(rows * (self._dtype.itemsize + 19), "a buffer for successors")
         return Candidates(
             self.worlds(rows),
             np.zeros(rows, np.uint64),
             np.zeros(rows, np.uint32),
             np.zeros(rows, np.uint16),
+            np.zeros(rows, np.uint32),
             np.zeros(rows, np.uint8),
         )
 
