@@ -53,9 +53,9 @@ def _objects(text: str, file: str, damage: list[Damage]) -> Iterator[Found]:
             end = begin.end()
             damage.append(_unreadable(text, at, file, str(fault)))
     _check_between(text, end, len(text), file, damage)
-    tail = text[end:].rstrip()
-    if tail and '{"key":'.startswith(tail[max(tail.rfind("{"), 0) :]):
-        damage.append(_unreadable(text, len(text) - len(tail), file, "it is cut"))
+    brace = text.rfind("{", end)
+    if brace != -1 and '{"key":'.startswith(text[brace:].rstrip()):
+        damage.append(_unreadable(text, brace, file, "it is cut"))
 
 
 def _check_between(text: str, start: int, end: int, file: str, damage: list[Damage]) -> None:

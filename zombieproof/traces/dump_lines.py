@@ -43,7 +43,15 @@ OLD_RECORD = re.compile(
 MARKER = re.compile(r"endTxnMarker: (?P<kind>COMMIT|ABORT) coordinatorEpoch: (?P<epoch>-?\d{1,10})", re.ASCII)
 CONTROL = re.compile(r"(?:controlType: \w+\(-?\d+\)|(?:LeaderChange|Snapshot\w+|KRaft\w+):? \{)", re.ASCII)
 
-BEHIND_HEADERS = ("] key: ", "] payload: ", "] endTxnMarker: ", "] controlType: ")
+BEHIND_HEADERS = (
+    "] key: ",
+    "] payload: ",
+    "] endTxnMarker: ",
+    "] controlType: ",
+    "] LeaderChange",
+    "] Snapshot",
+    "] KRaft",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +178,9 @@ def _behind_headers(line: str, at: int) -> str:
     marks = [found for mark in BEHIND_HEADERS if (found := line.find(mark, at)) != -1]
     if marks:
         return line[min(marks) + 2 :]
-    end = line.find("]", at)
-    if end == -1:
-        raise Undecodable("the list of header keys is cut")
-    return line[end + 2 :]
+    if line.rstrip("\r").endswith("]"):
+        return ""
+    raise Undecodable("the line of a record is cut behind its sizes")
 
 
 def old_record_of(line: str, file: str) -> tuple[RecordLine, Batch]:

@@ -88,6 +88,7 @@ class _Segment:
     batch_line: int = 0
     shown: int = 0
     shows_records: bool = False
+    shows_payloads: bool = False
     is_old: bool = False
 
 
@@ -257,6 +258,9 @@ class _Reader:
 
     def _payload(self, segment: _Segment, batch: Batch, record: RecordLine) -> None:
         body = self._whole_body(record)
+        segment.shows_payloads |= bool(body)
+        if record.value_size >= 0 and segment.shows_payloads and "payload: " not in body:
+            raise Undecodable("the payload is missing: the line is cut")
         if self._keep is Keep.NEEDED and batch.is_dense and not segment.is_old:
             return
         if batch.records is None:
