@@ -1,0 +1,308 @@
+"""Produce at the leader of a partition: reference §3.2, §3.3."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from zombieproof.model.decisions.produce import (
+    decide_append,
+    decide_expiry,
+    decide_produce_batch,
+    decide_produce_front_door,
+    evolve_append,
+    evolve_expiry,
+    find_duplicate,
+    is_nothing,
+    newest_sequence,
+    should_expire,
+)
+from zombieproof.model.records import CachedBatch, ProducerEntry
+from zombieproof.model.rules import Rules, preset, with_switches
+from zombieproof.model.vocabulary import NONE, NOTHING, SEQUENCE_MAX, Error, Guard, Origin, PartitionState
+from zombieproof.model.vocabulary import PartitionEvent as E
+
+
+def batch(producer_epoch: int, first: int, last: int, transactional: int = 1) -> Any:
+    return SimpleNamespace(
+        producer_id=4000,
+        producer_epoch=producer_epoch,
+        base_sequence=first,
+        last_sequence=last,
+        transactional=transactional,
+    )
+
+
+def nothing_right() -> dict[str, Any]:
+    """The batch in the log already (epoch 7, sequences 3 to 5), while a guard nobody asked for waits for sequence 1."""
+    entry = ProducerEntry(
+        known=1,
+        producer_epoch=7,
+        guard=99,
+        guard_epoch=7,
+        lowest_sequence=1,
+        supports_epoch_bump=1,
+        batch_count=1,
+    )
+    entry.batches[0] = CachedBatch(last_sequence=5, offset_delta=2, last_offset=42)
+    return {
+        "entry": entry,
+        "batch": batch(7, 3, 5),
+        "request_guard": 0,
+        "origin": Origin.CLIENT,
+        "rules": Rules(),
+    }
+
+
+LADDERS: dict[str, Any] = {
+    "front door": (
+        decide_produce_front_door,
+        lambda: {
+            "any_transactional": 1,
+            "has_transactional_id": 0,
+            "identities": 2,
+            "batches": 0,
+            "topic_exists": 0,
+        },
+        (
+            ("no transactional id", {}, Guard.W1, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NOTHING),
+            ("an id", {"has_transactional_id": 1}, Guard.W2, Error.UNKNOWN_TOPIC_OR_PARTITION, NOTHING),
+            ("the topic exists", {"topic_exists": 1}, Guard.W3, Error.INVALID_RECORD, NOTHING),
+            ("two batches", {"batches": 2}, Guard.W3, Error.INVALID_RECORD, NOTHING),
+            ("one batch", {"batches": 1}, Guard.W4, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("of one producer", {"identities": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
+        ),
+    ),
+    "a batch": (
+        decide_produce_batch,
+        lambda: {
+            "batch": batch(7, NONE, NONE),
+            "control": 1,
+            "is_consistent": 0,
+            "needs_all_replicas": 1,
+            "in_sync": 1,
+            "min_in_sync": 2,
+        },
+        (
+            ("too few replicas", {}, Guard.W7, Error.NOT_ENOUGH_REPLICAS, NOTHING),
+            ("enough of them", {"in_sync": 2}, Guard.W8, Error.INVALID_RECORD, NOTHING),
+            ("not a control batch", {"control": 0}, Guard.W8, Error.INVALID_RECORD, NOTHING),
+            ("offsets that fit", {"is_consistent": 1}, Guard.W8, Error.INVALID_RECORD, NOTHING),
+            ("sequences", {"batch.base_sequence": 0}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("one replica will do", {"in_sync": 1, "needs_all_replicas": 0}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("nobody's batch", {"batch.producer_id": NONE, "batch.base_sequence": NONE}, Guard.NO_GUARD, 0, NOTHING),
+        ),
+    ),
+    "append": (
+        decide_append,
+        nothing_right,
+        (
+            ("a duplicate", {}, Guard.A1, Error.NONE, NOTHING),
+            ("of an older epoch", {"batch.producer_epoch": 6}, Guard.A2, Error.INVALID_PRODUCER_EPOCH, NOTHING),
+            ("of the next epoch, unverified", {"batch.producer_epoch": 8}, Guard.A3, 48, NOTHING),
+            ("under another guard", {"request_guard": 98}, Guard.A3, Error.INVALID_TXN_STATE, NOTHING),
+            ("under the guard, but above the lowest sequence", {"request_guard": 99}, Guard.S2, 45, NOTHING),
+            ("nothing is remembered, TV2 starts with 0", {"entry.batch_count": 0}, Guard.S1, 45, NOTHING),
+            ("the guard of an older client", {"entry.supports_epoch_bump": 0}, Guard.S2, 45, NOTHING),
+            ("the lowest sequence", {"entry.lowest_sequence": 3}, Guard.S3, 45, NOTHING),
+            ("the same epoch, nothing remembered", {"entry.producer_epoch": 8}, Guard.S5, 45, NOTHING),
+            ("the first sequence", {"batch.base_sequence": 0}, Guard.A7, Error.NONE, E.BEGIN),
+            ("a transaction is open", {"entry.txn_first_offset": 40}, Guard.A7, Error.NONE, E.CONTINUE),
+            ("the batch is not of it", {"batch.transactional": 0}, Guard.A6, Error.INVALID_TXN_STATE, NOTHING),
+            ("an older epoch", {"batch.producer_epoch": 7}, Guard.A4, Error.INVALID_PRODUCER_EPOCH, NOTHING),
+            ("the same epoch, none is open", {"batch.producer_epoch": 8, "entry.txn_first_offset": NONE},
+             Guard.A7, Error.NONE, E.APPEND),
+        ),
+    ),
+}  # fmt: skip
+
+
+def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+    rung()
+
+
+def known(epoch: int, *lasts: int, open_at: int = NONE) -> ProducerEntry:
+    """An entry that remembers batches of one record each, with these last sequences; offset = 100 + sequence."""
+    entry = ProducerEntry(known=1, producer_epoch=epoch, txn_first_offset=open_at, batch_count=len(lasts))
+    for cached, last in zip(entry.batches, lasts, strict=False):
+        cached.last_sequence, cached.last_offset = last, 100 + last
+    return entry
+
+
+PLAIN = with_switches(Rules(), off=["verification"])
+
+
+@pytest.mark.parametrize(
+    ("entry", "first", "guard"),
+    [
+        (ProducerEntry(), 0, Guard.A7),
+        (ProducerEntry(), 17, Guard.A7),
+        (known(7), 0, Guard.A7),
+        (known(7), 1, Guard.S5),
+        (known(7, 3, 4), 5, Guard.A7),
+        (known(7, 3, 4), 6, Guard.S5),
+        (known(7, 3, 4), 2, Guard.S5),
+        (known(7, SEQUENCE_MAX), 0, Guard.A7),
+        (known(7, SEQUENCE_MAX - 1), 0, Guard.S5),
+        (known(6, 3), 0, Guard.A7),
+        (known(6, 3), 4, Guard.S3),
+    ],
+    ids=[
+        "an unknown producer begins",
+        "an unknown producer may continue",
+        "after a marker from 0",
+        "after a marker from nowhere else",
+        "the next one",
+        "a gap",
+        "an old one that is not remembered",
+        "over the end of the numbers",
+        "not before their end",
+        "a new epoch begins",
+        "a new epoch does not continue",
+    ],
+)
+def test_the_sequence_rule(entry: ProducerEntry, first: int, guard: Guard) -> None:
+    verdict = decide_append(entry, batch(7, first, first, 0), 0, Origin.CLIENT, PLAIN)
+    assert (verdict.guard, verdict.error) == (guard, Error.NONE if guard == Guard.A7 else 45)
+
+
+def test_nothing_is_demanded_of_an_entry_without_an_epoch() -> None:
+    entry = ProducerEntry(known=1)
+    assert decide_append(entry, batch(NONE, 5, 5, 0), 0, Origin.CLIENT, PLAIN).guard == Guard.A7
+
+
+def test_kafka_0_11_demands_sequence_0_of_an_unknown_producer() -> None:
+    assert decide_append(ProducerEntry(), batch(7, 17, 17), 0, Origin.CLIENT, preset("kip98")).guard == Guard.S3
+    assert decide_append(ProducerEntry(), batch(7, 0, 0), 0, Origin.CLIENT, preset("kip98")).guard == Guard.A7
+
+
+def test_a_duplicate_is_answered_with_the_offset_it_has() -> None:
+    verdict = decide_append(known(7, 1, 2, 3), batch(7, 2, 2, 0), 0, Origin.CLIENT, Rules())
+    assert (verdict.guard, verdict.duplicate_of) == (Guard.A1, 102)
+    assert is_nothing(verdict)
+
+
+def test_an_accepted_batch_is_not_nothing() -> None:
+    assert not is_nothing(decide_append(known(7, 1), batch(7, 2, 2, 0), 0, Origin.CLIENT, Rules()))
+
+
+@pytest.mark.parametrize(("first", "last"), [(2, 3), (1, 2)], ids=["other first", "other last"])
+def test_half_a_duplicate_is_none(first: int, last: int) -> None:
+    assert find_duplicate(known(7, 2), batch(7, first, last), Rules()) == NONE
+
+
+def test_a_duplicate_is_of_the_same_epoch() -> None:
+    assert find_duplicate(known(6, 2), batch(7, 2, 2), Rules()) == NONE
+
+
+def test_a_duplicate_over_the_end_of_the_numbers_is_found() -> None:
+    entry = known(7, 1)
+    entry.batches[0].offset_delta = 3
+    assert find_duplicate(entry, batch(7, SEQUENCE_MAX - 1, 1), Rules()) == 101
+    entry.batches[0].offset_delta = 4
+    assert find_duplicate(entry, batch(7, 4, 1), Rules(sequence_max=6)) == 101
+
+
+def test_the_group_coordinator_is_not_asked_for_sequences_or_duplicates() -> None:
+    entry = known(7, 0, open_at=3)
+    assert decide_append(entry, batch(7, 0, 0), 0, Origin.COORDINATOR, Rules()).event == E.CONTINUE
+
+
+@pytest.mark.parametrize("epoch", [6, 7, 8])
+def test_replication_accepts_what_the_log_holds(epoch: int) -> None:
+    assert decide_append(known(7, 3), batch(epoch, 9, 9), 0, Origin.REPLICATION, Rules()).event == E.BEGIN
+
+
+def test_even_replication_keeps_plain_data_out_of_a_transaction() -> None:
+    assert decide_append(known(7, 3, open_at=3), batch(7, 4, 4, 0), 0, Origin.REPLICATION, Rules()).guard == Guard.A6
+
+
+def test_a_newer_epoch_joins_what_is_still_open_once_it_is_verified() -> None:
+    entry = known(7, 3, open_at=3)
+    assert decide_append(entry, batch(8, 0, 0), 0, Origin.CLIENT, Rules()).guard == Guard.A3
+    entry.guard, entry.guard_epoch, entry.lowest_sequence = 99, 8, 0
+    assert decide_append(entry, batch(8, 0, 0), 99, Origin.CLIENT, Rules()).event == E.CONTINUE
+
+
+def test_an_append_is_remembered() -> None:
+    entry = ProducerEntry()
+    evolve_append(entry, batch(7, 0, 2), 10, 12, PartitionState.IN_TRANSACTION, Rules())
+    assert (entry.known, entry.state, entry.producer_epoch) == (1, PartitionState.IN_TRANSACTION, 7)
+    assert (entry.txn_first_offset, entry.batch_count, entry.coordinator_epoch) == (10, 1, NONE)
+    assert entry.batches[0] == CachedBatch(last_sequence=2, offset_delta=2, last_offset=12)
+
+
+def test_the_first_batch_of_a_transaction_uses_the_guard_up() -> None:
+    entry = nothing_right()["entry"]
+    evolve_append(entry, batch(7, 6, 6), 50, 50, PartitionState.IN_TRANSACTION, Rules())
+    assert (entry.guard, entry.guard_epoch, entry.lowest_sequence, entry.supports_epoch_bump) == (0, NONE, NONE, 0)
+
+
+def test_plain_data_leaves_the_guard_alone_and_opens_nothing() -> None:
+    entry = nothing_right()["entry"]
+    evolve_append(entry, batch(7, 6, 6, transactional=0), 50, 50, PartitionState.VERIFYING, Rules())
+    assert (entry.guard, entry.txn_first_offset) == (99, NONE)
+
+
+def test_more_data_leaves_the_first_offset_where_it_is() -> None:
+    entry = known(7, 3, open_at=103)
+    evolve_append(entry, batch(7, 4, 4), 104, 104, PartitionState.IN_TRANSACTION, Rules())
+    assert (entry.txn_first_offset, entry.batch_count, newest_sequence(entry)) == (103, 2, 4)
+
+
+def test_a_new_epoch_forgets_the_batches_but_not_what_is_open() -> None:
+    entry = known(7, 3, 4, open_at=103)
+    evolve_append(entry, batch(8, 0, 0), 105, 105, PartitionState.IN_TRANSACTION, Rules())
+    assert (entry.producer_epoch, entry.batch_count, entry.txn_first_offset) == (8, 1, 103)
+    assert entry.batches[1] == CachedBatch()
+
+
+@pytest.mark.parametrize("window", [1, 3, 5])
+def test_only_the_newest_batches_are_remembered(window: int) -> None:
+    entry, rules = ProducerEntry(), Rules(cached_batches=window)
+    for sequence in range(8):
+        evolve_append(entry, batch(7, sequence, sequence, 0), sequence, sequence, PartitionState.IDLE, rules)
+    remembered = [sequence for sequence in range(8) if find_duplicate(entry, batch(7, sequence, sequence), rules) >= 0]
+    assert remembered == list(range(8 - window, 8))
+    assert entry.batch_count == window
+
+
+def test_a_producer_without_batches_has_no_newest_sequence() -> None:
+    assert newest_sequence(known(7)) == NONE
+
+
+@pytest.mark.parametrize(("open_at", "now_ms", "silent"), [(NONE, 1100, True), (NONE, 1099, False), (3, 5000, False)])
+def test_a_silent_producer_is_forgotten_unless_its_transaction_is_open(open_at: int, now_ms: int, silent: bool) -> None:
+    assert should_expire(known(7, 3, open_at=open_at), 100, now_ms, 1000) is silent
+
+
+@pytest.mark.parametrize(
+    ("guard", "is_known", "producer_is_silent", "guard_is_old", "event"),
+    [
+        (0, 0, 0, 0, NOTHING),
+        (0, 1, 0, 0, NOTHING),
+        (0, 1, 1, 0, E.EXPIRE_PRODUCER),
+        (99, 1, 1, 0, NOTHING),
+        (99, 0, 1, 0, NOTHING),
+        (99, 1, 0, 1, E.EXPIRE_VERIFICATION),
+        (99, 0, 0, 1, E.EXPIRE_PRODUCER),
+        (99, 1, 1, 1, E.EXPIRE_PRODUCER),
+    ],
+)
+def test_what_is_forgotten(guard: int, is_known: int, producer_is_silent: int, guard_is_old: int, event: int) -> None:
+    assert decide_expiry(ProducerEntry(known=is_known, guard=guard), producer_is_silent, guard_is_old) == event
+
+
+def test_forgetting_a_guard_keeps_the_producer() -> None:
+    entry = nothing_right()["entry"]
+    evolve_expiry(entry, E.EXPIRE_VERIFICATION, PartitionState.IDLE)
+    assert (entry.guard, entry.known, entry.producer_epoch, entry.batch_count) == (0, 1, 7, 1)
+    assert entry.state == PartitionState.IDLE
+
+
+def test_forgetting_a_producer_leaves_an_entry_like_new() -> None:
+    entry = nothing_right()["entry"]
+    entry.coordinator_epoch = 3
+    evolve_expiry(entry, E.EXPIRE_PRODUCER, PartitionState.NO_ENTRY)
+    assert entry == ProducerEntry()
