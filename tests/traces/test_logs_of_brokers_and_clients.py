@@ -20,9 +20,9 @@ OLD_LOGGER = " (kafka.coordinator.transaction.TransactionMetadata)"
 PREPARE = f"{TIME}TransactionalId orders-1 prepare transition from ONGOING to PREPARE_EPOCH_FENCE{LOGGER}\n"
 COMPLETE = (
     f"{TIME}TransactionalId orders-1 complete transition from ONGOING to TxnTransitMetadata[producerId=0, "
-    "prevProducerId=0, nextProducerId=-1, producerEpoch=1, lastProducerEpoch=0, txnTimeoutMs=60000, txnState=PREPARE_ABORT, "
-    "topicPartitions=[t-1, with-dash-0], txnStartTimestamp=5, txnLastUpdateTimestamp=6, clientTransactionVersion=TV_2]"
-    f"{LOGGER}\n"
+    "prevProducerId=0, nextProducerId=-1, producerEpoch=1, lastProducerEpoch=0, txnTimeoutMs=60000, "
+    "txnState=PREPARE_ABORT, topicPartitions=[t-1, with-dash-0], txnStartTimestamp=5, "
+    f"txnLastUpdateTimestamp=6, clientTransactionVersion=TV_2]{LOGGER}\n"
 )
 OLD = (
     f"{TIME}TransactionalId orders-1 WHAT transition from Empty to TxnTransitMetadata(producerId=0, lastProducerId=0, "

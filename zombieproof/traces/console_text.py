@@ -41,27 +41,30 @@ def read_console(data: memoryview, file: str) -> tuple[list[TransactionStateReco
 
 
 def _objects(text: str, file: str, damage: list[Damage]) -> Iterator[Found]:
-    end = 0
+    end, broken = 0, False
     while begin := OBJECT.search(text, end):
         at = begin.start()
-        _check_between(text, end, at, file, damage)
+        if not broken:
+            _check_between(text, end, at, file, damage)
         try:
             document, end = DECODER.raw_decode(text, at)
+            broken = False
             if found := _record(internal_text.mapping(document, "the record")):
                 yield found
         except (ValueError, RecursionError) as fault:
-            end = begin.end()
+            end, broken = max(end, begin.end()), True
             damage.append(_unreadable(text, at, file, str(fault)))
-    _check_between(text, end, len(text), file, damage)
-    brace = text.rfind("{", end)
-    if brace != -1 and '{"key":'.startswith(text[brace:].rstrip()):
-        damage.append(_unreadable(text, brace, file, "it is cut"))
+    if not broken:
+        _check_between(text, end, len(text), file, damage)
+        brace = text.rfind("{", end)
+        if brace != -1 and '{"key":'.startswith(text[brace:].rstrip()):
+            damage.append(_unreadable(text, brace, file, "it is cut"))
 
 
 def _check_between(text: str, start: int, end: int, file: str, damage: list[Damage]) -> None:
     """What stands between two records is a message of the tool, or what is left of a record."""
     mark = text.find('"transactionalId"', start, end)
-    if mark != -1 and not (damage and damage[-1].position >= len(text[:start].encode()) - 10):
+    if mark != -1:
         damage.append(_unreadable(text, mark, file, "its beginning is missing"))
 
 
