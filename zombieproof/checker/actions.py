@@ -206,9 +206,17 @@ def _lose_answer(world: World, setup: Setup, trail: Trail, i: int) -> bool:
 
 
 def _double(world: World, message: Message) -> bool:
-    if world.budget.doubled == 0 or message.live == 0 or message.answered == 1 or message.guard != 0:
+    """A request or marker times out and is sent again: a late copy stays in flight."""
+    if message.live == 0 or message.answered == 1 or message.guard != 0:
         return False
-    world.budget.doubled -= 1
+    if message.kind == Kind.MARKER:
+        if world.budget.doubled_markers == 0:
+            return False
+        world.budget.doubled_markers -= 1
+    else:
+        if world.budget.doubled == 0:
+            return False
+        world.budget.doubled -= 1
     copy = world.messages[network.free_slot(world)]
     network.copy(message, copy)
     copy.live = 0

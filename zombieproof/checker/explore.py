@@ -159,16 +159,12 @@ def _listener(
             raise _Interrupted("interrupted")
         if progress is not None and time.perf_counter() - told >= _PROGRESS_SECONDS:
             told = time.perf_counter()
-            progress(
-                Progress(search.distinct, search.generated, search.depth, frontier, clock.seconds, resident / MIB)
-            )
+            progress(Progress(search.distinct, search.generated, search.depth, frontier, clock.seconds, resident / MIB))
 
     return after_batch
 
 
-def _result(
-    search: Search, judged: list[Promise], clock: _Clock, why: str | None, interrupted: bool
-) -> Result:
+def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | None, interrupted: bool) -> Result:
     model = search.engine.model
     hits = {model.bounds.get(code, f"bound {code}"): int(n) for code, n in enumerate(search.bounds) if n}
     if hits and why is None:

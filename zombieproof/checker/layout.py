@@ -174,7 +174,9 @@ def to_object(record: type[Record], element: Any, sizes: Sizes | None = None) ->
 
 def _members(record: type, sizes: Sizes) -> Iterator[Member]:
     if not dataclasses.is_dataclass(record):
-        raise LayoutError(f"{record.__name__} is not a dataclass; a record is a slotted dataclass of integers and records")
+        raise LayoutError(
+            f"{record.__name__} is not a dataclass; a record is a slotted dataclass of integers and records"
+        )
     for field in dataclasses.fields(record):
         length: int | None = field.metadata.get("length")
         width: str = field.metadata.get("width", "i1")
@@ -186,7 +188,9 @@ def _members(record: type, sizes: Sizes) -> Iterator[Member]:
             elif part in WIDTHS and not dataclasses.is_dataclass(of):
                 width = str(part)
             else:
-                raise LayoutError(f"size {part!r} does not fit {record.__name__}.{field.name}: a list takes a length, ints a width")
+                raise LayoutError(
+                    f"size {part!r} does not fit {record.__name__}.{field.name}: a list takes a length, ints a width"
+                )
         yield Member(field.name, length, layout_of(of, sizes) if dataclasses.is_dataclass(of) else width)
 
 

@@ -266,8 +266,9 @@ def elect_leader(world: World, setup: Setup, trail: Trail, p: int) -> None:
     if p == OFFSETS:
         world.group.committed.offset = 0
         world.group.committed.record_offset = NONE
-    for offset in range(partition.end):
-        _apply(world, setup, trail, p, offset)
+    if setup.rules.leader_reads_log == 1:
+        for offset in range(partition.end):
+            _apply(world, setup, trail, p, offset)
     coordinator_actions.drive_waiting_markers(world, setup, trail)
 
 

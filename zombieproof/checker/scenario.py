@@ -28,6 +28,18 @@ ALWAYS = (
 )
 """What holds in every transaction scenario under the rules that repair everything."""
 
+VISIBLE = tuple(
+    name
+    for name in ALWAYS
+    if name
+    not in (
+        "only_its_owner_ends_a_transaction",
+        "a_transaction_has_one_decision",
+        "every_open_transaction_is_known_to_its_coordinator",
+    )
+)
+"""What applications and readers can see: for scenarios whose shortest counterexample is to show the damage itself."""
+
 
 class UnknownBound(ValueError):
     """A bound that the scenario does not have, or a value that it cannot have."""
@@ -120,7 +132,7 @@ _OF_RULES = ("epoch_max", "cached_batches")
 Programs = tuple[tuple[tuple[Op, ...], ...], ...]
 
 
-def transaction_scenario(
+def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fields has a name here
     name: str,
     story: str,
     programs: Programs,
@@ -156,9 +168,11 @@ def transaction_scenario(
     own |= bounds
 
     def build(base: Rules, chosen: Mapping[str, int]) -> object:
-        limits = Bounds(grouped=grouped, readers=readers, **{choice: chosen[choice] for choice in _CHOICES})
+        limits = Bounds(grouped=grouped, readers=readers)
+        for choice in _CHOICES:
+            setattr(limits, choice, chosen[choice])
         limits.transactional_id[: len(ids)] = list(ids)
-        small = replace(base, **{k: min(getattr(base, k), chosen[k]) for k in _OF_RULES})
+        small = replace(base, **{limit: min(getattr(base, limit), chosen[limit]) for limit in _OF_RULES})
         return setup_of(small, limits, Budget(**{fault: chosen[fault] for fault in FAULTS}), programs)
 
     return Scenario(

@@ -209,6 +209,7 @@ class Budget:
 
     lost: int = 0
     doubled: int = 0
+    doubled_markers: int = 0
     late: int = 0
     crashes: int = 0
     timeouts: int = 0

@@ -119,6 +119,17 @@ def _is_listed(world: World, pid: int, p: int) -> bool:
     return False
 
 
+def a_decided_transaction_is_driven_to_its_end(world: World) -> bool:
+    """While a transaction is prepared, the coordinator is at work on its markers."""
+    node = world.nodes[world.coordinator]
+    for k in range(len(world.durable)):
+        durable = world.durable[k]
+        decided = durable.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+        if durable.known == 1 and decided and node.driving[k] == 0:
+            return False
+    return True
+
+
 def a_transaction_has_one_decision(world: World) -> bool:
     """A transaction is decided once, and the application is told what was decided."""
     if world.ghost.contradiction == 1:
@@ -448,6 +459,7 @@ _ALWAYS = (
     (an_acknowledged_commit_loses_nothing, "KIP-98; bugs.md NoLostAckedWrite"),
     (a_transaction_is_all_or_nothing, "KIP-98; bugs.md Atomicity"),
     (every_open_transaction_is_known_to_its_coordinator, "KIP-890, KIP-664; bugs.md LSOProgress"),
+    (a_decided_transaction_is_driven_to_its_end, "reference §2.12, Z6; bugs.md LivenessOfInit"),
     (a_transaction_has_one_decision, "reference §12.1 (c), (l); bugs.md SingleOutcome"),
     (only_its_owner_ends_a_transaction, "KIP-98, fencing zombies; bugs.md Fencing"),
     (no_machine_leaves_its_table, "reference §2.3; bugs.md IllegalTransition"),

@@ -58,6 +58,9 @@ class Rules:
         source="KIP-98",
         row="Z6",
     )
+    leader_reads_log: int = switch(
+        "a new leader knows of producers and transactions what its log says", since="0.11.0", source="KIP-98", row="§3.7"
+    )
     stable_bound: int = switch(
         "a read_committed fetch ends at the last stable offset", since="0.11.0", source="KIP-98", row="§3.6"
     )

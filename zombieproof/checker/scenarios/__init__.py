@@ -1,8 +1,42 @@
-"""Scenarios, one file for each; `SCENARIOS` finds them by name."""
+"""Scenarios, one file for each family; `SCENARIOS` finds them by name."""
 
 from collections.abc import Mapping
 
 from zombieproof.checker.scenario import Scenario
+from zombieproof.checker.scenarios.exhaustion import EPOCH_EXHAUSTION
+from zombieproof.checker.scenarios.failover import COORDINATOR_FAILOVER, LEADER_FAILOVER, LEADERLESS_PARTITION
+from zombieproof.checker.scenarios.idempotence import IDEMPOTENT_PRODUCER
+from zombieproof.checker.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE
 from zombieproof.checker.scenarios.one_transaction import ONE_TRANSACTION
+from zombieproof.checker.scenarios.reader import READER
+from zombieproof.checker.scenarios.takeover import KIP98_TAKEOVER, ZOMBIE_TAKEOVER
+from zombieproof.checker.scenarios.timeout import TIMEOUT
+from zombieproof.checker.scenarios.two_transactions import (
+    DELAYED_ABORT,
+    DELAYED_COMMIT,
+    LATE_PRODUCE,
+    LATE_VERIFICATION,
+    TWO_TRANSACTIONS,
+)
 
-SCENARIOS: Mapping[str, Scenario] = {scenario.name: scenario for scenario in (ONE_TRANSACTION,)}
+SCENARIOS: Mapping[str, Scenario] = {
+    scenario.name: scenario
+    for scenario in (
+        ONE_TRANSACTION,
+        TWO_TRANSACTIONS,
+        DELAYED_COMMIT,
+        DELAYED_ABORT,
+        LATE_PRODUCE,
+        LATE_VERIFICATION,
+        ZOMBIE_TAKEOVER,
+        KIP98_TAKEOVER,
+        TIMEOUT,
+        COORDINATOR_FAILOVER,
+        LEADER_FAILOVER,
+        LEADERLESS_PARTITION,
+        CONSUME_TRANSFORM_PRODUCE,
+        EPOCH_EXHAUSTION,
+        IDEMPOTENT_PRODUCER,
+        READER,
+    )
+}

@@ -1,0 +1,36 @@
+"""An idempotent producer without transactions."""
+
+from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.world import Op
+
+IDEMPOTENT_PRODUCER = transaction_scenario(
+    "idempotent_producer",
+    "A producer without a transactional id has two batches in flight to one partition. Answers are lost, batches are "
+    "doubled and overtake each other, the leader changes. Each batch is written once, and in order.",
+    (((Op.SEND_0,), (Op.SEND_0,), (Op.SEND_0,)),),
+    distinct=0,
+    always=(
+        "every_batch_is_written_once",
+        "sequences_follow_each_other",
+        "no_machine_leaves_its_table",
+        "epochs_never_go_down",
+        "memory_is_the_fold_of_the_log",
+    ),
+    sometimes=("two_batches_are_remembered",),
+    ids=(-1, -1),
+    in_flight=3,
+    lost=2,
+    doubled=2,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "leader_checks_no_sequences", breaks="sequences_follow_each_other", steps=0, without=("sequence_check",)
+        ),
+        Mutant(
+            "leader_recognises_no_duplicates",
+            breaks="every_batch_is_written_once",
+            steps=0,
+            without=("duplicate_check",),
+        ),
+    ),
+)

@@ -1,0 +1,38 @@
+"""Readers of a partition on which two producers interleave."""
+
+from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.world import Op
+
+READER = transaction_scenario(
+    "reader",
+    "Two producers with transactional ids of their own write to the same partition; one may abort. One consumer reads "
+    "as Kafka's read_committed does (the broker ends the fetch at the last stable offset and lists aborted "
+    "transactions), another holds transactions back itself. Both deliver what is committed, and nothing else.",
+    (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
+    distinct=0,
+    always=(
+        "a_reader_gets_committed_records_only",
+        "a_reader_misses_nothing_committed",
+        "both_readers_agree",
+        "only_what_was_asked_to_commit_is_committed",
+        "no_machine_leaves_its_table",
+    ),
+    sometimes=("a_reader_skips_and_delivers", "a_buffering_reader_holds_back", "two_transactions_commit"),
+    ids=(0, 1),
+    readers=2,
+    may_abort=1,
+    mutants=(
+        Mutant(
+            "reader_ignores_the_last_stable_offset",
+            breaks="a_reader_gets_committed_records_only",
+            steps=0,
+            without=("stable_bound",),
+        ),
+        Mutant(
+            "reader_ignores_the_list_of_aborted_transactions",
+            breaks="a_reader_gets_committed_records_only",
+            steps=0,
+            without=("aborted_list",),
+        ),
+    ),
+)

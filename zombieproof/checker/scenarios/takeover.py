@@ -1,0 +1,46 @@
+"""Two producer instances, one transactional id."""
+
+from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.world import Op
+
+_TWO = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))
+
+ZOMBIE_TAKEOVER = transaction_scenario(
+    "zombie_takeover",
+    "Producer A is in a transaction when producer B takes the same transactional id. A does not know it and goes on: it "
+    "is a zombie. Whatever A still sends must have no effect, or be part of a transaction that is aborted.",
+    _TWO,
+    distinct=0,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    sometimes=("a_zombie_is_fenced", "two_transactions_commit", "a_commit_comes_too_late"),
+    lost=1,
+    doubled=1,
+    late=1,
+    crashes=1,
+    mutants=(
+        Mutant("end_txn_ignores_epoch", breaks="only_its_owner_ends_a_transaction", steps=0, without=("strict_end",)),
+        Mutant("leader_ignores_epoch", breaks="epochs_never_go_down", steps=0, without=("epoch_fencing",)),
+    ),
+)
+
+KIP98_TAKEOVER = transaction_scenario(
+    "kip98_takeover",
+    "The original rules of Kafka 0.11: no verification, the same epoch for every transaction of a producer. Producer B "
+    "takes A's transactional id while a record of A is on its way. The abort marker must carry the raised epoch, so "
+    "that the record is refused behind it.",
+    _TWO,
+    distinct=0,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    sometimes=("a_zombie_is_fenced", "two_transactions_commit"),
+    rules="kip98",
+    lost=1,
+    mutants=(
+        Mutant(
+            "takeover_aborts_under_the_old_epoch",
+            breaks="every_open_transaction_is_known_to_its_coordinator",
+            steps=0,
+            without=("fence_bump",),
+            bug="B10",
+        ),
+    ),
+)
