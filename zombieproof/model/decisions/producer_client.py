@@ -64,7 +64,7 @@ def _react_to_retriable(api: int, error: int) -> int:
 
 def _react_to_unknown_producer(api: int, error: int, rules: Rules) -> int:
     """INVALID_PRODUCER_ID_MAPPING ended the producer since 4.0; before, both could be aborted and bumped away."""
-    if api == ApiKey.TXN_OFFSET_COMMIT:
+    if api in (ApiKey.TXN_OFFSET_COMMIT, ApiKey.FIND_COORDINATOR):
         return int(Reaction.FATAL)
     if error == Error.INVALID_PRODUCER_ID_MAPPING and rules.kip1050 == 1:
         return int(Reaction.FATAL)

@@ -1,0 +1,70 @@
+"""Fetch, ListOffsets and OffsetFetch: reference §3.6, §4.5, §6."""
+
+import pytest
+
+from zombieproof.model.decisions.fetch import (
+    fetch_bound,
+    first_unstable_offset,
+    is_listed_as_aborted,
+    last_stable_offset,
+    last_stable_offset_at_abort,
+)
+from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
+from zombieproof.model.records import ProducerEntry
+from zombieproof.model.rules import Rules, with_switches
+from zombieproof.model.vocabulary import NONE, Error, Isolation
+
+
+@pytest.mark.parametrize(
+    ("open_at", "first"), [([], NONE), ([NONE], NONE), ([7], 7), ([9, NONE, 4, 6], 4), ([0, 3], 0)]
+)
+def test_the_first_unstable_offset_is_that_of_the_earliest_open_transaction(open_at: list[int], first: int) -> None:
+    assert first_unstable_offset([ProducerEntry(txn_first_offset=offset) for offset in open_at]) == first
+
+
+@pytest.mark.parametrize(("unstable", "stable"), [(NONE, 10), (4, 4), (0, 0), (10, 10), (12, 10)])
+def test_the_last_stable_offset_is_never_above_the_high_watermark(unstable: int, stable: int) -> None:
+    assert last_stable_offset(10, unstable) == stable
+
+
+@pytest.mark.parametrize(
+    ("isolation", "bound"),
+    [
+        (Isolation.READ_UNCOMMITTED, 10),
+        (Isolation.READ_COMMITTED, 4),
+        (Isolation.READ_COMMITTED_BUFFERING, 10),
+    ],
+)
+def test_how_far_a_consumer_may_read(isolation: Isolation, bound: int) -> None:
+    assert fetch_bound(isolation, 10, 4, Rules()) == bound
+
+
+def test_without_the_stable_bound_read_committed_reads_on() -> None:
+    assert fetch_bound(Isolation.READ_COMMITTED, 10, 4, with_switches(Rules(), off=["stable_bound"])) == 10
+
+
+@pytest.mark.parametrize(
+    ("fetch_offset", "upper_bound", "listed"),
+    [(0, 20, True), (8, 20, True), (9, 20, False), (0, 5, False), (0, 6, True), (5, 6, True)],
+    ids=["all of it", "from its marker on", "behind its marker", "up to its first", "with its first", "its first only"],
+)
+def test_the_aborted_list_names_what_overlaps_the_fetch(fetch_offset: int, upper_bound: int, listed: bool) -> None:
+    first, last = 5, 8
+    assert is_listed_as_aborted(first, last, fetch_offset, upper_bound) is listed
+
+
+@pytest.mark.parametrize(("other", "stable"), [(NONE, 9), (3, 3)])
+def test_the_aborted_index_holds_what_was_stable_then(other: int, stable: int) -> None:
+    assert last_stable_offset_at_abort(8, other) == stable
+
+
+@pytest.mark.parametrize(
+    ("require_stable", "pending", "error"),
+    [(1, 1, Error.UNSTABLE_OFFSET_COMMIT), (1, 0, Error.NONE), (0, 1, Error.NONE), (0, 0, Error.NONE)],
+)
+def test_who_asks_for_stable_offsets_waits_for_pending_ones(require_stable: int, pending: int, error: Error) -> None:
+    assert decide_offset_fetch(require_stable, pending, Rules()) == error
+
+
+def test_before_kip_447_nobody_could_ask_for_stable_offsets() -> None:
+    assert decide_offset_fetch(1, 1, with_switches(Rules(), off=["kip447_stable"])) == Error.NONE

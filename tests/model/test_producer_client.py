@@ -1,0 +1,190 @@
+"""The producer client: reference §5.3, §5.5 to §5.7."""
+
+import pytest
+
+from zombieproof.model.decisions.producer_client import (
+    abortable_if_possible,
+    end_is_needed,
+    event_of_reaction,
+    is_retriable,
+    must_bump_after_end,
+    react,
+    react_to_produce,
+)
+from zombieproof.model.rules import Rules, preset, with_switches
+from zombieproof.model.vocabulary import NOTHING, ApiKey, Error, ProducerEvent, ProducerState, Reaction
+from zombieproof.statemachines.kernel import ILLEGAL
+from zombieproof.statemachines.producer import PRODUCER
+
+COLUMNS = (
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.END_TXN,
+    ApiKey.FIND_COORDINATOR,
+)
+LETTERS = {
+    "ok": Reaction.DONE,
+    "R": Reaction.RETRY,
+    "L": Reaction.FIND_COORDINATOR_AND_RETRY,
+    "Ab": Reaction.ABORTABLE,
+    "Bu": Reaction.ABORTABLE_AND_BUMP,
+    "Fa": Reaction.FATAL,
+}
+TABLE = {
+    # error     Init AddP AddO Commit End Find
+    0: "        ok   ok   ok   ok   ok   ok",
+    15: "       L    L    L    L    L    R",
+    16: "       L    L    L    L    L    R",
+    7: "        R    R    R    L    R    R",
+    51: "       R    R    R    R    R    R",
+    14: "       R    R    R    R    R    R",
+    13: "       R    R    R    R    R    R",
+    3: "        R    R    R    R    R    R",
+    47: "       Fa   Fa   Fa   Fa   Fa   Fa",
+    90: "       Fa   Fa   Fa   Fa   Fa   Fa",
+    53: "       Ab   Fa   Fa   Fa   Fa   Fa",
+    31: "       Ab   Ab   Fa   Fa   Fa   Fa",
+    48: "       Fa   Fa   Fa   Fa   Fa   Fa",
+    49: "       Fa   Fa   Fa   Fa   Fa   Fa",
+    59: "       Fa   Bu   Bu   Fa   Bu   Fa",
+    120: "      Ab   Ab   Ab   Ab   Ab   Ab",
+    29: "       Fa   Ab   Fa   Fa   Fa   Fa",
+    55: "       Fa   Ab   Fa   Fa   Fa   Fa",
+    30: "       Fa   Ab   Ab   Ab   Fa   Ab",
+    25: "       Fa   Ab   Fa   Ab   Fa   Fa",
+    22: "       Fa   Ab   Fa   Ab   Fa   Fa",
+    69: "       Fa   Ab   Fa   Ab   Fa   Fa",
+    113: "      Fa   Ab   Fa   Ab   Fa   Fa",
+    82: "       Fa   Ab   Fa   Ab   Fa   Fa",
+    43: "       Fa   Ab   Fa   Fa   Fa   Fa",
+    50: "       Fa   Ab   Fa   Fa   Fa   Fa",
+    42: "       Fa   Ab   Fa   Fa   Fa   Fa",
+    -1: "       Fa   Ab   Fa   Fa   Fa   Fa",
+}
+"""The table of §5.5, EndTxn as a commit."""
+
+
+@pytest.mark.parametrize(
+    ("error", "api", "reaction"),
+    [
+        (error, api, LETTERS[letter])
+        for error, row in TABLE.items()
+        for api, letter in zip(COLUMNS, row.split(), strict=True)
+    ],
+)
+def test_what_a_client_makes_of_a_coordinators_answer(error: int, api: ApiKey, reaction: Reaction) -> None:
+    assert Reaction(react(api, error, 1, Rules())) == reaction
+
+
+@pytest.mark.parametrize(("off", "reaction"), [([], Reaction.FATAL), (["abort_120_fatal"], Reaction.ABORTABLE)])
+def test_an_abort_that_is_answered_with_abort_leads_nowhere(off: list[str], reaction: Reaction) -> None:
+    rules = with_switches(Rules(), off=off)
+    assert react(ApiKey.END_TXN, Error.TRANSACTION_ABORTABLE, 0, rules) == reaction
+    assert react(ApiKey.END_TXN, Error.TRANSACTION_ABORTABLE, 1, rules) == Reaction.ABORTABLE
+
+
+@pytest.mark.parametrize("error", [Error.INVALID_PRODUCER_ID_MAPPING, Error.UNKNOWN_PRODUCER_ID])
+@pytest.mark.parametrize("api", [ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.END_TXN])
+def test_until_3_9_an_unknown_producer_could_abort_and_bump(error: Error, api: ApiKey) -> None:
+    rules = with_switches(Rules(), off=["kip1050"])
+    assert react(api, error, 1, rules) == Reaction.ABORTABLE_AND_BUMP
+    assert react(api, error, 1, preset("kip98")) == Reaction.FATAL
+    assert react(ApiKey.TXN_OFFSET_COMMIT, error, 1, rules) == Reaction.FATAL
+    assert react(ApiKey.FIND_COORDINATOR, error, 1, rules) == Reaction.FATAL
+
+
+def test_bumping_needs_a_coordinator_that_can() -> None:
+    assert abortable_if_possible(Rules()) == Reaction.ABORTABLE_AND_BUMP
+    assert abortable_if_possible(preset("kip98")) == Reaction.FATAL
+
+
+RETRIABLE = frozenset({2, 3, 6, 7, 13, 14, 15, 16, 19, 20, 51, 56, 88, 100})
+"""The errors whose class is retriable (reference §0)."""
+
+
+@pytest.mark.parametrize("error", list(Error), ids=lambda error: error.name)
+def test_which_errors_are_retriable(error: Error) -> None:
+    assert is_retriable(error) == (error in RETRIABLE)
+
+
+@pytest.mark.parametrize(
+    ("error", "transactional", "idempotent"),
+    [
+        (0, Reaction.DONE, Reaction.DONE),
+        (46, Reaction.DONE, Reaction.DONE),
+        *[(error, Reaction.RETRY, Reaction.RETRY) for error in sorted(RETRIABLE)],
+        (45, Reaction.ABORTABLE_AND_BUMP, Reaction.BUMP_LOCALLY),
+        (59, Reaction.ABORTABLE_AND_BUMP, Reaction.BUMP_LOCALLY),
+        (47, Reaction.ABORTABLE_AND_BUMP, Reaction.FAIL_BATCH),
+        (48, Reaction.ABORTABLE_AND_BUMP, Reaction.FAIL_BATCH),
+        (120, Reaction.ABORTABLE_AND_BUMP, Reaction.FAIL_BATCH),
+        (29, Reaction.ABORTABLE_AND_BUMP, Reaction.FAIL_BATCH),
+        (87, Reaction.ABORTABLE_AND_BUMP, Reaction.FAIL_BATCH),
+        *[(error, Reaction.FATAL, Reaction.FATAL) for error in (90, 31, 53, 35, 49)],
+    ],
+)
+def test_what_a_client_makes_of_a_leaders_answer(error: int, transactional: int, idempotent: int) -> None:
+    assert Reaction(react_to_produce(error, 1, 1, Rules())) == transactional
+    assert Reaction(react_to_produce(error, 0, 1, Rules())) == idempotent
+
+
+@pytest.mark.parametrize("transactional", [0, 1])
+def test_a_batch_that_only_waits_for_an_earlier_one_is_sent_again(transactional: int) -> None:
+    assert react_to_produce(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, transactional, 0, Rules()) == Reaction.RETRY
+
+
+@pytest.mark.parametrize(
+    ("error", "transactional", "reaction"),
+    [
+        (45, 1, Reaction.ABORTABLE),
+        (59, 1, Reaction.ABORTABLE),
+        (45, 0, Reaction.FORGET_PRODUCER_ID),
+        (59, 0, Reaction.FORGET_PRODUCER_ID),
+        (47, 1, Reaction.FATAL),
+        (47, 0, Reaction.FAIL_BATCH),
+        (49, 1, Reaction.ABORTABLE),
+        (49, 0, Reaction.FAIL_BATCH),
+    ],
+)
+def test_a_client_of_0_11_cannot_raise_its_epoch(error: int, transactional: int, reaction: Reaction) -> None:
+    assert Reaction(react_to_produce(error, transactional, 1, preset("kip98"))) == reaction
+
+
+def test_before_kip_588_a_stale_epoch_ended_the_producer() -> None:
+    rules = with_switches(Rules(), off=["kip588"])
+    assert react_to_produce(Error.INVALID_PRODUCER_EPOCH, 1, 1, rules) == Reaction.FATAL
+
+
+@pytest.mark.parametrize("state", list(ProducerState), ids=lambda state: state.name)
+def test_a_failure_is_an_event_that_the_table_allows_or_the_producer_is_poisoned(state: ProducerState) -> None:
+    fatal = event_of_reaction(state, Reaction.FATAL)
+    assert fatal == (NOTHING if state == ProducerState.FATAL_ERROR else ProducerEvent.FATAL_FAILURE)
+    for reaction in (Reaction.ABORTABLE, Reaction.ABORTABLE_AND_BUMP):
+        event = event_of_reaction(state, reaction)
+        if state in (ProducerState.ABORTING_TRANSACTION, ProducerState.FATAL_ERROR):
+            assert event == NOTHING
+        else:
+            assert event == ProducerEvent.ABORTABLE_FAILURE
+            outside = (ProducerState.UNINITIALIZED, ProducerState.READY, ProducerState.PREPARED_TRANSACTION)
+            assert (PRODUCER.table[state][event] == ILLEGAL) == (state in outside)
+
+
+@pytest.mark.parametrize("reaction", [Reaction.DONE, Reaction.RETRY, Reaction.FAIL_BATCH, Reaction.BUMP_LOCALLY])
+def test_other_reactions_leave_the_state_alone(reaction: Reaction) -> None:
+    assert event_of_reaction(ProducerState.IN_TRANSACTION, reaction) == NOTHING
+
+
+def test_a_transaction_in_which_nothing_was_sent_is_not_ended_at_the_coordinator() -> None:
+    assert end_is_needed(1)
+    assert not end_is_needed(0)
+
+
+@pytest.mark.parametrize(
+    ("requested", "version", "follows"), [(1, 0, True), (1, 1, True), (1, 2, False), (0, 0, False)]
+)
+def test_only_below_transaction_version_2_the_client_raises_the_epoch_itself(
+    requested: int, version: int, follows: bool
+) -> None:
+    assert must_bump_after_end(requested, version) is follows
