@@ -80,13 +80,17 @@ def read_dump(data: memoryview, file: str, keep: Keep = Keep.NEEDED) -> DumpCont
 
 @dataclass(slots=True)
 class _Segment:
-    """The segment that is being read. `batch` is the one whose records come next, at line `batch_line`."""
+    """The segment that is being read. `batch` is the one whose records come next, at line `batch_line`.
+
+    `is_short`: a line of its records was cut, and that is said already.
+    """
 
     content: SegmentContent
     next_position: int = 0
     batch: Batch | None = None
     batch_line: int = 0
     shown: int = 0
+    is_short: bool = False
     shows_records: bool = False
     shows_payloads: bool = False
     is_old: bool = False
@@ -127,6 +131,7 @@ class _Reader:
         if self._segment:
             self._segment.content.skipped = True
             self._segment.next_position = NONE
+            self._segment.is_short = True
 
     def _begin(self, line: str) -> None:
         self._end_segment()
@@ -168,7 +173,7 @@ class _Reader:
 
     def _accept(self, batch: Batch) -> None:
         segment = self._open()
-        segment.batch, segment.batch_line, segment.shown = batch, self._lines.number, 0
+        segment.batch, segment.batch_line, segment.shown, segment.is_short = batch, self._lines.number, 0, False
         if batch.is_valid:
             segment.content.take(batch, self._lines.number)
             return
@@ -296,7 +301,7 @@ class _Reader:
         batch, segment.batch = segment.batch, None
         if segment.is_old and batch.is_dense and self._keep is Keep.NEEDED:
             batch.records = None
-        if segment.shows_records and batch.is_valid and segment.shown < batch.count:
+        if segment.shows_records and batch.is_valid and segment.shown < batch.count and not segment.is_short:
             message = f"{segment.shown} of the {batch.count} records at offset {batch.base_offset} are shown"
             self._out.damage.append(Damage(self._out.file, segment.batch_line, message, Unit.LINE))
 
