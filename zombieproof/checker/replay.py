@@ -117,7 +117,7 @@ class _Interpreted:
     def step(self, before: Any, action: int) -> tuple[Any, Any]:
         """Return the successor, or None, and the trail; `before` stays as it is."""
         after = copy.deepcopy(before)
-        trail = self.trail.new()
+        trail = self.trail.unpack(bytes(self.trail.padded.itemsize))
         if self.model.step(after, action, self.setup, trail):
             self.model.normalise(after, self.setup)
             return after, trail

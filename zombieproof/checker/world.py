@@ -321,7 +321,7 @@ class Decided:
     """One decision: who, by which guard, with which error."""
 
     decision: int = 0
-    guard: int = 0
+    guard: int = integer(0, width="u1")
     error: int = 0
 
 
