@@ -104,7 +104,7 @@ class Rules:
         row="I12",
     )
     fence_failed_flag: int = switch(
-        "a fence whose append failed is not raised again", since="2.6", source="KAFKA-9777", row="F1"
+        "a fence whose append failed is not raised again", since="2.6", source="KAFKA-9666", row="F1"
     )
     strict_end: int = switch(
         "EndTxn of a client must carry the current producer epoch", since="0.11.0", source="KIP-98", row="E4"
@@ -130,7 +130,7 @@ class Rules:
     abortable_code: int = switch(
         "a partition outside the transaction is refused with TRANSACTION_ABORTABLE, not INVALID_TXN_STATE",
         since="3.8",
-        source="KAFKA-16513",
+        source="KAFKA-16314",
         row="V7",
     )
     pending_first: int = switch(
@@ -188,7 +188,7 @@ class Rules:
         row="§2.12",
     )
     abort_120_fatal: int = switch(
-        "TRANSACTION_ABORTABLE in answer to an abort is fatal", since="4.1", source="KAFKA-19082", row="§5.5"
+        "TRANSACTION_ABORTABLE in answer to an abort is fatal", since="4.1", source="KAFKA-19250", row="§5.5"
     )
 
 
