@@ -61,7 +61,7 @@ def check(
         there_are = ", ".join(m.name for m in scenario.mutants) or "none"
         raise UnknownMutant(f"{scenario.name}: there is no mutant {request.mutant!r}; there are: {there_are}")
     rules = with_switches(scenario.own_rules(request.rules, mutant), request.on, request.off)
-    bounds = scenario.own_bounds(request.bounds or {})
+    bounds = scenario.own_bounds({**(mutant.bounds if mutant else {}), **(request.bounds or {})})
     model = scenario.model(bounds)
     setup = scenario.setup(rules, bounds)
     changed = mutant is not None or rules != scenario.own_rules()

@@ -51,7 +51,7 @@ class Mutant:
 
     Attributes:
         name: what is wrong, in words joined by underscores.
-        without: switches of `Rules` that are off; `changes` sets other fields of `Rules`.
+        without: switches of `Rules` that are off; `changes` sets other fields of `Rules`, `bounds` bounds.
         breaks: the promise that breaks first.
         steps: the length of the shortest counterexample.
         bug: the entry of the list of published bugs that this is, if it is one.
@@ -63,6 +63,7 @@ class Mutant:
     steps: int
     without: tuple[str, ...] = ()
     changes: Mapping[str, int] = field(default_factory=dict)
+    bounds: Mapping[str, int] = field(default_factory=dict)
     bug: str = ""
     rules: str = ""
 

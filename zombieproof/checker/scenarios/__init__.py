@@ -11,6 +11,7 @@ from zombieproof.checker.scenarios.one_transaction import ONE_TRANSACTION
 from zombieproof.checker.scenarios.reader import READER
 from zombieproof.checker.scenarios.takeover import KIP98_TAKEOVER, ZOMBIE_TAKEOVER
 from zombieproof.checker.scenarios.timeout import TIMEOUT
+from zombieproof.checker.scenarios.two_phase_commit import TWO_PHASE_COMMIT
 from zombieproof.checker.scenarios.two_transactions import (
     DELAYED_ABORT,
     DELAYED_COMMIT,
@@ -38,5 +39,6 @@ SCENARIOS: Mapping[str, Scenario] = {
         EPOCH_EXHAUSTION,
         IDEMPOTENT_PRODUCER,
         READER,
+        TWO_PHASE_COMMIT,
     )
 }
