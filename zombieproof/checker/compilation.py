@@ -1,13 +1,13 @@
-"""How Numba compiles a model: every function is translated by itself, but optimised and turned into machine code once, together.
+"""How Numba compiles a model: functions are translated one by one, but optimised and turned into machine code together.
 
-Numba optimises and emits each function with everything it calls, and then again inside each of its callers. In a model of hundreds of
-small functions, called five or six deep, most of the time of compilation would be spent on code that is thrown away.
-Here a lowered function is a `Part` that only holds its LLVM module; the entry point is a `Whole` that links the parts it needs.
+Numba optimises and emits each function with everything that it calls, and then again inside each of its callers. In a model
+of hundreds of small functions, called five or six deep, most of the time would go into code that is thrown away. Here a
+lowered function is a `Part` that only holds its LLVM module; an entry point is a `Whole` that links the parts it needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numba
@@ -18,11 +18,10 @@ _COMMON: Final[dict[str, Any]] = {
     "nopython": True,
     "nogil": True,
     "error_model": "numpy",
-    "boundscheck": False,
     "no_cfunc_wrapper": True,
     "_nrt": False,  # records and the arrays in them never own memory
 }
-# Closures, context managers, exceptions, array expressions and literal loops are refused by lowering or not used in the kernels.
+# Closures, context managers, exceptions, array expressions and literal loops: lowering refuses them, the kernels have none.
 _IDLE_PASSES: Final = frozenset(
     {
         "WithLifting",
@@ -47,10 +46,10 @@ class _NoEnvironments:
 
     @staticmethod
     def set_env(name: str, environment: Any) -> None:
-        """Do nothing: environments serve exceptions and Python objects, and parts have neither."""
+        """Do nothing: environments serve Python objects, and parts have none."""
 
 
-class Part(JITCodeLibrary):  # type: ignore[misc, unused-ignore]  # untyped base
+class Part(JITCodeLibrary):  # type: ignore[misc, unused-ignore]  # Numba is untyped
     """The code of one function that is only reached from compiled code."""
 
     def add_llvm_module(self, ll_module: Any) -> None:
@@ -72,17 +71,21 @@ class Part(JITCodeLibrary):  # type: ignore[misc, unused-ignore]  # untyped base
         """Return what takes the place of the code generator after lowering."""
         return _NoEnvironments
 
+    def needs(self) -> list[Any]:
+        """Return the libraries that this part calls."""
+        return list(self._linking_libraries)
 
-class Whole(JITCodeLibrary):  # type: ignore[misc, unused-ignore]  # untyped base
+
+class Whole(JITCodeLibrary):  # type: ignore[misc, unused-ignore]  # Numba is untyped
     """The code of an entry point, with all parts it needs."""
 
     def finalize(self) -> None:
         """Link the parts that parts need, then go on as Numba does."""
-        direct = self._linking_libraries
-        self._linking_libraries = []
-        for library in reversed(list(_callees_first(direct, set()))):
+        libraries = list(_callees_first(list(self._linking_libraries), set()))
+        self._linking_libraries.clear()
+        for library in reversed(libraries):
             # Callers first: LLVM does not link a part to which nothing refers yet.
-            super().add_linking_library(library)
+            self.add_linking_library(library)
         super().finalize()
 
 
@@ -91,23 +94,24 @@ def _callees_first(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:
         if library not in seen:
             seen.add(library)
             if isinstance(library, Part):
-                yield from _callees_first(library._linking_libraries, seen)
+                yield from _callees_first(library.needs(), seen)
             yield library
 
 
-class _PartCompiler(compiler.Compiler):  # type: ignore[misc, unused-ignore]  # untyped base
-    """Numba's pipeline, with a `Part` for the result."""
+class _PartCompiler(compiler.Compiler):  # type: ignore[misc, unused-ignore]  # Numba is untyped
+    """Numba's pipeline without the passes that have nothing to do, and with a `Part` for the result."""
 
     library: type[JITCodeLibrary] = Part
 
     def define_pipelines(self) -> list[Any]:
-        """Return Numba's pipeline without the passes that have nothing to do in lowered functions."""
-        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [step for step in passes.passes if step[0].__name__ not in _IDLE_PASSES]
-        passes.finalize()
-        return [passes]
+        """Return the one pipeline."""
+        pipeline = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        pipeline.passes = [step for step in pipeline.passes if step[0].__name__ not in _IDLE_PASSES]
+        pipeline.finalize()
+        return [pipeline]
 
     def compile_extra(self, func: Any) -> Any:
+        """Compile a function into a library of our own."""
         self.state.library = self.library(self.state.targetctx.codegen(), func.__qualname__)
         self.state.library.enable_object_caching()
         return super().compile_extra(func)
@@ -117,11 +121,15 @@ class _WholeCompiler(_PartCompiler):
     library = Whole
 
 
-def part(function: Any) -> Any:
-    """Return a dispatcher for a function that only compiled code calls."""
-    return numba.jit(**_COMMON, no_cpython_wrapper=True, pipeline_class=_PartCompiler)(function)
+def part(function: Callable[..., Any], *, checked: bool) -> Any:
+    """Return a dispatcher for a function that only compiled code calls.
+
+    `checked`: an index outside its array raises IndexError, instead of reading or writing something else.
+    """
+    options = {**_COMMON, "boundscheck": checked, "no_cpython_wrapper": True}
+    return numba.jit(**options, pipeline_class=_PartCompiler)(function)
 
 
-def entry(function: Any, *, cache: bool) -> Any:
-    """Return a dispatcher that Python calls."""
-    return numba.jit(**_COMMON, cache=cache, pipeline_class=_WholeCompiler)(function)
+def entry(function: Callable[..., Any], *, cache: bool) -> Any:
+    """Return a dispatcher that Python calls; `cache` keeps its code beside the file that the function names as its own."""
+    return numba.jit(**_COMMON, boundscheck=False, cache=cache, pipeline_class=_WholeCompiler)(function)

@@ -1,14 +1,17 @@
 """A model, compiled: its functions lowered, the kernels bound to them, one entry point, kept in a cache.
 
-The cache folder is named after a hash of everything that was lowered (see `Lowering.source_hash`), because Numba's own cache looks
-at one file only and would run yesterday's model after an edit in another. ZOMBIEPROOF_CACHE_DIR chooses where the folders
-are (default: the user's cache folder), ZOMBIEPROOF_NO_CACHE=1 switches the cache off.
+The cache folder is named after a hash of everything that is compiled (see `Lowering.source_hash`), because Numba's own cache
+looks at one file only and would run yesterday's model after an edit in another. ZOMBIEPROOF_CACHE_DIR chooses where the
+folders are (default: the user's cache folder), ZOMBIEPROOF_NO_CACHE=1 switches the cache off.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import tempfile
+import threading
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,59 +19,84 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numba.core.errors import NumbaError
 
-from zombieproof.checker import coverage, intrinsics, kernels
+from zombieproof.checker import compilation, coverage, intrinsics, kernels, places
 from zombieproof.checker.compilation import entry, part
 from zombieproof.checker.layout import Layout, layout_of
-from zombieproof.checker.lowering import Lowering
+from zombieproof.checker.lowering import Lowering, LoweringError
 from zombieproof.checker.model import Model
 
 _KERNELS: Final = ("fingerprint", "owner_of", "partition", "expand", "deduplicate", "judged", "gather", "run")
+_KEPT_FOLDERS: Final = 48
+_MOST_ACTIONS: Final = 1 << 16
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A compiled model. `call` is `kernels.engine`, `rehash` is `kernels.rehash`, compiled."""
+    """A compiled model: the layouts of its records, `key` the hash of its sources, and `kernels.rehash` compiled."""
 
     model: Model
     world: Layout
     setup: Layout
     trail: Layout
     key: str
-    call: Callable[..., int]
+    entry: Callable[..., int]
     rehash: Callable[..., None]
 
+    def call(self, *arguments: Any) -> int:
+        """Call `kernels.engine`; the first call compiles it or loads it from the cache.
 
-_engines: dict[tuple[str, int], Engine] = {}
+        Raises LoweringError for a function that Numba cannot compile, IndexError for an index outside its array.
+        """
+        try:
+            return self.entry(*arguments)
+        except NumbaError as error:
+            raise LoweringError(_told(self.model, str(error))) from error
+
+
+_engines: dict[int, Engine] = {}
+_entries: dict[str, tuple[Any, Any]] = {}
+_lock = threading.Lock()
 
 
 def compiled(model: Model) -> Engine:
-    """Return the engine of a model: made once in a process, compiled at its first call, loaded from the cache if possible.
+    """Return the engine of a model, made once in a process.
 
-    Raises LoweringError where a function of the model cannot be lowered, LayoutError where a record cannot be laid out.
+    Raises:
+        LoweringError: a function of the model cannot be lowered.
+        LayoutError: a record cannot be laid out.
+        ValueError: the model has more actions or promises than the engine can number.
     """
+    with _lock:
+        if id(model) not in _engines:  # the engine keeps the model, so the number is not given to another
+            _engines[id(model)] = _engine(model)
+        return _engines[id(model)]
+
+
+def _engine(model: Model) -> Engine:
+    if not 0 < model.actions <= _MOST_ACTIONS or len(model.promises) > places.MAX_PROMISES:
+        raise ValueError(
+            f"{model.name} has {model.actions} actions and {len(model.promises)} promises; "
+            f"an engine takes 1 to {_MOST_ACTIONS} actions and up to {places.MAX_PROMISES} promises"
+        )
+    functions = [model.step, model.normalise, model.bound_hit, *(promise.holds for promise in model.promises)]
     lowering = Lowering()
-    for function in (model.step, model.normalise, model.bound_hit, *(p.holds for p in model.promises)):
-        lowering.read(function)
+    names = [lowering.read(function).name for function in functions]
     world, setup, trail = (layout_of(record, model.sizes) for record in (model.world, model.setup, model.trail))
-    own = [Path(module.__file__ or "").read_bytes() for module in (kernels, intrinsics, coverage)]
-    names = [
-        (f.__module__, f.__qualname__)
-        for f in (model.step, model.normalise, model.bound_hit, *(p.holds for p in model.promises))
-    ]
-    key = lowering.source_hash(
-        names, world.padded.descr, setup.padded.descr, trail.padded.descr, model.actions, model.coverage, own
-    )
-    if (key, id(model)) not in _engines:
-        call, rehash = _bound(model, lowering, world, trail, key)
-        _engines[key, id(model)] = Engine(model, world, setup, trail, key, call, rehash)
-    return _engines[key, id(model)]
+    own = [Path(module.__file__ or "").read_bytes() for module in (kernels, places, intrinsics, coverage, compilation)]
+    dtypes = [layout.padded.descr for layout in (world, setup, trail)]
+    key = lowering.source_hash(names, dtypes, model.actions, model.coverage, own)
+    if key not in _entries:
+        _entries[key] = _bound(model, lowering, world, trail, key)
+    return Engine(model, world, setup, trail, key, *_entries[key])
 
 
 def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: str) -> tuple[Any, Any]:
+    """Return the entry points: kernels whose global names are those of this model."""
     scope: dict[str, Any] = {
-        **{name: value for name, value in vars(kernels).items() if name.isupper() or name.startswith(("_", "np"))},
-        "__name__": kernels.__name__,  # Numba imports it again when it loads the cache
+        **{name: value for name, value in vars(kernels).items() if name.isupper()},
+        "__name__": kernels.__name__,  # Numba imports it again when it loads from the cache
         "np": np,
         "prefetch": intrinsics.prefetch,
         "folded_product": intrinsics.folded_product,
@@ -79,34 +107,49 @@ def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: 
         "step": lowering.lower(model.step),
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
-        "count_moves": _jitted(
-            coverage.count_moves if any(model.coverage) else coverage.count_nothing, {"__name__": coverage.__name__}
-        ),
-        "judge": _judge([(lowering.lower(promise.holds), promise.parameters) for promise in model.promises]),
+        "judge": _judge([lowering.lower(promise.holds) for promise in model.promises]),
     }
+    count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
+    scope["count_moves"] = part(_with_globals(count, {"__name__": coverage.__name__}), checked=False)
     for name in _KERNELS:
-        scope[name] = _jitted(getattr(kernels, name), scope)
+        scope[name] = part(_with_globals(getattr(kernels, name), scope), checked=False)
     file = _entry_file(key)
-    entries = []
+    found = []
     for function in (kernels.engine, kernels.rehash):
-        code = function.__code__ if file is None else function.__code__.replace(co_filename=str(file))
-        entries.append(entry(types.FunctionType(code, scope, function.__name__), cache=file is not None))
-    return entries[0], entries[1]
+        clone = _with_globals(function, scope)
+        if file is not None:
+            clone.__code__ = clone.__code__.replace(co_filename=str(file))
+        found.append(entry(clone, cache=file is not None))
+    return found[0], found[1]
 
 
-def _jitted(function: Callable[..., Any], scope: dict[str, Any]) -> Any:
+def _with_globals(function: Callable[..., Any], scope: dict[str, Any]) -> types.FunctionType:
     assert isinstance(function, types.FunctionType)
-    return part(types.FunctionType(function.__code__, scope, function.__name__))
+    return types.FunctionType(function.__code__, scope, function.__name__)
 
 
-def _judge(promises: list[tuple[Any, str]]) -> Any:
+def _judge(promises: list[Any]) -> Any:
     """Return a function that judges the promise of a given number."""
     lines = ["def judge(world, setup, promise):"]
-    lines += [f"    if promise == {i}: return bool(promise_{i}({given}))" for i, (_, given) in enumerate(promises)]
+    lines += [f"    if promise == {i}: return bool(promise_{i}(world, setup))" for i in range(len(promises))]
     lines += ["    return True"]
-    scope: dict[str, Any] = {"__name__": __name__, **{f"promise_{i}": p for i, (p, _) in enumerate(promises)}}
-    exec("\n".join(lines), scope)  # noqa: S102  # the text is the four lines above
-    return part(scope["judge"])
+    scope: dict[str, Any] = {"__name__": __name__, **{f"promise_{i}": p for i, p in enumerate(promises)}}
+    exec("\n".join(lines), scope)  # noqa: S102  # the text is made of the lines above
+    return part(scope["judge"], checked=False)
+
+
+def _told(model: Model, error: str) -> str:
+    """Return Numba's error as one of ours: what, where, what to do."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    where = [line.removeprefix("File ").rstrip(":") for line in lines if line.startswith('File "')]
+    what = next((line for line in lines if not line.startswith(("Failed in", "During", "File", "-", "- "))), lines[0])
+    return (
+        f"{model.name} cannot be compiled: {what[:300]}; at {where[-1] if where else 'an unknown place'}. "
+        "Legal: integers, booleans, NamedTuples of them, and the records' own fields; fill a record field by field"
+    )
+
+
+# --- the cache --------------------------------------------------------------------------------------------------------
 
 
 def cache_folder() -> Path | None:
@@ -121,9 +164,9 @@ def cache_folder() -> Path | None:
 
 
 def _entry_file(key: str) -> Path | None:
-    """Return the file in the cache folder that stands for the source of the entry points, or None without a cache.
+    """Return the file that stands for the source of the entry points, or None without a cache.
 
-    Numba keeps what it compiles beside the source file of a function, and takes it for current while that file is untouched.
+    Numba keeps what it compiles beside the source file of a function, and takes it for current while that file is as it was.
     """
     folder = cache_folder()
     if folder is None:
@@ -135,6 +178,16 @@ def _entry_file(key: str) -> Path | None:
             with tempfile.NamedTemporaryFile("w", dir=file.parent, suffix=".new", delete=False) as new:
                 new.write('"""Stands for the source of a compiled model; the folder is named after its hash."""\n')
             Path(new.name).replace(file)
+        os.utime(file.parent)
     except OSError:
         return None
+    _forget(folder)
     return file
+
+
+def _forget(folder: Path) -> None:
+    """Remove the folders that have not been used for longest, and keep the newest."""
+    with contextlib.suppress(OSError):  # another process does the same
+        used = sorted((one for one in folder.iterdir() if (one / "entry.py").exists()), key=lambda one: -one.stat().st_mtime)
+        for old in used[_KEPT_FOLDERS:]:
+            shutil.rmtree(old, ignore_errors=True)

@@ -73,7 +73,7 @@ class Lowering:
                 **{name: _frozen(table) for name, table in lowered.tables.items()},
                 **lowered.classes,
             }
-            self.compiled[function] = part(clone(lowered, scope))
+            self.compiled[function] = part(clone(lowered, scope), checked=True)
         return self.compiled[function]
 
     def source_hash(self, *parts: object) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from zombieproof.checker import kernels as k
+from zombieproof.checker import places as k
 from zombieproof.checker.engine import Engine, compiled
-from zombieproof.checker.kernels import Candidates, Kept, Surroundings, Worlds
+from zombieproof.checker.places import Candidates, Kept, Surroundings, Worlds
 from zombieproof.checker.layout import Layout
 from zombieproof.checker.model import Model
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from zombieproof.checker import kernels as k
+from zombieproof.checker import places as k
 from zombieproof.checker.engine import Engine
-from zombieproof.checker.kernels import Candidates, Kept, Surroundings
+from zombieproof.checker.places import Candidates, Kept, Surroundings
 from zombieproof.checker.storage import MIB, Block, Levels, Memory, Shelf, Table
 
 _BATCH_SECONDS: Final = 0.1

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import psutil
 
-from zombieproof.checker.kernels import REGION_BITS, REGIONS, Candidates, Kept, Worlds
+from zombieproof.checker.places import REGION_BITS, REGIONS, Candidates, Kept, Worlds
 
 MIB: Final = 1 << 20
 FIRST_SLOTS: Final = 1 << 10

@@ -1,0 +1,93 @@
+"""What the engine hands to compiled code and gets back: buffers, the places of counters, the names of phases and answers."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+# --- the buffers ------------------------------------------------------------------------------------------------------
+
+
+class Worlds(NamedTuple):
+    """Rows of worlds: `words` (n, WORDS) of uint64 and `records` (n,), the same memory."""
+
+    words: Any
+    records: Any
+
+
+class Candidates(NamedTuple):
+    """What expand writes: worlds, fingerprints (n,), parents (n,), actions (n,), and `order` (n,), candidates by owner.
+
+    Deduplicate writes `fresh` (n,), 1 for what is new.
+    """
+
+    worlds: Worlds
+    prints: Any
+    parents: Any
+    actions: Any
+    order: Any
+    fresh: Any
+
+
+class Kept(NamedTuple):
+    """Where gather writes: worlds, and for each the parent's index in its level (u4) and the action (u2)."""
+
+    worlds: Worlds
+    parents: Any
+    actions: Any
+
+
+class Surroundings(NamedTuple):
+    """What a step needs beside its world: `setup` (1,), `trail` (1,) with its words (1, n), `coverage` of int64."""
+
+    setup: Any
+    trail: Any
+    trail_words: Any
+    coverage: Any
+
+
+# --- places in `state` ------------------------------------------------------------------------------------------------
+
+PARENT: Final = 0  # next parent to expand, in its block
+LAST: Final = 1  # end of the parents
+BASE: Final = 2  # index in the level of parent 0 of the block
+STAGE: Final = 3
+FOUND: Final = 4  # candidates in the buffer
+FIRST: Final = 5  # parent of the first candidate in the buffer
+POSITION: Final = 6  # next candidate to deduplicate, or its place in `order`
+OWNERS: Final = 7  # number of threads that deduplicate
+FRESH: Final = 9  # candidates kept of the buffer
+FILL: Final = 10  # next free row of the next level's block
+INDEX: Final = 11  # index in the next level of the next row
+GENERATED: Final = 12
+VIOLATED: Final = 13  # promise, or -1
+CULPRIT: Final = 14  # last candidate that counts when gather stops
+RESULT: Final = 15  # of a single step
+SKIP: Final = 16  # candidates not to be counted for coverage
+SIGN: Final = 17  # what coverage counts
+LIMIT: Final = 18  # worlds that the next level may have
+WITNESSES: Final = 32  # for each promise: index in the next level of its first witness, or -1
+ACTIVE: Final = 96  # for each promise: 0 not judged, ALWAYS or SOMETIMES
+BOUNDS: Final = 160  # for each code of bound_hit: how many worlds
+STARTS: Final = 192  # for each owner: where its candidates start in `order`; REGIONS + 1 places
+PLACES: Final = 260
+MAX_PROMISES: Final = 64
+MAX_BOUNDS: Final = 32
+ALWAYS: Final = 1
+SOMETIMES: Final = 2
+
+# phases
+RUN: Final = 0
+EXPAND: Final = 1
+DEDUPLICATE: Final = 2
+GATHER: Final = 3
+STEP: Final = 4
+JUDGE: Final = 5
+
+# answers of RUN
+DONE: Final = 0
+TABLE_FULL: Final = 1
+BLOCK_FULL: Final = 2
+STOPPED: Final = 3
+
+REGION_BITS: Final = 6
+REGIONS: Final = 1 << REGION_BITS
