@@ -1,0 +1,252 @@
+"""What consumers see, derived from a log, is what real consumers saw; and it changes when the log does."""
+
+import functools
+import json
+import lzma
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zombieproof.model.vocabulary import NONE, Isolation
+from zombieproof.traces.collect import collect
+from zombieproof.traces.evidence import Batch, Evidence, Marker, PartitionLog, Source
+from zombieproof.traces.segments import Keep, read_segment
+from zombieproof.traces.visibility import AbortedSpan, OpenTransaction, visibility
+
+Encode = Callable[..., bytes]
+
+SAMPLES = Path(__file__).parents[1] / "recordings"
+SHARED = Path(__file__).parents[3] / "shared/traces"
+CONSUMED = sorted(path for place in (SAMPLES, SHARED) if place.is_dir() for path in place.glob("*/consumed.json*"))
+
+CLEANED_SINCE = {("16-compacted", "c-0")}
+"""Read before the last cleaning: the consumer saw records that the copied segments no longer hold."""
+
+
+def label(path: Path) -> str:
+    return "/".join(path.parts[-3:-1])
+
+
+@functools.cache
+def evidence_of(folder: Path) -> Evidence:
+    return collect([folder / "segments"], Keep.ALL)
+
+
+def partitions_of(path: Path) -> Iterator[tuple[str, dict[str, Any], PartitionLog]]:
+    """Name, what Kafka said, and the log of each partition that has segments (empty ones were not copied)."""
+    text = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+    evidence = evidence_of(path.parent)
+    for name, consumed in json.loads(text)["partitions"].items():
+        topic, _, partition = name.rpartition("-")
+        log = evidence.log(topic, int(partition))
+        if log is None:
+            assert consumed["high_watermark"] == 0
+        else:
+            yield name, consumed, log
+
+
+def offsets(read: list[Any]) -> list[int]:
+    return [entry if isinstance(entry, int) else entry["offset"] for entry in read]
+
+
+def test_there_is_something_to_compare() -> None:
+    assert len([path for path in CONSUMED if path.is_relative_to(SAMPLES)]) == 7
+
+
+@pytest.mark.parametrize("path", CONSUMED, ids=label)
+def test_the_last_stable_offset_is_that_of_the_broker(path: Path) -> None:
+    for name, consumed, log in partitions_of(path):
+        seen = visibility(log)
+        assert seen.is_certain
+        assert (name, log.start_offset, seen.high_watermark, seen.last_stable_offset) == (
+            name,
+            consumed["log_start_offset"],
+            consumed["high_watermark"],
+            consumed["last_stable_offset"],
+        )
+
+
+@pytest.mark.parametrize("path", CONSUMED, ids=label)
+@pytest.mark.parametrize("isolation", [Isolation.READ_COMMITTED, Isolation.READ_UNCOMMITTED])
+def test_a_consumer_saw_what_the_log_says(path: Path, isolation: Isolation) -> None:
+    for name, consumed, log in partitions_of(path):
+        read = consumed[isolation.name.lower()]
+        found = visibility(log).offsets(isolation)
+        if (path.parent.name, name) in CLEANED_SINCE:
+            missing = set(offsets(read)) - set(found)
+            gaps = {offset for gap in log.gaps() for offset in range(gap.first, gap.last + 1)}
+            assert set(found) <= set(offsets(read))
+            assert missing <= gaps
+            continue
+        assert found == offsets(read), name
+        held = {record.offset: record for batch in log.batches for record in batch.records or ()}
+        for entry in read:
+            if not isinstance(entry, int):
+                record = held[entry["offset"]]
+                assert (text(record.key), text(record.value)) == (entry["key"], entry["value"])
+
+
+def text(field: bytes | None) -> str | None:
+    return None if field is None else field.decode(errors="replace")
+
+
+@pytest.mark.parametrize("path", CONSUMED, ids=label)
+def test_the_aborted_transactions_are_those_of_the_brokers_index(path: Path) -> None:
+    """An index keeps entries of transactions that the cleaner has removed since."""
+    indexes = {(entry.topic, entry.partition) for entry in evidence_of(path.parent).aborted_transactions}
+    for _, _, log in partitions_of(path):
+        index = {
+            AbortedSpan(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset)
+            for entry in evidence_of(path.parent).aborted_transactions
+            if (entry.topic, entry.partition) == log.topic_partition
+        }
+        found = set(visibility(log).aborted)
+        if log.topic_partition in indexes:
+            assert found == index or (log.compacted and found < index)
+
+
+@pytest.mark.parametrize("path", CONSUMED, ids=label)
+def test_producers_are_known_as_the_brokers_snapshot_knows_them(path: Path) -> None:
+    evidence = evidence_of(path.parent)
+    for _, _, log in partitions_of(path):
+        known = visibility(log).producers
+        for snapshot in evidence.snapshots:
+            if (snapshot.topic, snapshot.partition, snapshot.offset) != (*log.topic_partition, log.end_offset):
+                continue
+            for entry in snapshot.entries:
+                if entry.producer_id not in known:
+                    assert log.compacted
+                    continue
+                found = known[entry.producer_id]
+                first = NONE if entry.current_txn_first_offset is None else entry.current_txn_first_offset
+                assert (found.producer_epoch, found.coordinator_epoch, found.txn_first_offset) == (
+                    entry.producer_epoch,
+                    entry.coordinator_epoch,
+                    first,
+                )
+                last = found.batches[found.batch_count - 1].last_sequence if found.batch_count else NONE
+                assert last == entry.last_sequence
+
+
+# ---------------------------------------------------------------- changed logs
+
+COMMON = {"producer_id": 7, "producer_epoch": 0, "attributes": 0x10}
+
+
+def log_of(*batches: bytes, start_offset: int = 0) -> PartitionLog:
+    content = read_segment(memoryview(b"".join(batches)), "f", Keep.ALL)
+    assert content.damage == []
+    log = PartitionLog("t", 0, "", Source.SEGMENT, content.batches, start_offset=start_offset)
+    log.end_offset = content.batches[-1].last_offset + 1
+    return log
+
+
+def data(batch: Encode, base_offset: int, records: int = 1, **changes: int) -> bytes:
+    entries = [(n, b"k", b"v") for n in range(records)]
+    return batch(entries, base_offset=base_offset, **{**COMMON, "base_sequence": 0, **changes})
+
+
+def test_committed_data_is_seen_and_markers_are_not(batch: Encode, marker: Encode) -> None:
+    log = log_of(data(batch, 0, 2), marker(commit=True, base_offset=2, producer_id=7))
+    seen = visibility(log)
+    assert seen.last_stable_offset == 3
+    assert seen.offsets(Isolation.READ_COMMITTED) == [0, 1]
+    assert seen.offsets(Isolation.READ_UNCOMMITTED) == [0, 1]
+    assert seen.open_transactions == []
+
+
+def test_aborted_data_is_seen_only_uncommitted(batch: Encode, marker: Encode) -> None:
+    log = log_of(data(batch, 0, 2), marker(commit=False, base_offset=2, producer_id=7), data(batch, 3, attributes=0))
+    seen = visibility(log)
+    assert seen.aborted == [AbortedSpan(7, 0, 2, 3)]
+    assert seen.offsets(Isolation.READ_COMMITTED) == [3]
+    assert seen.offsets(Isolation.READ_UNCOMMITTED) == [0, 1, 3]
+
+
+def test_an_open_transaction_holds_everything_behind_it_back(batch: Encode, marker: Encode) -> None:
+    log = log_of(
+        data(batch, 0, attributes=0, producer_id=-1, producer_epoch=-1),
+        data(batch, 1, producer_epoch=4),
+        data(batch, 2, producer_id=8),
+        marker(commit=False, base_offset=3, producer_id=8),
+        data(batch, 4, attributes=0, producer_id=-1, producer_epoch=-1),
+    )
+    seen = visibility(log)
+    assert seen.last_stable_offset == 1
+    assert seen.open_transactions == [OpenTransaction(7, 4, 1)]
+    assert seen.aborted == [AbortedSpan(8, 2, 3, 1)]
+    assert seen.offsets(Isolation.READ_COMMITTED) == [0]
+    assert seen.offsets(Isolation.READ_UNCOMMITTED) == [0, 1, 2, 4]
+
+
+def test_one_producer_aborts_and_commits_in_turn(batch: Encode, marker: Encode) -> None:
+    log = log_of(
+        data(batch, 0),
+        marker(commit=False, base_offset=1, producer_id=7),
+        data(batch, 2),
+        marker(commit=True, base_offset=3, producer_id=7),
+        data(batch, 4),
+        marker(commit=False, base_offset=5, producer_id=7),
+    )
+    assert visibility(log).offsets(Isolation.READ_COMMITTED) == [2]
+
+
+def test_a_marker_without_data_changes_nothing(batch: Encode, marker: Encode) -> None:
+    log = log_of(marker(commit=False, base_offset=0, producer_id=7), data(batch, 1, attributes=0))
+    seen = visibility(log)
+    assert seen.aborted == []
+    assert seen.offsets(Isolation.READ_COMMITTED) == [1]
+
+
+def test_transactional_data_without_a_producer_id_opens_nothing(batch: Encode) -> None:
+    seen = visibility(log_of(data(batch, 0, producer_id=-1, producer_epoch=-1)))
+    assert seen.last_stable_offset == 1
+    assert seen.offsets(Isolation.READ_COMMITTED) == [0]
+
+
+def test_plain_data_of_a_producer_with_an_open_transaction_is_not_folded(batch: Encode) -> None:
+    seen = visibility(log_of(data(batch, 0), data(batch, 1, attributes=0)))
+    assert seen.open_transactions == [OpenTransaction(7, 0, 0)]
+
+
+def test_a_reader_begins_at_the_log_start(batch: Encode, marker: Encode) -> None:
+    log = log_of(data(batch, 0, 3), marker(commit=True, base_offset=3, producer_id=7), start_offset=1)
+    assert visibility(log).offsets(Isolation.READ_COMMITTED) == [1, 2]
+
+
+def test_an_open_transaction_below_the_log_start_counts_from_there(batch: Encode) -> None:
+    assert visibility(log_of(data(batch, 0, 5), start_offset=2)).last_stable_offset == 2
+
+
+def test_an_empty_control_batch_changes_nothing(batch: Encode) -> None:
+    empty = batch([], base_offset=1, last_delta=0, **{**COMMON, "attributes": 0x30})
+    seen = visibility(log_of(data(batch, 0), empty))
+    assert seen.is_certain
+    assert seen.last_stable_offset == 0
+
+
+def test_a_hidden_outcome_makes_it_uncertain(batch: Encode, marker: Encode) -> None:
+    log = log_of(data(batch, 0), marker(commit=True, base_offset=1, producer_id=7))
+    assert visibility(log).is_certain
+    log.batches[1].marker = log.batches[1].records = None
+    assert not visibility(log).is_certain
+    assert visibility(log).last_stable_offset == 0
+    log.batches[1].marker = Marker(commit=True, coordinator_epoch=0)
+    log.torn_tail = True
+    assert not visibility(log).is_certain
+
+
+def test_a_dump_of_batches_alone_is_uncertain_and_one_with_records_is_not() -> None:
+    folder = SAMPLES / "01-commit/dump"
+    for name, certain in (("t-0.batches.txt", False), ("t-0.txt", True)):
+        log = collect([folder / name]).log("t", 0)
+        assert log is not None
+        assert visibility(log).is_certain is certain
+
+
+def test_batches_are_handed_on_with_their_offsets(batch: Encode, marker: Encode) -> None:
+    log = log_of(data(batch, 0, 2), marker(commit=True, base_offset=2, producer_id=7))
+    read: list[tuple[Batch, list[int]]] = list(visibility(log).read(Isolation.READ_COMMITTED))
+    assert [(found.base_offset, handed) for found, handed in read] == [(0, [0, 1])]
