@@ -105,7 +105,12 @@ def _match(
         if txn.marker_epoch is not None:
             by_epoch.setdefault(txn.marker_epoch, ([], []))[1].append(txn)
     for endings, transactions in by_epoch.values():
-        alignment = align(endings, transactions, _may_be_missed)
+        alignment = align(
+            endings,
+            transactions,
+            (lambda _: True) if partition.is_compacted else _may_be_missed,
+            begins_later=partition.log.start_offset > 0,
+        )
         marker_of: dict[int, Ending] = {}
         for ending, index in zip(endings, alignment.owner, strict=True):
             if index is None:
@@ -267,6 +272,10 @@ class _Judge:
             ending.fault.add("no decision of the coordinator explains it")
             return None
         where = f"the {_kind(ending)} marker at offset {ending.offset} of {named(self.match.place)}"
+        waiting = [txn for txn in self.match.listed if run and txn.data_epoch == run.epoch and not txn.decided]
+        if waiting:
+            message = f"{where} ends {waiting[-1].transactional_id!r} ({_identity(waiting[-1])}), "
+            return self._at(ending, "marker_follows_a_decision", f"{message}which the coordinator has not decided")
         if run is not None and run.records:
             repaired = f"{where} ended it without a decision of the coordinator, as an administrator's abort does"
             message = f"{self._unowned(run)}; {repaired}: this is repaired, nothing stays open"

@@ -7,7 +7,7 @@ anew sends all its markers again, reference §2.12). Where two ways are equally 
 choose.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from zombieproof.traces.coordinator_history import RecordedTransaction
@@ -44,14 +44,16 @@ def align(
     endings: Sequence[Ending],
     transactions: Sequence[RecordedTransaction],
     may_be_missed: Callable[[RecordedTransaction], bool],
+    begins_later: bool = False,
 ) -> Alignment:
     """Put the markers of one producer id and epoch on a partition beside the transactions that list the partition.
 
-    `may_be_missed` says of a transaction that its marker need not be in the evidence.
+    `may_be_missed` says of a transaction that its marker need not be in the evidence; `begins_later` that the log
+    begins later than the transactions, so that those in front need not be in it.
     """
     if len(endings) == len(transactions) and all(map(agrees, endings, transactions)):
         return Alignment(list(range(len(endings))), [])
-    table = _table(endings, transactions, may_be_missed)
+    table = _Table(endings, transactions, may_be_missed, begins_later).filled()
     owner: list[int | None] = [None] * len(endings)
     missed: list[int] = []
     i, j = len(endings), len(transactions)
@@ -66,46 +68,50 @@ def align(
     return Alignment(owner, missed[::-1])
 
 
-def _table(
-    endings: Sequence[Ending],
-    transactions: Sequence[RecordedTransaction],
-    may_be_missed: Callable[[RecordedTransaction], bool],
-) -> list[dict[int, _Way]]:
+class _Table:
     """The best way to each pair of (markers taken, transactions taken), near the diagonal."""
-    rows, columns = len(endings), len(transactions)
-    band = abs(rows - columns) + MARGIN
-    table: list[dict[int, _Way]] = [{} for _ in range(rows + 1)]
-    table[0][0] = _Way(0, 0, "")
-    for i in range(rows + 1):
-        for j in range(max(0, i - band), min(columns, i + band) + 1):
-            ways = list(_ways(i, j, table, endings, transactions, may_be_missed))
-            if ways:
-                table[i][j] = min(ways, key=lambda way: way[:2])
-    return table
 
+    def __init__(
+        self,
+        endings: Sequence[Ending],
+        transactions: Sequence[RecordedTransaction],
+        may_be_missed: Callable[[RecordedTransaction], bool],
+        begins_later: bool,
+    ) -> None:
+        self.endings, self.transactions = endings, transactions
+        self.may_be_missed, self.begins_later = may_be_missed, begins_later
+        self.ways: list[dict[int, _Way]] = [{} for _ in range(len(endings) + 1)]
 
-def _ways(
-    i: int,
-    j: int,
-    table: list[dict[int, _Way]],
-    endings: Sequence[Ending],
-    transactions: Sequence[RecordedTransaction],
-    may_be_missed: Callable[[RecordedTransaction], bool],
-) -> list[_Way]:
-    ways = []
-    if i and j and (before := table[i - 1].get(j - 1)):
-        ending, txn = endings[i - 1], transactions[j - 1]
-        differences = before.differences + (not agrees(ending, txn))
-        ways.append(_Way(differences, before.apart_ms + _apart(ending, txn), "match"))
-    if i and j and (before := table[i - 1].get(j)):
-        ending, txn = endings[i - 1], transactions[j - 1]
-        if i > 1 and ending.run is None and agrees(ending, txn) and endings[i - 2].commits == ending.commits:
-            ways.append(_Way(before.differences, before.apart_ms + _apart(ending, txn), "repeat"))
-    if i and (before := table[i - 1].get(j)):
-        ways.append(_Way(before.differences + 1, before.apart_ms, "odd"))
-    if j and (before := table[i].get(j - 1)):
-        ways.append(_Way(before.differences + (not may_be_missed(transactions[j - 1])), before.apart_ms, "miss"))
-    return ways
+    def filled(self) -> list[dict[int, _Way]]:
+        """The whole table, row by row."""
+        rows, columns = len(self.endings), len(self.transactions)
+        band = abs(rows - columns) + MARGIN
+        for i in range(rows + 1):
+            for j in range(max(0, i - band), min(columns, i + band) + 1):
+                ways = [_Way(0, 0, "")] if i == j == 0 else list(self._into(i, j))
+                if ways:
+                    self.ways[i][j] = min(ways, key=lambda way: way[:2])
+        return self.ways
+
+    def _into(self, i: int, j: int) -> Iterator[_Way]:
+        """The ways to (i, j) from the places before it."""
+        if i and j:
+            ending, txn = self.endings[i - 1], self.transactions[j - 1]
+            apart, same = _apart(ending, txn), agrees(ending, txn)
+            if before := self.ways[i - 1].get(j - 1):
+                yield _Way(before.differences + (not same), before.apart_ms + apart, "match")
+            if (before := self.ways[i - 1].get(j)) and same and self._may_repeat(i - 1):
+                yield _Way(before.differences, before.apart_ms + apart, "repeat")
+        if i and (before := self.ways[i - 1].get(j)):
+            yield _Way(before.differences + 1, before.apart_ms, "odd")
+        if j and (before := self.ways[i].get(j - 1)):
+            free = self.may_be_missed(self.transactions[j - 1]) or (i == 0 and self.begins_later)
+            yield _Way(before.differences + (not free), before.apart_ms, "miss")
+
+    def _may_repeat(self, index: int) -> bool:
+        """Whether a marker can be the one before it once more: it ends nothing, and says the same."""
+        ending = self.endings[index]
+        return index > 0 and ending.run is None and self.endings[index - 1].commits == ending.commits
 
 
 def _apart(ending: Ending, txn: RecordedTransaction) -> int:

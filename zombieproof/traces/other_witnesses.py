@@ -1,14 +1,24 @@
-"""What else was written down of the same events: other copies of a partition, and the coordinator's DEBUG log."""
+"""What else was written down of the same events: copies of a partition, DEBUG logs of coordinators and clients."""
 
 from collections.abc import Sequence
+from enum import IntEnum
 
-from zombieproof.model.vocabulary import TransactionState
+from zombieproof.model.vocabulary import ProducerState
 from zombieproof.statemachines.coordinator import COORDINATOR
+from zombieproof.statemachines.kernel import Machine
+from zombieproof.statemachines.producer import PRODUCER
 from zombieproof.traces.coordinator_history import IdHistory
-from zombieproof.traces.evidence import Batch, CoordinatorLine, Evidence, PartitionLog, Phase, TransitTarget
+from zombieproof.traces.evidence import (
+    Batch,
+    ClientFact,
+    ClientLine,
+    CoordinatorLine,
+    Evidence,
+    PartitionLog,
+    Phase,
+    TransitTarget,
+)
 from zombieproof.traces.verdict import Fault, named
-
-EDGES = frozenset((row.state, row.target) for row in COORDINATOR.rows)
 
 
 def judge_replicas(evidence: Evidence) -> list[Fault]:
@@ -67,9 +77,7 @@ def _header(batch: Batch) -> tuple[int, int, int, int, bool, bool]:
     )
 
 
-def judge_coordinator_lines(
-    lines: Sequence[CoordinatorLine], evidence: Evidence, histories: Sequence[IdHistory]
-) -> list[Fault]:
+def judge_coordinator_lines(evidence: Evidence, histories: Sequence[IdHistory]) -> list[Fault]:
     """Transitions that a coordinator reported: each a row of the table, and each completed one in its log."""
     found = []
     written = {
@@ -80,9 +88,11 @@ def judge_coordinator_lines(
     # Compaction, damage and a log that was copied earlier than the DEBUG log leave records out.
     whole = {h.transactional_id: h for h in histories if not h.doubts and not h.is_cut}
     latest = max((r.value.last_update_ms for r in evidence.transaction_states if r.value is not None), default=-1)
-    for line in lines:
-        if (line.from_state, line.to_state) not in EDGES:
-            found.append(_illegal(line))
+    for line in evidence.coordinator_lines:
+        if not _is_legal(COORDINATOR, line.from_state, line.to_state):
+            subject = f"transactional id {line.transactional_id!r}"
+            message = _illegal(COORDINATOR, line, subject, line.from_state, line.to_state)
+            found.append(Fault("states_follow_the_table", message, line.transactional_id))
         target = line.target
         if line.phase is not Phase.COMPLETE or target is None or target.last_update_ms > latest:
             continue
@@ -92,20 +102,34 @@ def judge_coordinator_lines(
     return found
 
 
-def _illegal(line: CoordinatorLine) -> Fault:
-    legal = ", ".join(sorted({row.target.name for row in COORDINATOR.rows if row.state == line.from_state}))
-    moved = f"{line.transactional_id!r} went from {line.from_state.name} to {line.to_state.name}"
-    message = (
-        f"{line.file}, line {line.line}: {moved}; from {TransactionState(line.from_state).name} only {legal} is legal"
-    )
-    target = line.target
-    return Fault(
-        "states_follow_the_table",
-        message,
-        line.transactional_id,
-        target.producer_id if target else None,
-        target.producer_epoch if target else None,
-    )
+def judge_client_lines(lines: Sequence[ClientLine]) -> list[Fault]:
+    """Moves that a producer client reported must be rows of its table.
+
+    Words that are not of the table's states (librdkafka has its own machine) are passed over, and so is a client that
+    says that it stays where it is.
+    """
+    found = []
+    for line in lines:
+        known = {line.before, line.after} <= ProducerState.__members__.keys()
+        if line.fact is not ClientFact.STATE or not known or line.before == line.after:
+            continue
+        before, after = ProducerState[line.before], ProducerState[line.after]
+        if not _is_legal(PRODUCER, before, after):
+            message = _illegal(PRODUCER, line, f"client {line.client!r}", before, after)
+            found.append(Fault("states_follow_the_table", message, line.transactional_id))
+    return found
+
+
+def _is_legal(machine: Machine, before: IntEnum, after: IntEnum) -> bool:
+    return any((row.state, row.target) == (before, after) for row in machine.rows)
+
+
+def _illegal(
+    machine: Machine, line: CoordinatorLine | ClientLine, subject: str, before: IntEnum, after: IntEnum
+) -> str:
+    legal = ", ".join(sorted({row.target.name for row in machine.rows if row.state == before})) or "nothing"
+    moved = f"{subject} went from {before.name} to {after.name}"
+    return f"{line.file}, line {line.line}: {moved}; the table of the {machine.name} allows {legal} there"
 
 
 def _unwritten(line: CoordinatorLine, target: TransitTarget) -> Fault:

@@ -8,6 +8,7 @@ producer (expiry, reference §3.7) is no excuse, because the promises are about 
 What the leader holds as one open transaction is a `Run`; the marker that ends it (or ends nothing) is an `Ending`.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -135,10 +136,9 @@ class PartitionHistory:
 
     def run_at(self, producer_id: int, offset: int) -> Run | None:
         """The run that holds the data at `offset`."""
-        for run in self.runs.get(producer_id, ()):
-            if run.first_offset <= offset <= run.last_offset:
-                return run
-        return None
+        runs = self.runs.get(producer_id, [])
+        index = bisect_right(runs, offset, key=lambda run: run.first_offset) - 1
+        return runs[index] if index >= 0 and offset <= runs[index].last_offset else None
 
 
 @dataclass(slots=True)

@@ -118,8 +118,8 @@ _ALL = (
     ),
     Promise(
         "states_follow_the_table",
-        "The states of a transactional id follow the table of legal moves.",
-        "reference §2.3, §12.1 (a)",
+        "The states of a transactional id, and those that a producer client reports, follow the tables of legal moves.",
+        "reference §2.3, §5.1, §12.1 (a)",
         (Needs.TRANSACTION_LOG,),
         "34-tampered-ongoing-removed",
     ),

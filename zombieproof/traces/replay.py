@@ -16,7 +16,7 @@ from zombieproof.traces.collect import collect
 from zombieproof.traces.coordinator_history import IdHistory, RecordedTransaction, read_histories
 from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, TopicPartition
 from zombieproof.traces.group_history import read_groups
-from zombieproof.traces.other_witnesses import judge_coordinator_lines, judge_replicas
+from zombieproof.traces.other_witnesses import judge_client_lines, judge_coordinator_lines, judge_replicas
 from zombieproof.traces.partition_history import PartitionHistory, Run, Versions, read_partition
 from zombieproof.traces.promises import PROMISES
 from zombieproof.traces.verdict import (
@@ -52,7 +52,7 @@ def replay(evidence: Evidence | Iterable[str | os.PathLike[str]], rules: Rules |
     faults = [fault for history in histories for fault in history.faults]
     faults += [fault for partition in partitions.values() for fault in partition.faults]
     faults += across + told + judge_replicas(evidence)
-    faults += judge_coordinator_lines(evidence.coordinator_lines, evidence, histories)
+    faults += judge_coordinator_lines(evidence, histories) + judge_client_lines(evidence.client_lines)
     seen = {place: visibility(log, rules) for place, log in logs.items()}
     return Report(
         verdict=_verdict(faults, evidence),

@@ -131,7 +131,8 @@ class _Judge:
             return committed
         if application.told is Told.UNKNOWN and committed and aborted:
             return aborted
-        return absent
+        # How many replicas had to acknowledge plain records is not told: with acks=1 one may be lost.
+        return [] if application.told is Told.PLAIN else absent
 
     def _is_undecided(self, record: Record) -> bool:
         """Whether the coordinator's log shows no decision about the record's transaction: then nobody could be told."""
