@@ -1,0 +1,267 @@
+"""Each switch changes what it says: the same question with the rule on and off."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from zombieproof.model.decisions import (
+    add_partitions_to_txn,
+    end_txn,
+    fetch,
+    init_producer_id,
+    marker_delivery,
+    offset_fetch,
+    produce,
+    producer_client,
+    transaction_timeout,
+    transition,
+    txn_offset_commit,
+    verification,
+    write_txn_markers,
+)
+from zombieproof.model.records import CachedBatch, ProducerEntry, Transaction
+from zombieproof.model.rules import Rules, switches, with_switches
+from zombieproof.model.vocabulary import (
+    NONE,
+    ApiKey,
+    Error,
+    Guard,
+    Isolation,
+    Mode,
+    Origin,
+    PartitionEvent,
+    Reaction,
+    TransactionState,
+)
+
+Question = Callable[[Rules], Any]
+DUPLICATE = PartitionEvent.NOTHING
+
+
+def txn(**changes: int) -> Transaction:
+    facts = {"known": 1, "producer_id": 4000, "producer_epoch": 7, "last_producer_epoch": 6, "partitions": 0b01}
+    return Transaction(**(facts | changes))
+
+
+def ask(**facts: int) -> Any:
+    usual = {"version": 4, "producer_id": 4000, "producer_epoch": 7, "committed": 0, "partitions": 0b10}
+    return SimpleNamespace(**(usual | facts))
+
+
+def batch(producer_epoch: int, first: int, transactional: int) -> Any:
+    return SimpleNamespace(
+        producer_id=4000,
+        producer_epoch=producer_epoch,
+        base_sequence=first,
+        last_sequence=first,
+        transactional=transactional,
+    )
+
+
+def marker(producer_epoch: int, coordinator_epoch: int = 3) -> Any:
+    return SimpleNamespace(
+        producer_epoch=producer_epoch, committed=1, coordinator_epoch=coordinator_epoch, transaction_version=2
+    )
+
+
+def entry(**changes: int) -> ProducerEntry:
+    made = ProducerEntry()
+    for name, value in ({"known": 1, "producer_epoch": 7, "batch_count": 1} | changes).items():
+        setattr(made, name, value)
+    made.batches[0] = CachedBatch(last_sequence=4, offset_delta=0, last_offset=40)
+    return made
+
+
+def appended(what: ProducerEntry, data: Any, guard: int = 0, origin: int = Origin.CLIENT) -> Question:
+    def question(rules: Rules) -> tuple[int, int]:
+        verdict = produce.decide_append(what, data, guard, origin, rules)
+        return verdict.error, verdict.event
+
+    return question
+
+
+def marked(what: ProducerEntry, end: Any) -> Question:
+    def question(rules: Rules) -> tuple[int, int]:
+        verdict = write_txn_markers.decide_marker(what, end, Origin.COORDINATOR, rules)
+        return verdict.error, verdict.event
+
+    return question
+
+
+def fenced_end(**changes: int) -> Question:
+    """The epoch and the next producer id with which the server ends a fenced transaction."""
+    fenced = txn(state=TransactionState.ONGOING, pending_state=TransactionState.PREPARE_EPOCH_FENCE, **changes)
+    request = ask(version=5, producer_epoch=fenced.producer_epoch + 1)
+
+    def question(rules: Rules) -> tuple[int, int]:
+        verdict = end_txn.decide_end_txn(fenced, request, rules, 0, 6000)
+        return verdict.producer_epoch, verdict.next_producer_id
+
+    return question
+
+
+def loaded(rules: Rules) -> int:
+    found = Transaction()
+    transition.load(found, txn(previous_producer_id=3999), -1, rules)
+    return found.previous_producer_id
+
+
+def failed_fence(rules: Rules) -> int:
+    after = txn(pending_state=TransactionState.PREPARE_ABORT)
+    transition.give_up(after, 1, rules)
+    return after.failed_epoch_fence
+
+
+def stale_commit(rules: Rules) -> int:
+    group = SimpleNamespace(known=1, dead=0, empty=0, generation=4)
+    request = SimpleNamespace(version=5, generation=3, member=1, instance=NONE)
+    return txn_offset_commit.decide_txn_offset_commit(group, request, 1, 0, 0, rules).error
+
+
+OPEN = txn(state=TransactionState.ONGOING)
+VERIFYING = {"guard": 99, "guard_epoch": 8, "lowest_sequence": 0}
+
+SWITCHES: dict[str, tuple[Question, Any, Any]] = {
+    "duplicate_check": (appended(entry(), batch(7, 4, 0)), (0, DUPLICATE), (45, DUPLICATE)),
+    "sequence_check": (appended(entry(), batch(7, 6, 0)), (45, 0), (0, PartitionEvent.APPEND)),
+    "epoch_fencing": (appended(entry(), batch(6, 0, 0), origin=Origin.COORDINATOR), (47, 0), (0, 2)),
+    "markers_before_completion": (
+        lambda rules: marker_delivery.decide_completion(txn(state=2), 0, 1, rules).guard,
+        Guard.C1,
+        Guard.C5,
+    ),
+    "stable_bound": (lambda rules: fetch.fetch_bound(Isolation.READ_COMMITTED, 10, 4, rules), 4, 10),
+    "kip360": (
+        lambda rules: init_producer_id.decide_init_producer_id(txn(), ask(producer_epoch=6), rules, NONE).guard,
+        Guard.I11E,
+        Guard.I11C,
+    ),
+    "kip447_fence": (stale_commit, Error.ILLEGAL_GENERATION, Error.NONE),
+    "kip447_stable": (lambda rules: offset_fetch.decide_offset_fetch(1, 1, rules), Error.UNSTABLE_OFFSET_COMMIT, 0),
+    "kip588": (
+        lambda rules: producer_client.react_to_produce(Error.INVALID_PRODUCER_EPOCH, 1, 1, rules),
+        Reaction.ABORTABLE_AND_BUMP,
+        Reaction.FATAL,
+    ),
+    "kip1050": (
+        lambda rules: producer_client.react(ApiKey.END_TXN, Error.INVALID_PRODUCER_ID_MAPPING, 1, rules),
+        Reaction.FATAL,
+        Reaction.ABORTABLE_AND_BUMP,
+    ),
+    "timeout_bump": (lambda rules: transaction_timeout.decide_timeout(OPEN, 4000, rules).producer_epoch, 8, 7),
+    "fence_bump": (
+        lambda rules: init_producer_id.decide_init_producer_id(OPEN, ask(), rules, NONE).producer_epoch,
+        8,
+        7,
+    ),
+    "fence_failed_flag": (failed_fence, 1, 0),
+    "strict_end": (
+        lambda rules: end_txn.decide_end_txn(OPEN, ask(producer_epoch=6), rules, 1, NONE).error,
+        Error.PRODUCER_FENCED,
+        Error.NONE,
+    ),
+    "verification": (appended(entry(), batch(7, 5, 1)), (48, 0), (0, PartitionEvent.BEGIN)),
+    "verification_guard": (appended(entry(), batch(7, 5, 1), guard=98), (48, 0), (0, PartitionEvent.BEGIN)),
+    "guard_lowest_seq": (appended(entry(**VERIFYING), batch(7, 5, 1), guard=99), (45, 0), (0, PartitionEvent.BEGIN)),
+    "abortable_code": (
+        lambda rules: add_partitions_to_txn.decide_verify_partitions(OPEN, ask(), rules).error,
+        Error.TRANSACTION_ABORTABLE,
+        Error.INVALID_TXN_STATE,
+    ),
+    "pending_first": (
+        lambda rules: (
+            add_partitions_to_txn.decide_add_partitions_to_txn(
+                txn(pending_state=TransactionState.COMPLETE_COMMIT), ask(producer_id=6000), rules
+            ).error
+        ),
+        Error.CONCURRENT_TRANSACTIONS,
+        Error.INVALID_PRODUCER_ID_MAPPING,
+    ),
+    "epoch_aware_ongoing": (
+        appended(entry(txn_first_offset=40), batch(8, 0, 1)),
+        (48, 0),
+        (0, PartitionEvent.CONTINUE),
+    ),
+    "stale_epoch_first": (
+        lambda rules: verification.decide_verification(entry(), batch(6, 0, 1), Mode.GENERIC, rules).guard,
+        Guard.STEP_2,
+        Guard.STEP_3,
+    ),
+    "guard_keep_same_epoch": (
+        marked(entry(supports_epoch_bump=1, txn_first_offset=40, **VERIFYING), marker(8)),
+        (0, PartitionEvent.MARKER_KEEPS_GUARD),
+        (0, PartitionEvent.COMMIT_MARKER),
+    ),
+    "tv2_first_seq_zero": (
+        appended(
+            entry(producer_epoch=NONE, batch_count=0, supports_epoch_bump=1, **{**VERIFYING, "lowest_sequence": 9}),
+            batch(8, 5, 1),
+            guard=99,
+        ),
+        (45, 0),
+        (0, PartitionEvent.BEGIN),
+    ),
+    "single_fence_bump": (fenced_end(), (8, NONE), (9, NONE)),
+    "fence_rotation": (fenced_end(producer_epoch=32766), (32767, 6000), (32767, NONE)),
+    "persist_prev_next": (loaded, 3999, NONE),
+    "marker_strict": (marked(entry(txn_first_offset=40), marker(7)), (47, 0), (0, PartitionEvent.COMMIT_MARKER)),
+    "marker_retry_relax": (marked(entry(), marker(7)), (0, PartitionEvent.COMMIT_MARKER), (47, 0)),
+    "marker_coordinator_epoch": (
+        marked(entry(coordinator_epoch=4), marker(8)),
+        (52, 0),
+        (0, PartitionEvent.COMMIT_MARKER),
+    ),
+    "marker_waits_for_leader": (
+        lambda rules: marker_delivery.route_marker(1, 0, rules),
+        marker_delivery.Route.WAIT,
+        marker_delivery.Route.SKIP,
+    ),
+    "abort_120_fatal": (
+        lambda rules: producer_client.react(ApiKey.END_TXN, Error.TRANSACTION_ABORTABLE, 0, rules),
+        Reaction.FATAL,
+        Reaction.ABORTABLE,
+    ),
+}
+"""Switch -> a question, its answer by the newest rules, its answer without the switch."""
+
+OF_THE_CHECKER = frozenset({"reload_drives_markers", "leader_reads_log", "aborted_list"})
+"""Switches that no decision reads: they are about when a host asks one. Scenarios of the checker show them."""
+
+
+NEEDED = {
+    # A guard is compared only where verification is in force at all.
+    "verification_guard": {"verification"},
+    "epoch_aware_ongoing": {"verification"},
+    "stale_epoch_first": {"verification"},
+    # Both are part of the sequence check.
+    "guard_lowest_seq": {"sequence_check"},
+    "tv2_first_seq_zero": {"sequence_check"},
+    # Whether the client can raise its epoch decides between the two abortable reactions.
+    "kip588": {"kip360"},
+    # A fence that raises twice passes the last epoch by.
+    "fence_rotation": {"single_fence_bump"},
+}
+"""Switch -> switches without which its question is another one."""
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_changes_what_it_says(name: str) -> None:
+    question, on, off = SWITCHES[name]
+    assert on != off
+    assert question(Rules()) == on
+    assert question(with_switches(Rules(), off=[name])) == off
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_changes_only_what_it_says(name: str) -> None:
+    """No other switch answers the same question (but for one that has to be on for it to be asked at all)."""
+    question, on, _ = SWITCHES[name]
+    others = {other for other in SWITCHES if other != name and question(with_switches(Rules(), off=[other])) != on}
+    assert others == NEEDED.get(name, set())
+
+
+def test_every_switch_is_shown() -> None:
+    assert set(SWITCHES) | OF_THE_CHECKER == {facts.name for facts in switches()}
+    assert not set(SWITCHES) & OF_THE_CHECKER
