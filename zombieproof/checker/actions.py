@@ -156,7 +156,7 @@ def _deliver(world: World, setup: Setup, trail: Trail, i: int, lost: int, unknow
             world, setup, message, coordinator_actions.answer(world, setup, trail, i, unknown)
         )
         return True
-    if world.partitions[message.partition].leader == 0:
+    if world.partitions[message.partition].leader == 0 or _is_behind_another(world, message):
         return False
     if message.stage == Stage.BACK_TO_LEADER:
         error = partition_actions.conclude(world, setup, trail, message)
@@ -165,6 +165,21 @@ def _deliver(world: World, setup: Setup, trail: Trail, i: int, lost: int, unknow
     if error != partition_actions.WAITS:
         _reply(world, setup, trail, i, error, lost)
     return True
+
+
+def _is_behind_another(world: World, message: Message) -> bool:
+    """Batches that one client has under way to one leader share a connection: they do not overtake each other.
+
+    A batch that is timed out with its connection takes those behind it along, so only the first can be doubled.
+    """
+    if message.live == 0 or message.kind != Kind.PRODUCE:
+        return False
+    for i in range(MESSAGES):
+        other = world.messages[i]
+        ahead = other.kind == Kind.PRODUCE and other.live == 1 and other.client == message.client
+        if ahead and other.partition == message.partition and other.answered == 0 and other.value < message.value:
+            return True
+    return False
 
 
 def _reply(world: World, setup: Setup, trail: Trail, i: int, error: int, lost: int) -> None:
@@ -207,7 +222,7 @@ def _lose_answer(world: World, setup: Setup, trail: Trail, i: int) -> bool:
 
 def _double(world: World, message: Message) -> bool:
     """A request or marker times out and is sent again: a late copy stays in flight."""
-    if message.live == 0 or message.answered == 1 or message.guard != 0:
+    if message.live == 0 or message.answered == 1 or message.guard != 0 or _is_behind_another(world, message):
         return False
     if message.kind == Kind.MARKER:
         if world.budget.doubled_markers == 0:

@@ -60,10 +60,14 @@ def id_of(setup: Setup, message: Message) -> int:
 
 
 def _fresh_producer_id(world: World) -> int:
-    if world.next_producer_id >= PRODUCER_IDS:
+    """The next producer id, or NONE when this record can hold no more."""
+    return NONE if world.next_producer_id >= PRODUCER_IDS else int(world.next_producer_id)
+
+
+def _note_allocation(world: World, error: int) -> None:
+    """A decision needed a producer id and there was none: the record's capacity was reached, not a rule of Kafka's."""
+    if error == Error.COORDINATOR_LOAD_IN_PROGRESS:
         world.overflow = Overflow.PRODUCER_IDS
-        return NONE
-    return int(world.next_producer_id)
 
 
 def _take_producer_id(world: World, producer_id: int) -> None:
@@ -78,9 +82,7 @@ def _init_producer_id(world: World, setup: Setup, trail: Trail, message: Message
     request = request_view(
         message.producer_id if recovering else NONE, message.producer_epoch if recovering else NONE, 4, 0, 0
     )
-    # The next id is only looked at where a decision needs one: running out of them must not end every exploration.
-    needs_id = txn.known == 0 or txn.producer_epoch >= setup.rules.epoch_max - 1
-    new_producer_id = _fresh_producer_id(world) if needs_id else NONE
+    new_producer_id = _fresh_producer_id(world)
     if txn.known == 0 and new_producer_id != NONE and message.node == world.coordinator:
         # Fresh metadata sits in the cache before anything is logged (reference §2.2).
         txn.known = 1
@@ -88,6 +90,7 @@ def _init_producer_id(world: World, setup: Setup, trail: Trail, message: Message
         _take_producer_id(world, new_producer_id)
     verdict = decide_init_producer_id(txn, request, setup.rules, new_producer_id)
     note(trail, Decision.INIT_PRODUCER_ID, verdict.guard, verdict.error)
+    _note_allocation(world, verdict.error)
     if verdict.event == CoordinatorEvent.FENCE:
         error = fence_and_abort(world, setup, trail, message.node, k, verdict)
         return int(Error.CONCURRENT_TRANSACTIONS) if error == Error.NONE else error
@@ -156,9 +159,9 @@ def _end_txn(world: World, setup: Setup, trail: Trail, message: Message, unknown
     txn = world.nodes[message.node].cache[k]
     version = end_txn_version(setup)
     request = _view(message, version, 0)
-    exhausted = txn.producer_epoch >= setup.rules.epoch_max - 1 and is_tv2(setup)
-    verdict = decide_end_txn(txn, request, setup.rules, 1, _fresh_producer_id(world) if exhausted else NONE)
+    verdict = decide_end_txn(txn, request, setup.rules, 1, _fresh_producer_id(world))
     note(trail, Decision.END_TXN, verdict.guard, verdict.error)
+    _note_allocation(world, verdict.error)
     if verdict.event == CoordinatorEvent.NOTHING:
         if verdict.error == Error.NONE and verdict.producer_id != NONE:
             message.producer_id = verdict.producer_id
@@ -226,9 +229,9 @@ def fence_and_abort(world: World, setup: Setup, trail: Trail, node: int, k: int,
     txn = world.nodes[node].cache[k]
     txn.pending_state = move(world, trail, MachineIndex.COORDINATOR, k, txn.state, CoordinatorEvent.FENCE)
     request = request_view(txn.producer_id, verdict.producer_epoch, end_txn_version(setup), 0, 0)
-    exhausted = txn.producer_epoch >= setup.rules.epoch_max - 1 and is_tv2(setup)
-    ended = decide_end_txn(txn, request, setup.rules, 0, _fresh_producer_id(world) if exhausted else NONE)
+    ended = decide_end_txn(txn, request, setup.rules, 0, _fresh_producer_id(world))
     note(trail, Decision.END_TXN, ended.guard, ended.error)
+    _note_allocation(world, ended.error)
     if ended.event == CoordinatorEvent.NOTHING:
         txn.pending_state = NONE
         return int(ended.error)

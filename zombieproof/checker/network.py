@@ -8,6 +8,8 @@ resends until it gets one, so:
 - *doubled*: a late copy of a request stays in flight beside the one that is waited for.
 - *late*: the client gives a batch up and goes on while the batch is still in flight.
 
+Batches that wait for an answer share a connection with their leader and arrive in order; late copies arrive whenever.
+
 Reductions, each with a switch that turns it off and a test that verdicts stay the same:
 
 - answers are handled in the step that answers (`Bounds.answers_travel` puts them in the bag instead): until the answer

@@ -120,12 +120,11 @@ def _is_listed(world: World, pid: int, p: int) -> bool:
 
 
 def a_decided_transaction_is_driven_to_its_end(world: World) -> bool:
-    """While a transaction is prepared, the coordinator is at work on its markers."""
+    """A coordinator that knows of a decision is at work on its markers."""
     node = world.nodes[world.coordinator]
-    for k in range(len(world.durable)):
-        durable = world.durable[k]
-        decided = durable.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
-        if durable.known == 1 and decided and node.driving[k] == 0:
+    for k in range(len(node.cache)):
+        decided = node.cache[k].state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+        if decided and node.driving[k] == 0:
             return False
     return True
 

@@ -18,13 +18,14 @@ IDEMPOTENT_PRODUCER = transaction_scenario(
     ),
     sometimes=("two_batches_are_remembered",),
     ids=(-1, -1),
-    in_flight=3,
+    in_flight=2,
+    cached_batches=2,
     lost=2,
     doubled=2,
     leader_changes=1,
     mutants=(
         Mutant(
-            "leader_checks_no_sequences", breaks="sequences_follow_each_other", steps=0, without=("sequence_check",)
+            "leader_checks_no_sequences", breaks="every_batch_is_written_once", steps=0, without=("sequence_check",)
         ),
         Mutant(
             "leader_recognises_no_duplicates",
