@@ -8,6 +8,7 @@ folders are (default: the user's cache folder), ZOMBIEPROOF_NO_CACHE=1 switches 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import shutil
 import tempfile
@@ -80,16 +81,29 @@ def _engine(model: Model) -> Engine:
             f"{model.name} has {model.actions} actions and {len(model.promises)} promises; "
             f"an engine takes 1 to {_MOST_ACTIONS} actions and up to {places.MAX_PROMISES} promises"
         )
+    _check_parameters(model)
     functions = [model.step, model.normalise, model.bound_hit, *(promise.holds for promise in model.promises)]
     lowering = Lowering()
     names = [lowering.read(function).name for function in functions]
     world, setup, trail = (layout_of(record, model.sizes) for record in (model.world, model.setup, model.trail))
     own = [Path(module.__file__ or "").read_bytes() for module in (kernels, places, intrinsics, coverage, compilation)]
+    takes = [promise.parameters for promise in model.promises]
     dtypes = [layout.padded.descr for layout in (world, setup, trail)]
-    key = lowering.source_hash(names, dtypes, model.actions, model.coverage, own)
+    key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
     if key not in _entries:
         _entries[key] = _bound(model, lowering, world, trail, key)
     return Engine(model, world, setup, trail, key, *_entries[key])
+
+
+def _check_parameters(model: Model) -> None:
+    wanted = {"step": 4, "normalise": 2, "bound_hit": 2}
+    for name, count in wanted.items():
+        found = inspect.signature(getattr(model, name)).parameters
+        if len(found) != count:
+            raise LoweringError(f"{model.name}: {name} has {len(found)} parameters. Legal: {count}.")
+    for promise in model.promises:
+        if not 1 <= len(inspect.signature(promise.holds).parameters) <= 2:
+            raise LoweringError(f"{model.name}: {promise.name} has other parameters than (world) or (world, setup).")
 
 
 def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: str) -> tuple[Any, Any]:
@@ -107,7 +121,7 @@ def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: 
         "step": lowering.lower(model.step),
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
-        "judge": _judge([lowering.lower(promise.holds) for promise in model.promises]),
+        "judge": _judge(model, lowering),
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
     scope["count_moves"] = part(_with_globals(count, {"__name__": coverage.__name__}), checked=False)
@@ -128,13 +142,14 @@ def _with_globals(function: Callable[..., Any], scope: dict[str, Any]) -> types.
     return types.FunctionType(function.__code__, scope, function.__name__)
 
 
-def _judge(promises: list[Any]) -> Any:
+def _judge(model: Model, lowering: Lowering) -> Any:
     """Return a function that judges the promise of a given number."""
     lines = ["def judge(world, setup, promise):"]
-    lines += [f"    if promise == {i}: return bool(promise_{i}(world, setup))" for i in range(len(promises))]
-    lines += ["    return True"]
-    scope: dict[str, Any] = {"__name__": __name__, **{f"promise_{i}": p for i, p in enumerate(promises)}}
-    exec("\n".join(lines), scope)  # noqa: S102  # the text is made of the lines above
+    scope: dict[str, Any] = {"__name__": __name__}
+    for i, promise in enumerate(model.promises):
+        scope[f"promise_{i}"] = lowering.lower(promise.holds)
+        lines.append(f"    if promise == {i}: return bool(promise_{i}({promise.parameters}))")
+    exec("\n".join([*lines, "    return True"]), scope)  # noqa: S102  # the text is made of the lines above
     return part(scope["judge"], checked=False)
 
 
@@ -188,6 +203,8 @@ def _entry_file(key: str) -> Path | None:
 def _forget(folder: Path) -> None:
     """Remove the folders that have not been used for longest, and keep the newest."""
     with contextlib.suppress(OSError):  # another process does the same
-        used = sorted((one for one in folder.iterdir() if (one / "entry.py").exists()), key=lambda one: -one.stat().st_mtime)
+        used = sorted(
+            (one for one in folder.iterdir() if (one / "entry.py").exists()), key=lambda one: -one.stat().st_mtime
+        )
         for old in used[_KEPT_FOLDERS:]:
             shutil.rmtree(old, ignore_errors=True)

@@ -16,8 +16,6 @@ I32: Final = ir.IntType(32)
 I64: Final = ir.IntType(64)
 I128: Final = ir.IntType(128)
 
-SPECIAL: Final[dict[Callable[..., Any], str]] = {}
-
 
 @intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
 def prefetch(typingctx: Any, array: Any, row: Any, column: Any) -> Any:

@@ -1,8 +1,7 @@
 """Lowering: the same plain function, compiled on packed records.
 
-`Lowering.lower(function)` rewrites the function and, recursively, all functions it calls (see `rewriting`), and compiles
-the results with Numba. Internal functions are reached only from compiled code: they get no wrapper for Python,
-release no lock themselves, and count no references (records never own memory).
+`Lowering.lower(function)` rewrites the function and, recursively, all functions that it calls (see `rewriting`), and makes
+each a part of what Numba compiles (see `compilation`).
 """
 
 from __future__ import annotations
@@ -20,34 +19,37 @@ import numpy as np
 
 from zombieproof.checker import intrinsics
 from zombieproof.checker.compilation import part
-from zombieproof.checker.rewriting import INT64, REPLACE, Lowered, LoweringError, plain_function, rewrite
+from zombieproof.checker.rewriting import Lowered, rewrite
+from zombieproof.checker.sources import INT64, REPLACE, LoweringError, plain_function
 
 __all__ = ["Lowering", "LoweringError", "source_hash"]
 
 
 class Lowering:
-    """Lowers functions, each once. `packages`: top-level packages whose functions may be lowered, beside the root's own."""
+    """Lowers functions, each once; they may call functions of `packages`, beside those of their own top-level package."""
 
     def __init__(self, packages: Iterable[str] = ("zombieproof",)) -> None:
         self.packages = frozenset(packages)
         self.lowered: dict[types.FunctionType, Lowered] = {}
-        self.compiled: dict[types.FunctionType, Any] = {}
+        self._compiled: dict[types.FunctionType, Any] = {}
         self._open: list[types.FunctionType] = []
 
     def read(self, function: Callable[..., Any]) -> Lowered:
         """Rewrite a function and all that it calls; raises LoweringError."""
         plain = plain_function(function)
-        packages = self.packages | {plain.__module__.partition(".")[0]}
-        return self._read(plain, packages)
+        return self._read(plain, self.packages | {plain.__module__.partition(".")[0]})
 
     def _read(self, function: types.FunctionType, packages: frozenset[str]) -> Lowered:
         if function in self._open:
-            names = " -> ".join(f.__qualname__ for f in [*self._open[self._open.index(function) :], function])
-            raise LoweringError(f"{function.__module__}: functions call each other in a circle: {names}. Legal: loops.")
+            circle = [f.__qualname__ for f in [*self._open[self._open.index(function) :], function]]
+            where = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+            raise LoweringError(
+                f"{where}: {circle[0]} cannot be lowered: it calls itself, {' -> '.join(circle)}. Legal: loops."
+            )
         if function not in self.lowered:
             self._open.append(function)
             try:
-                lowered = rewrite(function, packages, intrinsics.SPECIAL)
+                lowered = rewrite(function, packages)
                 for callee in lowered.functions.values():
                     self._read(callee, packages)
             finally:
@@ -56,47 +58,44 @@ class Lowering:
         return self.lowered[function]
 
     def lower(self, function: Callable[..., Any]) -> Any:
-        """Return a Numba dispatcher of the lowered function, to be called from compiled code."""
-        plain = plain_function(function)
-        self.read(plain)
-        return self._compiled(plain)
+        """Return a Numba dispatcher of the lowered function, to be called from compiled code. Raises LoweringError."""
+        self.read(function)
+        return self._part(plain_function(function))
 
-    def _compiled(self, function: types.FunctionType) -> Any:
-        if function not in self.compiled:
+    def _part(self, function: types.FunctionType) -> Any:
+        if function not in self._compiled:
             lowered = self.lowered[function]
             scope: dict[str, Any] = {
                 "__name__": function.__module__,
                 INT64: numba.int64,
                 REPLACE: intrinsics.replace,
-                **{name: getattr(intrinsics, name) for name in intrinsics.SPECIAL.values()},
-                **{name: self._compiled(callee) for name, callee in lowered.functions.items()},
+                **{name: self._part(callee) for name, callee in lowered.functions.items()},
                 **{name: _frozen(table) for name, table in lowered.tables.items()},
                 **lowered.classes,
             }
-            self.compiled[function] = part(clone(lowered, scope), checked=True)
-        return self.compiled[function]
+            self._compiled[function] = part(_clone(lowered, scope), checked=True)
+        return self._compiled[function]
 
-    def source_hash(self, *parts: object) -> str:
-        """Hash all that was lowered so far, `parts` and the versions of what compiles it."""
-        return source_hash(self.lowered.values(), *parts)
-
-
-def clone(lowered: Lowered, scope: dict[str, Any]) -> types.FunctionType:
-    """Return the function that the lowered text defines in `scope`, with the original file and lines."""
-    module = ast.Module([lowered.tree], [])
-    exec(compile(module, lowered.filename, "exec"), scope)  # noqa: S102  # the text is a function of this process
-    function: types.FunctionType = scope[lowered.tree.name]
-    return function
+    def source_hash(self, *others: object) -> str:
+        """Hash all that was lowered so far, `others`, and the versions of what compiles it."""
+        return source_hash(self.lowered.values(), *others)
 
 
-def source_hash(functions: Iterable[Lowered], *parts: object) -> str:
-    """Return the SHA-256 of lowered texts (with the constants and tables in them), `parts`, and of the versions."""
-    digest = hashlib.sha256()
+def source_hash(functions: Iterable[Lowered], *others: object) -> str:
+    """Return the SHA-256 of lowered texts (the constants and tables are in them), of `others`, and of versions."""
     versions = [numba.__version__, np.__version__, llvmlite.__version__, platform.python_version(), platform.machine()]
-    for text in [*versions, *sorted(lowered.text() for lowered in functions), *(repr(part) for part in parts)]:
+    digest = hashlib.sha256()
+    for text in [*versions, *sorted(lowered.text() for lowered in functions), *(repr(other) for other in others)]:
         digest.update(text.encode())
         digest.update(b"\0")
     return digest.hexdigest()
+
+
+def _clone(lowered: Lowered, scope: dict[str, Any]) -> types.FunctionType:
+    """Return the function that the lowered text defines in `scope`, with the original file and lines."""
+    exec(compile(ast.Module([lowered.tree], []), lowered.filename, "exec"), scope)  # noqa: S102  # text of our functions
+    function: types.FunctionType = scope[lowered.tree.name]
+    return function
 
 
 def _frozen(table: tuple[Any, ...]) -> Any:

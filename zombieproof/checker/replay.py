@@ -211,7 +211,7 @@ def _judge(interpreted: _Interpreted, host: CompiledHost, world: Any, broken: se
     if code:
         return
     for promise, compiled_says in zip(model.promises, holds, strict=True):
-        says = bool(promise.holds(world, setup))
+        says = promise.judge(world, setup)
         if says != compiled_says:
             raise HostsDisagree(f"{model.name}: {promise.name} is {says} interpreted and {compiled_says} compiled")
         if promise.kind == "always" and not says:
