@@ -452,3 +452,73 @@ def test_a_horizon_and_missing_records_are_signs_of_compaction(batch: Encode, tm
     last = None if attributes else 3
     log = log_of(batch, tmp_path, batch(attributes=attributes, last_delta=last))
     assert len(log.signs_of_compaction()) == 1
+
+
+def test_lookups_give_the_log_to_judge_and_the_history_of_each_id(samples: Path) -> None:
+    evidence = collect([samples / "12-delayed-abort"])
+    chosen = evidence.partition_logs()
+    assert list(chosen) == sorted(chosen)
+    assert all(evidence.log(*key) is log for key, log in chosen.items())
+    assert [log.is_internal for log in chosen.values()] == [key[0].startswith("__") for key in chosen]
+    histories = evidence.histories()
+    assert list(histories) == ["orders-1"]
+    assert [record.offset for record in histories["orders-1"]] == list(range(len(evidence.transaction_states)))
+    assert evidence.log("nobody", 0) is None
+
+
+@pytest.mark.parametrize("topic", ["__transaction_state", "__consumer_offsets"])
+def test_an_internal_record_that_cannot_be_read_is_damage_of_its_segment(
+    batch: Encode, tmp_path: Path, topic: str
+) -> None:
+    folder = tmp_path / f"{topic}-0"
+    folder.mkdir()
+    kind = b"\0\0" if topic == "__transaction_state" else b"\0\1"
+    first = batch([(0, kind + b"\0\1x\0\1t\0\0\0\0", b"\0\0junk")], base_offset=0)
+    (folder / "00000000000000000000.log").write_bytes(first + batch([(0, b"\0\7", None)], base_offset=1))
+    evidence = collect([folder])
+    assert [place.position for place in evidence.damage] == [0]
+    assert "offset 0" in evidence.damage[0].message
+    assert len(evidence.logs[0].batches) == 2
+
+
+def test_a_file_that_fails_while_it_is_read_is_named(
+    samples: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shutil.copy(samples / "01-commit/client.jsonl", tmp_path)
+
+    def fail(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("zombieproof.traces.collect.opened", fail)
+    evidence = collect([tmp_path])
+    assert [(place.file, place.message) for place in evidence.damage[:1]] == [
+        (str(tmp_path / "client.jsonl"), "it cannot be read: Permission denied")
+    ]
+
+
+def test_dumps_that_do_not_say_whose_they_are_stay_apart(samples: Path, tmp_path: Path) -> None:
+    for name in ("t-0.txt", "t-1.txt", "__transaction_state-1.txt"):
+        text = (samples / "01-commit/dump" / name).read_text()
+        (tmp_path / name).write_text(text.replace(f"segments/{name.removesuffix('.txt')}/", ""))
+    alone = collect([tmp_path])
+    assert len(alone.logs) == 3
+    assert {log.partition for log in alone.logs} == {-1}
+    assert len(alone.transaction_states) == 5
+    together = tmp_path / "together.txt"
+    together.write_text("".join(path.read_text() for path in sorted(tmp_path.glob("*.txt"))))
+    assert len(collect([together]).logs) == 3
+    beside = collect([tmp_path, samples / "01-commit/segments"])
+    assert {log.source for log in beside.logs} == {Source.SEGMENT}
+    assert len(beside.transaction_states) == 5
+
+
+def test_segments_in_a_folder_of_another_name_are_one_log_of_an_unknown_partition(
+    batch: Encode, tmp_path: Path
+) -> None:
+    (tmp_path / "00000000000000000000.log").write_bytes(batch(base_offset=0))
+    (tmp_path / "00000000000000000001.log").write_bytes(batch(base_offset=1))
+    (tmp_path / "saved").write_bytes(batch(base_offset=9))
+    evidence = collect([tmp_path])
+    assert sorted(len(log.batches) for log in evidence.logs) == [1, 2]
+    assert {log.partition for log in evidence.logs} == {-1}
+    assert all("unknown" in log.topic for log in evidence.logs)

@@ -245,10 +245,10 @@ class _Collector:
         return evidence
 
     def _internal(self, copies: list[merge.Copy]) -> None:
-        """Records of internal topics, from the first copy of each partition."""
+        """Records of internal topics, from the first copy of each partition (from all where none is known)."""
         done: set[TopicPartition] = set()
         for copy in copies:
-            if copy.log.topic_partition in done:
+            if copy.log.topic_partition in done and copy.log.partition >= 0:
                 continue
             done.add(copy.log.topic_partition)
             if copy.log.topic == TRANSACTION_TOPIC:

@@ -6,6 +6,7 @@ better one says nothing new and is left out. Copies that differ stay.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import count
 
 from zombieproof.traces import offsets_log, transaction_log
 from zombieproof.traces.codecs import Undecodable
@@ -19,7 +20,7 @@ from zombieproof.traces.evidence import (
     Source,
     TransactionStateRecord,
 )
-from zombieproof.traces.files import plain_name
+from zombieproof.traces.files import base_offset_of, plain_name
 from zombieproof.traces.segment_content import SegmentContent
 
 
@@ -32,20 +33,41 @@ class Copy:
     damage: list[Damage] = field(default_factory=list)
 
 
+GroupKey = tuple[Source, str, str, int, str]
+
+
 def copies_of(contents: Iterable[tuple[Source, str, SegmentContent]]) -> list[Copy]:
-    """Put segments together that belong to one log. The string tells apart dumps that were made in different places."""
-    groups: dict[tuple[Source, str, str, int, str], dict[str, SegmentContent]] = {}
+    """Put segments together that belong to one log. The string tells apart dumps that were made in different places.
+
+    Where the partition is unknown, segments of one folder go together, and parts of one dump while their names differ.
+    """
+    groups: dict[GroupKey, dict[str, SegmentContent]] = {}
     for source, origin, content in contents:
-        place = content.place
-        topic = place.topic or f"unknown ({content.segment or content.file})"
-        segments = groups.setdefault((source, origin, topic, place.partition, place.replica), {})
         name = plain_name(content.segment)
+        key = _group_of(source, origin, content, name, groups)
+        segments = groups.setdefault(key, {})
         if name not in segments or _richness(content) > _richness(segments[name]):
             segments[name] = content
     return [
         _assembled(PartitionLog(topic, partition, replica, source), list(segments.values()))
         for (source, _, topic, partition, replica), segments in groups.items()
     ]
+
+
+def _group_of(
+    source: Source, origin: str, content: SegmentContent, name: str, groups: dict[GroupKey, dict[str, SegmentContent]]
+) -> GroupKey:
+    place = content.place
+    if place.is_known:
+        return source, origin, place.topic, place.partition, place.replica
+    in_a_folder = source is Source.SEGMENT and base_offset_of(content.file) is not None
+    home = place.replica if in_a_folder else content.file
+    for number in count(1):
+        replica = home if number == 1 else f"{home} ({number})"
+        key = source, origin, place.topic or f"unknown ({replica})", place.partition, replica
+        if name not in groups.get(key, {}):
+            break
+    return key
 
 
 def _richness(content: SegmentContent) -> tuple[int, int]:
