@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from zombieproof.model.decisions.add_partitions_to_txn import decide_add_partitions_to_txn, decide_verify_partitions
-from zombieproof.model.decisions.find_coordinator import decide_transactional_id
+from zombieproof.model.decisions.add_partitions_to_txn import (
+    decide_add_partitions_front_door,
+    decide_add_partitions_to_txn,
+    decide_verify_partitions,
+)
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules, preset, with_switches
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, TransactionState, TransactionVersion
@@ -36,16 +39,16 @@ def nothing_right_at_kip98() -> dict[str, Any]:
 
 LADDERS: dict[str, Any] = {
     "adding needs an id": (
-        decide_transactional_id,
-        lambda: {"has_transactional_id": 0, "guard": Guard.P1},
+        decide_add_partitions_front_door,
+        lambda: {"has_transactional_id": 0, "verify_only": 0},
         (
             ("no id", {}, Guard.P1, Error.INVALID_REQUEST, NOTHING),
             ("an id", {"has_transactional_id": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
         ),
     ),
     "verifying needs an id": (
-        decide_transactional_id,
-        lambda: {"has_transactional_id": 0, "guard": Guard.V1},
+        decide_add_partitions_front_door,
+        lambda: {"has_transactional_id": 0, "verify_only": 1},
         (("no id", {}, Guard.V1, Error.INVALID_REQUEST, NOTHING),),
     ),
     "adding": (

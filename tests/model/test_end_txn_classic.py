@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from zombieproof.model.decisions.end_txn import decide_after_append, decide_end_txn
-from zombieproof.model.decisions.find_coordinator import decide_transactional_id
+from zombieproof.model.decisions.end_txn import decide_after_append, decide_end_txn, decide_end_txn_front_door
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, TransactionState
@@ -48,9 +47,12 @@ def nothing_right_after_the_append() -> dict[str, Any]:
 
 LADDERS: dict[str, Any] = {
     "ending needs an id": (
-        decide_transactional_id,
-        lambda: {"has_transactional_id": 0, "guard": Guard.E1},
-        (("no id", {}, Guard.E1, Error.INVALID_REQUEST, NOTHING),),
+        decide_end_txn_front_door,
+        lambda: {"has_transactional_id": 0, "version": 4},
+        (
+            ("no id", {}, Guard.E1, Error.INVALID_REQUEST, NOTHING),
+            ("an id", {"has_transactional_id": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
+        ),
     ),
     "commit": (
         decide_end_txn,

@@ -5,6 +5,7 @@ from typing import Any
 
 from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
 from zombieproof.model.records import Transaction
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, TransactionState
 from zombieproof.model.vocabulary import CoordinatorEvent as E
 
@@ -21,6 +22,7 @@ def nothing_right() -> dict[str, Any]:
         ),
         "now_ms": 10_000,
         "expiration_ms": 1000,
+        "rules": Rules(),
     }
 
 
@@ -48,6 +50,12 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 
 def test_the_tombstone_names_the_epoch_that_was_forgotten() -> None:
     txn = Transaction(known=1, producer_id=4000, producer_epoch=7, last_producer_epoch=6, last_update_ms=0)
-    verdict = decide_expiration(txn, 10_000, 1000)
+    verdict = decide_expiration(txn, 10_000, 1000, Rules())
     assert (verdict.producer_id, verdict.producer_epoch, verdict.last_producer_epoch) == (4000, 7, 6)
     assert verdict.partitions == 0
+
+
+def test_without_its_rule_an_open_transaction_expires_too() -> None:
+    txn = Transaction(known=1, state=TransactionState.ONGOING, producer_id=4000, last_update_ms=0)
+    assert decide_expiration(txn, 10_000, 1000, Rules()).guard == Guard.Y1
+    assert decide_expiration(txn, 10_000, 1000, Rules(only_idle_ids_expire=0)).event == E.EXPIRE

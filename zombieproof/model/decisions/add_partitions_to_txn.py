@@ -14,6 +14,13 @@ from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Guard, TransactionState, TransactionVersion
 
 
+def decide_add_partitions_front_door(has_transactional_id: int, verify_only: int) -> Verdict:
+    """Judge the request alone (P1, V1): it has to name a transactional id."""
+    if has_transactional_id == 0:
+        return refuse(Error.INVALID_REQUEST, Guard.V1 if verify_only == 1 else Guard.P1)
+    return refuse(Error.NONE, Guard.NO_GUARD)
+
+
 def decide_add_partitions_to_txn(txn: Transaction, request: TransactionRequest, rules: Rules) -> Verdict:
     """Answer AddPartitionsToTxn that adds (P2 to P8); one answer for all its partitions."""
     return decide_join(txn, request, rules, TransactionVersion.TV2 if request.version > 3 else TransactionVersion.TV0)

@@ -24,6 +24,13 @@ from zombieproof.model.vocabulary import (
 FIRST_VERSION_OF_TV2 = 5
 
 
+def decide_end_txn_front_door(has_transactional_id: int, version: int) -> Verdict:
+    """Judge the request alone (E1, T1): it has to name a transactional id."""
+    if has_transactional_id == 0:
+        return refuse(Error.INVALID_REQUEST, Guard.T1 if version >= FIRST_VERSION_OF_TV2 else Guard.E1)
+    return refuse(Error.NONE, Guard.NO_GUARD)
+
+
 def decide_end_txn(
     txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int, next_producer_id: int
 ) -> Verdict:

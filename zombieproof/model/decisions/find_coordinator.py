@@ -1,6 +1,6 @@
 """FindCoordinator (API key 10) and the look-up that precedes every coordinator operation.
 
-Source: reference §2.5, §2.8 to §2.11 (P1, V1, E1, T1); ``TransactionStateManager.getAndMaybeAddTransactionState``.
+Source: reference §2.5; ``TransactionStateManager.getAndMaybeAddTransactionState``.
 """
 
 from zombieproof.model.decisions.verdicts import refuse
@@ -15,13 +15,6 @@ def decide_find_coordinator(topic_exists: int, leader_is_live: int) -> Verdict:
     """
     if topic_exists == 0 or leader_is_live == 0:
         return refuse(Error.COORDINATOR_NOT_AVAILABLE, Guard.NO_COORDINATOR)
-    return refuse(Error.NONE, Guard.NO_GUARD)
-
-
-def decide_transactional_id(has_transactional_id: int, guard: int) -> Verdict:
-    """A coordinator request has to name a transactional id; `guard` is P1, V1, E1 or T1, whose request it is."""
-    if has_transactional_id == 0:
-        return refuse(Error.INVALID_REQUEST, guard)
     return refuse(Error.NONE, Guard.NO_GUARD)
 
 

@@ -5,13 +5,15 @@ Source: reference §2.14; ``TransactionStateManager.removeExpiredTransactionalId
 
 from zombieproof.model.decisions.verdicts import refuse, transit
 from zombieproof.model.records import Transaction, Verdict
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Guard, TransactionState
 
 
-def decide_expiration(txn: Transaction, now_ms: int, expiration_ms: int) -> Verdict:
+def decide_expiration(txn: Transaction, now_ms: int, expiration_ms: int, rules: Rules) -> Verdict:
     """EXPIRE (the tombstone) if the id is idle and unused since `expiration_ms`, else leave it alone (Y1, Y2)."""
     idle = txn.state in (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
-    if txn.known == 0 or txn.pending_state != NONE or not idle or txn.last_update_ms > now_ms - expiration_ms:
+    busy = txn.pending_state != NONE or not idle
+    if txn.known == 0 or txn.last_update_ms > now_ms - expiration_ms or (busy and rules.only_idle_ids_expire == 1):
         return refuse(Error.NONE, Guard.Y1)
     return transit(
         Guard.Y2,
