@@ -14,6 +14,7 @@ from zombieproof.checker.world import (
     NODES,
     OFFSETS,
     PARTITIONS,
+    PRODUCER_IDS,
     READERS,
     Decision,
     Kind,
@@ -24,8 +25,9 @@ from zombieproof.checker.world import (
     Trail,
     World,
 )
+from zombieproof.model.decisions.produce import drop_guard
 from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
-from zombieproof.model.vocabulary import CoordinatorEvent
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, PartitionEvent, TransactionState
 
 
 class Act(IntEnum):
@@ -50,6 +52,8 @@ class Act(IntEnum):
     LOSE_LEADER = 16
     REBALANCE = 17
     EXPIRE = 18
+    FORGET_PRODUCER = 19
+    FORGET_GUARD = 20
 
 
 def _numbered() -> tuple[tuple[int, int], ...]:
@@ -73,6 +77,8 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Act.LOSE_LEADER: PARTITIONS,
         Act.REBALANCE: 1,
         Act.EXPIRE: IDS,
+        Act.FORGET_PRODUCER: PARTITIONS * PRODUCER_IDS,
+        Act.FORGET_GUARD: PARTITIONS * PRODUCER_IDS,
     }
     return tuple((int(act), i) for act, count in counts.items() for i in range(count))
 
@@ -212,9 +218,9 @@ def _lose_answer(world: World, setup: Setup, trail: Trail, i: int) -> bool:
         return False
     if message.answered == 1:
         _restore_request(world, message)
-    elif setup.bounds.answers_travel == 1 and message.kind != Kind.MARKER:
-        return False
-    elif not _deliver(world, setup, trail, i, 1, 0):
+    elif (setup.bounds.answers_travel == 1 and message.kind != Kind.MARKER) or not _deliver(
+        world, setup, trail, i, 1, 0
+    ):
         return False
     world.budget.lost -= 1
     return True
@@ -224,14 +230,19 @@ def _double(world: World, message: Message) -> bool:
     """A request or marker times out and is sent again: a late copy stays in flight."""
     if message.live == 0 or message.answered == 1 or message.guard != 0 or _is_behind_another(world, message):
         return False
+    budget = world.budget
     if message.kind == Kind.MARKER:
-        if world.budget.doubled_markers == 0:
+        if budget.doubled_markers == 0:
             return False
-        world.budget.doubled_markers -= 1
+        budget.doubled_markers -= 1
+    elif network.speaks_to_coordinator(message.kind):
+        if budget.doubled == 0:
+            return False
+        budget.doubled -= 1
     else:
-        if world.budget.doubled == 0:
+        if budget.doubled_batches == 0:
             return False
-        world.budget.doubled -= 1
+        budget.doubled_batches -= 1
     copy = world.messages[network.free_slot(world)]
     network.copy(message, copy)
     copy.live = 0
@@ -273,7 +284,9 @@ def _strike_broker(world: World, setup: Setup, trail: Trail, act: int, i: int) -
     if act == Act.RESIGN:
         return _resign(world, i)
     if act == Act.EXPIRE:
-        return _expire(world, trail, i)
+        return _expire(world, setup, trail, i)
+    if act in (Act.FORGET_PRODUCER, Act.FORGET_GUARD):
+        return _forget(world, trail, act, i // PRODUCER_IDS, i % PRODUCER_IDS)
     return _strike_partition(world, setup, trail, act, i)
 
 
@@ -314,19 +327,40 @@ def _resign(world: World, node: int) -> bool:
     return True
 
 
-def _expire(world: World, trail: Trail, k: int) -> bool:
+def _expire(world: World, setup: Setup, trail: Trail, k: int) -> bool:
     """A transactional id that is idle is forgotten: its tombstone is durable, its metadata gone."""
     txn = world.nodes[world.coordinator].cache[k]
     if world.budget.expirations == 0:
         return False
-    verdict = decide_expiration(txn, 1, 1)
+    verdict = decide_expiration(txn, 1, 1, setup.rules)
     if verdict.event != CoordinatorEvent.EXPIRE:
         return False
     note(trail, Decision.EXPIRATION, verdict.guard, verdict.error)
     world.budget.expirations -= 1
-    move(world, trail, MachineIndex.COORDINATOR, k, txn.state, verdict.event)
+    if txn.state != TransactionState.ONGOING:
+        move(world, trail, MachineIndex.COORDINATOR, k, txn.state, verdict.event)
     coordinator_actions.clear(txn)
     coordinator_actions.clear(world.durable[k])
+    return True
+
+
+def _forget(world: World, trail: Trail, act: int, p: int, pid: int) -> bool:
+    """A leader forgets a producer that was silent for long, or a guard that nobody used (reference §3.7)."""
+    entry = world.partitions[p].entries[pid]
+    if world.budget.forgotten == 0 or entry.txn_first_offset != NONE:
+        return False
+    if act == Act.FORGET_PRODUCER:
+        if entry.known == 0:
+            return False
+        move(world, trail, MachineIndex.PARTITION_LEADER, p, entry.state, PartitionEvent.EXPIRE_PRODUCER)
+        partition_actions.clear(entry)
+    else:
+        if entry.guard == 0:
+            return False
+        event = PartitionEvent.EXPIRE_VERIFICATION
+        entry.state = move(world, trail, MachineIndex.PARTITION_LEADER, p, entry.state, event)
+        drop_guard(entry)
+    world.budget.forgotten -= 1
     return True
 
 

@@ -2,7 +2,7 @@
 
 from zombieproof.checker.actions import ACTIONS, Act
 from zombieproof.checker.client_actions import next_op
-from zombieproof.checker.world import OFFSETS, Kind, Message, Op, Setup, Stage, World
+from zombieproof.checker.world import OFFSETS, PRODUCER_IDS, Kind, Message, Op, Setup, Stage, World
 from zombieproof.model.vocabulary import Error, ProducerState
 
 NAMES = "AB"
@@ -88,19 +88,27 @@ def _message_act(world: World, setup: Setup, act: int, message: Message) -> str:
     return f"{what} arrives"
 
 
+def _p(i: int) -> str:
+    p = i // PRODUCER_IDS
+    return partition_name(p) if p <= OFFSETS else "?"
+
+
 def _strike(act: int, i: int) -> str:
+    p = partition_name(i) if i <= OFFSETS else ""
     words = {
         Act.READ_ONE: f"the {'read_committed' if i == 0 else 'buffering'} reader fetches one batch",
         Act.READ_ALL: f"the {'read_committed' if i == 0 else 'buffering'} reader fetches everything it may",
         Act.RESIGN: f"node {i} learns that it is no longer the coordinator",
-        Act.ELECT: f"{partition_name(i)} gets a leader again, which reads the log",
+        Act.ELECT: f"{p} gets a leader again, which reads the log",
         Act.CRASH: f"{client_name(i) if i < len(NAMES) else i} crashes",
         Act.TIME_OUT: f"the coordinator times out the open transaction of id {i}",
         Act.FAIL_OVER: "the coordinator crashes; the other node loads the log",
         Act.DEPOSE: "the other node becomes coordinator; the old one does not know it yet",
-        Act.CHANGE_LEADER: f"{partition_name(i)} gets another leader, which reads the log",
-        Act.LOSE_LEADER: f"{partition_name(i)} loses its leader",
+        Act.CHANGE_LEADER: f"{p} gets another leader, which reads the log",
+        Act.LOSE_LEADER: f"{p} loses its leader",
         Act.REBALANCE: "the group rebalances: the other member owns the input from now on",
         Act.EXPIRE: f"the idle transactional id {i} expires",
+        Act.FORGET_PRODUCER: f"the leader of {_p(i)} forgets the silent producer {i % PRODUCER_IDS}",
+        Act.FORGET_GUARD: f"the leader of {_p(i)} forgets the verification of producer {i % PRODUCER_IDS}",
     }
     return words[Act(act)]

@@ -209,6 +209,7 @@ class Budget:
 
     lost: int = 0
     doubled: int = 0
+    doubled_batches: int = 0
     doubled_markers: int = 0
     late: int = 0
     crashes: int = 0
@@ -220,6 +221,7 @@ class Budget:
     leaderless: int = 0
     rebalances: int = 0
     expirations: int = 0
+    forgotten: int = 0
 
 
 @dataclass(slots=True)

@@ -59,7 +59,13 @@ class Rules:
         row="Z6",
     )
     leader_reads_log: int = switch(
-        "a new leader knows of producers and transactions what its log says", since="0.11.0", source="KIP-98", row="§3.7"
+        "a new leader knows of producers and transactions what its log says",
+        since="0.11.0",
+        source="KIP-98",
+        row="§3.7",
+    )
+    only_idle_ids_expire: int = switch(
+        "a transactional id with an open transaction does not expire", since="0.11.0", source="KIP-98", row="Y1"
     )
     stable_bound: int = switch(
         "a read_committed fetch ends at the last stable offset", since="0.11.0", source="KIP-98", row="§3.6"

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios.exhaustion import EPOCH_EXHAUSTION
+from zombieproof.checker.scenarios.expiration import ID_EXPIRATION, PRODUCER_EXPIRATION
 from zombieproof.checker.scenarios.failover import COORDINATOR_FAILOVER, LEADER_FAILOVER, LEADERLESS_PARTITION
 from zombieproof.checker.scenarios.idempotence import IDEMPOTENT_PRODUCER
 from zombieproof.checker.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE
 from zombieproof.checker.scenarios.one_transaction import ONE_TRANSACTION
 from zombieproof.checker.scenarios.reader import READER
-from zombieproof.checker.scenarios.takeover import KIP98_TAKEOVER, ZOMBIE_TAKEOVER
+from zombieproof.checker.scenarios.takeover import EPOCH_RECOVERY, KIP98_TAKEOVER, ZOMBIE_TAKEOVER
 from zombieproof.checker.scenarios.timeout import TIMEOUT
 from zombieproof.checker.scenarios.two_phase_commit import TWO_PHASE_COMMIT
 from zombieproof.checker.scenarios.two_transactions import (
@@ -31,12 +32,15 @@ SCENARIOS: Mapping[str, Scenario] = {
         LATE_VERIFICATION,
         ZOMBIE_TAKEOVER,
         KIP98_TAKEOVER,
+        EPOCH_RECOVERY,
         TIMEOUT,
         COORDINATOR_FAILOVER,
         LEADER_FAILOVER,
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,
         EPOCH_EXHAUSTION,
+        ID_EXPIRATION,
+        PRODUCER_EXPIRATION,
         IDEMPOTENT_PRODUCER,
         READER,
         TWO_PHASE_COMMIT,

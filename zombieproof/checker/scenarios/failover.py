@@ -11,7 +11,7 @@ COORDINATOR_FAILOVER = transaction_scenario(
     "The coordinator crashes at any moment, or is deposed and goes on answering from what it remembers. The other node "
     "reads the log and drives what was decided to its end. An append may be durable although it was reported as failed.",
     _TWO_IN_A_ROW,
-    distinct=0,
+    distinct=112_364,
     always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end"),
     sometimes=(
         "a_transaction_commits",
@@ -26,13 +26,13 @@ COORDINATOR_FAILOVER = transaction_scenario(
         Mutant(
             "markers_of_a_deposed_coordinator_count",
             breaks="epochs_never_go_down",
-            steps=0,
+            steps=15,
             without=("marker_coordinator_epoch",),
         ),
         Mutant(
             "a_loaded_decision_is_not_driven",
             breaks="a_decided_transaction_is_driven_to_its_end",
-            steps=0,
+            steps=13,
             without=("reload_drives_markers",),
         ),
     ),
@@ -43,17 +43,17 @@ LEADER_FAILOVER = transaction_scenario(
     "Leaders of partitions change at any moment, also while a verification is under way. The new leader knows of "
     "producers, sequences and open transactions what its log says, and nothing else.",
     _TWO_IN_A_ROW,
-    distinct=0,
+    distinct=36_493,
     sometimes=("two_transactions_commit", "a_new_leader_knows_an_open_transaction"),
     leader_changes=2,
     lost=1,
-    doubled=1,
+    doubled_batches=1,
     late=1,
     mutants=(
         Mutant(
             "a_new_leader_knows_nothing",
             breaks="memory_is_the_fold_of_the_log",
-            steps=0,
+            steps=7,
             without=("leader_reads_log",),
         ),
     ),
@@ -65,7 +65,7 @@ LEADERLESS_PARTITION = transaction_scenario(
     "next leader. Kafka 4.3.1 takes the partition for deleted and skips it: the next transaction of the producer then "
     "decides over the records of this one.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
-    distinct=0,
+    distinct=2_029,
     always=VISIBLE,
     sometimes=("two_transactions_commit", "a_partition_is_without_a_leader_while_a_marker_waits"),
     leaderless=1,
@@ -75,7 +75,7 @@ LEADERLESS_PARTITION = transaction_scenario(
         Mutant(
             "marker_skips_a_partition_without_leader",
             breaks="an_acknowledged_commit_loses_nothing",
-            steps=0,
+            steps=26,
             without=("marker_waits_for_leader",),
             bug="B73",
         ),

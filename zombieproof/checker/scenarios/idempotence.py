@@ -8,7 +8,7 @@ IDEMPOTENT_PRODUCER = transaction_scenario(
     "A producer without a transactional id has two batches in flight to one partition. Answers are lost, batches are "
     "doubled and overtake each other, the leader changes. Each batch is written once, and in order.",
     (((Op.SEND_0,), (Op.SEND_0,), (Op.SEND_0,)),),
-    distinct=0,
+    distinct=630,
     always=(
         "every_batch_is_written_once",
         "sequences_follow_each_other",
@@ -21,16 +21,16 @@ IDEMPOTENT_PRODUCER = transaction_scenario(
     in_flight=2,
     cached_batches=2,
     lost=2,
-    doubled=2,
+    doubled_batches=2,
     leader_changes=1,
     mutants=(
         Mutant(
-            "leader_checks_no_sequences", breaks="every_batch_is_written_once", steps=0, without=("sequence_check",)
+            "leader_checks_no_sequences", breaks="sequences_follow_each_other", steps=9, without=("sequence_check",)
         ),
         Mutant(
             "leader_recognises_no_duplicates",
             breaks="every_batch_is_written_once",
-            steps=0,
+            steps=5,
             without=("duplicate_check",),
         ),
     ),

@@ -9,10 +9,11 @@ ONE_TRANSACTION = transaction_scenario(
     "lost, requests and markers doubled, a batch is given up while it is in flight. Whatever happens, the transaction "
     "is all or nothing.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT),),),
-    distinct=0,
+    distinct=387_121,
     sometimes=("a_transaction_commits", "a_transaction_aborts"),
     lost=2,
     doubled=1,
+    doubled_batches=1,
     doubled_markers=1,
     late=1,
     may_abort=1,
@@ -21,13 +22,13 @@ ONE_TRANSACTION = transaction_scenario(
         Mutant(
             "complete_without_markers",
             breaks="every_open_transaction_is_known_to_its_coordinator",
-            steps=0,
+            steps=8,
             without=("markers_before_completion",),
         ),
         Mutant(
             "leader_checks_neither_duplicates_nor_sequences",
             breaks="sequences_follow_each_other",
-            steps=0,
+            steps=7,
             without=("duplicate_check", "sequence_check"),
         ),
     ),

@@ -8,8 +8,8 @@ READER = transaction_scenario(
     "Two producers with transactional ids of their own write to the same partition; one may abort. One consumer reads "
     "as Kafka's read_committed does (the broker ends the fetch at the last stable offset and lists aborted "
     "transactions), another holds transactions back itself. Both deliver what is committed, and nothing else.",
-    (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
-    distinct=0,
+    (((Op.SEND_0, Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
+    distinct=479_426,
     always=(
         "a_reader_gets_committed_records_only",
         "a_reader_misses_nothing_committed",
@@ -21,17 +21,18 @@ READER = transaction_scenario(
     ids=(0, 1),
     readers=2,
     may_abort=1,
+    late=1,
     mutants=(
         Mutant(
             "reader_ignores_the_last_stable_offset",
             breaks="a_reader_gets_committed_records_only",
-            steps=0,
+            steps=7,
             without=("stable_bound",),
         ),
         Mutant(
             "reader_ignores_the_list_of_aborted_transactions",
             breaks="a_reader_gets_committed_records_only",
-            steps=0,
+            steps=10,
             without=("aborted_list",),
         ),
     ),

@@ -10,15 +10,16 @@ ZOMBIE_TAKEOVER = transaction_scenario(
     "Producer A is in a transaction when producer B takes the same transactional id. A does not know it and goes on: it "
     "is a zombie. Whatever A still sends must have no effect, or be part of a transaction that is aborted.",
     _TWO,
-    distinct=0,
+    distinct=7_506_469,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
     sometimes=("a_zombie_is_fenced", "two_transactions_commit", "a_commit_comes_too_late"),
     lost=1,
     doubled=1,
+    doubled_batches=1,
     late=1,
     crashes=1,
     mutants=(
-        Mutant("end_txn_ignores_epoch", breaks="only_its_owner_ends_a_transaction", steps=0, without=("strict_end",)),
+        Mutant("end_txn_ignores_epoch", breaks="only_its_owner_ends_a_transaction", steps=11, without=("strict_end",)),
     ),
 )
 
@@ -28,7 +29,7 @@ KIP98_TAKEOVER = transaction_scenario(
     "takes A's transactional id while a record of A is on its way. The abort marker must carry the raised epoch, so "
     "that the record is refused behind it.",
     _TWO,
-    distinct=0,
+    distinct=1_755,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
     sometimes=("a_zombie_is_fenced", "two_transactions_commit"),
     rules="kip98",
@@ -37,10 +38,37 @@ KIP98_TAKEOVER = transaction_scenario(
         Mutant(
             "takeover_aborts_under_the_old_epoch",
             breaks="every_open_transaction_is_known_to_its_coordinator",
-            steps=0,
+            steps=8,
             without=("fence_bump",),
             bug="B10",
         ),
-        Mutant("leader_ignores_epoch", breaks="epochs_never_go_down", steps=0, without=("epoch_fencing",)),
+        Mutant(
+            "leader_ignores_epoch",
+            breaks="every_open_transaction_is_known_to_its_coordinator",
+            steps=8,
+            without=("epoch_fencing",),
+        ),
+    ),
+)
+
+EPOCH_RECOVERY = transaction_scenario(
+    "epoch_recovery",
+    "Transaction version 0 with KIP-360. A producer that gave a batch up aborts and asks the coordinator to raise its "
+    "epoch, naming the one it has. The answer is lost, or another producer takes the id in between: a retry is answered "
+    "like the first request, and a fenced producer is told so.",
+    (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
+    distinct=188_345,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    sometimes=("a_zombie_is_fenced", "two_transactions_commit", "a_transaction_aborts"),
+    changes={"transaction_version": 0},
+    lost=2,
+    late=1,
+    mutants=(
+        Mutant(
+            "the_client_raises_no_epoch",
+            breaks="only_what_was_asked_to_commit_is_committed",
+            steps=17,
+            without=("kip360",),
+        ),
     ),
 )

@@ -8,7 +8,7 @@ TIMEOUT = transaction_scenario(
     "The coordinator may abort the producer's transaction at any moment, and does not tell it. The producer goes on in "
     "what it takes for the same transaction. It must notice before it commits.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
-    distinct=0,
+    distinct=4_002,
     sometimes=("a_transaction_commits", "a_transaction_aborts", "a_commit_comes_too_late"),
     timeouts=2,
     lost=1,
@@ -17,7 +17,7 @@ TIMEOUT = transaction_scenario(
         Mutant(
             "timeout_keeps_the_epoch",
             breaks="an_acknowledged_commit_loses_nothing",
-            steps=0,
+            steps=16,
             without=("timeout_bump",),
             changes={"transaction_version": 0},
             bug="B06",

@@ -10,16 +10,17 @@ TWO_TRANSACTIONS = transaction_scenario(
     "One producer runs two transactions, one after the other, each of which may commit or abort. Requests and markers "
     "of the first are still on their way when the second runs. No late message of the first may touch the second.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
-    distinct=0,
+    distinct=292_826,
     sometimes=("two_transactions_commit", "a_transaction_aborts"),
     lost=1,
     doubled=1,
+    doubled_batches=1,
     doubled_markers=1,
     late=1,
     may_abort=1,
     mutants=(
         Mutant(
-            "a_late_end_ends_the_next_transaction", breaks="only_its_owner_ends_a_transaction", steps=0, changes=TV0
+            "a_late_end_ends_the_next_transaction", breaks="only_its_owner_ends_a_transaction", steps=14, changes=TV0
         ),
     ),
 )
@@ -30,7 +31,7 @@ DELAYED_COMMIT = transaction_scenario(
     "The second transaction is to be aborted. If the copy arrives in its middle and counts, readers see a record that "
     "its application aborted.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.ABORT)),),
-    distinct=0,
+    distinct=853,
     always=VISIBLE,
     sometimes=("a_transaction_commits", "a_transaction_aborts"),
     doubled=1,
@@ -39,7 +40,7 @@ DELAYED_COMMIT = transaction_scenario(
         Mutant(
             "ends_without_their_own_epoch",
             breaks="only_what_was_asked_to_commit_is_committed",
-            steps=0,
+            steps=18,
             changes=TV0,
             bug="B01",
         ),
@@ -52,7 +53,7 @@ DELAYED_ABORT = transaction_scenario(
     "to two partitions and is committed. If the copy arrives between its two records and counts, the first record is "
     "lost although the commit was acknowledged.",
     (((Op.SEND_0, Op.ABORT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
-    distinct=0,
+    distinct=871,
     always=VISIBLE,
     sometimes=("a_transaction_commits", "a_transaction_aborts"),
     doubled=1,
@@ -61,7 +62,7 @@ DELAYED_ABORT = transaction_scenario(
         Mutant(
             "ends_without_their_own_epoch",
             breaks="an_acknowledged_commit_loses_nothing",
-            steps=0,
+            steps=25,
             changes=TV0,
             bug="B02",
         ),
@@ -74,7 +75,7 @@ LATE_PRODUCE = transaction_scenario(
     "partition. The record is still on its way. If it is accepted it joins the second transaction, or opens one that "
     "nobody owns.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
-    distinct=0,
+    distinct=531,
     sometimes=("a_transaction_commits", "a_transaction_aborts"),
     late=1,
     lost=1,
@@ -82,7 +83,7 @@ LATE_PRODUCE = transaction_scenario(
         Mutant(
             "no_epoch_of_its_own_for_each_transaction",
             breaks="only_what_was_asked_to_commit_is_committed",
-            steps=0,
+            steps=17,
             without=("kip360",),
             changes=TV0,
             bug="B03",
@@ -90,7 +91,7 @@ LATE_PRODUCE = transaction_scenario(
         Mutant(
             "no_verification",
             breaks="every_open_transaction_is_known_to_its_coordinator",
-            steps=0,
+            steps=9,
             without=("verification",),
             changes=TV0,
             bug="B04",
@@ -104,16 +105,18 @@ LATE_VERIFICATION = transaction_scenario(
     "answer is on its way when the producer gives up and aborts. The next transaction does not touch that partition. "
     "The answer is yes, but it is not true any more.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),),
-    distinct=0,
+    distinct=58_483,
     sometimes=("a_transaction_commits", "a_transaction_aborts"),
     changes=TV0,
+    doubled_batches=1,
+    doubled_markers=1,
     late=1,
     lost=1,
     mutants=(
         Mutant(
             "verification_without_guard",
             breaks="every_open_transaction_is_known_to_its_coordinator",
-            steps=0,
+            steps=11,
             without=("verification_guard",),
             bug="B09",
         ),
