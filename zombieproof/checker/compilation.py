@@ -1,8 +1,9 @@
 """How Numba compiles a model: functions are translated one by one, but optimised and turned into machine code together.
 
-Numba optimises and emits each function with everything that it calls, and then again inside each of its callers. In a model
-of hundreds of small functions, called five or six deep, most of the time would go into code that is thrown away. Here a
-lowered function is a `Part` that only holds its LLVM module; an entry point is a `Whole` that links the parts it needs.
+Numba optimises and emits each function with everything that it calls, and then again inside each of its callers. In a
+model of hundreds of small functions, called five or six deep, most of the time would go into code that is thrown
+away. Here a lowered function is a `Part` that only holds its LLVM module; an entry point is a `Whole` that links the
+parts it needs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _COMMON: Final[dict[str, Any]] = {
     "no_cfunc_wrapper": True,
     "_nrt": False,  # records and the arrays in them never own memory
 }
-# Closures, context managers, exceptions, array expressions and literal loops: lowering refuses them, the kernels have none.
+# Closures, context managers, exceptions, array expressions, literal loops: lowering refuses them, kernels lack them.
 _IDLE_PASSES: Final = frozenset(
     {
         "WithLifting",
@@ -131,5 +132,5 @@ def part(function: Callable[..., Any], *, checked: bool) -> Any:
 
 
 def entry(function: Callable[..., Any], *, cache: bool) -> Any:
-    """Return a dispatcher that Python calls; `cache` keeps its code beside the file that the function names as its own."""
+    """Return a dispatcher that Python calls; `cache` keeps its code beside the file that is the function's own."""
     return numba.jit(**_COMMON, boundscheck=False, cache=cache, pipeline_class=_WholeCompiler)(function)

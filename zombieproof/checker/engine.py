@@ -1,8 +1,8 @@
 """A model, compiled: its functions lowered, the kernels bound to them, one entry point, kept in a cache.
 
-The cache folder is named after a hash of everything that is compiled (see `Lowering.source_hash`), because Numba's own cache
-looks at one file only and would run yesterday's model after an edit in another. ZOMBIEPROOF_CACHE_DIR chooses where the
-folders are (default: the user's cache folder), ZOMBIEPROOF_NO_CACHE=1 switches the cache off.
+The cache folder is named after a hash of everything that is compiled (see `Lowering.source_hash`), because Numba's
+own cache looks at one file only and would run yesterday's model after an edit in another. ZOMBIEPROOF_CACHE_DIR
+chooses where the folders are (default: the user's cache folder), ZOMBIEPROOF_NO_CACHE=1 switches the cache off.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from zombieproof.checker.compilation import entry, part
 from zombieproof.checker.layout import Layout, layout_of
 from zombieproof.checker.lowering import Lowering, LoweringError
 from zombieproof.checker.model import Model
+from zombieproof.checker.rewriting import Lowered
 
 _KERNELS: Final = ("fingerprint", "owner_of", "partition", "expand", "deduplicate", "judged", "gather", "run")
 _KEPT_FOLDERS: Final = 48
@@ -35,12 +36,13 @@ _MOST_ACTIONS: Final = 1 << 16
 
 @dataclass(frozen=True)
 class Engine:
-    """A compiled model: the layouts of its records, `key` the hash of its sources, and `kernels.rehash` compiled."""
+    """A compiled model: the layouts of its records, its functions, the hash of all that, and the entry points."""
 
     model: Model
     world: Layout
     setup: Layout
     trail: Layout
+    lowered: tuple[Lowered, ...]
     key: str
     entry: Callable[..., int]
     rehash: Callable[..., None]
@@ -52,8 +54,8 @@ class Engine:
         """
         try:
             return self.entry(*arguments)
-        except NumbaError as error:
-            raise LoweringError(_told(self.model, str(error))) from error
+        except (NumbaError, KeyError) as error:
+            raise LoweringError(_told(self, error)) from error
 
 
 _engines: dict[int, Engine] = {}
@@ -92,7 +94,7 @@ def _engine(model: Model) -> Engine:
     key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
     if key not in _entries:
         _entries[key] = _bound(model, lowering, world, trail, key)
-    return Engine(model, world, setup, trail, key, *_entries[key])
+    return Engine(model, world, setup, trail, tuple(lowering.lowered.values()), key, *_entries[key])
 
 
 def _check_parameters(model: Model) -> None:
@@ -153,14 +155,22 @@ def _judge(model: Model, lowering: Lowering) -> Any:
     return part(scope["judge"], checked=False)
 
 
-def _told(model: Model, error: str) -> str:
-    """Return Numba's error as one of ours: what, where, what to do."""
-    lines = [line.strip() for line in error.splitlines() if line.strip()]
-    where = [line.removeprefix("File ").rstrip(":") for line in lines if line.startswith('File "')]
-    what = next((line for line in lines if not line.startswith(("Failed in", "During", "File", "-", "- "))), lines[0])
+def _told(engine: Engine, error: Exception) -> str:
+    """Return an error of Numba as one of ours: what, where, what to do."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    places_named = [line.removeprefix("File ").rstrip(":") for line in lines if line.startswith('File "')]
+    where = places_named[0] if places_named else engine.model.name
+    if isinstance(error, KeyError):
+        name = str(error.args[0])
+        where = ", ".join(lowered.name for lowered in engine.lowered if lowered.stores(name)) or where
+        what = f"a record has no field {name}"
+    elif "Function(int64)" in str(error):
+        what = "something that is no integer is stored, passed or returned where an integer is wanted"
+    else:
+        what = next((line for line in lines if not line.startswith(("Failed in", "During", "File"))), lines[0])[:300]
     return (
-        f"{model.name} cannot be compiled: {what[:300]}; at {where[-1] if where else 'an unknown place'}. "
-        "Legal: integers, booleans, NamedTuples of them, and the records' own fields; fill a record field by field"
+        f"{where}: {engine.model.name} cannot be compiled: {what}. "
+        "Legal: integers, booleans, NamedTuples of them, the fields of records; a record is filled field by field."
     )
 
 
@@ -181,7 +191,8 @@ def cache_folder() -> Path | None:
 def _entry_file(key: str) -> Path | None:
     """Return the file that stands for the source of the entry points, or None without a cache.
 
-    Numba keeps what it compiles beside the source file of a function, and takes it for current while that file is as it was.
+    Numba keeps what it compiles beside the source file of a function, and takes it for current while that file is as
+    it was.
     """
     folder = cache_folder()
     if folder is None:

@@ -1,7 +1,7 @@
 """Exhaustive exploration: every reachable world, breadth first, until the end or a limit.
 
-The result is the same for any number of workers: the same counts, the same shortest counterexample. Only an exploration that
-is ended from outside (memory, Ctrl-C, `stop`) depends on how far it came.
+The result is the same for any number of workers: the same counts, the same shortest counterexample. Only an
+exploration that is ended from outside (memory, Ctrl-C, `stop`) depends on how far it came.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol
 
+from zombieproof.checker.diagnosis import index_fault
 from zombieproof.checker.engine import compiled
 from zombieproof.checker.model import Model, Promise
 from zombieproof.checker.result import Counterexample, Judged, Progress, Result, Verdict
 from zombieproof.checker.search import Search
 from zombieproof.checker.storage import MIB, Memory, OutOfMemory
+
+__all__ = ["Counterexample", "Judged", "Progress", "Result", "Stop", "Verdict", "explore"]
 
 _PROGRESS_SECONDS: Final = 0.2
 
@@ -54,8 +57,8 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
         model: the model.
         setup: an object of the model's setup class.
         promises: names of the promises to judge; all by default.
-        memory_bytes: limit for the whole process (resident set): the exploration ends, inconclusive, before a growth that
-            would pass it. By default it may use four fifths of what is available.
+        memory_bytes: limit for the whole process (resident set): the exploration ends, inconclusive, before a growth
+            that would pass it. By default it may use four fifths of what is available.
         workers: threads, at least 1.
         max_depth: steps from the initial world after which the exploration ends, inconclusive if there is more.
         max_states: distinct worlds after which it ends, inconclusive if there is more.
@@ -65,6 +68,7 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     Raises:
         ValueError: a promise is unknown, or a limit makes no sense.
         LoweringError, LayoutError: the model cannot be compiled, or `setup` does not fit its record.
+        ModelFault: the model uses an index outside its array.
 
     Ctrl-C ends the exploration with a partial result that says so.
     """
@@ -85,6 +89,8 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     except (_Ended, OutOfMemory) as ended:
         why = str(ended)
         interrupted = isinstance(ended, _Interrupted)
+    except IndexError:
+        raise index_fault(search, setup) from None
     except KeyboardInterrupt:
         why, interrupted = "interrupted", True
     return _result(search, judged, clock, why, interrupted)

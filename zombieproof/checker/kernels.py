@@ -1,12 +1,13 @@
 """The loops of exploration that are compiled together with a model: expand, deduplicate, gather.
 
-These functions are never called as they stand. `engine` compiles copies in which the names under "what the model gives" are
-bound to the lowered functions of a model and to its sizes. All counters of a call live in `state`, an int64 array (`places`).
+These functions are never called as they stand. `engine` compiles copies in which the names under "what the model
+gives" are bound to the lowered functions of a model and to its sizes. All counters of a call live in `state`, an
+int64 array (`places`).
 
 A batch goes through three phases that share nothing. *Expand* turns parents into candidates: successors with their
-fingerprints, in the order of parent and action. *Deduplicate* keeps of each fingerprint the first candidate in order, if the
-table does not hold it yet. *Gather* copies what was kept to the next level and judges promises. Several threads expand
-different parents, deduplicate different regions of the table, and gather different candidates.
+fingerprints, in the order of parent and action. *Deduplicate* keeps of each fingerprint the first candidate in order,
+if the table does not hold it yet. *Gather* copies what was kept to the next level and judges promises. Several threads
+expand different parents, deduplicate different regions of the table, and gather different candidates.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ from zombieproof.checker.places import (
     OWNERS,
     PARENT,
     POSITION,
-    REGIONS,
     REGION_BITS,
+    REGIONS,
     RESULT,
     RUN,
     SIGN,
@@ -170,9 +171,9 @@ def partition(out: Any, state: Any) -> None:
     for owner in range(REGIONS):
         state[STARTS + 1 + owner] += state[STARTS + owner]
     for candidate in range(state[FOUND]):
-        owner = np.int64(owner_of(out.prints[candidate], owners))
-        out.order[state[STARTS + owner]] = candidate
-        state[STARTS + owner] += 1
+        place = STARTS + np.int64(owner_of(out.prints[candidate], owners))
+        out.order[state[place]] = candidate
+        state[place] += 1
     for owner in range(REGIONS, 0, -1):
         state[STARTS + owner] = state[STARTS + owner - 1]
     state[STARTS] = 0
@@ -213,7 +214,7 @@ def deduplicate(out: Any, table: Any, used: Any, state: Any) -> bool:
 
 
 def gather(out: Any, kept: Any, around: Any, state: Any) -> bool:
-    """Copy what is new to the next level and judge it; False where a promise is violated or the level's limit reached."""
+    """Copy what is new to the next level and judge it; False where a promise is violated or the level is full."""
     setup = around.setup[0]
     fill = state[FILL]
     index = state[INDEX]

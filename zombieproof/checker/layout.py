@@ -1,11 +1,11 @@
 """How a record lies in memory: one packed NumPy dtype for each record class, and the way there and back.
 
 A record class is a slotted dataclass of integers, records and lists of fixed length (see `zombieproof.model.fields`).
-An integer is one signed byte unless its field says otherwise, nothing is aligned, and only the outermost record is padded
-(with zeros, to a multiple of eight bytes) so that it can be copied, compared and hashed word by word.
+An integer is one signed byte unless its field says otherwise, nothing is aligned, and only the outermost record is
+padded (with zeros, to a multiple of eight bytes) so that it can be copied, compared and hashed word by word.
 
-A model may need other sizes than the class declares, e.g. longer logs: `Sizes` maps (record class, field name) to a length,
-a width, or both, and has to be given to every function that is to agree with it.
+A model may need other sizes than the class declares, e.g. longer logs: `Sizes` maps (record class, field name) to a
+length, a width, or both, and has to be given to every function that is to agree with it.
 """
 
 from __future__ import annotations
@@ -78,10 +78,11 @@ class Layout:
     def leaves(self, obj: object) -> list[int]:
         """Return the integers of `obj` in the order of `paths`; raises LayoutError for a list of another length."""
         found: list[int] = []
-        self._collect(obj, found)
+        self.collect(obj, found)
         return found
 
-    def _collect(self, obj: object, found: list[int]) -> None:
+    def collect(self, obj: object, found: list[int]) -> None:
+        """Append the leaves of `obj` to `found`."""
         for member in self.members:
             value = getattr(obj, member.name)
             if member.length is None:
@@ -96,7 +97,7 @@ class Layout:
                 found.extend(values)
             else:
                 for element in values:
-                    member.element._collect(element, found)
+                    member.element.collect(element, found)
 
     def pack(self, obj: object) -> bytes:
         """Return the bytes of `obj`, padded. Raises LayoutError naming the first leaf that does not fit its width."""
@@ -116,10 +117,11 @@ class Layout:
 
     def unpack(self, packed: bytes) -> Any:
         """Return a new object of the class from its bytes; padding is ignored."""
-        return self._built(iter(self._struct.unpack(packed[: self._struct.size])))
+        return self.build(iter(self._struct.unpack(packed[: self._struct.size])))
 
-    def _built(self, leaves: Iterator[int]) -> Any:
-        obj = object.__new__(self.record)
+    def build(self, leaves: Iterator[int]) -> Any:
+        """Return a new object that takes its leaves from an iterator."""
+        obj: Any = object.__new__(self.record)
         for member in self.members:
             element = member.element
             count = 1 if member.length is None else member.length
@@ -127,7 +129,7 @@ class Layout:
             if isinstance(element, str):
                 values = [next(leaves) for _ in range(count)]
             else:
-                values = [element._built(leaves) for _ in range(count)]
+                values = [element.build(leaves) for _ in range(count)]
             object.__setattr__(obj, member.name, values[0] if member.length is None else values)
         return obj
 
@@ -172,8 +174,13 @@ def to_object(record: type[Record], element: Any, sizes: Sizes | None = None) ->
     return obj
 
 
+def is_record(cls: Any) -> bool:
+    """Whether a class is a record class."""
+    return isinstance(cls, type) and dataclasses.is_dataclass(cls)
+
+
 def _members(record: type, sizes: Sizes) -> Iterator[Member]:
-    if not dataclasses.is_dataclass(record):
+    if not is_record(record):
         raise LayoutError(
             f"{record.__name__} is not a dataclass; a record is a slotted dataclass of integers and records"
         )
@@ -185,25 +192,26 @@ def _members(record: type, sizes: Sizes) -> Iterator[Member]:
         for part in size if isinstance(size, tuple) else (size,):
             if isinstance(part, int) and length is not None:
                 length = part
-            elif part in WIDTHS and not dataclasses.is_dataclass(of):
+            elif part in WIDTHS and not is_record(of):
                 width = str(part)
             else:
                 raise LayoutError(
                     f"size {part!r} does not fit {record.__name__}.{field.name}: a list takes a length, ints a width"
                 )
-        yield Member(field.name, length, layout_of(of, sizes) if dataclasses.is_dataclass(of) else width)
+        yield Member(field.name, length, layout_of(of, sizes) if is_record(of) else width)
 
 
 def _class_of(record: type, field: dataclasses.Field[Any]) -> type:
     """Return the record class of a field's elements, or int."""
     of: Any = field.metadata.get("of")
-    if of is None and isinstance(field.default_factory, type):
-        of = field.default_factory
+    factory: Any = field.default_factory
+    if of is None and isinstance(factory, type):
+        of = factory
     if of is None and isinstance(field.default, int):
         of = int
     if of is None:
         of = typing.get_type_hints(record).get(field.name)
-    if isinstance(of, type) and (dataclasses.is_dataclass(of) or issubclass(of, int)):
+    if isinstance(of, type) and (issubclass(of, int) or is_record(of)):
         return of
     raise LayoutError(
         f"{record.__name__}.{field.name} is neither an integer nor a record nor array(of, length): {field.type}"
@@ -217,7 +225,7 @@ def _described(member: Member) -> tuple[Any, ...]:
 
 def _padded(dtype: np.dtype[np.void]) -> np.dtype[np.void]:
     names = list(dtype.names or ())
-    fields = dtype.fields or {}
+    fields: Any = dtype.fields
     return np.dtype(
         {
             "names": names,

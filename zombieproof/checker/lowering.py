@@ -1,7 +1,7 @@
 """Lowering: the same plain function, compiled on packed records.
 
-`Lowering.lower(function)` rewrites the function and, recursively, all functions that it calls (see `rewriting`), and makes
-each a part of what Numba compiles (see `compilation`).
+`Lowering.lower(function)` rewrites the function and, recursively, all functions that it calls (see `rewriting`), and
+makes each a part of what Numba compiles (see `compilation`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Lowering", "LoweringError", "source_hash"]
 
 
 class Lowering:
-    """Lowers functions, each once; they may call functions of `packages`, beside those of their own top-level package."""
+    """Lowers functions, each once; they may call functions of `packages` and of their own top-level package."""
 
     def __init__(self, packages: Iterable[str] = ("zombieproof",)) -> None:
         self.packages = frozenset(packages)
@@ -93,7 +93,7 @@ def source_hash(functions: Iterable[Lowered], *others: object) -> str:
 
 def _clone(lowered: Lowered, scope: dict[str, Any]) -> types.FunctionType:
     """Return the function that the lowered text defines in `scope`, with the original file and lines."""
-    exec(compile(ast.Module([lowered.tree], []), lowered.filename, "exec"), scope)  # noqa: S102  # text of our functions
+    exec(compile(ast.Module([lowered.tree], []), lowered.filename, "exec"), scope)  # noqa: S102  # our text
     function: types.FunctionType = scope[lowered.tree.name]
     return function
 

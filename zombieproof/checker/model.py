@@ -13,8 +13,8 @@ Kind = Literal["always", "sometimes"]
 class Promise:
     """A named sentence about worlds: `holds(world) -> bool`, or `holds(world, setup) -> bool`.
 
-    An *always* promise has to hold in every reachable world; a *sometimes* promise in at least one, so that a scenario that
-    never gets anywhere is noticed. `text` says it in words, `source` where it is written.
+    An *always* promise has to hold in every reachable world; a *sometimes* promise in at least one, so that a
+    scenario that never gets anywhere is noticed. `text` says it in words, `source` where it is written.
     """
 
     name: str
@@ -50,17 +50,19 @@ class Model:
         name: what it is called in messages.
         world: record class of a world.
         setup: record class of what is constant during a run (rules, bounds, programs); every function gets it.
-        trail: record class of what one step did; all zero before a step and no part of a world. If it has a field `moves`, an array of
-            records with `machine`, `state`, `event`, and a field `count`, the first `count` moves of each step are counted for the coverage.
+        trail: record class of what one step did; all zero before a step and no part of a world. If it has a field
+            `moves`, an array of records with `machine`, `state`, `event`, and a field `count`, the first `count`
+            moves of each step are counted for the coverage.
         actions: actions are numbered 0 to `actions` - 1.
-        step: `step(world, action, setup, trail) -> bool`. False: the action is disabled and the world untouched. True: the
-            world is now the successor.
+        step: `step(world, action, setup, trail) -> bool`. False: the action is disabled and the world untouched.
+            True: the world is now the successor.
         normalise: `normalise(world, setup)`: the normal form, applied to each successor.
         describe: `describe(world, action, setup) -> str`: the action in one line; interpreted only.
         initial: `initial(setup) -> world`: the initial world, in normal form; interpreted only.
         promises: what is judged in every reachable world.
-        bound_hit: `bound_hit(world, setup) -> int`: a code from 1 to 31 if a capacity of the record was exceeded on the way to this world, else 0.
-            Such a world is counted, but neither judged nor expanded, and nothing *holds* any more: the run is inconclusive.
+        bound_hit: `bound_hit(world, setup) -> int`: a code from 1 to 31 if a capacity of the record was exceeded on
+            the way to this world, else 0. Such a world is counted, but neither judged nor expanded, and nothing
+            *holds* any more: the run is inconclusive.
         bounds: what the codes of `bound_hit` mean, in words.
         coverage: how many machines, states and events there are in `moves`.
         sizes: lengths and widths that differ from what the record classes declare (see `layout`).

@@ -1,4 +1,4 @@
-"""What the engine hands to compiled code and gets back: buffers, the places of counters, the names of phases and answers."""
+"""What the engine hands to compiled code and gets back: buffers, places of counters, names of phases and answers."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ class Judged:
 class Counterexample:
     """A broken promise.
 
-    `actions` lead on a shortest way from the initial world to one that breaks it; None for a *sometimes* promise that no
-    reachable world satisfies: there is nothing to show.
+    `actions` lead on a shortest way from the initial world to one that breaks it; None for a *sometimes* promise that
+    no reachable world satisfies: there is nothing to show.
     """
 
     promise: str
@@ -56,9 +56,11 @@ class Result:
         seconds, cpu_seconds: of the exploration.
         compile_seconds: before it; next to nothing when the process has used the model before.
         peak_mib: greatest resident set of the process, as sampled.
-        bytes_per_state: what fingerprint, parent and action of each distinct world take, empty slots of the table included.
+        bytes_per_state: what fingerprint, parent and action of each distinct world take, empty slots of the table
+            included.
         world_bytes: what a world of the frontier takes.
-        collision_probability: expected number of pairs of worlds with one fingerprint, n²/2⁶⁵; of such a pair one is missed.
+        collision_probability: expected number of pairs of worlds with one fingerprint, n²/2⁶⁵; of such a pair one is
+            missed.
         promises: what became of each promise that was judged.
         violated: the broken promise, if there is one.
         witnesses: for each *sometimes* promise that held, the actions of a shortest way to a world where it does.

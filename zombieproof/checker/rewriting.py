@@ -5,7 +5,8 @@ The rewriter takes the syntax tree of one function and
 * drops docstring, annotations and decorators;
 * folds what is constant: members of IntEnums, integers of modules, attributes of frozen dataclasses;
 * keeps as tables the tuples of integers of a module, of one or two dimensions;
-* writes every call of a lowered function and of a NamedTuple with positional arguments, defaults filled in, and converts
+* writes every call of a lowered function and of a NamedTuple with positional arguments, defaults filled in, and
+converts
   each argument that is annotated as an integer or a boolean, so that one function is compiled once;
 * unrolls `x in (A, B)`, and writes `verdict._replace(a=x)` as a call.
 
@@ -55,6 +56,11 @@ class Lowered:
     def name(self) -> str:
         """Module and name of the function."""
         return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    def stores(self, field: str) -> bool:
+        """Whether the function writes a field of that name."""
+        stored = (node for node in ast.walk(self.tree) if isinstance(node, ast.Attribute))
+        return any(node.attr == field and isinstance(node.ctx, ast.Store) for node in stored)
 
     def text(self) -> str:
         """Return all that decides what the function compiles to, apart from the bodies of the functions it calls."""
@@ -150,7 +156,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if node.value is None or isinstance(node.value, bool | int):
             return ast.Constant(node.value)
-        self.refuse(node, f"the constant {node.value!r}", "integers and booleans")
+        return self.refuse(node, f"the constant {node.value!r}", "integers and booleans")
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.local or not isinstance(node.ctx, ast.Load):
@@ -168,7 +174,7 @@ class _Rewriter(ast.NodeTransformer):
             return scope[name.id]
         if hasattr(builtins, name.id):
             return getattr(builtins, name.id)
-        self.refuse(name, f"the name {name.id} is not defined", "names of the function's module")
+        return self.refuse(name, f"the name {name.id} is not defined", "names of the function's module")
 
     def static(self, node: ast.expr) -> tuple[bool, Any]:
         """Whether `node` is a global name or a chain of attributes of one, and its value."""
@@ -316,7 +322,8 @@ class _Rewriter(ast.NodeTransformer):
         static, value = self.static(node)
         if static and isinstance(value, tuple | frozenset) and all(isinstance(choice, int) for choice in value):
             return [ast.Constant(int(choice)) for choice in (value if isinstance(value, tuple) else sorted(value))]
-        self.refuse(node, f"membership in {ast.unparse(node)}", "a tuple, or a global tuple or frozenset of integers")
+        legal = "a tuple, or a global tuple or frozenset of integers"
+        return self.refuse(node, f"membership in {ast.unparse(node)}", legal)
 
 
 def converted(value: ast.expr, conversion: str | None) -> ast.expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Collection
@@ -47,9 +48,9 @@ class Share:
 class Search:
     """The worlds reached so far, level by level.
 
-    `distinct` and `generated` count worlds and successors; `depth` is the last level that has worlds. `stopped` is set when
-    a promise was broken (`violated`, `culprit`) or the limit of worlds was reached: the numbers are then those up to that
-    very world, whatever the number of threads.
+    `distinct` and `generated` count worlds and successors; `depth` is the last level that has worlds. `stopped` is
+    set when a promise was broken (`violated`, `culprit`) or the limit of worlds was reached: the numbers are then
+    those up to that very world, whatever the number of threads.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Search:
         block.worlds.words[0] = np.frombuffer(self.initial, np.uint64)
         block.fill = 1
         self.levels.blocks.append([block])
+        self.batch = (block, 0, 0)
         state = self._state()
         self._call(k.JUDGE, block, self._small, block.kept, state)
         self.table.insert(int(self._small.prints[0]))
@@ -97,7 +99,7 @@ class Search:
         self._merge(state)
 
     def level(self, executor: ThreadPoolExecutor | None, after_batch: Callable[[int], None]) -> None:
-        """Expand the last level into the next; `after_batch` gets the number of worlds that are still to be expanded."""
+        """Expand the last level into the next; `after_batch` gets the number of worlds still to be expanded."""
         source: list[Block] = self.levels.blocks[-1]
         left = self.levels.count(-1)
         self._before = self.distinct
@@ -106,6 +108,7 @@ class Search:
             first = 0
             while first < block.fill:
                 last = min(block.fill, first + self._batch)
+                self.batch = (block, first, last)
                 if executor and (last - first) * self._seconds_per_parent > _WORTH_THREADS_SECONDS:
                     self._timed(self._threaded, block, first, last, executor)
                 else:
@@ -166,7 +169,7 @@ class Search:
             self._around.append(self._surroundings())
             self._idle.append(self._around[-1])
         cuts = np.linspace(first, last, 4 * workers + 1).astype(int).tolist()
-        pieces = list(zip(cuts[:-1], cuts[1:], strict=True))
+        pieces = list(itertools.pairwise(cuts))
         filled = [
             one for some in executor.map(lambda piece: self._expand(block, workers, *piece), pieces) for one in some
         ]

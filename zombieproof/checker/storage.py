@@ -1,8 +1,8 @@
 """Memory of an exploration: the table of fingerprints, the levels, the buffers, and the limit that they keep.
 
-A level is a list of blocks. A block holds up to a fixed number of worlds and, for each, the parent's index in the level above
-and the action. When a block has been expanded its worlds give their place to the next level, and only parents and actions
-stay: six bytes a state.
+A level is a list of blocks. A block holds up to a fixed number of worlds and, for each, the parent's index in the
+level above and the action. When a block has been expanded its worlds give their place to the next level, and only
+parents and actions stay: six bytes a state.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class OutOfMemory(Exception):
 class Memory:
     """Gives pages, and refuses before a limit is passed.
 
-    The limit is for what the whole process holds (its resident set) together with what is asked for. Without a limit, four
-    fifths of the memory that is available at the start may be used.
+    The limit is for what the whole process holds (its resident set) together with what is asked for. Without a limit,
+    four fifths of the memory that is available at the start may be used.
     """
 
     def __init__(self, limit_bytes: int | None = None) -> None:

@@ -35,7 +35,7 @@ class TransactionManager(IntEnum):
 
 
 class Do(IntEnum):
-    """What a resource manager, or the transaction manager for it, may do; actions 2 and up are five for each manager."""
+    """What may happen to a resource manager: actions 2 and up, five for each."""
 
     RECEIVE_PREPARED = 0
     PREPARE = 1
@@ -51,7 +51,7 @@ FIRST_OF_MANAGERS: Final = 2
 
 @dataclass(slots=True)
 class Rules:
-    """`wait_for_all` 0 is the mutant: the transaction manager commits without waiting for every manager to be prepared."""
+    """`wait_for_all` 0 is the mutant: the transaction manager commits before every manager is prepared."""
 
     wait_for_all: int = 1
 
