@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from zombieproof.traces.alignment import agrees, align
-from zombieproof.traces.coordinator_history import IdHistory, RecordedTransaction
+from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import OFFSETS_TOPIC, TopicPartition
 from zombieproof.traces.partition_history import Ending, PartitionHistory, Run
+from zombieproof.traces.recorded_transactions import RecordedTransaction
 from zombieproof.traces.verdict import Fault, Outcome, named
 
 
@@ -59,7 +60,7 @@ def judge_across(histories: Sequence[IdHistory], partitions: Iterable[PartitionH
         for producer_id in sorted({*partition.runs, *partition.endings, *here}):
             if producer_id in owners:
                 somewhere = listed.get(None, {}).get(producer_id, [])
-                wanted = sorted(here.get(producer_id, []) + somewhere, key=_position)
+                wanted = sorted(here.get(producer_id, []) + somewhere, key=lambda txn: txn.position)
                 match = _match(owners[producer_id], partition, producer_id, wanted, faults)
                 faults += _Judge(match).faults()
     faults += _outcomes_without_coordinator(partitions, owners)
@@ -77,11 +78,6 @@ def _listed(histories: Sequence[IdHistory]) -> dict[TopicPartition | None, dict[
             for place in (None,) if txn.partitions is None else txn.partitions:
                 found.setdefault(place, {}).setdefault(txn.producer_id, []).append(txn)
     return found
-
-
-def _position(txn: RecordedTransaction) -> int:
-    """Where in the coordinator's log a transaction stands."""
-    return next(o for o in (txn.opened_at, txn.prepared_at, txn.completed_at) if o is not None)
 
 
 def _may_be_missed(txn: RecordedTransaction) -> bool:

@@ -10,8 +10,8 @@ choose.
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from zombieproof.traces.coordinator_history import RecordedTransaction
 from zombieproof.traces.partition_history import Ending
+from zombieproof.traces.recorded_transactions import RecordedTransaction
 from zombieproof.traces.verdict import Outcome
 
 MARGIN = 64

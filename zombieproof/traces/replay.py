@@ -13,12 +13,13 @@ from zombieproof.model.vocabulary import Isolation
 from zombieproof.traces.across_logs import judge_across
 from zombieproof.traces.client_history import read_applications
 from zombieproof.traces.collect import collect
-from zombieproof.traces.coordinator_history import IdHistory, RecordedTransaction, read_histories
+from zombieproof.traces.coordinator_history import IdHistory, read_histories
 from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, TopicPartition
 from zombieproof.traces.group_history import read_groups
 from zombieproof.traces.other_witnesses import judge_client_lines, judge_coordinator_lines, judge_replicas
 from zombieproof.traces.partition_history import PartitionHistory, Run, Versions, read_partition
 from zombieproof.traces.promises import PROMISES
+from zombieproof.traces.recorded_transactions import RecordedTransaction
 from zombieproof.traces.verdict import (
     DamagedPlace,
     Fault,
