@@ -27,7 +27,7 @@ from zombieproof.checker.world import (
 )
 from zombieproof.model.decisions.produce import drop_guard
 from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, PartitionEvent, TransactionState
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, PartitionEvent
 
 
 class Act(IntEnum):
@@ -337,8 +337,7 @@ def _expire(world: World, setup: Setup, trail: Trail, k: int) -> bool:
         return False
     note(trail, Decision.EXPIRATION, verdict.guard, verdict.error)
     world.budget.expirations -= 1
-    if txn.state != TransactionState.ONGOING:
-        move(world, trail, MachineIndex.COORDINATOR, k, txn.state, verdict.event)
+    move(world, trail, MachineIndex.COORDINATOR, k, txn.state, verdict.event)
     coordinator_actions.clear(txn)
     coordinator_actions.clear(world.durable[k])
     return True

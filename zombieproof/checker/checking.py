@@ -50,7 +50,8 @@ def check(
 ) -> Checked:
     """Explore a scenario exhaustively.
 
-    With a mutant or a rule switched off only the *always* promises are judged: what may be reached is another world.
+    A mutant is judged by the promise that it breaks. With other rules only the *always* promises are judged: what has to
+    be reached for a scenario not to be vacuous is another matter there.
 
     Raises:
         UnknownMutant, UnknownRule, UnknownBound: something was named that the scenario or the rules do not have.
@@ -65,7 +66,11 @@ def check(
     model = scenario.model(bounds)
     setup = scenario.setup(rules, bounds)
     changed = mutant is not None or rules != scenario.own_rules()
-    promises = scenario.always if changed else (*scenario.always, *scenario.sometimes)
+    promises = (*scenario.always, *scenario.sometimes)
+    if mutant is not None:
+        promises = (mutant.breaks,)
+    elif changed:
+        promises = scenario.always
     result = explore(
         model,
         setup,

@@ -66,7 +66,9 @@ def _consume(
     if verdict.event == ConsumerEvent.ABORTED_TRANSACTION_BEGINS:
         reader.states[pid] = move(world, trail, MachineIndex.CONSUMER, r, reader.states[pid], verdict.event)
         verdict = decide_read(isolation, reader.states[pid], control, committed, transactional, 0)
-    reader.states[pid] = move(world, trail, MachineIndex.CONSUMER, r, reader.states[pid], verdict.event)
+    stays = verdict.event == ConsumerEvent.ABORT_MARKER and setup.rules.skipping_ends == 0
+    if not stays:
+        reader.states[pid] = move(world, trail, MachineIndex.CONSUMER, r, reader.states[pid], verdict.event)
     if verdict.delivery == Delivery.THIS_BATCH:
         reader.delivered |= 1 << offset
     elif verdict.delivery in (Delivery.HELD_BACK, Delivery.DROP_HELD_BACK):

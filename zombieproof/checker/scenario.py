@@ -52,7 +52,7 @@ class Mutant:
     Attributes:
         name: what is wrong, in words joined by underscores.
         without: switches of `Rules` that are off; `changes` sets other fields of `Rules`, `bounds` bounds.
-        breaks: the promise that breaks first.
+        breaks: the promise that breaks (the only one that a run of the mutant judges).
         steps: the length of the shortest counterexample.
         bug: the entry of the list of published bugs that this is, if it is one.
         rules: the preset to start from, if not the scenario's own.

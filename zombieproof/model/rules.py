@@ -64,6 +64,12 @@ class Rules:
         source="KIP-98",
         row="§3.7",
     )
+    init_raises_epoch: int = switch(
+        "InitProducerId raises the epoch of a producer id that is in use", since="0.11.0", source="KIP-98", row="I11C"
+    )
+    skipping_ends: int = switch(
+        "a read_committed consumer delivers again behind the abort marker", since="0.11.0", source="KIP-98", row="§6"
+    )
     only_idle_ids_expire: int = switch(
         "a transactional id with an open transaction does not expire", since="0.11.0", source="KIP-98", row="Y1"
     )

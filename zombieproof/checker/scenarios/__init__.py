@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from zombieproof.checker.scenario import Scenario
-from zombieproof.checker.scenarios.exhaustion import EPOCH_EXHAUSTION
+from zombieproof.checker.scenarios.exhaustion import EPOCH_EXHAUSTION, ROTATION_FAILOVER
 from zombieproof.checker.scenarios.expiration import ID_EXPIRATION, PRODUCER_EXPIRATION
 from zombieproof.checker.scenarios.failover import COORDINATOR_FAILOVER, LEADER_FAILOVER, LEADERLESS_PARTITION
 from zombieproof.checker.scenarios.idempotence import IDEMPOTENT_PRODUCER
@@ -39,6 +39,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,
         EPOCH_EXHAUSTION,
+        ROTATION_FAILOVER,
         ID_EXPIRATION,
         PRODUCER_EXPIRATION,
         IDEMPOTENT_PRODUCER,

@@ -15,5 +15,35 @@ EPOCH_EXHAUSTION = transaction_scenario(
     lost=1,
     timeouts=1,
     failovers=1,
-    mutants=(),
+    mutants=(
+        Mutant(
+            "a_fence_raises_the_epoch_twice",
+            breaks="no_durable_record_contradicts_memory",
+            steps=6,
+            without=("single_fence_bump",),
+            bug="B28",
+        ),
+    ),
+)
+
+ROTATION_FAILOVER = transaction_scenario(
+    "rotation_failover",
+    "The largest epoch is 2. A producer without a rival commits one transaction after the other and gets a new producer "
+    "id when its epoch is used up; answers are lost, and the coordinator fails over in between. A retry that names the "
+    "old producer id must be recognised by a coordinator that knows of it from the log only.",
+    (((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
+    distinct=7_306,
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
+    sometimes=("the_producer_id_rotates", "two_transactions_commit"),
+    epoch_max=3,
+    lost=1,
+    failovers=2,
+    mutants=(
+        Mutant(
+            "a_rotation_is_forgotten_by_a_failover",
+            breaks="an_unrivalled_producer_is_never_fenced",
+            steps=22,
+            without=("persist_prev_next",),
+        ),
+    ),
 )

@@ -17,6 +17,12 @@ ID_EXPIRATION = transaction_scenario(
     late=1,
     mutants=(
         Mutant(
+            "an_open_transaction_is_buried",
+            breaks="no_machine_leaves_its_table",
+            steps=6,
+            without=("only_idle_ids_expire",),
+        ),
+        Mutant(
             "ids_expire_in_the_middle_of_a_transaction",
             breaks="every_open_transaction_is_known_to_its_coordinator",
             steps=7,

@@ -24,6 +24,15 @@ READER = transaction_scenario(
     late=1,
     mutants=(
         Mutant(
+            "the_broker_lists_no_aborted_transactions", breaks="both_readers_agree", steps=11, without=("aborted_list",)
+        ),
+        Mutant(
+            "skipping_never_ends",
+            breaks="a_reader_misses_nothing_committed",
+            steps=18,
+            without=("skipping_ends",),
+        ),
+        Mutant(
             "reader_ignores_the_last_stable_offset",
             breaks="a_reader_gets_committed_records_only",
             steps=7,

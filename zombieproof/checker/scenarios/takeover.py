@@ -19,6 +19,12 @@ ZOMBIE_TAKEOVER = transaction_scenario(
     late=1,
     crashes=1,
     mutants=(
+        Mutant(
+            "init_grants_the_same_epoch_again",
+            breaks="no_two_live_producers_share_an_identity",
+            steps=4,
+            without=("init_raises_epoch",),
+        ),
         Mutant("end_txn_ignores_epoch", breaks="only_its_owner_ends_a_transaction", steps=11, without=("strict_end",)),
     ),
 )
@@ -44,7 +50,7 @@ KIP98_TAKEOVER = transaction_scenario(
         ),
         Mutant(
             "leader_ignores_epoch",
-            breaks="every_open_transaction_is_known_to_its_coordinator",
+            breaks="epochs_never_go_down",
             steps=8,
             without=("epoch_fencing",),
         ),

@@ -22,6 +22,13 @@ TIMEOUT = transaction_scenario(
             changes={"transaction_version": 0},
             bug="B06",
         ),
+        Mutant(
+            "timeout_splits_the_transaction",
+            breaks="a_transaction_is_all_or_nothing",
+            steps=17,
+            without=("timeout_bump",),
+            changes={"transaction_version": 0},
+        ),
     ),
     always=tuple(name for name in ALWAYS if name not in ("a_transaction_has_one_decision",)),
 )

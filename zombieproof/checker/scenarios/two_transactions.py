@@ -19,6 +19,7 @@ TWO_TRANSACTIONS = transaction_scenario(
     late=1,
     may_abort=1,
     mutants=(
+        Mutant("a_late_end_decides_again", breaks="a_transaction_has_one_decision", steps=17, changes=TV0),
         Mutant(
             "a_late_end_ends_the_next_transaction", breaks="only_its_owner_ends_a_transaction", steps=14, changes=TV0
         ),

@@ -79,7 +79,8 @@ def decide_init_producer_id(txn: Transaction, request: ProducerIdentity, rules: 
         last = txn.producer_epoch if expected else NONE
         return _grant_new(Guard.I11A, new_producer_id, last, txn.client_transaction_version)
     if not expected:
-        return _grant(Guard.I11C, txn, txn.producer_epoch + 1, NONE)
+        raised = rules.init_raises_epoch == 1 or txn.producer_epoch == NONE
+        return _grant(Guard.I11C, txn, txn.producer_epoch + 1 if raised else txn.producer_epoch, NONE)
     if txn.producer_epoch in (NONE, request.producer_epoch):
         return _grant(Guard.I11D, txn, txn.producer_epoch + 1, txn.producer_epoch)
     if request.producer_epoch == txn.last_producer_epoch:
