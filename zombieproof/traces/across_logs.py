@@ -6,44 +6,14 @@ compaction or retention, in an unreadable place, or in a part of a log that was 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
-from zombieproof.traces.alignment import agrees, align
+from zombieproof.traces.alignment import agrees
 from zombieproof.traces.coordinator_history import IdHistory
-from zombieproof.traces.evidence import OFFSETS_TOPIC, TopicPartition
+from zombieproof.traces.evidence import OFFSETS_TOPIC
+from zombieproof.traces.matching import Match, Missed, listed_by_partition, match
 from zombieproof.traces.partition_history import Ending, PartitionHistory, Run
 from zombieproof.traces.recorded_transactions import RecordedTransaction
 from zombieproof.traces.verdict import Fault, Outcome, named
-
-
-@dataclass(slots=True)
-class Missed:
-    """A completed transaction without its marker on a partition, and the markers around where it should be."""
-
-    txn: RecordedTransaction
-    before: Ending | None
-    after: Ending | None
-
-
-@dataclass(slots=True)
-class Match:
-    """What was found for one producer id on one partition.
-
-    `marked` holds (by identity) the transactions that have their marker here, `unmatched` the markers of none.
-    """
-
-    history: IdHistory
-    partition: PartitionHistory
-    producer_id: int
-    listed: list[RecordedTransaction]
-    marked: set[int] = field(default_factory=set)
-    unmatched: list[Ending] = field(default_factory=list)
-    missed: list[Missed] = field(default_factory=list)
-
-    @property
-    def place(self) -> TopicPartition:
-        """The topic partition."""
-        return self.partition.place
 
 
 def judge_across(histories: Sequence[IdHistory], partitions: Iterable[PartitionHistory]) -> list[Fault]:
@@ -52,7 +22,7 @@ def judge_across(histories: Sequence[IdHistory], partitions: Iterable[PartitionH
     for history in histories:
         for producer_id in history.producer_ids:
             owners.setdefault(producer_id, history)
-    listed = _listed(histories)
+    listed = listed_by_partition(histories)
     partitions = list(partitions)
     faults: list[Fault] = []
     for partition in partitions:
@@ -61,87 +31,12 @@ def judge_across(histories: Sequence[IdHistory], partitions: Iterable[PartitionH
             if producer_id in owners:
                 somewhere = listed.get(None, {}).get(producer_id, [])
                 wanted = sorted(here.get(producer_id, []) + somewhere, key=lambda txn: txn.position)
-                match = _match(owners[producer_id], partition, producer_id, wanted, faults)
-                faults += _Judge(match).faults()
+                faults += _Judge(match(owners[producer_id], partition, producer_id, wanted)).faults()
     faults += _outcomes_without_coordinator(partitions, owners)
     for fault in [*faults, *(fault for partition in partitions for fault in partition.faults)]:
         if fault.transactional_id is None and fault.producer_id in owners:
             fault.transactional_id = owners[fault.producer_id].transactional_id
     return faults
-
-
-def _listed(histories: Sequence[IdHistory]) -> dict[TopicPartition | None, dict[int, list[RecordedTransaction]]]:
-    """Transactions by partition and producer id, in order; None for those whose partitions are not known."""
-    found: dict[TopicPartition | None, dict[int, list[RecordedTransaction]]] = {}
-    for history in histories:
-        for txn in history.transactions:
-            for place in (None,) if txn.partitions is None else txn.partitions:
-                found.setdefault(place, {}).setdefault(txn.producer_id, []).append(txn)
-    return found
-
-
-def _may_be_missed(txn: RecordedTransaction) -> bool:
-    """Markers of a decided transaction may be under way until it is complete (reference §2.10)."""
-    return not txn.completed or txn.partitions is None
-
-
-def _match(
-    history: IdHistory,
-    partition: PartitionHistory,
-    producer_id: int,
-    listed: list[RecordedTransaction],
-    faults: list[Fault],
-) -> Match:
-    """Align markers and transactions, one epoch at a time."""
-    match = Match(history, partition, producer_id, listed)
-    by_epoch: dict[int, tuple[list[Ending], list[RecordedTransaction]]] = {}
-    for ending in partition.endings.get(producer_id, ()):
-        by_epoch.setdefault(ending.epoch, ([], []))[0].append(ending)
-    for txn in listed:
-        if txn.marker_epoch is not None:
-            by_epoch.setdefault(txn.marker_epoch, ([], []))[1].append(txn)
-    for endings, transactions in by_epoch.values():
-        alignment = align(
-            endings,
-            transactions,
-            (lambda _: True) if partition.is_compacted else _may_be_missed,
-            begins_later=partition.log.start_offset > 0,
-        )
-        marker_of: dict[int, Ending] = {}
-        for ending, index in zip(endings, alignment.owner, strict=True):
-            if index is None:
-                match.unmatched.append(ending)
-                continue
-            marker_of.setdefault(index, ending)
-            match.marked.add(id(transactions[index]))
-            if not agrees(ending, transactions[index]):
-                faults.append(_other_outcome(match, ending, transactions[index]))
-        for index in alignment.missed:
-            if not _may_be_missed(transactions[index]):
-                before = max((i for i in marker_of if i < index), default=None)
-                after = min((i for i in marker_of if i > index), default=None)
-                match.missed.append(
-                    Missed(
-                        transactions[index],
-                        None if before is None else marker_of[before],
-                        None if after is None else marker_of[after],
-                    )
-                )
-    return match
-
-
-def _other_outcome(match: Match, ending: Ending, txn: RecordedTransaction) -> Fault:
-    offsets = match.place[0] == OFFSETS_TOPIC
-    promise = "committed_offsets_follow_their_transaction" if offsets else "same_outcome_on_every_partition"
-    decided = f"{txn.transactional_id!r} ({_identity(txn)}) was decided to {txn.outcome}"
-    message = f"the marker at offset {ending.offset} of {named(match.place)} says {_kind(ending)}, but {decided}"
-    if ending.run is not None:
-        what = "offsets of groups" if offsets else "records"
-        effect = "count" if ending.commits else "are lost"
-        message += f": its {what} at {_span(ending.run)} {effect} all the same"
-    fault = Fault(promise, message, txn.transactional_id, txn.producer_id, ending.epoch, match.place, ending.offset)
-    _attach(ending, fault)
-    return fault
 
 
 class _Judge:
@@ -155,9 +50,23 @@ class _Judge:
 
     def faults(self) -> list[Fault]:
         """The faults of one producer id on one partition."""
-        found = [self._missed(missed) for missed in self.match.missed]
+        found = [self._contrary(ending, txn) for ending, txn in self.match.contrary]
+        found += [self._missed(missed) for missed in self.match.missed]
         found += [self._undecided(ending) for ending in self.unmatched]
         return [fault for fault in [*found, self._open()] if fault is not None]
+
+    def _contrary(self, ending: Ending, txn: RecordedTransaction) -> Fault | None:
+        place = self.match.place
+        offsets = place[0] == OFFSETS_TOPIC
+        decided = f"{txn.transactional_id!r} ({_identity(txn)}) was decided to {txn.outcome}"
+        message = f"the marker at offset {ending.offset} of {named(place)} says {_kind(ending)}, but {decided}"
+        if ending.run is not None:
+            what = "offsets of groups" if offsets else "records"
+            effect = "count" if ending.commits else "are lost"
+            span = _offsets(ending.run.first_offset, ending.run.last_offset)
+            message += f": its {what} at {span} {effect} all the same"
+        promise = "committed_offsets_follow_their_transaction" if offsets else "same_outcome_on_every_partition"
+        return self._at(ending, promise, message)
 
     # ---- a transaction without its marker
 
@@ -376,10 +285,6 @@ def _word(txn: RecordedTransaction) -> str:
 
 def _kind(ending: Ending) -> str:
     return "control" if ending.commits is None else "COMMIT" if ending.commits else "ABORT"
-
-
-def _span(run: Run) -> str:
-    return _offsets(run.first_offset, run.last_offset)
 
 
 def _offsets(first: int, last: int) -> str:

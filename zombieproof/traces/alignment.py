@@ -7,6 +7,7 @@ anew sends all its markers again, reference §2.12). Where two ways are equally 
 choose.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,9 @@ from zombieproof.traces.verdict import Outcome
 
 MARGIN = 64
 """How far the two sequences may be shifted against each other, beyond their difference in length."""
+
+CELLS = 4_000_000
+"""The largest table that is filled; beyond it only the times of markers and decisions are compared."""
 
 
 class Alignment(NamedTuple):
@@ -53,6 +57,8 @@ def align(
     """
     if len(endings) == len(transactions) and all(map(agrees, endings, transactions)):
         return Alignment(list(range(len(endings))), [])
+    if len(endings) * (abs(len(endings) - len(transactions)) + MARGIN) > CELLS:
+        return _by_time(endings, transactions)
     table = _Table(endings, transactions, may_be_missed, begins_later).filled()
     owner: list[int | None] = [None] * len(endings)
     missed: list[int] = []
@@ -122,3 +128,14 @@ def _apart(ending: Ending, txn: RecordedTransaction) -> int:
     if txn.completed_ms is not None and time > txn.completed_ms:
         return time - txn.completed_ms
     return 0
+
+
+def _by_time(endings: Sequence[Ending], transactions: Sequence[RecordedTransaction]) -> Alignment:
+    """Give each marker to the transaction that was prepared last before it."""
+    prepared = [txn.prepared_ms or 0 for txn in transactions]
+    owner: list[int | None] = []
+    for ending in endings:
+        index = bisect_right(prepared, ending.timestamp_ms) - 1
+        owner.append(index if index >= 0 else None)
+    taken = set(owner)
+    return Alignment(owner, [index for index in range(len(transactions)) if index not in taken])

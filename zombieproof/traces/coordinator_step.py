@@ -1,8 +1,8 @@
 """One step of a transactional id: whether a record of ``__transaction_state`` may follow what the coordinator knows.
 
-A record must be one that some decision would have made durable. The log shows durable transitions only (reference §9.4):
-a fence shows as PrepareAbort under a raised epoch, and which request was answered is not told; so each request that
-could have been is tried.
+A record must be one that some decision would have made durable. The log shows durable transitions only (reference
+§9.4): a fence shows as PrepareAbort under a raised epoch, and which request was answered is not told; so each request
+that could have been is tried.
 """
 
 from collections.abc import Iterator

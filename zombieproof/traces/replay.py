@@ -17,7 +17,8 @@ from zombieproof.traces.coordinator_history import IdHistory, read_histories
 from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, TopicPartition
 from zombieproof.traces.group_history import read_groups
 from zombieproof.traces.other_witnesses import judge_client_lines, judge_coordinator_lines, judge_replicas
-from zombieproof.traces.partition_history import PartitionHistory, Run, Versions, read_partition
+from zombieproof.traces.partition_fold import Versions, read_partition
+from zombieproof.traces.partition_history import PartitionHistory, Run
 from zombieproof.traces.promises import PROMISES
 from zombieproof.traces.recorded_transactions import RecordedTransaction
 from zombieproof.traces.verdict import (
