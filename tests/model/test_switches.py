@@ -16,6 +16,7 @@ from zombieproof.model.decisions import (
     produce,
     producer_client,
     transaction_timeout,
+    transactional_id_expiration,
     transition,
     txn_offset_commit,
     verification,
@@ -132,6 +133,18 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         Guard.C1,
         Guard.C5,
     ),
+    "init_raises_epoch": (
+        lambda rules: (
+            init_producer_id.decide_init_producer_id(txn(), ask(producer_id=NONE), rules, NONE).producer_epoch
+        ),
+        8,
+        7,
+    ),
+    "only_idle_ids_expire": (
+        lambda rules: transactional_id_expiration.decide_expiration(OPEN, 1000, 100, rules).guard,
+        Guard.Y1,
+        Guard.Y2,
+    ),
     "stable_bound": (lambda rules: fetch.fetch_bound(Isolation.READ_COMMITTED, 10, 4, rules), 4, 10),
     "kip360": (
         lambda rules: init_producer_id.decide_init_producer_id(txn(), ask(producer_epoch=6), rules, NONE).guard,
@@ -226,7 +239,7 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
 }
 """Switch -> a question, its answer by the newest rules, its answer without the switch."""
 
-OF_THE_CHECKER = frozenset({"reload_drives_markers", "leader_reads_log", "aborted_list"})
+OF_THE_CHECKER = frozenset({"reload_drives_markers", "leader_reads_log", "aborted_list", "skipping_ends"})
 """Switches that no decision reads: they are about when a host asks one. Scenarios of the checker show them."""
 
 
