@@ -1,0 +1,215 @@
+"""What is not modelled, and why, as data: next to what is, so that nobody takes silence for a promise.
+
+`OMISSIONS` is grouped by where the gap is: in the decisions (`MODEL`), in what the checker explores with them
+(`CHECKER`), or in what replay judges of recorded logs (`REPLAY`). An omission of the model is one everywhere.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+MODEL: Final = "model"
+CHECKER: Final = "checker"
+REPLAY: Final = "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """One thing that Kafka does and we leave out.
+
+    Args:
+        part: MODEL, CHECKER or REPLAY.
+        what: what is left out, as a noun.
+        why: the reason.
+        where_kafka: where Kafka does it (file, KIP, reference §).
+        consequence: what a result therefore does not say.
+    """
+
+    part: str
+    what: str
+    why: str
+    where_kafka: str
+    consequence: str
+
+
+OMISSIONS: Final = (
+    Omission(
+        MODEL,
+        "authorisation",
+        "a request that is refused for lack of rights changes nothing, so it adds no history",
+        "KafkaApis.scala; reference §14.1",
+        "error codes 29, 30, 31 and 53 are answered only where a fact about the request itself demands it; a host has "
+        "to check rights before it asks a decision",
+    ),
+    Omission(
+        MODEL,
+        "two-phase commit that keeps a prepared transaction (KIP-939)",
+        "Kafka refuses KeepPreparedTxn with UNSUPPORTED_VERSION as well; its broker side is not merged",
+        "KIP-939; reference §11.2",
+        "the rows of PREPARED_TRANSACTION in the producer's machine are taken by no decision; Enable2Pc only lifts the "
+        "time-out",
+    ),
+    Omission(
+        MODEL,
+        "topic ids (KIP-516, KIP-1319)",
+        "a partition is a bit of a mask; how a request names it makes no difference to any rule",
+        "Produce 13, TxnOffsetCommit 6",
+        "UNKNOWN_TOPIC_ID is never answered",
+    ),
+    Omission(
+        MODEL,
+        "markers that are in the log but not replicated",
+        "an append that was answered counts as replicated, so a completed transaction is stable at once",
+        "UnifiedLog.unreplicatedTxns; reference §3.6",
+        "the last stable offset never waits for the high watermark to pass a marker",
+    ),
+    Omission(
+        MODEL,
+        "bytes: compression, checksums, sizes, time stamps of records",
+        "whether a batch is well formed is one fact that the host finds out (`is_consistent`)",
+        "LogValidator.java; reference §3.2",
+        "CORRUPT_MESSAGE, MESSAGE_TOO_LARGE and the splitting of batches that follows it do not occur",
+    ),
+    Omission(
+        MODEL,
+        "quotas and throttling",
+        "they delay answers, and any answer may be late anyway",
+        "ClientQuotaManager",
+        "nothing",
+    ),
+    Omission(
+        MODEL,
+        "how a consumer group comes to its members, generation and assignment",
+        "TxnOffsetCommit asks for the result only",
+        "ClassicGroup.java, ConsumerGroup.java; KIP-848",
+        "a rebalance is a fact: from now on other members and another generation count",
+    ),
+    Omission(
+        MODEL,
+        "plain OffsetCommit",
+        "it has no transaction; what matters is the position of its record, with which a marker is compared",
+        "OffsetMetadataManager.commitOffset; reference §4.3",
+        "the answers to plain commits are not judged",
+    ),
+    Omission(
+        MODEL,
+        "read-only requests: DescribeTransactions, ListTransactions, DescribeProducers, the positions in ListOffsets",
+        "they show records as they are and decide nothing",
+        "reference §2.16",
+        "their error rows (reference §14) are up to the host",
+    ),
+    Omission(
+        MODEL,
+        "allocation of producer ids in blocks",
+        "a decision is given the next id, or told that there is none",
+        "RPCProducerIdManager.java, ProducerIdControlManager.java; reference §2.16",
+        "ids that are handed out twice by a faulty allocator (pid_block_order) are not looked for",
+    ),
+    Omission(
+        MODEL,
+        "the inner order of loading and unloading a coordinator partition",
+        "a load is one step from the end of the log to memory; what an older election may still do afterwards "
+        "(unload_by_epoch, KAFKA-18137) concerns the host",
+        "TransactionStateManager.loadTransactionsForTxnTopicPartition; reference §2.15",
+        "a coordinator that is loaded twice, or unloaded by a resignation that came late, is not looked at",
+    ),
+    Omission(
+        MODEL,
+        "a producer that is forgotten while it is being verified",
+        "one state of the leader's machine stands for both; the entry is kept until its guard is old enough too",
+        "ProducerStateManager.removeExpiredProducers; reference §3.4 step 8, §3.7",
+        "such an entry lives longer than Kafka's, by at most the time that a guard lives",
+    ),
+    Omission(
+        MODEL,
+        "the inside of the Java producer: batches that are split, shifted down after a failed one, or left unresolved; "
+        "UNKNOWN_PRODUCER_ID judged by the log start offset; exhausted retries",
+        "which batch is resent how is a matter of the client's queues, not of the protocol's answers",
+        "Sender.java, TxnPartitionMap.java; reference §5.6",
+        "`react_to_produce` says what an answer means while retries are left; a host that gives a batch up fails it",
+    ),
+    Omission(
+        MODEL,
+        "releases between 0.11.0 and the newest one",
+        "each difference is a switch of `Rules`; only the two ends are presets",
+        "reference §11.3",
+        "UNKNOWN_PRODUCER_ID of 1.0 to 2.4, the answer to an absent group in 3.9 and the like are not answered",
+    ),
+    Omission(
+        CHECKER,
+        "replication below the high watermark, and elections that lose records",
+        "an append that was answered is replicated; a new leader has all that the old one answered",
+        "Partition.scala, ReplicaManager.scala; KIP-101, KIP-966",
+        "nothing is said about unclean elections, or about acks below all",
+    ),
+    Omission(
+        CHECKER,
+        "compaction, retention, segments, disks, producer snapshots",
+        "logs of some records are explored; what a cleaner removes cannot be part of an open transaction",
+        "LogCleaner.java, UnifiedLog.java; reference §3.7, §3.8",
+        "bugs of storage (tier C of the published ones) are not found; a leader that returns knows what its log says",
+    ),
+    Omission(
+        CHECKER,
+        "time",
+        "a time-out, an expiry or a resend may happen at any moment at which it is possible at all",
+        "reference §2.13, §2.14",
+        "every schedule of a real clock is explored, and some that no clock allows",
+    ),
+    Omission(
+        CHECKER,
+        "more than one record in a batch",
+        "one record is one sequence number; longer batches move the same rules by larger steps",
+        "ProducerAppendInfo.java",
+        "partial overlaps of batches and the wrap of sequence numbers are tested on the decisions, not explored",
+    ),
+    Omission(
+        CHECKER,
+        "the window of five remembered batches",
+        "a scenario has at most three batches under way",
+        "ProducerStateEntry.NUM_BATCHES_TO_RETAIN",
+        "the sixth batch is tested on the decisions, not explored",
+    ),
+    Omission(
+        CHECKER,
+        "what may come between the guards, the append and the answer of one request at one coordinator",
+        "one action is one atomic step; a second look after the append (F1 to F5) would find what the first one left",
+        "TransactionCoordinator.endTransaction; reference §2.17",
+        "a client's EndTxn between a fence and the abort that follows it is tested on the decisions, not explored",
+    ),
+    Omission(
+        CHECKER,
+        "clients of different generations in one run",
+        "a scenario's rules say which version every client uses",
+        "reference §0, §7.7",
+        "an id that changes between the rules of version 0 and version 2 is replayed from recordings, not explored",
+    ),
+    Omission(
+        CHECKER,
+        "an operator who aborts a hanging transaction",
+        "it is the repair of a fault whose cause is what the checker looks for",
+        "KIP-664; reference §3.5",
+        "an abort by an operator that hits a live transaction is judged in recordings, not explored",
+    ),
+    Omission(
+        REPLAY,
+        "whether something happened in time",
+        "clocks of brokers differ, and time stamps of records are the client's",
+        "reference §2.13, §2.14",
+        "a transaction that stays open for longer than its time-out allows is not reported",
+    ),
+    Omission(
+        REPLAY,
+        "requests that left no record",
+        "a log holds what was accepted",
+        "reference §9",
+        "a refusal is judged only where a client or a broker wrote it down",
+    ),
+    Omission(
+        REPLAY,
+        "records of the offsets topic other than offsets and markers",
+        "group metadata does not take part in transactions",
+        "reference §7.2",
+        "whether a commit came from a member of the group is not judged",
+    ),
+)
+"""Everything that is left out on purpose."""
