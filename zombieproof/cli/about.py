@@ -1,0 +1,102 @@
+"""zombieproof about: versions, rules, what is modelled and what is not."""
+
+import platform
+from importlib import metadata
+
+import typer
+
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.model.omissions import OMISSIONS
+from zombieproof.model.promises import PROMISES
+from zombieproof.model.rules import PRESETS, preset, switches
+from zombieproof.report.runs import Exit
+from zombieproof.report.screen import Column, Screen, plural
+from zombieproof.statemachines.registry import MACHINES
+from zombieproof.traces.promises import PROMISES as RECORDED_PROMISES
+
+HELP = """Tell versions, the rules of each release, what is modelled and what is not.
+
+\b
+Examples:
+  zombieproof about
+  zombieproof about | grep KIP-890
+"""
+
+LIBRARIES = ("numba", "numpy", "pydantic", "transitions", "typer", "rich", "crc32c", "cramjam")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("about", help=HELP, short_help="Tell versions, rules, what is modelled and what is not.")(about_command)
+
+
+def version() -> str:
+    """The version that is installed."""
+    return metadata.version("zombieproof")
+
+
+def about_command() -> int:
+    """Run the command."""
+    screen = Screen()
+    screen.say(f"zombieproof {version()}", "bold")
+    libraries = ", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES)
+    screen.say(f"Python {platform.python_version()} on {platform.platform()}; {libraries}", indent=2)
+    _show_rules(screen)
+    _show_modelled(screen)
+    _show_omissions(screen)
+    return Exit.HOLDS
+
+
+def _show_omissions(screen: Screen) -> None:
+    for part in dict.fromkeys(omission.part for omission in OMISSIONS):
+        screen.say()
+        screen.say(f"Not in the {part}", "bold")
+        for omission in OMISSIONS:
+            if omission.part == part:
+                screen.say(f"- {omission.what}: {omission.why}", indent=2, hang=2)
+
+
+def _show_rules(screen: Screen) -> None:
+    screen.say()
+    screen.say("Rules (--rules PRESET, --with RULE, --without RULE)", "bold")
+    for name, (text, _) in PRESETS.items():
+        screen.say(f"preset {name}: {text}", indent=2)
+    screen.say()
+    presets = {name: preset(name) for name in PRESETS}
+    columns = [
+        Column("rule"),
+        *(Column(name) for name in presets),
+        Column("since"),
+        Column("source"),
+        Column("meaning"),
+    ]
+    rows = [
+        (
+            facts.name,
+            *("on" if getattr(rules, facts.name) else "off" for rules in presets.values()),
+            facts.since,
+            facts.source,
+            facts.meaning,
+        )
+        for facts in switches()
+    ]
+    screen.table(columns, rows, indent=2)
+
+
+def _show_modelled(screen: Screen) -> None:
+    screen.say()
+    screen.say("Modelled", "bold")
+    rows = [
+        (machine.name, str(len(machine.states)), str(len(machine.rows)), ", ".join(s.name for s in machine.states))
+        for machine in MACHINES.values()
+    ]
+    columns = (Column("machine"), Column("states", "right"), Column("rows", "right"), Column(""))
+    screen.table(columns, rows, indent=2)
+    screen.say()
+    always = sum(promise.kind == "always" for promise in PROMISES.values())
+    mutants = sum(len(scenario.mutants) for scenario in SCENARIOS.values())
+    screen.say(
+        f"{plural(len(SCENARIOS), 'scenario')} with {plural(mutants, 'mutant')}, {always} promises of the checker, "
+        f"{plural(len(RECORDED_PROMISES), 'promise')} of replay; zombieproof scenarios lists the scenarios",
+        indent=2,
+    )

@@ -1,0 +1,165 @@
+"""zombieproof check: explore scenarios."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from zombieproof.checker.scenario import Scenario
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, workers_of
+from zombieproof.cli.scenarios import list_scenarios
+from zombieproof.cli.usage import WrongUsage, bounds_of, memory_bytes
+from zombieproof.model.rules import switches
+from zombieproof.report import check_json, check_text, junit
+from zombieproof.report.counterexample import as_trace
+from zombieproof.report.mutants import hunts_as_json, show_hunts
+from zombieproof.report.runs import Exit, Run, exit_code_of
+from zombieproof.report.screen import Screen
+from zombieproof.traces.trace import write_trace
+
+HELP = """Explore scenarios exhaustively: every interleaving, every fault within its budget.
+
+Without names the whole default set is explored. A broken promise is told as the shortest story that breaks it.
+
+\b
+Examples:
+  zombieproof check
+  zombieproof check zombie_takeover timeout --workers 4
+  zombieproof check leaderless_partition --without marker_waits_for_leader -o story.jsonl
+  zombieproof check kip98_takeover --rules kip98 --bounds lost=2,late=1 --memory 8G
+  zombieproof check --mutants                  does each mutant break what it must?
+  zombieproof check --format junit > checks.xml
+"""
+
+Format = Literal["text", "json", "junit"]
+
+
+def _scenario_names(incomplete: str) -> list[str]:
+    return [name for name in SCENARIOS if name.startswith(incomplete)]
+
+
+def _rule_names(incomplete: str) -> list[str]:
+    return [rule.name for rule in switches() if rule.name.startswith(incomplete)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check", help=HELP, short_help="Explore scenarios exhaustively.")(check_command)
+
+
+def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SCENARIO", help="which; all by default", autocompletion=_scenario_names),
+    ] = None,
+    rules: Annotated[str, typer.Option(metavar="PRESET", help="rules of a release: newest, kip98")] = "",
+    on: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="RULE", help="switch a rule on; repeatable", autocompletion=_rule_names),
+    ] = None,
+    off: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="RULE", help="switch a rule off; repeatable", autocompletion=_rule_names),
+    ] = None,
+    mutant: Annotated[str, typer.Option(metavar="NAME", help="explore a mutant instead: a rule is missing")] = "",
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="explore every mutant, and compare with what it must break")
+    ] = False,
+    bounds: Annotated[str, typer.Option(metavar="k=v,...", help="other bounds, such as lost=2,crashes=1")] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="TRACE", help="write the counterexample; a folder gets one file for each"
+        ),
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="end before using more, such as 8G: inconclusive")] = "",
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="threads; as many as there are cores by default")
+    ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="list what could be checked, and explore nothing")] = False,
+) -> int:
+    """Run the command."""
+    if as_json and form == "junit":
+        raise WrongUsage("--json and --format junit are two formats; choose one")
+    form = "json" if as_json else form
+    if listing:
+        list_scenarios(Screen(), names or (), as_json=form == "json")
+        return Exit.HOLDS
+    choice = Choice(
+        rules=rules,
+        on=tuple(on or ()),
+        off=tuple(off or ()),
+        mutant=mutant,
+        bounds=bounds_of(bounds),
+        workers=workers_of(workers),
+        memory_bytes=memory_bytes(memory) if memory else None,
+    )
+    chosen = choose(names or (), choice)
+    if mutants:
+        return _check_mutants(chosen, choice, form, output)
+    writable(output, len(chosen))
+    runs, interrupted = explore_all(chosen, choice)
+    report(runs, form)
+    if output is not None:
+        write(runs, output)
+    return Exit.INTERRUPTED if interrupted else exit_code_of(runs)
+
+
+def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, output: Path | None) -> int:
+    if choice != Choice(workers=choice.workers, memory_bytes=choice.memory_bytes) or output is not None:
+        raise WrongUsage("--mutants explores each mutant as it is pinned: leave rules, bounds, --mutant and -o away")
+    if form == "junit":
+        raise WrongUsage("--mutants is reported as text or json")
+    hunts, interrupted = hunt_all(chosen, choice)
+    screen = Screen()
+    if form == "json":
+        screen.data(hunts_as_json(hunts))
+    else:
+        show_hunts(screen, hunts)
+    if interrupted:
+        return Exit.INTERRUPTED
+    return Exit.HOLDS if all(hunt.is_as_expected for hunt in hunts) else Exit.VIOLATED
+
+
+def report(runs: Sequence[Run], form: Format) -> None:
+    """Write what was found to stdout, in the wanted form; in a form for programs, remarks go to stderr."""
+    screen = Screen()
+    if form == "text":
+        check_text.show(screen, runs)
+        return
+    screen.data(check_json.as_json(runs) if form == "json" else junit.as_junit(runs))
+    aside = Screen(sys.stderr)
+    for run in runs:
+        check_text.show_remarks(aside, run)
+
+
+def writable(output: Path | None, count: int) -> None:
+    """Refuse a place for counterexamples before anything is explored for it."""
+    if output is None or output.is_dir():
+        return
+    if count > 1:
+        raise WrongUsage(
+            f"-o {output}: {count} scenarios are chosen, so give a folder: each gets a file of its own there"
+        )
+    if not output.parent.is_dir():
+        raise WrongUsage(f"-o {output}: there is no folder {output.parent}")
+
+
+def write(runs: Sequence[Run], output: Path) -> None:
+    """Write the counterexamples."""
+    aside = Screen(sys.stderr)
+    for run in runs:
+        if run.story is None:
+            if not output.is_dir():
+                aside.say(f"{run.name}: there is no counterexample, so {output} is not written")
+            continue
+        path = output / f"{run.name}.jsonl" if output.is_dir() else output
+        write_trace(path, as_trace(run))
+        aside.say(f"{run.name}: the counterexample is in {path}")

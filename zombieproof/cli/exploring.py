@@ -1,0 +1,151 @@
+"""From the command line to explorations: which scenarios, under which rules and bounds, one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.cli.usage import WrongUsage, known
+from zombieproof.cli.watching import Watch, watching
+from zombieproof.model.rules import PRESETS, UnknownRule, switches, with_switches
+from zombieproof.report.mutants import Hunt
+from zombieproof.report.runs import Run, run_of
+
+if TYPE_CHECKING:
+    from zombieproof.checker.checking import Checked, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the command line chose for every scenario."""
+
+    rules: str = ""
+    on: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    mutant: str = ""
+    bounds: Mapping[str, int] = field(default_factory=dict)
+    workers: int = 1
+    memory_bytes: int | None = None
+
+    def request(self, scenario: Scenario, mutant: str = "") -> Request:
+        """What is asked of one scenario. Bounds that it does not have are another scenario's."""
+        from zombieproof.checker.checking import Request  # noqa: PLC0415  # Numba is loaded when it is needed
+
+        return Request(
+            rules=self.rules,
+            on=self.on,
+            off=self.off,
+            mutant=mutant or self.mutant,
+            bounds={name: value for name, value in self.bounds.items() if name in scenario.bounds},
+            workers=self.workers,
+            memory_bytes=self.memory_bytes,
+        )
+
+
+def workers_of(wanted: int | None) -> int:
+    """The number of threads: as many as there are cores for this process, unless chosen.
+
+    Raises:
+        WrongUsage: it is not positive.
+    """
+    if wanted is not None and wanted < 1:
+        raise WrongUsage(f"--workers {wanted}: give 1 or more threads")
+    return wanted or len(os.sched_getaffinity(0))
+
+
+def choose(names: Sequence[str], choice: Choice) -> list[Scenario]:
+    """The scenarios that were named, or all; everything that the choice names exists.
+
+    Raises:
+        WrongUsage: a scenario, preset, rule, mutant or bound does not exist, or cannot be.
+    """
+    if choice.rules:
+        known("preset of rules", choice.rules, PRESETS, "zombieproof about")
+    for rule in (*choice.on, *choice.off):
+        known("rule", rule, [facts.name for facts in switches()], "zombieproof about")
+    try:
+        with_switches(SCENARIOS[next(iter(SCENARIOS))].own_rules(), choice.on, choice.off)
+    except UnknownRule as error:
+        raise WrongUsage(str(error)) from error
+    for name in names:
+        known("scenario", name, SCENARIOS, "zombieproof scenarios")
+    chosen = [SCENARIOS[name] for name in dict.fromkeys(names)] or list(SCENARIOS.values())
+    if choice.mutant:
+        chosen = _with_mutant(chosen, choice.mutant, named=bool(names))
+    _check_bounds(chosen, choice.bounds, named=bool(names))
+    return chosen
+
+
+def _with_mutant(scenarios: Iterable[Scenario], mutant: str, *, named: bool) -> list[Scenario]:
+    """The scenarios that have the mutant; those that were named must have it."""
+    scenarios = list(scenarios)
+    having = [scenario for scenario in scenarios if scenario.mutant(mutant)]
+    lacking = [scenario for scenario in scenarios if scenario not in having]
+    if not having or (named and lacking):
+        where = lacking if named else scenarios
+        there_are = [each.name for scenario in where for each in scenario.mutants]
+        who = f" of {', '.join(scenario.name for scenario in where)}" if named else ""
+        known(f"mutant{who}", mutant, there_are, "zombieproof scenarios")
+    return having
+
+
+def _check_bounds(scenarios: Sequence[Scenario], bounds: Mapping[str, int], *, named: bool) -> None:
+    """Each bound must be one of each scenario that was named, or of some scenario where none was."""
+    groups = [[scenario] for scenario in scenarios] if named else [scenarios]
+    for group in groups:
+        there_are = sorted({name for scenario in group for name in scenario.bounds})
+        who = f" of {group[0].name}" if named else ""
+        for name in bounds:
+            known(f"bound{who}", name, there_are, "zombieproof scenarios NAME")
+    for scenario in scenarios:
+        try:
+            own = scenario.own_bounds({name: value for name, value in bounds.items() if name in scenario.bounds})
+            scenario.model(own)
+        except UnknownBound as error:
+            raise WrongUsage(str(error)) from error
+
+
+def explore_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Run], bool]:
+    """Explore one scenario after the other; also returns whether somebody interrupted it."""
+    runs: list[Run] = []
+    with watching() as watcher:
+        try:
+            for scenario in scenarios:
+                request = choice.request(scenario)
+                runs.append(run_of(_explored(scenario, request, watcher.begin), request))
+                if runs[-1].checked.result.interrupted:
+                    return runs, True
+        except KeyboardInterrupt:
+            return runs, True
+    return runs, False
+
+
+def hunt_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Hunt], bool]:
+    """Explore every mutant of the scenarios; also returns whether somebody interrupted it."""
+    hunts: list[Hunt] = []
+    with watching() as watcher:
+        try:
+            for scenario in scenarios:
+                for mutant in scenario.mutants:
+                    request = choice.request(scenario, mutant.name)
+                    checked = _explored(scenario, request, watcher.begin, mutant)
+                    if checked.result.interrupted:
+                        return hunts, True
+                    hunts.append(Hunt(scenario, mutant, checked.result))
+        except KeyboardInterrupt:
+            return hunts, True
+    return hunts, False
+
+
+def _explored(
+    scenario: Scenario, request: Request, begin: Callable[[str, int | None], Watch], mutant: Mutant | None = None
+) -> Checked:
+    from zombieproof.checker.checking import check  # noqa: PLC0415  # Numba is loaded when it is needed
+
+    name = f"{scenario.name}, {mutant.name}" if mutant else scenario.name
+    is_pinned = request == type(request)(workers=request.workers, memory_bytes=request.memory_bytes, bounds={})
+    return check(scenario, request, progress=begin(name, scenario.distinct if is_pinned else None))

@@ -1,0 +1,69 @@
+"""zombieproof scenarios: what can be checked."""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from zombieproof.checker.scenario import Scenario
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.cli.usage import known
+from zombieproof.report.runs import Exit
+from zombieproof.report.scenario_text import scenario_data, show_scenario
+from zombieproof.report.screen import Column, Screen
+
+HELP = """List the scenarios, or tell one: its story, bounds, faults, promises and mutants.
+
+\b
+Examples:
+  zombieproof scenarios
+  zombieproof scenarios leaderless_partition
+  zombieproof scenarios --json
+"""
+
+_COLUMNS = (
+    Column("scenario"),
+    Column("rules"),
+    Column("distinct", "right"),
+    Column("mutants", "right"),
+    Column("story"),
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("scenarios", help=HELP, short_help="List the scenarios, or tell one.")(scenarios_command)
+
+
+def scenarios_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="which to tell; all are listed by default")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> int:
+    """Run the command."""
+    list_scenarios(Screen(), (name,) if name else (), as_json=as_json)
+    return Exit.HOLDS
+
+
+def list_scenarios(screen: Screen, names: Sequence[str], *, as_json: bool) -> None:
+    """Write what is known of the named scenarios, or a list of all.
+
+    Raises:
+        WrongUsage: there is no scenario of that name.
+    """
+    chosen = [SCENARIOS[known("scenario", name, SCENARIOS, "zombieproof scenarios")] for name in names]
+    if as_json:
+        data = [scenario_data(scenario) for scenario in chosen or SCENARIOS.values()]
+        screen.data(json.dumps({"scenarios": data}, indent=2))
+    elif chosen:
+        for scenario in chosen:
+            show_scenario(screen, scenario)
+    else:
+        screen.table(_COLUMNS, [_cells(scenario) for scenario in SCENARIOS.values()])
+        screen.say()
+        screen.say("zombieproof scenarios NAME tells one of them")
+
+
+def _cells(scenario: Scenario) -> tuple[str, ...]:
+    first = scenario.story.split(". ")[0].rstrip(".") + "."
+    return scenario.name, scenario.rules, f"{scenario.distinct:,}", str(len(scenario.mutants)), first

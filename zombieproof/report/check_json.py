@@ -1,0 +1,89 @@
+"""What `check` found, as JSON. The keys are a contract that scripts rely on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from zombieproof.report.coverage import by_machine, rows_taken
+from zombieproof.report.runs import Run, verdict_of
+from zombieproof.report.story import Beat
+from zombieproof.statemachines.registry import MACHINES
+
+
+def as_json(runs: Iterable[Run]) -> str:
+    """All runs as the text of one object."""
+    runs = list(runs)
+    return json.dumps({"verdict": verdict_of(runs), "scenarios": [run_data(run) for run in runs]}, indent=2)
+
+
+def run_data(run: Run) -> dict[str, Any]:
+    """One scenario. `holds` of a promise is null where the exploration ended before that was known."""
+    result = run.checked.result
+    return {
+        "name": run.name,
+        "rules": run.rules,
+        "verdict": result.verdict,
+        "distinct": result.distinct,
+        "generated": result.generated,
+        "depth": result.depth,
+        "seconds": round(result.seconds, 6),
+        "cpu_seconds": round(result.cpu_seconds, 6),
+        "peak_mib": round(result.peak_mib, 1),
+        "promises": [{"name": p.name, "kind": p.kind, "holds": p.holds} for p in result.promises],
+        "violated": violation_data(run),
+        "coverage": coverage_data(run),
+    }
+
+
+def violation_data(run: Run) -> dict[str, Any] | None:
+    """The broken promise and the steps to it; no steps for a *sometimes* promise that nothing reaches."""
+    if run.broken is None:
+        return None
+    beats = run.story.beats if run.story else ()
+    return {"promise": run.broken.name, "steps": [step_data(beat) for beat in beats]}
+
+
+def step_data(beat: Beat) -> dict[str, Any]:
+    """One step of a story."""
+    return {
+        "number": beat.number,
+        "action": beat.action,
+        "name": beat.name,
+        "argument": beat.argument,
+        "description": beat.text,
+        "verdicts": [{"decision": d.decision, "guard": d.guard, "error": d.error} for d in beat.decisions],
+        "moves": [
+            {
+                "machine": m.machine,
+                "subject": m.subject,
+                "from": m.before,
+                "event": m.event,
+                "to": m.after,
+                "why": m.why,
+            }
+            for m in beat.moves
+        ],
+        "changes": list(beat.changes),
+    }
+
+
+def coverage_data(run: Run) -> dict[str, Any]:
+    """By machine: how many of its rows were taken, and which were not; empty for a model without our machines."""
+    counts = run.checked.result.coverage
+    if counts is None:
+        return {}
+    taken = rows_taken(counts)
+    return {
+        name: {
+            "rows": rows,
+            "taken": count,
+            "not_taken": [
+                {"state": row.state.name, "event": row.event.name}
+                for row in MACHINES[name].rows
+                if (name, row.state.name, row.event.name) not in taken
+            ],
+        }
+        for name, (count, rows) in by_machine(taken).items()
+    }

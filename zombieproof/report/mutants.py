@@ -1,0 +1,89 @@
+"""Mutants: a rule is taken away, and the promise that must break breaks, in the pinned number of steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from zombieproof.report.screen import Column, Screen, plural
+
+if TYPE_CHECKING:
+    from zombieproof.checker.result import Result
+    from zombieproof.checker.scenario import Mutant, Scenario
+
+COLUMNS = (
+    Column("scenario"),
+    Column("mutant"),
+    Column("bug"),
+    Column("breaks"),
+    Column("steps", "right"),
+    Column("outcome"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """A mutant that was explored."""
+
+    scenario: Scenario
+    mutant: Mutant
+    result: Result
+
+    @property
+    def promise(self) -> str | None:
+        """The promise that broke."""
+        return self.result.violated.promise if self.result.violated else None
+
+    @property
+    def steps(self) -> int | None:
+        """The length of the shortest story."""
+        violated = self.result.violated
+        return len(violated.actions) if violated and violated.actions is not None else None
+
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether the mutant breaks what it must, in as many steps as are pinned."""
+        return self.promise == self.mutant.breaks and self.steps == self.mutant.steps
+
+    @property
+    def outcome(self) -> str:
+        """What came out, in words."""
+        if self.is_as_expected:
+            return "as expected"
+        if self.promise is None:
+            return f"survives: {self.result.why or 'every promise holds'}"
+        return f"expected {self.mutant.breaks} in {plural(self.mutant.steps, 'step')}"
+
+
+def show_hunts(screen: Screen, hunts: Sequence[Hunt]) -> None:
+    """Write a table of mutants, and how many did what they must."""
+    screen.table(COLUMNS, [_cells(hunt) for hunt in hunts])
+    good = sum(hunt.is_as_expected for hunt in hunts)
+    screen.say()
+    screen.say(f"{plural(len(hunts), 'mutant')}, {good} as expected")
+
+
+def _cells(hunt: Hunt) -> tuple[str, ...]:
+    steps = "-" if hunt.steps is None else str(hunt.steps)
+    return (hunt.scenario.name, hunt.mutant.name, hunt.mutant.bug or "-", hunt.promise or "-", steps, hunt.outcome)
+
+
+def hunts_as_json(hunts: Iterable[Hunt]) -> str:
+    """All mutants as the text of one object; its verdict is "holds" when each does what it must."""
+    hunts = list(hunts)
+    verdict = "holds" if all(hunt.is_as_expected for hunt in hunts) else "violated"
+    return json.dumps({"verdict": verdict, "mutants": [_data(hunt) for hunt in hunts]}, indent=2)
+
+
+def _data(hunt: Hunt) -> dict[str, Any]:
+    return {
+        "scenario": hunt.scenario.name,
+        "mutant": hunt.mutant.name,
+        "bug": hunt.mutant.bug or None,
+        "expected": {"promise": hunt.mutant.breaks, "steps": hunt.mutant.steps},
+        "found": None if hunt.promise is None else {"promise": hunt.promise, "steps": hunt.steps},
+        "as_expected": hunt.is_as_expected,
+        "seconds": round(hunt.result.seconds, 6),
+    }

@@ -1,0 +1,112 @@
+"""What `replay` concluded of a counterexample, in the same JSON as of a recording."""
+
+from collections.abc import Sequence
+
+from zombieproof.checker.world import OFFSETS, TXNS, Setup, World
+from zombieproof.model.decisions.fetch import first_unstable_offset, last_stable_offset
+from zombieproof.model.promises import fate, is_data
+from zombieproof.model.vocabulary import Outcome
+from zombieproof.report.counterexample import Again
+from zombieproof.report.replay_text import Replayed, worst
+from zombieproof.report.worlds import id_name
+from zombieproof.traces.evidence import Unit
+from zombieproof.traces.verdict import DamagedPlace, Finding, Judgement, Report, TransactionSummary
+from zombieproof.traces.verdict import Outcome as Ended
+
+_ENDED = {Outcome.COMMIT: Ended.COMMIT, Outcome.ABORT: Ended.ABORT, Outcome.UNDECIDED: Ended.OPEN}
+
+
+def as_report(replayed: Sequence[Replayed], unread: Sequence[DamagedPlace] = ()) -> Report:
+    """Counterexamples that were run again, and files that could not be, as one report.
+
+    Partition p0 of the model is partition 0 of topic "p".
+    """
+    world = setup = None
+    if len(replayed) == 1:
+        world, setup = replayed[0].again.story.world, replayed[0].again.story.setup
+    return Report(
+        verdict=worst([each.verdict for each in replayed] + [Judgement.DAMAGED for _ in unread]),
+        findings=[
+            _finding(promise, each.again)
+            for each in replayed
+            if (promise := each.again.trace.conclusion.promise) and not each.again.fault
+        ],
+        damage=[
+            *unread,
+            *(
+                DamagedPlace(file=each.file, position=each.again.line, unit=Unit.LINE, message=each.again.fault)
+                for each in replayed
+                if each.again.fault
+            ),
+        ],
+        transactions=_transactions(world, setup) if isinstance(world, World) and isinstance(setup, Setup) else [],
+        committed=_committed(world) if isinstance(world, World) else {},
+        lso=_last_stable(world) if isinstance(world, World) else {},
+        group_offsets={},
+    )
+
+
+def _finding(promise: str, again: Again) -> Finding:
+    steps = len(again.story.beats)
+    return Finding(
+        promise=promise,
+        transactional_id=None,
+        producer_id=None,
+        producer_epoch=None,
+        topic=None,
+        partition=None,
+        offset=None,
+        message=f"broken after step {steps} of {again.trace.header.scenario}: {again.sentence}",
+    )
+
+
+def _place(p: int) -> str:
+    return "__consumer_offsets-0" if p == OFFSETS else f"p-{p}"
+
+
+def _transactions(world: World, setup: Setup) -> list[TransactionSummary]:
+    """The transactions that wrote something."""
+    found = []
+    for label in range(1, len(world.ghost.labels) + 1):
+        records = [
+            (p, offset)
+            for p, partition in enumerate(world.partitions)
+            for offset in range(partition.end)
+            if partition.log[offset].label == label and is_data(partition.log[offset].kind)
+        ]
+        if not records:
+            continue
+        p, offset = records[0]
+        first = world.partitions[p].log[offset]
+        decided = Outcome(world.ghost.labels[label - 1].decided or fate(world.partitions[p], offset))
+        k = setup.bounds.transactional_id[(label - 1) // TXNS]
+        summary = TransactionSummary(
+            transactional_id=id_name(k) if k >= 0 else None,
+            producer_id=int(first.producer_id),
+            producer_epoch=int(first.producer_epoch),
+            outcome=_ENDED[decided],
+            partitions=sorted({_place(p) for p, _ in records}),
+        )
+        found.append(summary)
+    return found
+
+
+def _committed(world: World) -> dict[str, list[int]]:
+    stable = _last_stable(world)
+    return {
+        _place(p): [
+            offset
+            for offset in range(stable[_place(p)])
+            if is_data(partition.log[offset].kind) and fate(partition, offset) == Outcome.COMMIT
+        ]
+        for p, partition in enumerate(world.partitions)
+        if partition.end
+    }
+
+
+def _last_stable(world: World) -> dict[str, int]:
+    return {
+        _place(p): int(last_stable_offset(partition.end, first_unstable_offset(partition.entries)))
+        for p, partition in enumerate(world.partitions)
+        if partition.end
+    }

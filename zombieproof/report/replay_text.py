@@ -1,0 +1,110 @@
+"""What `replay` concluded, for people: of recordings, and of counterexamples that were run again."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from zombieproof.report.check_text import show_story
+from zombieproof.report.counterexample import Again
+from zombieproof.report.screen import STYLES, Column, Screen, plural
+from zombieproof.traces.promises import PROMISES
+from zombieproof.traces.verdict import DamagedPlace, Finding, Judgement, Report
+
+SHOWN_PARTITIONS = 40
+
+
+def show_report(screen: Screen, report: Report) -> None:
+    """Write verdict, findings, damage, and what the evidence holds."""
+    counts = [plural(len(report.findings), "finding")] if report.findings else []
+    counts += [plural(len(report.damage), "damaged place")] if report.damage else []
+    screen.say(
+        " with ".join([report.verdict.value, " and ".join(counts)]) if counts else report.verdict.value,
+        STYLES[report.verdict.value],
+    )
+    for finding in report.findings:
+        _show_finding(screen, finding)
+    for place in report.damage:
+        _show_damage(screen, place)
+    screen.say()
+    _show_contents(screen, report)
+
+
+def _show_finding(screen: Screen, finding: Finding) -> None:
+    screen.say()
+    screen.say(finding.promise, "bold", indent=2)
+    screen.say(PROMISES[finding.promise].sentence, indent=4)
+    screen.say(f"{where(finding)}: {finding.message}" if where(finding) else finding.message, indent=4, hang=2)
+
+
+def where(finding: Finding) -> str:
+    """The place of a finding in words; empty if it has none."""
+    parts = [finding.transactional_id or ""]
+    if finding.producer_id is not None:
+        epoch = "" if finding.producer_epoch is None else f", epoch {finding.producer_epoch}"
+        parts.append(f"producer {finding.producer_id}{epoch}")
+    if finding.topic is not None:
+        offset = "" if finding.offset is None else f" offset {finding.offset}"
+        parts.append(f"{finding.topic}-{finding.partition}{offset}")
+    return ", ".join(filter(None, parts))
+
+
+def _show_damage(screen: Screen, place: DamagedPlace) -> None:
+    screen.say()
+    screen.say(f"damaged: {place.file}, {place.unit} {place.position}: {place.message}", "yellow", indent=2, hang=2)
+
+
+def _show_contents(screen: Screen, report: Report) -> None:
+    outcomes = Counter(transaction.outcome.value for transaction in report.transactions)
+    told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
+    screen.say(f"{plural(len(report.transactions), 'transaction')}" + (f": {told}" if told else ""))
+    if report.lso:
+        rows = [
+            (place, f"{lso:,}", f"{len(report.committed.get(place, ())):,}")
+            for place, lso in sorted(report.lso.items())[:SHOWN_PARTITIONS]
+        ]
+        columns = (
+            Column("partition"),
+            Column("last stable offset", "right"),
+            Column("read_committed records", "right"),
+        )
+        screen.table(columns, rows)
+    if len(report.lso) > SHOWN_PARTITIONS:
+        screen.say(f"and {len(report.lso) - SHOWN_PARTITIONS} more partitions; --json has them all")
+
+
+class Replayed(NamedTuple):
+    """A counterexample file that was run again."""
+
+    file: str
+    again: Again
+
+    @property
+    def verdict(self) -> Judgement:
+        """Violates if it reproduces a broken promise, conforms if it reproduces without one, else damaged."""
+        if self.again.fault:
+            return Judgement.DAMAGED
+        return Judgement.VIOLATES if self.again.trace.conclusion.promise else Judgement.CONFORMS
+
+
+def show_replayed(screen: Screen, replayed: Replayed) -> None:
+    """Write the story, and whether it ends as the file says."""
+    header, again = replayed.again.trace.header, replayed.again
+    rules = f", mutant {header.mutant}" if header.mutant else ""
+    screen.say(f"{replayed.file}: {header.scenario}{rules}, {plural(len(again.trace.steps), 'step')}", "bold")
+    show_story(screen, again.story)
+    screen.say()
+    if again.fault:
+        screen.say(f"damaged: {replayed.file}, line {again.line}: {again.fault}", STYLES["damaged"])
+        screen.say("The file was changed, or the model was after it was written: write it anew with -o.", indent=2)
+    elif again.trace.conclusion.promise:
+        steps = plural(len(again.story.beats), "step")
+        screen.say(f"violates: {again.trace.conclusion.promise} is broken after {steps}, as the file says", "bold red")
+        screen.say(again.sentence, indent=2)
+    else:
+        screen.say("conforms: every step is possible and no promise is broken", STYLES["conforms"])
+
+
+def worst(verdicts: Sequence[Judgement]) -> Judgement:
+    """The verdict of several: one violation is a violation, else one damaged file leaves the rest unproven."""
+    order: Mapping[Judgement, int] = {Judgement.VIOLATES: 0, Judgement.DAMAGED: 1, Judgement.CONFORMS: 2}
+    return min(verdicts, key=lambda verdict: order[verdict])

@@ -1,0 +1,105 @@
+"""A scenario that was checked, as reports need it: with its story, its words for the rules, and the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from zombieproof.checker.model import Promise
+from zombieproof.report.story import Story, tell
+
+if TYPE_CHECKING:
+    from zombieproof.checker.checking import Checked, Request
+
+
+class Exit(IntEnum):
+    """Exit codes of every command."""
+
+    HOLDS = 0
+    VIOLATED = 1
+    USAGE = 2
+    INCONCLUSIVE = 3
+    INTERNAL_ERROR = 70
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A scenario that was checked. `story` is there when there is a way to a broken promise."""
+
+    checked: Checked
+    request: Request
+    story: Story | None
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        return self.checked.scenario.name
+
+    @property
+    def rules(self) -> str:
+        """The rules in words."""
+        return rules_words(self.checked, self.request)
+
+    @property
+    def broken(self) -> Promise | None:
+        """The broken promise."""
+        violated = self.checked.result.violated
+        return promise_of(self.checked, violated.promise) if violated else None
+
+    @property
+    def exit_code(self) -> Exit:
+        """The exit code that this run alone deserves."""
+        result = self.checked.result
+        if result.interrupted:
+            return Exit.INTERRUPTED
+        return {"holds": Exit.HOLDS, "violated": Exit.VIOLATED, "inconclusive": Exit.INCONCLUSIVE}[result.verdict]
+
+
+def promise_of(checked: Checked, name: str) -> Promise:
+    """A promise of the model by name."""
+    return next(promise for promise in checked.model.promises if promise.name == name)
+
+
+def run_of(checked: Checked, request: Request) -> Run:
+    """A run with its story.
+
+    Raises:
+        HostsDisagree: the counterexample does not stand when it is interpreted: an error of this program.
+    """
+    violated = checked.result.violated
+    actions = violated.actions if violated else None
+    story = None if actions is None else tell(checked.model, checked.setup, actions, checked.scenario.always)
+    return Run(checked, request, story)
+
+
+def has_rules(checked: Checked) -> bool:
+    """Whether the model reads rules of Kafka's protocol at all."""
+    return hasattr(checked.setup, "rules")
+
+
+def rules_words(checked: Checked, request: Request) -> str:
+    """The rules of a run in words: the preset and what differs from it."""
+    words = checked.rules_name if has_rules(checked) else "own"
+    if request.on and has_rules(checked):
+        words += f" with {', '.join(request.on)}"
+    if request.off and has_rules(checked):
+        words += f" without {', '.join(request.off)}"
+    if checked.mutant:
+        words += f", mutant {checked.mutant.name}"
+    return words
+
+
+def verdict_of(runs: Iterable[Run]) -> str:
+    """The verdict of all runs together: one violation is a violation, else one inconclusive run leaves all open."""
+    verdicts = {run.checked.result.verdict for run in runs}
+    return next((worst for worst in ("violated", "inconclusive") if worst in verdicts), "holds")
+
+
+def exit_code_of(runs: Iterable[Run]) -> Exit:
+    """The exit code of all runs together; an interruption is said before anything else."""
+    codes = {run.exit_code for run in runs}
+    order = (Exit.INTERRUPTED, Exit.VIOLATED, Exit.INCONCLUSIVE)
+    return next((worst for worst in order if worst in codes), Exit.HOLDS)

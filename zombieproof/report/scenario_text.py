@@ -1,0 +1,77 @@
+"""A scenario for people and as data: its story, bounds, faults, promises and mutants."""
+
+from typing import Any
+
+from zombieproof.checker.model import Promise
+from zombieproof.checker.scenario import FAULTS, Mutant, Scenario
+from zombieproof.model.rules import switches
+from zombieproof.report.screen import Column, Screen, plural
+
+_MEANINGS = {facts.name: facts.meaning for facts in switches()}
+
+
+def promises_of(scenario: Scenario) -> list[Promise]:
+    """The promises of a scenario: always, then sometimes."""
+    of_model = {promise.name: promise for promise in scenario.model(scenario.bounds).promises}
+    return [of_model[name] for name in (*scenario.always, *scenario.sometimes)]
+
+
+def show_scenario(screen: Screen, scenario: Scenario) -> None:
+    """Write everything about a scenario."""
+    screen.say(scenario.name, "bold")
+    screen.say(scenario.story, indent=2)
+    screen.say()
+    faults = {name: count for name, count in scenario.bounds.items() if name in FAULTS}
+    others = {name: value for name, value in scenario.bounds.items() if name not in FAULTS}
+    if faults:
+        screen.say(f"faults: {_listed({k: v for k, v in faults.items() if v}) or 'none'}", indent=2, hang=8)
+    screen.say(f"other bounds: {_listed(others)}", indent=2, hang=8)
+    screen.say(f"rules: {scenario.rules}; {plural(scenario.distinct, 'distinct world')}", indent=2)
+    screen.say()
+    rows = [(promise.kind, promise.name, promise.text) for promise in promises_of(scenario)]
+    screen.table((Column("holds"), Column("promise"), Column("")), rows, indent=2)
+    screen.say()
+    for mutant in scenario.mutants:
+        _show_mutant(screen, mutant)
+
+
+def _show_mutant(screen: Screen, mutant: Mutant) -> None:
+    bug = f" ({mutant.bug})" if mutant.bug else ""
+    screen.say(f"mutant {mutant.name}{bug}", "bold", indent=2)
+    for rule in mutant.without:
+        screen.say(f"without {rule}: {_MEANINGS[rule]}", indent=4, hang=4)
+    changes = {**mutant.changes, **mutant.bounds}
+    if changes:
+        screen.say(f"with {_listed(changes)}", indent=4, hang=4)
+    screen.say(f"breaks {mutant.breaks} in {plural(mutant.steps, 'step')}", indent=4, hang=4)
+
+
+def _listed(values: dict[str, int]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
+def scenario_data(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as data."""
+    return {
+        "name": scenario.name,
+        "story": scenario.story,
+        "rules": scenario.rules,
+        "bounds": {name: value for name, value in scenario.bounds.items() if name not in FAULTS},
+        "faults": {name: value for name, value in scenario.bounds.items() if name in FAULTS},
+        "distinct": scenario.distinct,
+        "promises": [
+            {"name": p.name, "kind": p.kind, "text": p.text, "source": p.source} for p in promises_of(scenario)
+        ],
+        "mutants": [
+            {
+                "name": mutant.name,
+                "bug": mutant.bug or None,
+                "rules": mutant.rules or scenario.rules,
+                "without": list(mutant.without),
+                "changes": {**mutant.changes, **mutant.bounds},
+                "breaks": mutant.breaks,
+                "steps": mutant.steps,
+            }
+            for mutant in scenario.mutants
+        ],
+    }

@@ -1,0 +1,198 @@
+"""A counterexample as a story: what happened step by step, who decided by which guard, which machines moved and why.
+
+Finding is not explaining: the checker found a list of actions, here they are run again (`zombieproof.checker.replay`,
+interpreted and compiled side by side) and told. A `Story` is data; texts, JSON and trace files are made from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from zombieproof.checker.actions import ACTIONS, Act
+from zombieproof.checker.layout import Layout, layout_of
+from zombieproof.checker.model import Model
+from zombieproof.checker.narration import client_name, partition_name
+from zombieproof.checker.world import Decision, MachineIndex, Setup, Trail, World
+from zombieproof.model.vocabulary import Error, Guard
+from zombieproof.report.worlds import READERS, Line, changes, ending, id_name
+from zombieproof.statemachines.kernel import Machine
+from zombieproof.statemachines.registry import MACHINES
+
+if TYPE_CHECKING:
+    from zombieproof.checker.replay import Step
+
+DECISION_WORDS = {
+    Decision.INIT_PRODUCER_ID: "InitProducerId",
+    Decision.ADD_PARTITIONS: "AddPartitionsToTxn",
+    Decision.ADD_OFFSETS: "AddOffsetsToTxn",
+    Decision.VERIFY_PARTITIONS: "AddPartitionsToTxn, to verify",
+    Decision.END_TXN: "EndTxn",
+    Decision.TIMEOUT: "time-out",
+    Decision.PRODUCE: "append",
+    Decision.VERIFICATION: "verification",
+    Decision.MARKER: "marker",
+    Decision.TXN_OFFSET_COMMIT: "TxnOffsetCommit",
+    Decision.OFFSET_FETCH: "OffsetFetch",
+    Decision.EXPIRATION: "expiration",
+}
+"""A decision as Kafka's documents call the request, or what it decides about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision: its name, the guard (row of the reference) that answered and the error that it gave."""
+
+    decision: str
+    guard: str
+    error: str
+
+    @property
+    def words(self) -> str:
+        """The decision in words."""
+        name = DECISION_WORDS[Decision[self.decision.upper()]]
+        by = f" (guard {self.guard})" if self.guard != Guard.NO_GUARD.name else ""
+        said = "accepted" if self.error == Error.NONE.name else f"refused with {self.error}"
+        return f"{name}: {said}{by}"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One move of one machine, with the reason that its table gives."""
+
+    machine: str
+    subject: str
+    before: str
+    event: str
+    after: str
+    why: str
+
+    @property
+    def words(self) -> str:
+        """The move in words."""
+        arrow = f"{self.before} --{self.event}--> {self.after}"
+        return f"{self.machine.replace('_', ' ')} {self.subject}: {arrow}, because {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One step of a story. `action` is its number in the model, `name` and `argument` say which it is."""
+
+    number: int
+    action: int
+    name: str
+    argument: int
+    text: str
+    decisions: tuple[Decided, ...]
+    moves: tuple[Moved, ...]
+    changes: tuple[str, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """The steps, what there is at the end, and by the number of a step the promises that are broken after it.
+
+    `world` is the last world, `setup` what was constant, as the model's records.
+    """
+
+    beats: tuple[Beat, ...]
+    ending: tuple[Line, ...]
+    broken: dict[int, tuple[str, ...]]
+    world: Any
+    setup: object
+
+
+def tell(model: Model, setup: object, actions: Iterable[int], always: Collection[str]) -> Story:
+    """Run `actions` from the initial world and tell what happens; `always` names the promises to judge after each step.
+
+    Raises:
+        HostsDisagree: interpreted and compiled actions differ: an error of this program.
+        ActionDisabled: the model does not allow an action; the message names the step.
+    """
+    from zombieproof.checker.replay import replay  # noqa: PLC0415  # it loads Numba, which only runs need
+
+    return told(model, setup, replay(model, setup, actions), always)
+
+
+def told(model: Model, setup: object, steps: Iterable[Step], always: Collection[str]) -> Story:
+    """Tell the steps of a run."""
+    steps = tuple(steps)
+    layout = layout_of(model.world, model.sizes)
+    initial = model.initial(setup)
+    beats = tuple(_beat(number, step, setup, layout, initial) for number, step in enumerate(steps, start=1))
+    judged = [promise for promise in model.promises if promise.name in always]
+    worlds = [initial, *(step.after for step in steps)]
+    broken = {
+        number: names
+        for number, world in enumerate(worlds)
+        if (names := tuple(p.name for p in judged if not p.judge(world, setup)))
+    }
+    last = worlds[-1]
+    there = ending(last, setup) if isinstance(last, World) and isinstance(setup, Setup) else ()
+    return Story(beats, there, broken, last, setup)
+
+
+def _beat(number: int, step: Step, setup: object, layout: Layout, initial: Any) -> Beat:
+    name, argument = "action", step.action
+    decisions: tuple[Decided, ...] = ()
+    moves: tuple[Moved, ...] = ()
+    new: tuple[str, ...] = ()
+    if isinstance(step.trail, Trail) and isinstance(setup, Setup):
+        act, argument = ACTIONS[step.action]
+        name = Act(act).name.lower()
+        decisions, moves = _decisions(step.trail), _moves(step.trail)
+        new = changes(step.before, step.after, setup)
+    digest = world_digest(layout, initial, step.after)
+    return Beat(number, step.action, name, argument, step.text, decisions, moves, new, digest)
+
+
+def _decisions(trail: Trail) -> tuple[Decided, ...]:
+    return tuple(
+        Decided(Decision(d.decision).name.lower(), Guard(d.guard).name, Error(d.error).name)
+        for d in trail.decisions[: trail.decision_count]
+    )
+
+
+def _moves(trail: Trail) -> tuple[Moved, ...]:
+    return tuple(
+        _moved(MACHINES[MachineIndex(m.machine).name.lower()], m.machine, m.subject, m.state, m.event, m.target)
+        for m in trail.moves[: trail.count]
+    )
+
+
+def _moved(machine: Machine, index: int, subject: int, state: int, event: int, target: int) -> Moved:
+    why = next(row.why for row in machine.rows if (row.state, row.event) == (state, event))
+    return Moved(
+        machine.name,
+        _subject(index, subject),
+        machine.states(state).name,
+        machine.events(event).name,
+        machine.states(target).name,
+        why,
+    )
+
+
+def _subject(machine: int, subject: int) -> str:
+    """Whom a machine is about."""
+    if machine == MachineIndex.COORDINATOR:
+        return id_name(subject)
+    if machine == MachineIndex.PRODUCER:
+        return client_name(subject)
+    if machine == MachineIndex.PARTITION_LEADER:
+        return partition_name(subject)
+    if machine == MachineIndex.GROUP_COORDINATOR:
+        return f"producer {subject}"
+    return READERS[subject].removeprefix("the ")
+
+
+def world_digest(layout: Layout, initial: Any, world: Any) -> str:
+    """A fingerprint of a world: of each leaf that is not as at the beginning, so that a new field changes nothing."""
+    differing = [
+        f"{path}={now}"
+        for path, was, now in zip(layout.paths(), layout.leaves(initial), layout.leaves(world), strict=True)
+        if was != now
+    ]
+    return hashlib.blake2b("\n".join(differing).encode(), digest_size=8).hexdigest()
