@@ -126,7 +126,7 @@ def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: 
         "judge": _judge(model, lowering),
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
-    scope["count_moves"] = part(_with_globals(count, {"__name__": coverage.__name__}), checked=False)
+    scope["count_moves"] = part(_with_globals(count, {"__name__": kernels.__name__}), checked=False)
     for name in _KERNELS:
         scope[name] = part(_with_globals(getattr(kernels, name), scope), checked=False)
     file = _entry_file(key)
@@ -162,7 +162,7 @@ def _told(engine: Engine, error: Exception) -> str:
     where = places_named[0] if places_named else engine.model.name
     if isinstance(error, KeyError):
         name = str(error.args[0])
-        where = ", ".join(lowered.name for lowered in engine.lowered if lowered.stores(name)) or where
+        where = ", ".join(lowered.name for lowered in engine.lowered if lowered.mentions(name)) or where
         what = f"a record has no field {name}"
     elif "Function(int64)" in str(error):
         what = "something that is no integer is stored, passed or returned where an integer is wanted"

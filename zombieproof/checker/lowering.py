@@ -66,7 +66,7 @@ class Lowering:
         if function not in self._compiled:
             lowered = self.lowered[function]
             scope: dict[str, Any] = {
-                "__name__": function.__module__,
+                "__name__": __name__,  # Numba imports it when it loads from the cache, and a test's module has no path
                 INT64: numba.int64,
                 REPLACE: intrinsics.replace,
                 **{name: self._part(callee) for name, callee in lowered.functions.items()},

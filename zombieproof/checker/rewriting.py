@@ -57,10 +57,9 @@ class Lowered:
         """Module and name of the function."""
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
-    def stores(self, field: str) -> bool:
-        """Whether the function writes a field of that name."""
-        stored = (node for node in ast.walk(self.tree) if isinstance(node, ast.Attribute))
-        return any(node.attr == field and isinstance(node.ctx, ast.Store) for node in stored)
+    def mentions(self, field: str) -> bool:
+        """Whether the function reads or writes a field of that name."""
+        return any(isinstance(node, ast.Attribute) and node.attr == field for node in ast.walk(self.tree))
 
     def text(self) -> str:
         """Return all that decides what the function compiles to, apart from the bodies of the functions it calls."""
@@ -233,6 +232,9 @@ class _Rewriter(ast.NodeTransformer):
     # --- expressions ---
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        for argument in node.args:
+            if type(argument) in FORBIDDEN:
+                self.visit(argument)  # all(... for ...): the argument says more than the function
         if (
             isinstance(node.func, ast.Attribute)
             and node.func.attr == "_replace"
@@ -260,10 +262,10 @@ class _Rewriter(ast.NodeTransformer):
 
     def replaced(self, node: ast.Call, verdict: ast.expr) -> ast.expr:
         """`verdict._replace(a=x, b=y)` sets one field after the other."""
+        if node.args or any(keyword.arg is None for keyword in node.keywords):
+            self.refuse(node, "_replace without names", "_replace(field=value)")
         value: ast.expr = self.visit(verdict)
         for keyword in node.keywords:
-            if keyword.arg is None or node.args:
-                self.refuse(node, "_replace without names", "_replace(field=value)")
             changed = self.visit(keyword.value)
             value = ast.Call(ast.Name(REPLACE, ast.Load()), [value, ast.Constant(keyword.arg), changed], [])
         return value

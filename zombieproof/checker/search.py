@@ -75,7 +75,6 @@ class Search:
         self.stopped = False
         self.distinct = self.generated = self.depth = 0
         self._before = 0
-        self._small = self.shelf.buffer(_SMALL_BUFFER)
         self._buffers: deque[Candidates] = deque()
         self._around = [self._surroundings()]
         self._idle = deque(self._around)
@@ -86,6 +85,7 @@ class Search:
 
     def begin(self) -> None:
         """Make level 0 of the initial world. The first call of the engine: it compiles, or loads from the cache."""
+        self._small = self.shelf.buffer(_SMALL_BUFFER)
         block = self.shelf.block(0)
         block.worlds.words[0] = np.frombuffer(self.initial, np.uint64)
         block.fill = 1

@@ -1,0 +1,188 @@
+"""A compiled model is kept and taken again, and never taken for another: whichever source changes, the model is new."""
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from zombieproof.checker.engine import cache_folder, compiled
+from zombieproof.checker.lowering import Lowering
+from zombieproof.checker.model import Model
+
+STEPS = '''
+"""Counts up to what another module says."""
+
+from dataclasses import dataclass
+
+from {package}.limits import Limit, TABLE, highest
+from zombieproof.checker.model import Model, Promise
+
+
+@dataclass(slots=True)
+class World:
+    count: int = 0
+
+
+@dataclass(slots=True)
+class Nothing:
+    unused: int = 0
+
+
+def step(world, action, setup, trail):
+    """Count."""
+    if world.count >= highest() + Limit.MORE + TABLE[0]:
+        return False
+    world.count += 1
+    return True
+
+
+def counts(world):
+    return world.count >= 0
+
+
+MODEL = Model(
+    name="steps",
+    world=World,
+    setup=Nothing,
+    trail=Nothing,
+    actions=1,
+    step=step,
+    describe=lambda world, action, setup: "",
+    initial=lambda setup: World(),
+    promises=(Promise("counts", "always", counts),),
+)
+'''
+LIMITS = '''
+"""How far to count."""
+
+from enum import IntEnum
+
+TABLE = (0, 1)
+
+
+class Limit(IntEnum):
+    MORE = 1
+
+
+def highest():
+    """Say how far."""
+    return 3
+'''
+RUN = """
+import sys, time
+from zombieproof.checker import lowering
+if "one-key" in sys.argv:
+    lowering.Lowering.source_hash = lambda self, *others: "the-same-for-all"
+from {package}.steps import MODEL, Nothing
+from zombieproof.checker.explore import explore
+from numba.core import compiler
+compiled = []
+compile_extra = compiler.CompilerBase.compile_extra
+compiler.CompilerBase.compile_extra = lambda self, func: (compiled.append(func), compile_extra(self, func))[1]
+print(explore(MODEL, Nothing()).distinct, len(compiled) > 0)
+"""
+
+
+def write(folder: Path, package: str, limits: str = LIMITS, steps: str = STEPS) -> None:
+    (folder / package).mkdir(exist_ok=True)
+    (folder / package / "__init__.py").write_text("")
+    (folder / package / "steps.py").write_text(steps.replace("{package}", package))
+    (folder / package / "limits.py").write_text(limits)
+
+
+def run(folder: Path, root: Path, *arguments: str) -> tuple[int, bool]:
+    """Explore the model of `folder` in a process of its own; return its worlds, and whether anything was compiled."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{folder}{os.pathsep}{root}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "ZOMBIEPROOF_CACHE_DIR": str(folder / "cache"),
+        "ZOMBIEPROOF_NO_CACHE": "",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", RUN.replace("{package}", "counting"), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    distinct, was_compiled = done.stdout.split()
+    return int(distinct), was_compiled == "True"
+
+
+@pytest.mark.slow
+def test_an_edit_in_another_file_is_noticed(tmp_path: Path, repository_root: Path) -> None:
+    write(tmp_path, "counting")
+    assert run(tmp_path, repository_root) == (5, True)
+    assert run(tmp_path, repository_root) == (5, False)
+    write(tmp_path, "counting", LIMITS.replace("return 3", "return 7"))
+    assert run(tmp_path, repository_root) == (9, True)
+    write(tmp_path, "counting")
+    assert run(tmp_path, repository_root) == (5, False)
+
+
+@pytest.mark.slow
+def test_without_the_hash_in_the_folder_name_yesterdays_model_would_run(tmp_path: Path, repository_root: Path) -> None:
+    write(tmp_path, "counting")
+    assert run(tmp_path, repository_root, "one-key") == (5, True)
+    write(tmp_path, "counting", LIMITS.replace("return 3", "return 7"))
+    assert run(tmp_path, repository_root, "one-key") == (5, False)
+
+
+EDITS: list[tuple[str, str, bool]] = [
+    ("return 3", "return 4", True),
+    ("MORE = 1", "MORE = 2", True),
+    ("TABLE = (0, 1)", "TABLE = (0, 2)", True),
+    ("return 3", "return 3 + 0", True),
+    ("Say how far.", "Tell how far.", False),
+    ("def highest", "# A remark.\ndef highest", False),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "differs"), EDITS, ids=lambda value: str(value).strip())
+def test_the_hash_changes_with_what_is_compiled_and_with_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, differs: bool
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write(tmp_path, "edited")
+    before = key_of("edited")
+    assert LIMITS.replace(old, new) != LIMITS
+    write(tmp_path, "edited", LIMITS.replace(old, new))
+    assert (key_of("edited") != before) is differs
+
+
+def key_of(package: str) -> str:
+    """Import the package anew and return the hash of its step and all that it calls."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    lowering = Lowering()
+    lowering.read(importlib.import_module(f"{package}.steps").step)
+    return lowering.source_hash()
+
+
+def test_a_model_with_other_sizes_has_another_key(coins: Model, variant: Callable[..., Model]) -> None:
+    wide = variant(sizes={(coins.world, "overflow"): "i2"})
+    assert compiled(wide).key != compiled(coins).key
+    assert compiled(variant()).key == compiled(coins).key
+
+
+def test_a_model_that_is_used_again_is_not_lowered_again(coins: Model) -> None:
+    assert compiled(coins) is compiled(coins)
+
+
+def test_the_folder_is_chosen_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ZOMBIEPROOF_NO_CACHE", "ZOMBIEPROOF_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert cache_folder() == tmp_path / ".cache" / "zombieproof"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder() == tmp_path / "xdg" / "zombieproof"
+    monkeypatch.setenv("ZOMBIEPROOF_CACHE_DIR", str(tmp_path / "mine"))
+    assert cache_folder() == tmp_path / "mine"
+    monkeypatch.setenv("ZOMBIEPROOF_NO_CACHE", "1")
+    assert cache_folder() is None

@@ -1,0 +1,96 @@
+"""Fingerprints scatter: every bit of a world decides half of the bits, and similar worlds do not meet by design."""
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from zombieproof.checker import intrinsics, kernels
+from zombieproof.checker.compilation import entry, part
+
+Fingerprints = Callable[[Any], Any]
+COUNT = 1 << 16
+SIZES = (1, 2, 3, 4, 5, 6, 7, 69)
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def words(request: pytest.FixtureRequest) -> int:
+    """How many words a world has."""
+    size: int = request.param
+    return size
+
+
+def one(rows: Any, row: int) -> Any:
+    """Stands for the compiled fingerprint."""
+    raise NotImplementedError
+
+
+def every(rows: Any, found: Any) -> None:
+    for row in range(rows.shape[0]):
+        found[row] = one(rows, row)
+
+
+@pytest.fixture(scope="module")
+def fingerprints(words: int) -> Fingerprints:
+    """Return the fingerprints of rows of words."""
+    scope: dict[str, Any] = {
+        **{name: value for name, value in vars(kernels).items() if name.isupper()},
+        "__name__": kernels.__name__,
+        "folded_product": intrinsics.folded_product,
+        "WORDS": words,
+    }
+    scope["one"] = part(types.FunctionType(kernels.fingerprint.__code__, scope), checked=False)
+    compiled = entry(types.FunctionType(every.__code__, scope), cache=False)
+
+    def call(rows: Any) -> Any:
+        found = np.zeros(len(rows), np.uint64)
+        compiled(rows, found)
+        return found
+
+    return call
+
+
+def test_each_bit_of_a_world_flips_each_bit_of_its_fingerprint_half_of_the_time(
+    fingerprints: Fingerprints, words: int
+) -> None:
+    rounds = 4096
+    random = np.random.default_rng(words)
+    worlds = random.integers(0, 4, (rounds, words * 8), np.uint8).view(np.uint64)
+    before = fingerprints(worlds)
+    for bit in sorted({0, 1, 7, 63, 64 * words - 1, 32 * words}):
+        changed = worlds.copy()
+        changed[:, bit // 64] ^= np.uint64(1 << (bit % 64))
+        flipped = np.unpackbits((fingerprints(changed) ^ before).view(np.uint8)).reshape(rounds, 64)
+        # Half of 4096, give or take five standard deviations of 32.
+        assert abs(flipped.sum(axis=0).astype(int) - rounds // 2).max() < 5 * 32 + 10, bit
+
+
+def test_worlds_that_differ_little_meet_as_rarely_as_chance(fingerprints: Fingerprints, words: int) -> None:
+    marks = fingerprints(similar_worlds(words))
+    assert len(np.unique(marks)) == COUNT
+    assert all(meets_as_rarely_as_chance(marks, shift) for shift in (0, 8, 24, 40))
+
+
+def test_a_mixture_that_is_no_good_is_noticed(words: int) -> None:
+    products = similar_worlds(words).sum(axis=1) * np.uint64(0x9E3779B97F4A7C15)
+    assert not all(meets_as_rarely_as_chance(products, shift) for shift in (0, 8, 24, 40))
+
+
+def similar_worlds(words: int) -> Any:
+    """Return worlds that are numbers of eight digits, a byte each, as worlds are made of."""
+    worlds = np.zeros((COUNT, words), np.uint64)
+    for place in range(8):
+        worlds.view(np.uint8)[:, place * (words * 8 - 1) // 7] = (np.arange(COUNT) >> (2 * place)) & 3
+    return worlds
+
+
+def meets_as_rarely_as_chance(marks: Any, shift: int) -> bool:
+    """Of 24 bits, chance lets COUNT²/2²⁵ = 128 pairs meet, give or take 11."""
+    part_of = (marks >> np.uint64(shift)) & np.uint64(0xFFFFFF)
+    return 70 < COUNT - len(np.unique(part_of)) < 190
+
+
+def test_no_fingerprint_is_zero_which_means_an_empty_slot(fingerprints: Fingerprints, words: int) -> None:
+    assert fingerprints(np.zeros((1, words), np.uint64))[0] != 0

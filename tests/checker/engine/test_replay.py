@@ -1,0 +1,199 @@
+"""Replay and agreement: what both hosts say of a model, and that a host or a model that goes astray is caught."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from zombieproof.checker.explore import explore
+from zombieproof.checker.hosts import CompiledHost
+from zombieproof.checker.lowering import LoweringError
+from zombieproof.checker.model import Model, Promise
+from zombieproof.checker.replay import ActionDisabled, HostsDisagree, ModelFault, agree_everywhere, replay
+
+Houses = Callable[..., Any]
+Variants = Callable[..., Model]
+
+
+def test_a_replay_tells_each_step(coins: Model, house: Houses) -> None:
+    steps = replay(coins, house(), [0, 2, 0])
+    assert [step.text for step in steps] == [
+        "a coin on heap 0, which has 0",
+        "a coin on heap 2, which has 0",
+        "a coin on heap 0, which has 1",
+    ]
+    assert [step.after.heaps for step in steps] == [[1, 0, 0], [1, 0, 1], [2, 0, 1]]
+    assert steps[1].before is steps[0].after
+    assert (steps[2].trail.moves[0].state, steps[2].trail.moves[0].event) == (1, 0)
+
+
+def test_a_counterexample_replays_to_the_world_that_breaks_the_promise(coins: Model, house: Houses) -> None:
+    violated = explore(coins, house(forbidden_sum=5)).violated
+    assert violated is not None
+    assert violated.actions is not None
+    assert sum(replay(coins, house(), violated.actions)[-1].after.heaps) == 5
+
+
+def test_a_replay_of_a_disabled_action_says_what_is_enabled(coins: Model, house: Houses) -> None:
+    with pytest.raises(ActionDisabled, match=r"coins, step 2: action 1 is disabled; enabled here: \[0, 2\]"):
+        replay(coins, house(most=1), [1, 1])
+
+
+@pytest.mark.parametrize("unknown", [-1, 3])
+def test_a_replay_of_an_unknown_action_says_which_there_are(coins: Model, house: Houses, unknown: int) -> None:
+    with pytest.raises(ActionDisabled, match=rf"coins, step 1: action {unknown} is unknown; give 0 to 2"):
+        replay(coins, house(), [unknown])
+
+
+@pytest.mark.parametrize("setup", [{}, {"sorted": 1}, {"room": 2}, {"forbidden_sum": 5}, {"wanted_sum": 99}])
+def test_both_hosts_agree_everywhere(coins: Model, house: Houses, setup: dict[str, int]) -> None:
+    exact = agree_everywhere(coins, house(most=4, **setup))
+    found = explore(coins, house(most=4, **setup), promises=["no_heap_is_negative"])
+    assert (exact.distinct, exact.generated, exact.depth) == (found.distinct, found.generated, found.depth)
+    assert exact.broken == ({"the_sum_is_allowed"} if "forbidden_sum" in setup else set())
+    assert exact.satisfied == (set() if "wanted_sum" in setup else {"the_sum_is_reached"})
+
+
+def test_agreement_can_be_limited(coins: Model, house: Houses) -> None:
+    assert 30 <= agree_everywhere(coins, house(most=7), max_worlds=30).distinct < 512
+
+
+def test_fingerprints_tell_worlds_apart(coins: Model, house: Houses) -> None:
+    worlds = agree_everywhere(coins, house(most=3)).worlds
+    host = CompiledHost(coins, house())
+    assert len({host.fingerprint(world) for world in worlds}) == len(worlds) == 64
+
+
+# --- hosts and models that go astray ---
+
+
+class Compiled(CompiledHost):
+    """A compiled host that lies about one thing."""
+
+    def step(self, world: bytes, action: int) -> tuple[bytes | None, bytes]:
+        after, trail = super().step(world, action)
+        if action == 1 and after is not None and after[0] == 2:
+            return LIES[self.lie](after, trail)
+        return after, trail
+
+    def judge(self, world: bytes) -> tuple[list[bool], int]:
+        holds, code = super().judge(world)
+        if world[0] == 1 and self.lie == "promise":
+            return [not holds[0], *holds[1:]], code
+        return holds, 3 if self.lie == "bound" else code
+
+    lie = ""
+
+
+LIES: dict[str, Callable[[bytes, bytes], tuple[bytes | None, bytes]]] = {
+    "world": lambda after, trail: (after[:2] + b"\x07" + after[3:], trail),
+    "disabled": lambda after, trail: (None, trail),
+    "trail": lambda after, trail: (after, b"\x02" + trail[1:]),
+    "promise": lambda after, trail: (after, trail),
+    "bound": lambda after, trail: (after, trail),
+}
+
+
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [
+        ("world", r"coins, level 2: action 1 leads to different worlds: heaps\[2\] is 0 and 7"),
+        ("disabled", "coins, level 2: action 1 is enabled interpreted and disabled compiled"),
+        ("trail", "coins, level 2: action 1 leaves different trails: count is 1 and 2"),
+        ("promise", "the_sum_is_allowed is True interpreted and False compiled"),
+        ("bound", "bound_hit is 0 interpreted and 3 compiled"),
+    ],
+)
+def test_a_host_that_differs_is_caught(
+    coins: Model, house: Houses, monkeypatch: pytest.MonkeyPatch, lie: str, message: str
+) -> None:
+    monkeypatch.setattr("zombieproof.checker.replay.CompiledHost", Compiled)
+    monkeypatch.setattr(Compiled, "lie", lie)
+    with pytest.raises(HostsDisagree, match=message):
+        agree_everywhere(coins, house())
+
+
+def takes_one_before_it_refuses(world: Any, action: int, house: Any, trail: Any) -> bool:
+    world.heaps[action] += 1
+    return world.heaps[action] < 4  # type: ignore[no-any-return]  # the world is untyped here
+
+
+def turns(world: Any, house: Any) -> None:
+    first = world.heaps[0]
+    world.heaps[0] = world.heaps[1]
+    world.heaps[1] = first
+
+
+def spends_what_it_judges(world: Any) -> bool:
+    world.heaps[1] = 9
+    return True
+
+
+def reaches_too_far(world: Any, action: int, house: Any, trail: Any) -> bool:
+    world.heaps[0] += 1
+    world.heaps[world.heaps[0]] = 0
+    return True
+
+
+def stores_a_record(world: Any, action: int, house: Any, trail: Any) -> bool:
+    trail.moves[0] = trail.moves[1]
+    return True
+
+
+def writes_what_is_not_there(world: Any, action: int, house: Any, trail: Any) -> bool:
+    world.colour = 1
+    return True
+
+
+def reads_what_is_not_there(world: Any, action: int, house: Any, trail: Any) -> bool:
+    return world.colour == 1  # type: ignore[no-any-return]  # the world is untyped here
+
+
+def has_three_parameters(world: Any, action: int, house: Any) -> bool:
+    return False
+
+
+def test_a_disabled_action_that_changes_the_world_is_caught(variant: Variants, house: Houses) -> None:
+    with pytest.raises(ModelFault, match=r"action 0 is disabled but has changed the world: heaps\[0\] is 3 and 4"):
+        agree_everywhere(variant(step=takes_one_before_it_refuses), house())
+
+
+def test_a_normal_form_that_has_another_is_caught(variant: Variants, house: Houses) -> None:
+    with pytest.raises(ModelFault, match=r"after action 0 the normal form has another .* heaps\[0\] is 0 and 1"):
+        agree_everywhere(variant(normalise=turns), house())
+
+
+def test_a_promise_that_changes_the_world_is_caught(variant: Variants, house: Houses) -> None:
+    spender = Promise("spends", "always", spends_what_it_judges)
+    with pytest.raises(ModelFault, match=r"a promise has changed the world, compiled: heaps\[1\] is 0 and 9"):
+        agree_everywhere(variant(promises=(spender,)), house())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_index_outside_its_array_is_caught_with_the_way_there(
+    variant: Variants, house: Houses, workers: int
+) -> None:
+    model = variant(step=reaches_too_far)
+    with pytest.raises(ModelFault, match=r"outside its array in the last of the actions \[0, 0, 0\]"):
+        explore(model, house(), workers=workers)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (stores_a_record, r"coins cannot be compiled: something that is no integer is stored"),
+        (writes_what_is_not_there, r"writes_what_is_not_there: coins cannot be compiled: a record has no field colour"),
+        (reads_what_is_not_there, r"reads_what_is_not_there: coins cannot be compiled: a record has no field colour"),
+        (has_three_parameters, r"coins: step has 3 parameters\. Legal: 4\."),
+    ],
+)
+def test_a_step_that_cannot_be_compiled_is_refused(
+    variant: Variants, house: Houses, step: Callable[..., bool], message: str
+) -> None:
+    with pytest.raises(LoweringError, match=message):
+        explore(variant(step=step), house())
+
+
+def test_more_than_can_be_numbered_is_refused(variant: Variants, house: Houses) -> None:
+    with pytest.raises(ValueError, match="coins has 0 actions and 3 promises; an engine takes 1 to 65536 actions"):
+        explore(variant(actions=0), house())

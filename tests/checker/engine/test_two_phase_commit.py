@@ -1,0 +1,103 @@
+"""Two-phase commit: a graph whose size is known from other checkers, and what must not depend on how it is explored."""
+
+import pytest
+
+from zombieproof.checker.explore import Result, explore
+from zombieproof.checker.replay import agree_everywhere, replay
+from zombieproof.checker.storage import FIRST_SLOTS
+from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
+
+
+@pytest.mark.parametrize(
+    ("managers", "distinct", "generated", "depth"),
+    [(5, 8_832, 58_145, 16), (6, 50_816, 402_305, 19), (7, 296_448, 2_744_705, 22)],
+)
+def test_the_number_of_worlds_is_the_one_that_others_found(
+    managers: int, distinct: int, generated: int, depth: int
+) -> None:
+    result = explore(two_phase_commit(managers), Rules())
+    assert result.verdict == "holds"
+    assert (result.distinct, result.generated, result.depth) == (distinct, generated, depth)
+
+
+def test_compiled_and_interpreted_reach_the_same_worlds() -> None:
+    model = two_phase_commit(3)
+    exact = agree_everywhere(model, Rules())
+    result = explore(model, Rules())
+    assert (exact.distinct, exact.generated, exact.depth) == (result.distinct, result.generated, result.depth)
+    assert exact.broken == frozenset()
+    assert exact.satisfied == {"everybody_commits", "everybody_aborts"}
+
+
+def test_a_manager_that_does_not_wait_is_caught_in_three_steps() -> None:
+    model = two_phase_commit(5)
+    result = explore(model, Rules(wait_for_all=0))
+    assert result.verdict == "violated"
+    assert result.violated is not None
+    assert result.violated.promise == "nobody_commits_what_another_aborted"
+    assert result.violated.actions is not None
+    assert [step.text for step in replay(model, Rules(wait_for_all=0), result.violated.actions)] == [
+        "the transaction manager decides to commit",
+        "resource manager 0 chooses to abort",
+        "resource manager 1 hears commit",
+    ]
+
+
+def test_the_promise_is_broken_interpreted_too() -> None:
+    assert agree_everywhere(two_phase_commit(3), Rules(wait_for_all=0)).broken == {
+        "nobody_commits_what_another_aborted"
+    }
+
+
+def test_the_shortest_commit_needs_every_manager_three_times() -> None:
+    result = explore(two_phase_commit(5), Rules())
+    assert {name: len(path) for name, path in result.witnesses.items()} == {
+        "everybody_commits": 3 * 5 + 1,
+        "everybody_aborts": 5,
+    }
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(wait_for_all=0)], ids=["holds", "violated"])
+@pytest.mark.parametrize("workers", [2, 3])
+def test_the_result_does_not_depend_on_the_number_of_threads(
+    workers: int, rules: Rules, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = explore(two_phase_commit(6), rules)
+    # Threads from the first batch on, in batches and buffers so small that everything overflows into the next.
+    monkeypatch.setattr("zombieproof.checker.search._WORTH_THREADS_SECONDS", -1.0)
+    monkeypatch.setattr("zombieproof.checker.search._LARGE_BUFFER", 1)
+    assert facts(explore(two_phase_commit(6), rules, workers=workers)) == facts(alone)
+
+
+def test_the_result_does_not_depend_on_the_size_of_buffers_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = explore(two_phase_commit(6), Rules())
+    monkeypatch.setattr("zombieproof.checker.search._SMALL_BUFFER", 1)
+    monkeypatch.setattr("zombieproof.checker.storage.BLOCK_BYTES", 1)
+    assert facts(explore(two_phase_commit(6), Rules())) == facts(usual)
+
+
+def test_the_table_grows_with_the_worlds() -> None:
+    result = explore(two_phase_commit(7), Rules())
+    slots = 64 * FIRST_SLOTS
+    assert result.distinct > 4 * slots
+    # Between three eighths and three quarters of the slots are taken, and six bytes stay for parent and action.
+    assert 8 / 0.75 + 6 < result.bytes_per_state < 8 / 0.375 + 7
+
+
+@pytest.mark.parametrize("managers", [0, 11])
+def test_another_number_of_managers_is_refused(managers: int) -> None:
+    with pytest.raises(ValueError, match=f"n={managers}; give 1 to 10"):
+        two_phase_commit(managers)
+
+
+def facts(result: Result) -> tuple[object, ...]:
+    """All of a result that must be the same each time."""
+    return (
+        result.verdict,
+        result.distinct,
+        result.generated,
+        result.depth,
+        result.promises,
+        result.violated,
+        result.witnesses,
+    )
