@@ -1,7 +1,116 @@
 """zombieproof verify: all that a clone promises, in one table with one exit code."""
 
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
 import typer
+
+import zombieproof
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.cli.exploring import Choice, explore_all, hunt_all, workers_of
+from zombieproof.cli.usage import WrongUsage, memory_bytes
+from zombieproof.report import diagrams, machines_page, results, verification
+from zombieproof.report.diagrams import Stale
+from zombieproof.report.recordings import folders, judge
+from zombieproof.report.screen import Screen
+from zombieproof.report.verification import Check, Found
+from zombieproof.traces.trace import SCHEMA_PATH, schema_is_stale, write_schema
+
+HELP = """Verify all that this clone promises: `make check`.
+
+Every scenario is explored, every mutant is hunted, the recordings that ship are judged, and diagrams and generated
+pages are compared with their sources. One table, one exit code.
+
+\b
+Examples:
+  zombieproof verify
+  zombieproof verify --memory 4G --workers 2
+  zombieproof verify --write-results           also rewrite docs/results.md, the README's results and the schema
+"""
+
+RECORDINGS = Path("tests/recordings")
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
+    app.command("verify", help=HELP, short_help="Verify all that a clone promises, in one table.")(verify_command)
+
+
+def verify_command(
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="end an exploration before using more, such as 8G")] = "",
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="threads; as many as there are cores by default")
+    ] = None,
+    write_results: Annotated[bool, typer.Option("--write-results", help="rewrite the pages that show results")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> int:
+    """Run the command."""
+    choice = Choice(workers=workers_of(workers), memory_bytes=memory_bytes(memory) if memory else None)
+    root = clone_root()
+    if write_results and root is None:
+        raise WrongUsage("--write-results: this is no clone of the project, and there are no pages to write")
+    found = gather(choice, root)
+    checks = list(verification.checks_of(found))
+    if root is not None and not found.interrupted:
+        if write_results:
+            results.write(results.pages(found, root))
+            write_schema()
+        checks += compare(root, found)
+    screen = Screen()
+    if as_json:
+        screen.data(verification.as_json(checks, found))
+    else:
+        verification.show(screen, checks, found)
+    return verification.exit_code(checks, found)
+
+
+def clone_root() -> Path | None:
+    """The folder of the clone that this program runs from, or None where it is installed without one."""
+    root = Path(zombieproof.__file__).resolve().parents[1]
+    return root if (root / "pyproject.toml").is_file() and (root / RECORDINGS).is_dir() else None
+
+
+def gather(choice: Choice, root: Path | None) -> Found:
+    """Explore, hunt and judge."""
+    found = Found()
+    if root is None:
+        found.missing.append("a clone: recordings, diagrams and pages are compared only there")
+    else:
+        for folder in folders(root / RECORDINGS):
+            began = time.perf_counter()
+            found.recordings.append((judge(folder), time.perf_counter() - began))
+    if not diagrams.dot_is_installed():
+        found.missing.append("`dot` (package graphviz): committed SVG files are compared, and none can be drawn anew")
+    found.runs, found.interrupted = explore_all(list(SCENARIOS.values()), choice)
+    if not found.interrupted:
+        found.hunts, found.interrupted = hunt_all(list(SCENARIOS.values()), choice)
+    return found
+
+
+def compare(root: Path, found: Found) -> Iterator[Check]:
+    """Compare what is committed with what it is made from."""
+    pages: tuple[tuple[str, str, Callable[[], list[Stale]]], ...] = (
+        ("diagrams", "diagrams/", lambda: diagrams.check(root / "diagrams")),
+        ("page", "docs/machines.md", lambda: machines_page.check(root / "docs/machines.md")),
+        ("page", "docs/trace-schema.json", _schema),
+    )
+    if all(check.outcome == "ok" for check in verification.checks_of(found)):
+        # Where something else is wrong, pages of results are another's to compare.
+        pages += (("page", "docs/results.md, README.md", lambda: results.stale(results.pages(found, root))),)
+    if not found.recordings:
+        yield Check("recording", str(RECORDINGS), "FAILED", "none", None, (f"{root / RECORDINGS} holds no recording",))
+    for part, what, check in pages:
+        began = time.perf_counter()
+        faults = tuple(str(fault) for fault in check())
+        said = "not what the source says" if faults else "what the source says"
+        seconds = time.perf_counter() - began
+        yield Check(part, what, "FAILED" if faults else "ok", said, seconds, faults)
+
+
+def _schema() -> list[Stale]:
+    why = f"does not say what zombieproof/traces/trace.py says: run `{results.COMMAND}`"
+    return [Stale(SCHEMA_PATH, why)] if schema_is_stale() else []

@@ -1,0 +1,49 @@
+"""Rows of the machines that no scenario takes, with the reason.
+
+`verify` compares: a row that is not taken and not here is an error, and so is a row that is here and taken.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+_KIP_939: Final = "transactions that an outer two-phase commit prepares: no decision speaks of them (KIP-939)"
+_NO_REFUSAL: Final = "no decision refuses InitProducerId abortably: only missing rights do, which are not modelled"
+_NOTHING_ASKED: Final = "the client waits for no answer in this state, so that none can be fatal"
+_DELETED_GROUP: Final = "groups are never deleted in a scenario"
+
+UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
+    ("producer", "UNINITIALIZED", "FATAL_FAILURE"): _NOTHING_ASKED,
+    ("producer", "INITIALIZING", "ABORTABLE_FAILURE"): _NO_REFUSAL,
+    ("producer", "INITIALIZING", "PREPARE"): _KIP_939,
+    ("producer", "READY", "RESET"): "only before KIP-360 does an idempotent producer ask for a new identity",
+    ("producer", "READY", "FATAL_FAILURE"): _NOTHING_ASKED,
+    ("producer", "IN_TRANSACTION", "PREPARE"): _KIP_939,
+    ("producer", "PREPARED_TRANSACTION", "COMMIT"): _KIP_939,
+    ("producer", "PREPARED_TRANSACTION", "ABORT"): _KIP_939,
+    ("producer", "PREPARED_TRANSACTION", "FATAL_FAILURE"): _KIP_939,
+    (
+        "producer",
+        "COMMITTING_TRANSACTION",
+        "BUMP_EPOCH",
+    ): "a raised epoch is asked for by a failure, and then only abort is left",
+    (
+        "producer",
+        "COMMITTING_TRANSACTION",
+        "ABORTABLE_FAILURE",
+    ): "only between KIP-360 and KIP-1050 is an answer to a commit abortable",
+    ("producer", "ABORTABLE_ERROR", "RESET"): _NO_REFUSAL,
+    (
+        "producer",
+        "ABORTABLE_ERROR",
+        "FATAL_FAILURE",
+    ): "takes two batches in flight and a rival; producers with a rival have one",
+    ("partition_leader", "VERIFYING", "APPEND"): "a producer with a transactional id sends no plain batches",
+    (
+        "partition_leader",
+        "IN_TRANSACTION",
+        "EXPIRE_VERIFICATION",
+    ): "takes a takeover besides; producer_expiration has one producer",
+    ("group_coordinator", "NO_PENDING_OFFSETS", "TOMBSTONE"): _DELETED_GROUP,
+    ("group_coordinator", "PENDING", "TOMBSTONE"): _DELETED_GROUP,
+}
+"""(machine, state, event) -> why no scenario takes this row."""

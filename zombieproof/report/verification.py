@@ -1,0 +1,172 @@
+"""All that a clone promises: what was explored, hunted, judged and compared, and whether each is as it must be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from zombieproof.checker.uncovered import UNCOVERED
+from zombieproof.report.coverage import ROWS, Row, compare, rows_taken
+from zombieproof.report.mutants import Hunt
+from zombieproof.report.recordings import Recording
+from zombieproof.report.runs import Exit, Run
+from zombieproof.report.screen import Column, Screen, plural
+
+Outcome = Literal["ok", "FAILED", "inconclusive", "not here"]
+
+COLUMNS = (Column("part"), Column("what"), Column("outcome"), Column("found"), Column("seconds", "right"))
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the table. `faults` says what is not as it must be, and what to do."""
+
+    part: str
+    what: str
+    outcome: Outcome
+    found: str
+    seconds: float | None = None
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Found:
+    """Everything that was explored and judged. `missing` says what could not be done here, and why."""
+
+    runs: list[Run] = field(default_factory=list)
+    hunts: list[Hunt] = field(default_factory=list)
+    recordings: list[tuple[Recording, float]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def taken(self) -> frozenset[Row]:
+        """The rows of machines that some scenario took."""
+        return frozenset().union(*(rows_taken(run.checked.result.coverage) for run in self.runs))
+
+
+def checks_of(found: Found) -> Iterator[Check]:
+    """The lines about scenarios, mutants, rows and recordings."""
+    yield from map(scenario_check, found.runs)
+    if found.hunts:
+        yield mutants_check(found.hunts)
+    if found.runs and not found.interrupted:
+        yield rows_check(found)
+    for recording, seconds in found.recordings:
+        yield recording_check(recording, seconds)
+
+
+def scenario_check(run: Run) -> Check:
+    """Whether a scenario holds, with the pinned number of worlds."""
+    result, scenario = run.checked.result, run.checked.scenario
+    said = f"{result.verdict}: {plural(result.distinct, 'distinct world')}, depth {result.depth}"
+    faults: list[str] = []
+    outcome: Outcome = "ok"
+    if result.verdict == "inconclusive":
+        outcome = "inconclusive"
+        faults.append(f"{run.name} is inconclusive: {result.why}")
+    elif run.broken:
+        outcome = "FAILED"
+        faults.append(f"{run.name}: {run.broken.name} is broken; zombieproof check {run.name} tells how")
+    elif result.distinct != scenario.distinct:
+        outcome = "FAILED"
+        faults.append(
+            f"{run.name}: {result.distinct:,} distinct worlds, {scenario.distinct:,} are pinned: "
+            "a rule or the model has changed; if that is meant, pin the new number and say why in the commit"
+        )
+    return Check("scenario", run.name, outcome, said, result.seconds, tuple(faults))
+
+
+def mutants_check(hunts: Sequence[Hunt]) -> Check:
+    """Whether each mutant breaks what it must."""
+    faults = tuple(
+        f"{hunt.scenario.name}, mutant {hunt.mutant.name}: {hunt.outcome}" for hunt in hunts if not hunt.is_as_expected
+    )
+    bugs = sorted({hunt.mutant.bug for hunt in hunts if hunt.mutant.bug and hunt.is_as_expected})
+    good = f"{len(hunts) - len(faults)} of {plural(len(hunts), 'mutant')} break what they must"
+    said = f"{good}; published bugs found: {', '.join(bugs)}" if bugs else good
+    seconds = sum(hunt.result.seconds for hunt in hunts)
+    return Check("mutants", "every scenario", "FAILED" if faults else "ok", said, seconds, faults)
+
+
+def rows_check(found: Found) -> Check:
+    """Whether every row of every machine is taken or has its reason."""
+    taken = found.taken
+    mismatch = compare(taken, UNCOVERED)
+    where = "zombieproof/checker/uncovered.py"
+    faults = [f"{row} is taken by no scenario, and {where} has no reason for it" for row in mismatch.unexplained]
+    faults += [f"{row} is taken: delete it from {where}" for row in mismatch.needless]
+    faults += [f"{row} is in {where} and in no table" for row in mismatch.unknown]
+    said = f"{len(taken)} of {plural(len(ROWS), 'row')} taken, {len(UNCOVERED)} listed with a reason"
+    return Check("rows", "every machine", "FAILED" if faults else "ok", said, None, tuple(faults))
+
+
+def recording_check(recording: Recording, seconds: float) -> Check:
+    """Whether a recording is judged as it is known to be."""
+    report = recording.report
+    promises = ", ".join(dict.fromkeys(finding.promise for finding in report.findings))
+    said = f"{report.verdict.value}: {promises}" if promises else report.verdict.value
+    faults = tuple(f"{recording.name}: {difference}" for difference in recording.differences)
+    return Check("recording", recording.name, "FAILED" if faults else "ok", said, seconds, faults)
+
+
+# ---------------------------------------------------------------- show
+
+
+def show(screen: Screen, checks: Sequence[Check], found: Found) -> None:
+    """Write the table, what is wrong, what was not here, and the totals."""
+    screen.table(COLUMNS, [_cells(check) for check in checks])
+    screen.say()
+    for check in checks:
+        for fault in check.faults:
+            screen.say(fault, "red", hang=2)
+    for line in found.missing:
+        screen.say(f"not here: {line}", "yellow", hang=2)
+    distinct = sum(run.checked.result.distinct for run in found.runs)
+    seconds = sum(check.seconds or 0.0 for check in checks)
+    compiling = sum(each.checked.result.compile_seconds for each in found.runs)
+    compiling += sum(hunt.result.compile_seconds for hunt in found.hunts)
+    screen.say(
+        f"{distinct:,} distinct worlds in all, {plural(len(found.recordings), 'recording')}; "
+        f"{seconds:.1f} s, and {compiling:.1f} s to compile"
+    )
+    said = {Exit.HOLDS: "everything is as it must be", Exit.VIOLATED: "FAILED", Exit.INCONCLUSIVE: "inconclusive"}
+    screen.say(said.get(exit_code(checks, found), "interrupted"), "bold")
+
+
+def _cells(check: Check) -> tuple[str, ...]:
+    seconds = "" if check.seconds is None else f"{check.seconds:.2f}"
+    return check.part, check.what, check.outcome, check.found, seconds
+
+
+def exit_code(checks: Sequence[Check], found: Found) -> Exit:
+    """One exit code for all lines."""
+    if found.interrupted:
+        return Exit.INTERRUPTED
+    outcomes = {check.outcome for check in checks}
+    if "FAILED" in outcomes:
+        return Exit.VIOLATED
+    return Exit.INCONCLUSIVE if "inconclusive" in outcomes else Exit.HOLDS
+
+
+def as_json(checks: Sequence[Check], found: Found) -> str:
+    """All lines as the text of one object."""
+    verdicts = {Exit.HOLDS: "holds", Exit.VIOLATED: "violated"}
+    data = {
+        "verdict": verdicts.get(exit_code(checks, found), "inconclusive"),
+        "checks": [
+            {
+                "part": check.part,
+                "what": check.what,
+                "outcome": check.outcome.lower(),
+                "found": check.found,
+                "seconds": check.seconds,
+                "faults": list(check.faults),
+            }
+            for check in checks
+        ],
+        "not_here": found.missing,
+    }
+    return json.dumps(data, indent=2)
