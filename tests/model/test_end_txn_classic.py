@@ -139,9 +139,12 @@ def test_the_server_ends_under_the_epoch_of_its_fence(arguments: dict[str, Any])
     assert (verdict.producer_epoch, verdict.last_producer_epoch) == (8, NONE)
 
 
-def test_the_server_is_not_fenced_by_an_epoch_below_its_own_only(arguments: dict[str, Any]) -> None:
-    arguments["from_client"], arguments["request"].producer_epoch = 0, 6
-    assert decide_end_txn(**arguments).guard == Guard.E4
+@pytest.mark.parametrize(("epoch", "guard"), [(6, Guard.E4), (7, Guard.E6), (8, Guard.E6)])
+def test_the_server_is_refused_only_below_the_present_epoch(
+    arguments: dict[str, Any], epoch: int, guard: Guard
+) -> None:
+    arguments["from_client"], arguments["request"].producer_epoch = 0, epoch
+    assert decide_end_txn(**arguments).guard == guard
 
 
 def test_a_clients_abort_takes_over_a_fence_under_way(arguments: dict[str, Any]) -> None:
