@@ -149,6 +149,8 @@ def _deliver(world: World, setup: Setup, trail: Trail, i: int, lost: int, unknow
     if message.kind == Kind.MARKER:
         return partition_actions.receive_marker(world, setup, trail, message, lost)
     if message.answered == 1:
+        if _is_behind_another(world, message):
+            return False
         client_actions.hear(world, setup, trail, i, message.error)
         return True
     if network.speaks_to_coordinator(message.kind):
@@ -174,7 +176,7 @@ def _deliver(world: World, setup: Setup, trail: Trail, i: int, lost: int, unknow
 
 
 def _is_behind_another(world: World, message: Message) -> bool:
-    """Batches that one client has under way to one leader share a connection: they do not overtake each other.
+    """Batches that one client has under way to one leader share a connection: neither they nor their answers overtake.
 
     A batch that is timed out with its connection takes those behind it along, so only the first can be doubled.
     """
@@ -183,8 +185,9 @@ def _is_behind_another(world: World, message: Message) -> bool:
     for i in range(MESSAGES):
         other = world.messages[i]
         ahead = other.kind == Kind.PRODUCE and other.live == 1 and other.client == message.client
-        if ahead and other.partition == message.partition and other.answered == 0 and other.value < message.value:
-            return True
+        if ahead and other.partition == message.partition and other.value < message.value:
+            if message.answered == 1 or other.answered == 0:
+                return True
     return False
 
 

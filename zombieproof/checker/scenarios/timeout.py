@@ -9,7 +9,7 @@ TIMEOUT = transaction_scenario(
     "what it takes for the same transaction. It must notice before it commits.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
     distinct=4_002,
-    sometimes=("a_transaction_commits", "a_transaction_aborts", "a_commit_comes_too_late"),
+    sometimes=("a_transaction_commits", "a_transaction_aborts", "a_commit_comes_too_late", "a_producer_is_fenced"),
     timeouts=2,
     lost=1,
     doubled=1,

@@ -107,7 +107,7 @@ LATE_VERIFICATION = transaction_scenario(
     "The answer is yes, but it is not true any more.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),),
     distinct=58_483,
-    sometimes=("a_transaction_commits", "a_transaction_aborts"),
+    sometimes=("a_guard_is_out_while_a_marker_arrives", "a_transaction_commits", "a_transaction_aborts"),
     changes=TV0,
     doubled_batches=1,
     doubled_markers=1,

@@ -1,0 +1,110 @@
+"""Every scenario holds with its pinned count, every mutant breaks its promise in the pinned number of steps."""
+
+import pytest
+
+from zombieproof.checker.checking import Checked, Request, check
+from zombieproof.checker.explore import explore
+from zombieproof.checker.replay import agree_everywhere, replay
+from zombieproof.checker.scenario import Mutant, Scenario
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions import TRANSACTIONS
+from zombieproof.model.promises import PROMISES
+
+OF_TRANSACTIONS = [scenario for scenario in SCENARIOS.values() if scenario.model(scenario.bounds) is TRANSACTIONS]
+MUTANTS = [(scenario, mutant) for scenario in SCENARIOS.values() for mutant in scenario.mutants]
+TEN_BUGS = {"B01", "B02", "B03", "B04", "B06", "B07", "B08", "B09", "B10", "B73"}
+
+EXACT: dict[str, dict[str, int]] = {
+    "late_produce": {"lost": 0},
+    "idempotent_producer": {"lost": 0, "doubled_batches": 1},
+    "delayed_commit": {"lost": 0, "doubled": 0},
+}
+"""Scopes small enough to be searched without fingerprints, interpreted, with every world kept: bounds that change."""
+
+REDUCIBLE: dict[str, dict[str, int]] = {
+    "delayed_commit": {},
+    "delayed_abort": {},
+    "late_produce": {},
+    "late_verification": {"doubled_batches": 0},
+    "kip98_takeover": {},
+    "timeout": {"lost": 0},
+    "leader_failover": {"doubled_batches": 0, "leader_changes": 1},
+    "coordinator_failover": {"unknown_appends": 0},
+    "idempotent_producer": {},
+}
+"""Small scopes on which a reduction is switched off: name of a scenario -> bounds that make it small."""
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda scenario: scenario.name)
+def test_a_scenario_holds_and_visits_the_pinned_number_of_worlds(scenario: Scenario) -> None:
+    checked = check(scenario, Request(workers=2))
+    assert checked.result.verdict == "holds", checked.result.why
+    assert checked.is_pinned
+    assert checked.result.distinct == scenario.distinct
+
+
+@pytest.mark.parametrize(("scenario", "mutant"), MUTANTS, ids=lambda value: value.name)
+def test_a_mutant_breaks_its_promise_in_the_pinned_number_of_steps(scenario: Scenario, mutant: Mutant) -> None:
+    checked = check(scenario, Request(mutant=mutant.name))
+    violated = checked.result.violated
+    assert violated is not None, "the mutant survived"
+    assert violated.promise == mutant.breaks
+    assert violated.actions is not None
+    assert len(violated.actions) == mutant.steps
+    _the_promise_breaks_at_the_last_step_only(checked, violated.actions)
+
+
+def _the_promise_breaks_at_the_last_step_only(checked: Checked, actions: list[int]) -> None:
+    steps = replay(checked.model, checked.setup, actions)
+    promise = next(p for p in checked.model.promises if checked.mutant and p.name == checked.mutant.breaks)
+    assert [promise.judge(step.after, checked.setup) for step in steps] == [True] * (len(steps) - 1) + [False]
+
+
+def test_the_bugs_that_the_checker_is_judged_by_are_found() -> None:
+    assert {mutant.bug for _, mutant in MUTANTS} >= TEN_BUGS
+
+
+def test_every_promise_is_judged_somewhere_and_broken_by_a_mutant() -> None:
+    always = {name for name, promise in PROMISES.items() if promise.kind == "always"}
+    assert {name for scenario in OF_TRANSACTIONS for name in scenario.always} == always
+    assert {mutant.breaks for _, mutant in MUTANTS} >= always
+
+
+def test_every_scenario_has_a_sometimes_and_a_mutant() -> None:
+    poor = [s.name for s in SCENARIOS.values() if not s.sometimes or not s.mutants]
+    assert poor == []
+
+
+def test_every_sometimes_promise_is_reached_somewhere() -> None:
+    sometimes = {name for name, promise in PROMISES.items() if promise.kind == "sometimes"}
+    assert {name for scenario in OF_TRANSACTIONS for name in scenario.sometimes} == sometimes
+
+
+def test_the_default_set_visits_five_million_worlds() -> None:
+    assert sum(scenario.distinct for scenario in SCENARIOS.values()) >= 5_000_000
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_fingerprints_buffers_and_compilation_change_nothing(name: str) -> None:
+    scenario = SCENARIOS[name]
+    setup = scenario.setup(scenario.own_rules(), {**scenario.bounds, **EXACT[name]})
+    exact = agree_everywhere(TRANSACTIONS, setup)
+    explored = explore(TRANSACTIONS, setup, promises=scenario.always)
+    assert (exact.distinct, exact.generated) == (explored.distinct, explored.generated)
+    assert not exact.broken & set(scenario.always)
+
+
+@pytest.mark.parametrize("switch", ["answers_travel", "keep_dead_letters"])
+@pytest.mark.parametrize("name", REDUCIBLE)
+def test_a_reduction_changes_no_verdict(name: str, switch: str) -> None:
+    scenario = SCENARIOS[name]
+    small = {**scenario.bounds, **REDUCIBLE[name]}
+    for mutant in (None, *scenario.mutants):
+        rules = scenario.own_rules(mutant=mutant)
+        judged = scenario.always if mutant is None else (mutant.breaks,)
+        reduced, full = (
+            explore(TRANSACTIONS, scenario.setup(rules, bounds), promises=judged)
+            for bounds in (small, {**small, switch: 1})
+        )
+        assert full.verdict == reduced.verdict, mutant
+        assert full.distinct >= reduced.distinct or full.violated
