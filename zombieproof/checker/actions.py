@@ -185,9 +185,9 @@ def _is_behind_another(world: World, message: Message) -> bool:
     for i in range(MESSAGES):
         other = world.messages[i]
         ahead = other.kind == Kind.PRODUCE and other.live == 1 and other.client == message.client
-        if ahead and other.partition == message.partition and other.value < message.value:
-            if message.answered == 1 or other.answered == 0:
-                return True
+        earlier = other.partition == message.partition and other.value < message.value
+        if ahead and earlier and (message.answered == 1 or other.answered == 0):
+            return True
     return False
 
 

@@ -50,8 +50,8 @@ def check(
 ) -> Checked:
     """Explore a scenario exhaustively.
 
-    A mutant is judged by the promise that it breaks. With other rules only the *always* promises are judged: what has to
-    be reached for a scenario not to be vacuous is another matter there.
+    A mutant is judged by the promise that it breaks. With other rules only the *always* promises are judged: what has
+    to be reached for a scenario not to be vacuous is another matter there.
 
     Raises:
         UnknownMutant, UnknownRule, UnknownBound: something was named that the scenario or the rules do not have.
