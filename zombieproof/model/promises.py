@@ -326,6 +326,14 @@ def a_producer_is_fenced(world: World) -> bool:
     return False
 
 
+def a_fence_aborts_what_a_crash_left_open(world: World) -> bool:
+    """A transaction is aborted although its application never got to ask for anything."""
+    for told in world.ghost.labels:
+        if told.asked == Outcome.UNDECIDED and told.decided == Outcome.ABORT:
+            return True
+    return False
+
+
 def a_commit_comes_too_late(world: World) -> bool:
     """A transaction is decided to abort although its application asked to commit: time-out or fence came first."""
     for told in world.ghost.labels:
@@ -481,6 +489,7 @@ _SOMETIMES = (
     two_transactions_commit,
     a_zombie_is_fenced,
     a_producer_is_fenced,
+    a_fence_aborts_what_a_crash_left_open,
     a_commit_comes_too_late,
     a_prepared_transaction_is_taken_over,
     a_stale_coordinator_still_answers,

@@ -10,7 +10,7 @@ from zombieproof.checker.scenarios.idempotence import IDEMPOTENT_PRODUCER
 from zombieproof.checker.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE
 from zombieproof.checker.scenarios.one_transaction import ONE_TRANSACTION
 from zombieproof.checker.scenarios.reader import READER
-from zombieproof.checker.scenarios.takeover import EPOCH_RECOVERY, KIP98_TAKEOVER, ZOMBIE_TAKEOVER
+from zombieproof.checker.scenarios.takeover import CRASH_AND_RESTART, EPOCH_RECOVERY, KIP98_TAKEOVER, ZOMBIE_TAKEOVER
 from zombieproof.checker.scenarios.timeout import TIMEOUT
 from zombieproof.checker.scenarios.two_phase_commit import TWO_PHASE_COMMIT
 from zombieproof.checker.scenarios.two_transactions import (
@@ -32,6 +32,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         LATE_VERIFICATION,
         ZOMBIE_TAKEOVER,
         KIP98_TAKEOVER,
+        CRASH_AND_RESTART,
         EPOCH_RECOVERY,
         TIMEOUT,
         COORDINATOR_FAILOVER,

@@ -78,3 +78,27 @@ EPOCH_RECOVERY = transaction_scenario(
         ),
     ),
 )
+
+CRASH_AND_RESTART = transaction_scenario(
+    "crash_and_restart",
+    "A producer crashes at any moment, also between its commit and the answer, and starts again under the same "
+    "transactional id. What it sent before is still on its way. Its successor aborts what was left open, and finds "
+    "what was decided.",
+    (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),),
+    distinct=958_282,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    sometimes=("two_transactions_commit", "a_fence_aborts_what_a_crash_left_open"),
+    crashes=2,
+    lost=1,
+    doubled=1,
+    in_flight=2,
+    mutants=(
+        Mutant(
+            "a_restart_aborts_under_the_old_epoch",
+            breaks="only_what_was_asked_to_commit_is_committed",
+            steps=16,
+            without=("fence_bump", "init_raises_epoch"),
+            rules="kip98",
+        ),
+    ),
+)
