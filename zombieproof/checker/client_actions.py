@@ -117,7 +117,7 @@ def _adopt(client: Client, producer_id: int, producer_epoch: int) -> None:
 
 
 def _begin(world: World, setup: Setup, trail: Trail, c: int) -> None:
-    """beginTransaction is local: it is folded into the first request of the transaction."""
+    """BeginTransaction is local: it is folded into the first request of the transaction."""
     client = world.clients[c]
     if client.state == ProducerState.READY and setup.bounds.transactional_id[c] >= 0:
         _fire(world, trail, c, ProducerEvent.BEGIN)
@@ -196,7 +196,7 @@ def _send_offset_commit(world: World, c: int) -> None:
 
 
 def _end(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> bool:
-    """commitTransaction or abortTransaction: EndTxn goes out when no batch is incomplete (reference §5.3)."""
+    """CommitTransaction or abortTransaction: EndTxn goes out when no batch is incomplete (reference §5.3)."""
     client = world.clients[c]
     if network.waits_for_coordinator(world, c) or network.batches_in_flight(world, c) > 0:
         return False
