@@ -63,3 +63,31 @@ def replace(typingctx: Any, verdict: Any, name: Any, value: Any) -> Any:
         return builder.insert_value(arguments[0], new, index)
 
     return verdict(verdict, name, value), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def copy_words(typingctx: Any, target: Any, row: Any, source: Any, source_row: Any, words: Any) -> Any:
+    """Copy one row of `words` words, a literal, between C-contiguous arrays of uint64 with that many columns.
+
+    In vectors of eight words: a loop over words becomes a string instruction, which takes several times as long.
+    """
+    del typingctx
+    if not isinstance(words, types.IntegerLiteral):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        starts = []
+        for array, index in ((0, 1), (2, 3)):
+            view = context.make_array(signature.args[array])(context, builder, arguments[array])
+            place = builder.mul(arguments[index], I64(words.literal_value))
+            starts.append(builder.gep(view.data, [place]))
+        done = 0
+        while done < words.literal_value:
+            count = next(size for size in (8, 4, 2, 1) if done + size <= words.literal_value)
+            kind = ir.VectorType(I64, count).as_pointer()
+            to, of = (builder.bitcast(builder.gep(start, [I64(done)]), kind) for start in starts)
+            builder.store(builder.load(of, align=8), to, align=8)
+            done += count
+        return context.get_dummy_value()
+
+    return types.void(target, types.int64, source, types.int64, words), codegen

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from zombieproof.checker.intrinsics import folded_product, prefetch
+from zombieproof.checker.intrinsics import copy_words, folded_product, prefetch
 from zombieproof.checker.places import (
     ACTIVE,
     ALWAYS,
@@ -132,8 +132,7 @@ def expand(parents: Any, out: Any, around: Any, state: Any) -> None:
     state[FIRST] = parent
     while parent < last and found <= room:
         if bound_hit(parents.records[parent], setup) == 0:
-            for word in range(WORDS):
-                out.worlds.words[found, word] = parents.words[parent, word]
+            copy_words(out.worlds.words, found, parents.words, parent, WORDS)
             for action in range(ACTIONS):
                 for word in range(TRAIL_WORDS):
                     around.trail_words[0, word] = 0
@@ -145,8 +144,7 @@ def expand(parents: Any, out: Any, around: Any, state: Any) -> None:
                     out.parents[found] = base + parent
                     out.actions[found] = action
                     found += 1
-                    for word in range(WORDS):
-                        out.worlds.words[found, word] = parents.words[parent, word]
+                    copy_words(out.worlds.words, found, parents.words, parent, WORDS)
         parent += 1
     state[PARENT] = parent
     state[FOUND] = found
@@ -226,8 +224,7 @@ def gather(out: Any, kept: Any, around: Any, state: Any) -> bool:
             state[CULPRIT] = candidate - 1
             stopped = True
             break
-        for word in range(WORDS):
-            kept.worlds.words[fill, word] = out.worlds.words[candidate, word]
+        copy_words(kept.worlds.words, fill, out.worlds.words, candidate, WORDS)
         kept.parents[fill] = out.parents[candidate]
         kept.actions[fill] = out.actions[candidate]
         judged(kept.worlds.records[fill], setup, index, state)

@@ -60,7 +60,8 @@ class Memory:
     @staticmethod
     def area(size: int) -> mmap.mmap:
         """Return zeroed pages, huge ones where the system gives them. A page takes memory when it is first touched."""
-        area = mmap.mmap(-1, max(size, 1))
+        # Private: anonymous memory that is shared by default gets no huge pages.
+        area = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         if size >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a kernel without huge pages
                 area.madvise(mmap.MADV_HUGEPAGE)
