@@ -16,8 +16,8 @@ from zombieproof.cli.scenarios import list_scenarios
 from zombieproof.cli.usage import WrongUsage, bounds_of, memory_bytes
 from zombieproof.model.rules import switches
 from zombieproof.report import check_json, check_text, junit
+from zombieproof.report import mutants as mutants_report
 from zombieproof.report.counterexample import as_trace
-from zombieproof.report.mutants import hunts_as_json, show_hunts
 from zombieproof.report.runs import Exit, Run, exit_code_of
 from zombieproof.report.screen import Screen
 from zombieproof.traces.trace import write_trace
@@ -120,12 +120,12 @@ def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, out
     hunts, interrupted = hunt_all(chosen, choice)
     screen = Screen()
     if form == "json":
-        screen.data(hunts_as_json(hunts))
+        screen.data(mutants_report.hunts_as_json(hunts))
     else:
-        show_hunts(screen, hunts)
+        mutants_report.show_hunts(screen, hunts)
     if interrupted:
         return Exit.INTERRUPTED
-    return Exit.HOLDS if all(hunt.is_as_expected for hunt in hunts) else Exit.VIOLATED
+    return mutants_report.exit_code_of(hunts)
 
 
 def report(runs: Sequence[Run], form: Format) -> None:

@@ -28,7 +28,6 @@ app = typer.Typer(
     "  3 inconclusive (a bound, memory, damaged input), 70 internal error, 130 interrupted.",
     # Help is read in pipes and logs too: plain text everywhere.
     rich_markup_mode=None,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
@@ -42,9 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             # A terminal that cannot show → shows ?, and nothing fails.
             stream.reconfigure(errors="replace")
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
+        code = app(given or ["--help"], prog_name="zombieproof", standalone_mode=False)
         sys.stdout.flush()
+        if not given:
+            return Exit.USAGE
     except TyperException as error:
         return _refused(error)
     except WrongUsage as error:
@@ -68,8 +70,6 @@ def _refused(error: TyperException) -> int:
     """Wrong usage that the parser of the command line found."""
     message = error.format_message()
     context = getattr(error, "ctx", None)
-    if not message:
-        return Exit.USAGE
     _complain(message[:1].lower() + message[1:])
     if context is not None:
         sys.stderr.write(f"try '{context.command_path} --help'\n")

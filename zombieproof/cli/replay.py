@@ -1,5 +1,6 @@
 """zombieproof replay: judge what was recorded, and run counterexamples again."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from zombieproof.report.counterexample import run_again
 from zombieproof.report.replay_json import as_report
 from zombieproof.report.replay_text import Replayed, show_replayed, show_report
 from zombieproof.report.runs import Exit
-from zombieproof.report.screen import Screen
+from zombieproof.report.screen import Screen, plural
 from zombieproof.traces.collect import collect
 from zombieproof.traces.evidence import Evidence, EvidenceError, Unit
 from zombieproof.traces.replay import replay
@@ -113,5 +114,6 @@ def _replay_traces(screen: Screen, paths: Sequence[Path], *, as_json: bool) -> i
 
 
 def _show_ignored(screen: Screen, evidence: Evidence) -> None:
-    for ignored in evidence.ignored:
-        screen.say(f"not read: {ignored.file}: {ignored.reason}", "dim")
+    reasons = Counter(ignored.reason for ignored in evidence.ignored)
+    for reason, count in reasons.items():
+        screen.say(f"not read: {plural(count, 'file')}, {reason}", "dim")

@@ -57,8 +57,7 @@ def verify_command(
     checks = list(verification.checks_of(found))
     if root is not None and not found.interrupted:
         if write_results:
-            results.write(results.pages(found, root))
-            write_schema()
+            _write(found, root)
         checks += compare(root, found)
     screen = Screen()
     if as_json:
@@ -91,6 +90,14 @@ def gather(choice: Choice, root: Path | None) -> Found:
     return found
 
 
+def _write(found: Found, root: Path) -> None:
+    try:
+        results.write(results.pages(found, root))
+    except results.MissingMarkers as error:
+        raise WrongUsage(str(error)) from error
+    write_schema(SCHEMA_PATH)
+
+
 def compare(root: Path, found: Found) -> Iterator[Check]:
     """Compare what is committed with what it is made from."""
     pages: tuple[tuple[str, str, Callable[[], list[Stale]]], ...] = (
@@ -99,8 +106,8 @@ def compare(root: Path, found: Found) -> Iterator[Check]:
         ("page", "docs/trace-schema.json", _schema),
     )
     if all(check.outcome == "ok" for check in verification.checks_of(found)):
-        # Where something else is wrong, pages of results are another's to compare.
-        pages += (("page", "docs/results.md, README.md", lambda: results.stale(results.pages(found, root))),)
+        # Otherwise the pages would differ for a reason that was told already.
+        pages += (("page", "docs/results.md, README.md", lambda: _results(found, root)),)
     if not found.recordings:
         yield Check("recording", str(RECORDINGS), "FAILED", "none", None, (f"{root / RECORDINGS} holds no recording",))
     for part, what, check in pages:
@@ -111,6 +118,13 @@ def compare(root: Path, found: Found) -> Iterator[Check]:
         yield Check(part, what, "FAILED" if faults else "ok", said, seconds, faults)
 
 
+def _results(found: Found, root: Path) -> list[Stale]:
+    try:
+        return results.stale(results.pages(found, root))
+    except results.MissingMarkers as error:
+        return [Stale(root / results.README, str(error))]
+
+
 def _schema() -> list[Stale]:
     why = f"does not say what zombieproof/traces/trace.py says: run `{results.COMMAND}`"
-    return [Stale(SCHEMA_PATH, why)] if schema_is_stale() else []
+    return [Stale(SCHEMA_PATH, why)] if schema_is_stale(SCHEMA_PATH) else []

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from zombieproof.report.runs import Exit
 from zombieproof.report.screen import Column, Screen, plural
 
 if TYPE_CHECKING:
@@ -48,12 +49,19 @@ class Hunt:
         return self.promise == self.mutant.breaks and self.steps == self.mutant.steps
 
     @property
+    def is_inconclusive(self) -> bool:
+        """Whether the exploration ended before it could say."""
+        return self.result.verdict == "inconclusive"
+
+    @property
     def outcome(self) -> str:
         """What came out, in words."""
         if self.is_as_expected:
             return "as expected"
+        if self.is_inconclusive:
+            return f"inconclusive: {self.result.why}"
         if self.promise is None:
-            return f"survives: {self.result.why or 'every promise holds'}"
+            return "survives: every promise holds"
         return f"expected {self.mutant.breaks} in {plural(self.mutant.steps, 'step')}"
 
 
@@ -70,10 +78,18 @@ def _cells(hunt: Hunt) -> tuple[str, ...]:
     return (hunt.scenario.name, hunt.mutant.name, hunt.mutant.bug or "-", hunt.promise or "-", steps, hunt.outcome)
 
 
+def exit_code_of(hunts: Iterable[Hunt]) -> Exit:
+    """Holds when each mutant does what it must; one that cannot be judged leaves all open, unless another does not."""
+    bad = [hunt for hunt in hunts if not hunt.is_as_expected]
+    if all(hunt.is_inconclusive for hunt in bad):
+        return Exit.INCONCLUSIVE if bad else Exit.HOLDS
+    return Exit.VIOLATED
+
+
 def hunts_as_json(hunts: Iterable[Hunt]) -> str:
     """All mutants as the text of one object; its verdict is "holds" when each does what it must."""
     hunts = list(hunts)
-    verdict = "holds" if all(hunt.is_as_expected for hunt in hunts) else "violated"
+    verdict = {Exit.HOLDS: "holds", Exit.VIOLATED: "violated"}.get(exit_code_of(hunts), "inconclusive")
     return json.dumps({"verdict": verdict, "mutants": [_data(hunt) for hunt in hunts]}, indent=2)
 
 

@@ -8,9 +8,15 @@ from zombieproof.report.check_text import show_story
 from zombieproof.report.counterexample import Again
 from zombieproof.report.screen import STYLES, Column, Screen, plural
 from zombieproof.traces.promises import PROMISES
-from zombieproof.traces.verdict import DamagedPlace, Finding, Judgement, Report
+from zombieproof.traces.verdict import DamagedPlace, Finding, Judgement, Outcome, Report
 
 SHOWN_PARTITIONS = 40
+_ENDED = {
+    Outcome.COMMIT: "committed",
+    Outcome.ABORT: "aborted",
+    Outcome.OPEN: "open",
+    Outcome.UNKNOWN: "of unknown outcome",
+}
 
 
 def show_report(screen: Screen, report: Report) -> None:
@@ -54,7 +60,7 @@ def _show_damage(screen: Screen, place: DamagedPlace) -> None:
 
 
 def _show_contents(screen: Screen, report: Report) -> None:
-    outcomes = Counter(transaction.outcome.value for transaction in report.transactions)
+    outcomes = Counter(_ENDED[transaction.outcome] for transaction in report.transactions)
     told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
     screen.say(f"{plural(len(report.transactions), 'transaction')}" + (f": {told}" if told else ""))
     if report.lso:

@@ -181,7 +181,7 @@ def pages(found: Found, root: Path) -> list[Page]:
     head, begin, rest = readme.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not begin or not end:
-        raise MissingMarkers(f"{root / README}: the lines {BEGIN!r} and {END!r} must stand around the results")
+        raise MissingMarkers(f"{README}: the lines {BEGIN!r} and {END!r} must stand around the results")
     return [
         Page(root / PAGE, page(found)),
         Page(root / README, f"{head}{BEGIN}\n\n{summary(found)}\n{END}{tail}"),

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zombieproof.checker.actions import ACTIONS, Act
+from zombieproof.checker.acts import ACTIONS, Act
 from zombieproof.checker.layout import Layout, layout_of
 from zombieproof.checker.model import Model
 from zombieproof.checker.narration import client_name, partition_name

@@ -9,7 +9,7 @@ from typing import Literal
 
 from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.report.coverage import ROWS, Row, compare, rows_taken
-from zombieproof.report.mutants import Hunt
+from zombieproof.report.mutants import Hunt, exit_code_of
 from zombieproof.report.recordings import Recording
 from zombieproof.report.runs import Exit, Run
 from zombieproof.report.screen import Column, Screen, plural
@@ -52,7 +52,8 @@ def checks_of(found: Found) -> Iterator[Check]:
     yield from map(scenario_check, found.runs)
     if found.hunts:
         yield mutants_check(found.hunts)
-    if found.runs and not found.interrupted:
+    if found.runs and all(run.checked.result.verdict == "holds" for run in found.runs):
+        # An exploration that ended early has not taken every row that it could.
         yield rows_check(found)
     for recording, seconds in found.recordings:
         yield recording_check(recording, seconds)
@@ -88,7 +89,9 @@ def mutants_check(hunts: Sequence[Hunt]) -> Check:
     good = f"{len(hunts) - len(faults)} of {plural(len(hunts), 'mutant')} break what they must"
     said = f"{good}; published bugs found: {', '.join(bugs)}" if bugs else good
     seconds = sum(hunt.result.seconds for hunt in hunts)
-    return Check("mutants", "every scenario", "FAILED" if faults else "ok", said, seconds, faults)
+    outcomes: dict[Exit, Outcome] = {Exit.HOLDS: "ok", Exit.INCONCLUSIVE: "inconclusive"}
+    outcome = outcomes.get(exit_code_of(hunts), "FAILED")
+    return Check("mutants", "every scenario", outcome, said, seconds, faults)
 
 
 def rows_check(found: Found) -> Check:

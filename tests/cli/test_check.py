@@ -1,0 +1,297 @@
+"""zombieproof check: what it says, where, and with which exit code."""
+
+import dataclasses
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.cli import exploring
+
+B73 = ("leaderless_partition", "--without", "marker_waits_for_leader")
+SCENARIO_KEYS = {
+    "name",
+    "rules",
+    "verdict",
+    "distinct",
+    "generated",
+    "depth",
+    "seconds",
+    "cpu_seconds",
+    "peak_mib",
+    "promises",
+    "violated",
+    "coverage",
+}
+
+
+def test_a_scenario_that_holds_is_a_row_and_exit_code_0(run: Any) -> None:
+    outcome = run("check", "late_produce")
+    assert (outcome.code, outcome.err) == (0, "")
+    header, row, *_ = outcome.out.splitlines()
+    assert header.split() == ["scenario", "rules", "verdict", "distinct", "generated", "depth", "seconds"]
+    assert row.split()[:4] == ["late_produce", "newest", "holds", f"{SCENARIOS['late_produce'].distinct:,}"]
+    assert "pinned" not in outcome.out
+
+
+def test_totals_name_all_distinct_worlds(run: Any) -> None:
+    outcome = run("check", "late_produce", "delayed_commit", "late_produce")
+    both = SCENARIOS["late_produce"].distinct + SCENARIOS["delayed_commit"].distinct
+    assert f"2 scenarios: {both:,} distinct worlds" in outcome.out
+
+
+def test_a_count_that_is_not_the_pinned_one_is_said(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = dataclasses.replace(SCENARIOS["late_produce"], distinct=7)
+    monkeypatch.setattr(exploring, "SCENARIOS", {"late_produce": changed})
+    outcome = run("check", "late_produce")
+    assert outcome.code == 0
+    assert "7 are pinned" in outcome.out
+
+
+def test_a_violation_is_told_as_a_story_with_decisions_moves_and_reasons(run: Any) -> None:
+    outcome = run("check", *B73)
+    assert outcome.code == 1
+    lines = [line.strip() for line in outcome.out.splitlines()]
+    assert lines[0] == (
+        "leaderless_partition (newest without marker_waits_for_leader): an_acknowledged_commit_loses_nothing is broken"
+    )
+    assert "12. p0 loses its leader" in lines
+    assert "EndTxn: accepted (guard T6)" in lines
+    assert "coordinator x0: ONGOING --COMMIT--> PREPARE_COMMIT, because point of no return: commit is decided" in lines
+    assert "* p0 has no leader: it is taken off the list of x0 without a marker" in lines
+    assert "* A is told that A.1 is committed" in lines
+    assert "p0  0  data of A.1 (producer 0, epoch 0, sequence 0): aborted" in lines
+    assert "Broken after 26 steps: an_acknowledged_commit_loses_nothing" in lines
+
+
+def test_the_commands_to_try_next_do_what_is_said_of_them(run: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = run("check", *B73).out
+    commands = [line.split("#")[0].split()[1:] for line in out.splitlines() if line.strip().startswith("zombieproof ")]
+    assert [run(*command).code for command in commands] == [0, 1, 1, 0]
+    assert (tmp_path / "story.jsonl").is_file()
+
+
+def test_with_the_rule_on_the_same_world_holds(run: Any) -> None:
+    assert run("check", "leaderless_partition", "--with", "marker_waits_for_leader").code == 0
+
+
+def test_a_preset_of_older_rules_is_chosen_by_name(run: Any) -> None:
+    outcome = run("check", "late_produce", "--rules", "kip98", "--json")
+    assert outcome.code == 1
+    assert outcome.json["scenarios"][0]["rules"] == "kip98"
+
+
+def test_the_second_model_is_checked_at_other_bounds(run: Any) -> None:
+    outcome = run("check", "two_phase_commit", "--bounds", "n=3", "--json")
+    assert outcome.code == 0
+    assert (outcome.json["scenarios"][0]["distinct"], outcome.json["scenarios"][0]["rules"]) == (288, "own")
+
+
+# ---------------------------------------------------------------- formats
+
+
+def test_json_is_one_object_with_exactly_the_keys_of_the_contract(run: Any) -> None:
+    outcome = run("check", "late_produce", "--json")
+    assert outcome.err == ""
+    assert set(outcome.json) == {"verdict", "scenarios"}
+    [scenario] = outcome.json["scenarios"]
+    assert set(scenario) == SCENARIO_KEYS
+    assert all(set(promise) == {"name", "kind", "holds"} for promise in scenario["promises"])
+    assert {promise["kind"] for promise in scenario["promises"]} == {"always", "sometimes"}
+    assert (outcome.json["verdict"], scenario["verdict"], scenario["violated"]) == ("holds", "holds", None)
+    assert set(scenario["coverage"]) == {
+        "coordinator",
+        "producer",
+        "partition_leader",
+        "group_coordinator",
+        "consumer",
+    }
+    coordinator = scenario["coverage"]["coordinator"]
+    assert coordinator["rows"] == coordinator["taken"] + len(coordinator["not_taken"])
+
+
+def test_json_of_a_violation_has_the_steps(run: Any) -> None:
+    outcome = run("check", *B73, "--format", "json")
+    assert (outcome.code, outcome.json["verdict"]) == (1, "violated")
+    violated = outcome.json["scenarios"][0]["violated"]
+    assert set(violated) == {"promise", "steps"}
+    assert violated["promise"] == "an_acknowledged_commit_loses_nothing"
+    assert [step["number"] for step in violated["steps"]] == list(range(1, 27))
+    move = violated["steps"][12]["moves"][0]
+    assert (move["from"], move["event"], move["to"]) == ("ONGOING", "COMMIT", "PREPARE_COMMIT")
+    assert {p["name"]: p["holds"] for p in outcome.json["scenarios"][0]["promises"]}[violated["promise"]] is False
+
+
+def test_junit_has_a_case_for_each_scenario_and_a_failure_with_the_story(run: Any) -> None:
+    outcome = run(
+        "check", "late_produce", "leaderless_partition", "--without", "marker_waits_for_leader", "--format", "junit"
+    )
+    assert outcome.code == 1
+    [suite] = ET.fromstring(outcome.out)
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+    failures = {case.get("name"): case.find("failure") for case in suite.findall("testcase")}
+    assert failures["late_produce"] is None
+    failure = failures["leaderless_partition"]
+    assert failure is not None
+    assert failure.get("type") == "an_acknowledged_commit_loses_nothing"
+    assert "12. p0 loses its leader" in (failure.text or "")
+
+
+def test_junit_calls_an_inconclusive_run_an_error(run: Any) -> None:
+    outcome = run("check", "timeout", "--bounds", "epoch_max=1", "--format", "junit")
+    [suite] = ET.fromstring(outcome.out)
+    assert (outcome.code, suite.get("errors")) == (3, "1")
+    assert suite.find("testcase/error") is not None
+
+
+def test_a_terminal_gets_colours_and_a_pipe_plain_text(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = run("check", "late_produce").out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = run("check", "late_produce").out
+    assert "\x1b[1;32mholds" in coloured
+    assert "\x1b" not in plain
+
+
+# ---------------------------------------------------------------- exit codes
+
+
+def test_a_capacity_that_is_exceeded_is_inconclusive_and_never_holds(run: Any) -> None:
+    outcome = run("check", "timeout", "--bounds", "epoch_max=1")
+    assert outcome.code == 3
+    assert "timeout is inconclusive: a capacity was exceeded: producer ids" in outcome.out
+
+
+def test_a_memory_limit_is_inconclusive(run: Any) -> None:
+    outcome = run("check", "late_produce", "--memory", "2M", "--json")
+    assert (outcome.code, outcome.json["verdict"]) == (3, "inconclusive")
+    assert "memory limit" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["check", "leaderles"], "did you mean leaderless_partition"),
+        (["check", "--without", "marker_waits"], "did you mean marker_waits_for_leader"),
+        (["check", "--rules", "kip99"], "did you mean kip98"),
+        (["check", "timeout", "--mutant", "timeout_keeps"], "did you mean timeout_keeps_the_epoch"),
+        (["check", "timeout", "--bounds", "lots=1"], "did you mean lost"),
+        (["check", "timeout", "two_phase_commit", "--bounds", "lost=2"], "no bound of two_phase_commit named 'lost'"),
+        (["check", "timeout", "--bounds", "lost"], "is not name=number"),
+        (["check", "timeout", "--bounds", "lost=1,lost=2"], "twice"),
+        (["check", "timeout", "--bounds", "lost=1000"], "out of range"),
+        (["check", "two_phase_commit", "--bounds", "n=11"], "give 1 to 10"),
+        (["check", "--memory", "much"], "such as 8G"),
+        (["check", "--memory", "8"], "such as 8G"),
+        (["check", "--workers", "0"], "1 or more"),
+        (["check", "--format", "xml"], "xml"),
+        (["check", "--json", "--format", "junit"], "choose one"),
+        (["check", "--with", "strict_end", "--without", "strict_end"], "choose one"),
+        (["check", "timeout", "-o", "/no/such/folder/x.jsonl"], "there is no folder"),
+        (["check", "-o", "x.jsonl"], "give a folder"),
+        (["check", "--mutants", "--rules", "kip98"], "leave rules"),
+        (["check", "--mutants", "--format", "junit"], "text or json"),
+        (["check", "--memry", "8G"], "--memory"),
+        (["chekc"], "did you mean 'check'"),
+        (["scenarios", "timeuot"], "did you mean timeout"),
+        (["replay"], "missing argument"),
+        (["replay", "no/such/file"], "no such file"),
+        (["replay", "--rules", "kip99", "."], "did you mean kip98"),
+        (["diagrams", "--check", "--format", "dot"], "leave --format away"),
+        (["diagrams", "--format", "png"], "png"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_usage_is_exit_code_2_with_the_next_try(run: Any, arguments: list[str], says: str) -> None:
+    outcome = run(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert says.lower() in outcome.err.lower()
+    assert "Traceback" not in outcome.err
+
+
+def test_an_internal_error_is_exit_code_70_and_says_how_to_report_it(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: object) -> Any:
+        raise RuntimeError("injected")
+
+    changed = dataclasses.replace(SCENARIOS["late_produce"], setup=lambda *_: broken(None))
+    monkeypatch.setattr(exploring, "SCENARIOS", {"late_produce": changed})
+    outcome = run("check", "late_produce")
+    assert (outcome.code, outcome.out) == (70, "")
+    assert "RuntimeError: injected" in outcome.err
+    assert "please report it" in outcome.err.splitlines()[-1].lower()
+
+
+def test_ctrl_c_leaves_a_partial_result_and_exit_code_130() -> None:
+    """On a terminal, so that the bar says when the exploration is under way."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "import sys; from zombieproof.cli import main; sys.exit(main())"]
+    command += ["check", "late_produce", "zombie_takeover", "reader", "--bounds", "lost=3,late=3", "--json"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True, env=environment) as process:
+        os.close(theirs)
+        shown = ""
+        while "zombie_takeover" not in shown or "M/s" not in shown.rpartition("zombie_takeover")[2]:
+            shown += os.read(ours, 65536).decode(errors="replace")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    os.close(ours)
+    assert process.returncode == 130
+    found = json.loads(out)
+    assert found["verdict"] == "inconclusive"
+    assert [scenario["name"] for scenario in found["scenarios"]] == ["late_produce", "zombie_takeover"]
+    assert found["scenarios"][1]["distinct"] > 0
+    assert "frontier" in shown
+    assert "MiB" in shown
+
+
+# ---------------------------------------------------------------- mutants
+
+
+def test_every_mutant_of_a_scenario_breaks_what_it_must(run: Any) -> None:
+    outcome = run("check", "leaderless_partition", "delayed_commit", "--mutants")
+    assert outcome.code == 0
+    assert "2 mutants, 2 as expected" in outcome.out
+
+
+def test_a_mutant_that_survives_or_breaks_something_else_is_exit_code_1(run: Any, monkeypatch: Any) -> None:
+    scenario = SCENARIOS["leaderless_partition"]
+    [mutant] = scenario.mutants
+    tame = dataclasses.replace(mutant, name="tame", without=())
+    longer = dataclasses.replace(mutant, name="longer", steps=25)
+    changed = dataclasses.replace(scenario, mutants=(mutant, tame, longer))
+    monkeypatch.setattr(exploring, "SCENARIOS", {scenario.name: changed})
+    outcome = run("check", "--mutants", "--json")
+    assert (outcome.code, outcome.json["verdict"]) == (1, "violated")
+    assert [each["as_expected"] for each in outcome.json["mutants"]] == [True, False, False]
+    assert outcome.json["mutants"][1]["found"] is None
+    assert "expected an_acknowledged_commit_loses_nothing in 25 steps" in run("check", "--mutants").out
+
+
+def test_a_mutant_that_cannot_be_judged_is_inconclusive(run: Any) -> None:
+    outcome = run("check", "leaderless_partition", "--mutants", "--memory", "2M")
+    assert outcome.code == 3
+    assert "inconclusive: the memory limit" in outcome.out
+
+
+def test_one_mutant_can_be_checked_and_is_found_without_its_scenario(run: Any) -> None:
+    outcome = run("check", "--mutant", "marker_skips_a_partition_without_leader", "--json")
+    assert outcome.code == 1
+    [scenario] = outcome.json["scenarios"]
+    assert scenario["rules"] == "newest, mutant marker_skips_a_partition_without_leader"
+
+
+def test_list_explores_nothing(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing: Callable[..., Any] = lambda *_: pytest.fail("explored")  # noqa: E731  # one use, one line
+    monkeypatch.setattr("zombieproof.cli.check.explore_all", nothing)
+    outcome = run("check", "--list")
+    assert outcome.code == 0
+    assert all(name in outcome.out for name in SCENARIOS)

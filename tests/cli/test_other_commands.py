@@ -1,0 +1,121 @@
+"""zombieproof scenarios, about, diagrams, and the help of every command."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.model.omissions import OMISSIONS
+from zombieproof.model.rules import PRESETS, switches
+from zombieproof.statemachines.registry import MACHINES
+
+COMMANDS = ("check", "replay", "verify", "scenarios", "diagrams", "about")
+
+
+def test_the_program_lists_its_commands_and_exit_codes(run: Any) -> None:
+    outcome = run("--help")
+    assert outcome.code == 0
+    assert all(re.search(rf"^  {command} ", outcome.out, re.MULTILINE) for command in COMMANDS)
+    assert "130 interrupted" in outcome.out
+
+
+def test_no_command_shows_the_help(run: Any) -> None:
+    outcome = run()
+    assert (outcome.code, outcome.err) == (2, "")
+    assert outcome.out == run("--help").out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches_with_examples_whose_options_exist(run: Any, command: str) -> None:
+    outcome = run(command, "--help")
+    assert outcome.code == 0
+    about, _, options = outcome.out.partition("Options:")
+    examples = [line.strip() for line in about.splitlines() if line.strip().startswith(f"zombieproof {command}")]
+    assert examples
+    for example in examples:
+        for option in re.findall(r"(?<= )--?[a-z-]+", example):
+            assert option in options, f"{example}: {command} has no {option}"
+
+
+def test_the_examples_name_scenarios_rules_and_presets_that_exist(run: Any) -> None:
+    names = {*SCENARIOS, *PRESETS, *(facts.name for facts in switches())}
+    text = run("--help").out + run("check", "--help").out + run("scenarios", "--help").out
+    used = re.findall(r"\b[a-z]+_[a-z_]+\b|\bkip98\b", text)
+    assert used
+    assert set(used) <= names
+
+
+def test_scenarios_are_listed_with_their_stories(run: Any) -> None:
+    outcome = run("scenarios")
+    assert outcome.code == 0
+    assert all(re.search(rf"^{name} ", outcome.out, re.MULTILINE) for name in SCENARIOS)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_each_scenario_tells_its_story_bounds_promises_and_mutants(run: Any, name: str) -> None:
+    scenario = SCENARIOS[name]
+    out = run("scenarios", name).out
+    assert scenario.story in out
+    assert all(promise in out for promise in (*scenario.always, *scenario.sometimes))
+    for mutant in scenario.mutants:
+        assert f"breaks {mutant.breaks} in {mutant.steps} steps" in out
+
+
+def test_scenarios_as_json(run: Any) -> None:
+    data = run("scenarios", "--json").json
+    assert set(data) == {"scenarios"}
+    assert [scenario["name"] for scenario in data["scenarios"]] == list(SCENARIOS)
+    assert set(data["scenarios"][0]) == {
+        "name",
+        "story",
+        "rules",
+        "bounds",
+        "faults",
+        "distinct",
+        "promises",
+        "mutants",
+    }
+    [one] = run("scenarios", "leaderless_partition", "--json").json["scenarios"]
+    assert one["faults"]["leaderless"] == 1
+    assert [mutant["bug"] for mutant in one["mutants"]] == ["B73"]
+
+
+def test_about_tells_versions_rules_machines_and_omissions(run: Any) -> None:
+    outcome = run("about")
+    assert outcome.code == 0
+    assert outcome.out.startswith("zombieproof 0.")
+    for word in (*PRESETS, *MACHINES, *(facts.name for facts in switches()), *(each.what for each in OMISSIONS)):
+        assert word in outcome.out
+
+
+def test_diagrams_are_written_checked_and_found_stale(run: Any, tmp_path: Path) -> None:
+    written = run("diagrams", "--format", "dot", "-o", tmp_path)
+    assert written.code == 0
+    assert len(list(tmp_path.glob("*.dot"))) == len(MACHINES)
+    stale = run("diagrams", "--check", "-o", tmp_path)
+    assert stale.code == 1
+    assert "coordinator.mmd: missing" in stale.out
+
+
+def test_the_committed_diagrams_are_what_the_tables_say(run: Any, repository_root: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(repository_root)
+    assert run("diagrams", "--check").code == 0
+
+
+def test_an_edited_diagram_is_found(run: Any, repository_root: Path, tmp_path: Path) -> None:
+    shutil.copytree(repository_root / "diagrams", tmp_path / "diagrams")
+    assert run("diagrams", "--check", "-o", tmp_path / "diagrams").code == 0
+    dot = tmp_path / "diagrams" / "consumer.dot"
+    dot.write_text(dot.read_text().replace("Buffering", "Holding"))
+    assert run("diagrams", "--check", "-o", tmp_path / "diagrams").code == 1
+
+
+def test_svg_without_dot_says_what_to_install(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    outcome = run("diagrams", "--format", "svg", "-o", tmp_path / "out")
+    assert outcome.code == 2
+    assert "install the package graphviz" in outcome.err
+    assert not (tmp_path / "out").exists()

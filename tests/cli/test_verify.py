@@ -1,0 +1,168 @@
+"""zombieproof verify: one table and one exit code, and a failure of each part is seen."""
+
+import dataclasses
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zombieproof.checker.checking import check
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.cli import verify
+from zombieproof.report import results, verification
+from zombieproof.report.coverage import ROWS, Row, rows_taken
+
+CHOSEN = {name: SCENARIOS[name] for name in ("late_produce", "delayed_commit")}
+
+
+@pytest.fixture
+def clone(tmp_path: Path, repository_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of what verify compares, with two scenarios, two recordings and pages that say so."""
+    for name in ("diagrams", "docs"):
+        shutil.copytree(repository_root / name, tmp_path / name)
+    for name in ("01-commit", "23-truncated-segment"):
+        shutil.copytree(repository_root / "tests/recordings" / name, tmp_path / "tests/recordings" / name)
+    (tmp_path / "README.md").write_text(f"# A\n{results.BEGIN}\n{results.END}\n\nend\n")
+    monkeypatch.setattr(verify, "clone_root", lambda: tmp_path)
+    monkeypatch.setattr(verify, "SCHEMA_PATH", tmp_path / "docs/trace-schema.json")
+    monkeypatch.setattr(verify, "SCENARIOS", CHOSEN)
+    monkeypatch.setattr(verification, "UNCOVERED", _reasons())
+    return tmp_path
+
+
+def _reasons() -> dict[Row, str]:
+    """A reason for each row that the chosen scenarios do not take."""
+    taken = frozenset[Row]().union(*(rows_taken(check(scenario).result.coverage) for scenario in CHOSEN.values()))
+    return {row: "it is in a scenario that is left away here" for row in ROWS if row not in taken}
+
+
+def test_a_clone_is_as_it_must_be_once_its_pages_are_written(run: Any, clone: Path) -> None:
+    before = run("verify")
+    assert before.code == 1
+    assert "docs/results.md: does not say what was found: run `zombieproof verify --write-results`" in before.out
+    assert run("verify", "--write-results").code == 0
+    outcome = run("verify")
+    assert outcome.code == 0
+    assert "everything is as it must be" in outcome.out
+    parts = [line.split()[0] for line in outcome.out.splitlines() if line][:9]
+    assert parts == ["part", "scenario", "scenario", "mutants", "rows", "recording", "recording", "diagrams", "page"]
+    readme = (clone / "README.md").read_text()
+    assert readme.startswith(f"# A\n{results.BEGIN}\n\n| scenario ")
+    assert readme.endswith(f"{results.END}\n\nend\n")
+    assert "late_produce" in readme
+
+
+def test_json_has_one_entry_for_each_line(run: Any, clone: Path) -> None:
+    assert clone.is_dir()
+    run("verify", "--write-results")
+    data = run("verify", "--json").json
+    assert set(data) == {"verdict", "checks", "not_here"}
+    assert data["verdict"] == "holds"
+    assert {check["outcome"] for check in data["checks"]} == {"ok"}
+    assert set(data["checks"][0]) == {"part", "what", "outcome", "found", "seconds", "faults"}
+
+
+def _faults(outcome: Any) -> list[str]:
+    return [fault for check in outcome.json["checks"] for fault in check["faults"]]
+
+
+def test_a_count_that_is_not_pinned_fails(run: Any, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert clone.is_dir()
+    run("verify", "--write-results")
+    changed = dataclasses.replace(SCENARIOS["late_produce"], distinct=7)
+    monkeypatch.setattr(verify, "SCENARIOS", {**CHOSEN, "late_produce": changed})
+    outcome = run("verify", "--json")
+    assert outcome.code == 1
+    [fault] = _faults(outcome)
+    assert "7 are pinned" in fault
+
+
+def test_a_scenario_that_breaks_a_promise_fails(run: Any, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert clone.is_dir()
+    broken = dataclasses.replace(SCENARIOS["late_produce"], rules="kip98", changes={}, mutants=())
+    monkeypatch.setattr(verify, "SCENARIOS", {**CHOSEN, "late_produce": broken})
+    outcome = run("verify", "--json")
+    assert outcome.code == 1
+    assert any("is broken; zombieproof check late_produce tells how" in fault for fault in _faults(outcome))
+
+
+def test_a_mutant_that_survives_fails(run: Any, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert clone.is_dir()
+    scenario = SCENARIOS["delayed_commit"]
+    tame = dataclasses.replace(scenario.mutants[0], changes={}, without=(), bounds={}, rules="")
+    monkeypatch.setattr(
+        verify,
+        "SCENARIOS",
+        {**CHOSEN, scenario.name: dataclasses.replace(scenario, mutants=(tame,))},
+    )
+    outcome = run("verify", "--json")
+    assert outcome.code == 1
+    assert any("survives" in fault for fault in _faults(outcome))
+
+
+def test_a_row_without_reason_and_a_reason_without_need_fail(run: Any, clone: Path, monkeypatch: Any) -> None:
+    assert clone.is_dir()
+    reasons = _reasons()
+    forgotten = next(iter(reasons))
+    needless = next(row for row in ROWS if row not in reasons)
+    del reasons[forgotten]
+    monkeypatch.setattr(verification, "UNCOVERED", {**reasons, needless: "", Row("consumer", "ASLEEP", "WAKE"): ""})
+    faults = _faults(run("verify", "--json"))
+    assert f"{forgotten[0]}: {forgotten[2]} in {forgotten[1]} is taken by no scenario" in faults[0]
+    assert f"{needless[0]}: {needless[2]} in {needless[1]} is taken: delete it" in faults[1]
+    assert "consumer: WAKE in ASLEEP is in zombieproof/checker/uncovered.py and in no table" in faults[2]
+
+
+def test_a_recording_with_another_verdict_fails(run: Any, clone: Path) -> None:
+    about = clone / "tests/recordings/01-commit/about.yaml"
+    about.write_text(about.read_text().replace('verdict: "conforms"', 'verdict: "violates"'))
+    outcome = run("verify", "--json")
+    assert outcome.code == 1
+    assert any(fault.startswith("01-commit: the verdict is conforms") for fault in _faults(outcome))
+
+
+def test_stale_diagrams_and_pages_fail(run: Any, clone: Path) -> None:
+    run("verify", "--write-results")
+    (clone / "diagrams/consumer.dot").write_text("digraph {}\n")
+    (clone / "docs/machines.md").write_text("# nothing\n")
+    (clone / "docs/trace-schema.json").write_text("{}\n")
+    outcome = run("verify", "--json")
+    assert outcome.code == 1
+    assert [fault.split(":")[0].rpartition("/")[2] for fault in _faults(outcome)] == [
+        "consumer.dot",
+        "machines.md",
+        "trace-schema.json",
+    ]
+
+
+def test_a_readme_without_a_place_for_results_is_named(run: Any, clone: Path) -> None:
+    (clone / "README.md").write_text("# no place\n")
+    outcome = run("verify", "--json")
+    assert outcome.code == 1
+    assert any("README.md: the lines" in fault for fault in _faults(outcome))
+
+
+def test_what_is_not_here_is_said(run: Any, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert clone.is_dir()
+    run("verify", "--write-results")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    outcome = run("verify")
+    assert (outcome.code, "not here: `dot` (package graphviz)" in outcome.out) == (0, True)
+
+
+def test_without_a_clone_the_rest_is_verified_and_the_lack_is_said(run: Any, clone: Path, monkeypatch: Any) -> None:
+    assert clone.is_dir()
+    monkeypatch.setattr(verify, "clone_root", lambda: None)
+    outcome = run("verify")
+    assert (outcome.code, "not here: a clone" in outcome.out) == (0, True)
+    assert run("verify", "--write-results").code == 2
+
+
+def test_memory_that_does_not_suffice_is_inconclusive(run: Any, clone: Path) -> None:
+    assert clone.is_dir()
+    outcome = run("verify", "--memory", "2M", "--json")
+    assert (outcome.code, outcome.json["verdict"]) == (3, "inconclusive")
+    assert {check["outcome"] for check in outcome.json["checks"] if check["part"] in {"scenario", "mutants"}} == {
+        "inconclusive"
+    }
