@@ -1,6 +1,6 @@
 """An action in words."""
 
-from zombieproof.checker.actions import ACTIONS, Act
+from zombieproof.checker.acts import ACTIONS, Act
 from zombieproof.checker.client_actions import next_op
 from zombieproof.checker.world import OFFSETS, PRODUCER_IDS, Kind, Message, Op, Setup, Stage, World
 from zombieproof.model.vocabulary import Error, ProducerState
@@ -76,7 +76,7 @@ def _message_act(world: World, setup: Setup, act: int, message: Message) -> str:
     if act == Act.DOUBLE:
         return f"{what} times out and is sent again: a late copy stays in flight"
     if act == Act.GIVE_UP:
-        return f"{client_name(message.client)} gives up waiting for its {what}, which stays in flight"
+        return f"{client_name(message.client)} gives up waiting: {what} stays in flight"
     if act == Act.UNKNOWN_APPEND:
         return f"{what}: the coordinator's append is durable but reported as failed"
     if message.answered:
