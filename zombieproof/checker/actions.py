@@ -1,90 +1,19 @@
-"""Every action of the transaction model, by number: who acts, and what strikes.
+"""One step of the transaction model: a client acts, a reader reads, a message is handled, a fault strikes.
 
-`ACTIONS` is the list; `step` takes one. An action that is disabled leaves the world untouched.
+``acts`` numbers the actions. An action that is disabled leaves the world untouched.
 """
 
-from enum import IntEnum
-
-from zombieproof.checker import client_actions, coordinator_actions, network, partition_actions, reader_actions
-from zombieproof.checker.moves import move, note
-from zombieproof.checker.world import (
-    CLIENTS,
-    IDS,
-    MESSAGES,
-    NODES,
-    OFFSETS,
-    PARTITIONS,
-    PRODUCER_IDS,
-    READERS,
-    Decision,
-    Kind,
-    MachineIndex,
-    Message,
-    Setup,
-    Stage,
-    Trail,
-    World,
+from zombieproof.checker import (
+    client_actions,
+    client_answers,
+    coordinator_actions,
+    faults,
+    network,
+    partition_actions,
+    reader_actions,
 )
-from zombieproof.model.decisions.produce import drop_guard
-from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, PartitionEvent
-
-
-class Act(IntEnum):
-    """The kinds of actions; those behind DELIVER strike from a budget."""
-
-    STEP = 0
-    ABORT_INSTEAD = 1
-    READ_ONE = 2
-    READ_ALL = 3
-    RESIGN = 4
-    ELECT = 5
-    DELIVER = 6
-    LOSE_ANSWER = 7
-    DOUBLE = 8
-    GIVE_UP = 9
-    UNKNOWN_APPEND = 10
-    CRASH = 11
-    TIME_OUT = 12
-    FAIL_OVER = 13
-    DEPOSE = 14
-    CHANGE_LEADER = 15
-    LOSE_LEADER = 16
-    REBALANCE = 17
-    EXPIRE = 18
-    FORGET_PRODUCER = 19
-    FORGET_GUARD = 20
-
-
-def _numbered() -> tuple[tuple[int, int], ...]:
-    counts = {
-        Act.STEP: CLIENTS,
-        Act.ABORT_INSTEAD: CLIENTS,
-        Act.READ_ONE: READERS,
-        Act.READ_ALL: READERS,
-        Act.RESIGN: NODES,
-        Act.ELECT: PARTITIONS,
-        Act.DELIVER: MESSAGES,
-        Act.LOSE_ANSWER: MESSAGES,
-        Act.DOUBLE: MESSAGES,
-        Act.GIVE_UP: MESSAGES,
-        Act.UNKNOWN_APPEND: MESSAGES,
-        Act.CRASH: CLIENTS,
-        Act.TIME_OUT: IDS,
-        Act.FAIL_OVER: 1,
-        Act.DEPOSE: 1,
-        Act.CHANGE_LEADER: PARTITIONS,
-        Act.LOSE_LEADER: PARTITIONS,
-        Act.REBALANCE: 1,
-        Act.EXPIRE: IDS,
-        Act.FORGET_PRODUCER: PARTITIONS * PRODUCER_IDS,
-        Act.FORGET_GUARD: PARTITIONS * PRODUCER_IDS,
-    }
-    return tuple((int(act), i) for act, count in counts.items() for i in range(count))
-
-
-ACTIONS: tuple[tuple[int, int], ...] = _numbered()
-"""(kind, argument) of each action, by its number."""
+from zombieproof.checker.acts import ACTIONS, Act
+from zombieproof.checker.world import MESSAGES, Kind, Message, Setup, Stage, Trail, World
 
 
 def step(world: World, action: int, setup: Setup, trail: Trail) -> bool:
@@ -101,9 +30,7 @@ def step(world: World, action: int, setup: Setup, trail: Trail) -> bool:
         return reader_actions.fetch(world, setup, trail, i, 1 if act == Act.READ_ALL else 0)
     if act == Act.CRASH:
         return client_actions.crash(world, i)
-    if act == Act.REBALANCE:
-        return _rebalance(world, setup)
-    return _strike_broker(world, setup, trail, act, i)
+    return faults.strike(world, setup, trail, act, i)
 
 
 def _handle_message(world: World, setup: Setup, trail: Trail, act: int, i: int) -> bool:
@@ -117,7 +44,7 @@ def _handle_message(world: World, setup: Setup, trail: Trail, act: int, i: int) 
     if act == Act.DOUBLE:
         return _double(world, message)
     if act == Act.GIVE_UP:
-        return client_actions.give_up(world, setup, trail, i)
+        return client_answers.give_up(world, setup, trail, i)
     return _append_unknown(world, setup, trail, i)
 
 
@@ -151,7 +78,7 @@ def _deliver(world: World, setup: Setup, trail: Trail, i: int, lost: int, unknow
     if message.answered == 1:
         if _is_behind_another(world, message):
             return False
-        client_actions.hear(world, setup, trail, i, message.error)
+        client_answers.hear(world, setup, trail, i, message.error)
         return True
     if network.speaks_to_coordinator(message.kind):
         error = coordinator_actions.answer(world, setup, trail, i, unknown)
@@ -202,7 +129,7 @@ def _reply(world: World, setup: Setup, trail: Trail, i: int, error: int, lost: i
         message.answered = 1
         message.error = error
     else:
-        client_actions.hear(world, setup, trail, i, error)
+        client_answers.hear(world, setup, trail, i, error)
 
 
 def _restore_request(world: World, message: Message) -> None:
@@ -262,130 +189,3 @@ def _append_unknown(world: World, setup: Setup, trail: Trail, i: int) -> bool:
         return False
     world.budget.unknown_appends -= 1
     return _deliver(world, setup, trail, i, 0, 1)
-
-
-def _rebalance(world: World, setup: Setup) -> bool:
-    """The group takes its first owner for dead: the next member owns the input partition in the next generation."""
-    if setup.bounds.grouped == 0 or world.budget.rebalances == 0:
-        return False
-    world.budget.rebalances -= 1
-    world.group.generation += 1
-    world.group.owner = (world.group.owner + 1) % setup.bounds.clients
-    return True
-
-
-def _strike_broker(world: World, setup: Setup, trail: Trail, act: int, i: int) -> bool:
-    if act == Act.TIME_OUT:
-        if world.budget.timeouts == 0 or not coordinator_actions.time_out(world, setup, trail, i):
-            return False
-        world.budget.timeouts -= 1
-        return True
-    if act == Act.FAIL_OVER:
-        return _fail_over(world, setup, trail)
-    if act == Act.DEPOSE:
-        return _depose(world, setup, trail)
-    if act == Act.RESIGN:
-        return _resign(world, i)
-    if act == Act.EXPIRE:
-        return _expire(world, setup, trail, i)
-    if act in (Act.FORGET_PRODUCER, Act.FORGET_GUARD):
-        return _forget(world, trail, act, i // PRODUCER_IDS, i % PRODUCER_IDS)
-    return _strike_partition(world, setup, trail, act, i)
-
-
-def _fail_over(world: World, setup: Setup, trail: Trail) -> bool:
-    """The coordinator's broker crashes; the other one loads the log."""
-    if world.budget.failovers == 0:
-        return False
-    world.budget.failovers -= 1
-    coordinator_actions.forget(world, world.coordinator)
-    _take_over(world, setup, trail)
-    return True
-
-
-def _depose(world: World, setup: Setup, trail: Trail) -> bool:
-    """The other broker is elected coordinator, and the old one does not know it yet."""
-    if world.budget.deposed == 0:
-        return False
-    world.budget.deposed -= 1
-    _take_over(world, setup, trail)
-    return True
-
-
-def _take_over(world: World, setup: Setup, trail: Trail) -> None:
-    epoch = world.highest_epoch
-    world.highest_epoch = epoch + 1
-    world.coordinator = 1 - world.coordinator
-    network.hang_up_node(world, world.coordinator)
-    world.nodes[world.coordinator].role = 1
-    world.nodes[world.coordinator].epoch = epoch + 1
-    coordinator_actions.load(world, setup, trail, world.coordinator)
-
-
-def _resign(world: World, node: int) -> bool:
-    """A deposed node learns of it."""
-    if node == world.coordinator or world.nodes[node].role == 0:
-        return False
-    coordinator_actions.forget(world, node)
-    return True
-
-
-def _expire(world: World, setup: Setup, trail: Trail, k: int) -> bool:
-    """A transactional id that is idle is forgotten: its tombstone is durable, its metadata gone."""
-    txn = world.nodes[world.coordinator].cache[k]
-    if world.budget.expirations == 0:
-        return False
-    verdict = decide_expiration(txn, 1, 1, setup.rules)
-    if verdict.event != CoordinatorEvent.EXPIRE:
-        return False
-    note(trail, Decision.EXPIRATION, verdict.guard, verdict.error)
-    world.budget.expirations -= 1
-    move(world, trail, MachineIndex.COORDINATOR, k, txn.state, verdict.event)
-    coordinator_actions.clear(txn)
-    coordinator_actions.clear(world.durable[k])
-    return True
-
-
-def _forget(world: World, trail: Trail, act: int, p: int, pid: int) -> bool:
-    """A leader forgets a producer that was silent for long, or a guard that nobody used (reference §3.7)."""
-    entry = world.partitions[p].entries[pid]
-    if world.budget.forgotten == 0 or entry.txn_first_offset != NONE:
-        return False
-    if act == Act.FORGET_PRODUCER:
-        if entry.known == 0:
-            return False
-        move(world, trail, MachineIndex.PARTITION_LEADER, p, entry.state, PartitionEvent.EXPIRE_PRODUCER)
-        partition_actions.clear(entry)
-    else:
-        if entry.guard == 0:
-            return False
-        event = PartitionEvent.EXPIRE_VERIFICATION
-        entry.state = move(world, trail, MachineIndex.PARTITION_LEADER, p, entry.state, event)
-        drop_guard(entry)
-    world.budget.forgotten -= 1
-    return True
-
-
-def _strike_partition(world: World, setup: Setup, trail: Trail, act: int, p: int) -> bool:
-    partition = world.partitions[p]
-    if p == OFFSETS and setup.bounds.grouped == 0:
-        return False
-    if act == Act.ELECT:
-        if partition.leader == 1:
-            return False
-        partition_actions.elect_leader(world, setup, trail, p)
-        return True
-    if partition.leader == 0:
-        return False
-    if act == Act.LOSE_LEADER:
-        if world.budget.leaderless == 0:
-            return False
-        world.budget.leaderless -= 1
-        partition_actions.lose_leader(world, p)
-        return True
-    if world.budget.leader_changes == 0 or partition.end == 0:
-        return False
-    world.budget.leader_changes -= 1
-    partition_actions.lose_leader(world, p)
-    partition_actions.elect_leader(world, setup, trail, p)
-    return True

@@ -9,7 +9,6 @@ from zombieproof.checker import network
 from zombieproof.checker.moves import move, note
 from zombieproof.checker.views import is_tv2
 from zombieproof.checker.world import (
-    MESSAGES,
     OFFSETS,
     OPS,
     PARTITIONS,
@@ -19,7 +18,6 @@ from zombieproof.checker.world import (
     Decision,
     Kind,
     MachineIndex,
-    Message,
     Op,
     Overflow,
     Setup,
@@ -27,16 +25,14 @@ from zombieproof.checker.world import (
     World,
 )
 from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
-from zombieproof.model.decisions.producer_client import end_is_needed, must_bump_after_end, react, react_to_produce
+from zombieproof.model.decisions.producer_client import end_is_needed, must_bump_after_end
 from zombieproof.model.vocabulary import (
     NONE,
-    ApiKey,
     Error,
     Guard,
     PendingOffsetsState,
     ProducerEvent,
     ProducerState,
-    Reaction,
 )
 
 COMMIT, ABORT = 1, 2
@@ -75,12 +71,14 @@ def step(world: World, setup: Setup, trail: Trail, c: int, abort_instead: int) -
 
 
 def next_op(setup: Setup, client: Client, c: int) -> int:
+    """The next line of the client's program, STOP behind its end."""
     if client.op >= OPS or client.txn >= TXNS:
         return int(Op.STOP)
     return int(setup.programs[c * TXNS + client.txn].ops[client.op])
 
 
-def _fire(world: World, trail: Trail, c: int, event: int) -> None:
+def fire(world: World, trail: Trail, c: int, event: int) -> None:
+    """An event happens to the client's machine."""
     client = world.clients[c]
     client.state = move(world, trail, MachineIndex.PRODUCER, c, client.state, event)
 
@@ -94,20 +92,20 @@ def _start(world: World, setup: Setup, trail: Trail, c: int) -> bool:
         return False
     client.alive = 1
     client.node = world.coordinator
-    _fire(world, trail, c, ProducerEvent.INIT_TRANSACTIONS)
+    fire(world, trail, c, ProducerEvent.INIT_TRANSACTIONS)
     if setup.bounds.transactional_id[c] >= 0:
         network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 0, 0)
         return True
     if world.next_producer_id >= PRODUCER_IDS:
         world.overflow = Overflow.PRODUCER_IDS
         return True
-    _adopt(client, int(world.next_producer_id), 0)
+    adopt(client, int(world.next_producer_id), 0)
     world.next_producer_id += 1
-    _fire(world, trail, c, ProducerEvent.INITIALIZED)
+    fire(world, trail, c, ProducerEvent.INITIALIZED)
     return True
 
 
-def _adopt(client: Client, producer_id: int, producer_epoch: int) -> None:
+def adopt(client: Client, producer_id: int, producer_epoch: int) -> None:
     """Take a granted producer id and epoch; sequences begin again at 0 with each."""
     if client.producer_id != producer_id or client.producer_epoch != producer_epoch:
         for p in range(PARTITIONS):
@@ -120,7 +118,7 @@ def _begin(world: World, setup: Setup, trail: Trail, c: int) -> None:
     """BeginTransaction is local: it is folded into the first request of the transaction."""
     client = world.clients[c]
     if client.state == ProducerState.READY and setup.bounds.transactional_id[c] >= 0:
-        _fire(world, trail, c, ProducerEvent.BEGIN)
+        fire(world, trail, c, ProducerEvent.BEGIN)
 
 
 def _fetch_position(world: World, setup: Setup, trail: Trail, c: int) -> bool:
@@ -154,7 +152,7 @@ def _send(world: World, setup: Setup, trail: Trail, c: int, p: int) -> bool:
     _begin(world, setup, trail, c)
     joined = setup.bounds.transactional_id[c] < 0 or is_tv2(setup) or (client.added >> p) & 1 == 1
     if joined:
-        _send_batch(world, c, p)
+        send_batch(world, c, p)
     else:
         network.send_request(world, Kind.ADD_PARTITIONS, c, p, 0, 0, label_of(world, c))
     client.op += 1
@@ -164,7 +162,8 @@ def _send(world: World, setup: Setup, trail: Trail, c: int, p: int) -> bool:
     return True
 
 
-def _send_batch(world: World, c: int, p: int) -> None:
+def send_batch(world: World, c: int, p: int) -> None:
+    """The batch goes to its leader under the next sequence."""
     client = world.clients[c]
     client.added |= 1 << p
     client.started = 1
@@ -178,14 +177,15 @@ def _send_offsets(world: World, setup: Setup, trail: Trail, c: int) -> bool:
         return False
     _begin(world, setup, trail, c)
     if is_tv2(setup) or (client.added >> OFFSETS) & 1 == 1:
-        _send_offset_commit(world, c)
+        send_offset_commit(world, c)
     else:
         network.send_request(world, Kind.ADD_OFFSETS, c, OFFSETS, 0, 0, label_of(world, c))
     client.op += 1
     return True
 
 
-def _send_offset_commit(world: World, c: int) -> None:
+def send_offset_commit(world: World, c: int) -> None:
+    """The next input position goes to the group coordinator."""
     client = world.clients[c]
     client.added |= 1 << OFFSETS
     client.started = 1
@@ -202,15 +202,15 @@ def _end(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> bool
         return False
     _begin(world, setup, trail, c)
     world.ghost.labels[label_of(world, c) - 1].asked = outcome
-    _fire(world, trail, c, ProducerEvent.COMMIT if outcome == COMMIT else ProducerEvent.ABORT)
+    fire(world, trail, c, ProducerEvent.COMMIT if outcome == COMMIT else ProducerEvent.ABORT)
     if end_is_needed(client.started):
         network.send_request(world, Kind.END_TXN, c, 0, 0, 1 if outcome == COMMIT else 0, label_of(world, c))
     else:
-        _ended(world, setup, trail, c, outcome)
+        ended(world, setup, trail, c, outcome)
     return True
 
 
-def _ended(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> None:
+def ended(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> None:
     """The application is told the outcome; the next transaction may begin, after a raised epoch if one is needed."""
     client = world.clients[c]
     world.ghost.labels[label_of(world, c) - 1].told = outcome
@@ -219,143 +219,11 @@ def _ended(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> No
     client.added = 0
     client.started = 0
     if must_bump_after_end(client.bump, setup.rules.transaction_version):
-        _fire(world, trail, c, ProducerEvent.BUMP_EPOCH)
+        fire(world, trail, c, ProducerEvent.BUMP_EPOCH)
         network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 1, 0)
     else:
-        _fire(world, trail, c, ProducerEvent.END_ACKNOWLEDGED)
+        fire(world, trail, c, ProducerEvent.END_ACKNOWLEDGED)
     client.bump = 0
-
-
-def hear(world: World, setup: Setup, trail: Trail, i: int, error: int) -> None:
-    """The answer to message `i` reaches its client."""
-    message = world.messages[i]
-    if message.kind == Kind.PRODUCE:
-        _hear_produce(world, setup, trail, message, error)
-        return
-    reaction = react(_api(message.kind), error, message.detail, setup.rules)
-    if reaction == Reaction.RETRY:
-        _ask_again(message)
-    elif reaction == Reaction.FIND_COORDINATOR_AND_RETRY:
-        _ask_again(message)
-        message.node = world.coordinator if network.speaks_to_coordinator(message.kind) else 0
-        world.clients[message.client].node = world.coordinator
-    elif reaction == Reaction.DONE:
-        _hear_success(world, setup, trail, message)
-    else:
-        c = int(message.client)
-        network.empty(message)
-        _fail(world, setup, trail, c, reaction)
-
-
-def _api(kind: int) -> int:
-    if kind == Kind.INIT_PRODUCER_ID:
-        return int(ApiKey.INIT_PRODUCER_ID)
-    if kind == Kind.ADD_PARTITIONS:
-        return int(ApiKey.ADD_PARTITIONS_TO_TXN)
-    if kind == Kind.ADD_OFFSETS:
-        return int(ApiKey.ADD_OFFSETS_TO_TXN)
-    if kind == Kind.TXN_OFFSET_COMMIT:
-        return int(ApiKey.TXN_OFFSET_COMMIT)
-    return int(ApiKey.END_TXN)
-
-
-def _ask_again(message: Message) -> None:
-    message.answered = 0
-    message.error = 0
-
-
-def _hear_success(world: World, setup: Setup, trail: Trail, message: Message) -> None:
-    kind, c, p = int(message.kind), int(message.client), int(message.partition)
-    producer_id, producer_epoch, detail = int(message.producer_id), int(message.producer_epoch), int(message.detail)
-    network.empty(message)
-    client = world.clients[c]
-    if kind == Kind.INIT_PRODUCER_ID:
-        _adopt(client, producer_id, producer_epoch)
-        _fire(world, trail, c, ProducerEvent.INITIALIZED)
-    elif kind == Kind.ADD_PARTITIONS:
-        _send_batch(world, c, p)
-    elif kind == Kind.ADD_OFFSETS:
-        _send_offset_commit(world, c)
-    elif kind == Kind.TXN_OFFSET_COMMIT:
-        world.ghost.labels[label_of(world, c) - 1].acked |= 1 << OFFSETS
-    else:
-        if is_tv2(setup):
-            _adopt(client, producer_id, producer_epoch)
-        _ended(world, setup, trail, c, COMMIT if detail == 1 else ABORT)
-
-
-def _hear_produce(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
-    c = int(message.client)
-    transactional = 1 if setup.bounds.transactional_id[c] >= 0 else 0
-    reaction = react_to_produce(error, transactional, _is_next_expected(world, message), setup.rules)
-    if reaction == Reaction.DONE:
-        world.ghost.labels[message.label - 1].acked |= 1 << message.partition
-        network.empty(message)
-    elif reaction == Reaction.RETRY:
-        _ask_again(message)
-    elif reaction == Reaction.BUMP_LOCALLY:
-        _bump_locally(world, c, message.partition)
-    else:
-        network.empty(message)
-        _fail(world, setup, trail, c, reaction)
-
-
-def _is_next_expected(world: World, message: Message) -> int:
-    """Whether no earlier batch of the same client and partition is unacknowledged."""
-    for other in world.messages:
-        same = other.live == 1 and other.kind == Kind.PRODUCE and other.client == message.client
-        if same and other.partition == message.partition and other.value < message.value:
-            return 0
-    return 1
-
-
-def _bump_locally(world: World, c: int, p: int) -> None:
-    """An idempotent producer raises its own epoch and renumbers what is in flight on the partition (§5.6)."""
-    client = world.clients[c]
-    client.producer_epoch += 1
-    first = client.sequences[p]
-    for i in range(MESSAGES):
-        message = world.messages[i]
-        if message.live == 1 and message.kind == Kind.PRODUCE and message.client == c and message.partition == p:
-            first = min(first, message.value)
-    for i in range(MESSAGES):
-        message = world.messages[i]
-        if message.live == 1 and message.kind == Kind.PRODUCE and message.client == c and message.partition == p:
-            message.value -= first
-            message.producer_epoch = client.producer_epoch
-            _ask_again(message)
-    for q in range(PARTITIONS):
-        client.sequences[q] = client.sequences[q] - first if q == p else 0
-
-
-def _fail(world: World, setup: Setup, trail: Trail, c: int, reaction: int) -> None:
-    """Only abort is left, or nothing at all."""
-    client = world.clients[c]
-    if client.state in (ProducerState.FATAL_ERROR, ProducerState.UNINITIALIZED):
-        return
-    if reaction == Reaction.FATAL or client.state in (ProducerState.READY, ProducerState.ABORTING_TRANSACTION):
-        _fire(world, trail, c, ProducerEvent.FATAL_FAILURE)
-        network.hang_up(world, c)
-        return
-    if reaction == Reaction.ABORTABLE_AND_BUMP and setup.rules.kip360 == 1:
-        client.bump = 1
-    _fire(world, trail, c, ProducerEvent.ABORTABLE_FAILURE)
-
-
-def give_up(world: World, setup: Setup, trail: Trail, i: int) -> bool:
-    """The delivery timeout of a batch: the client goes on without it, the batch stays in flight."""
-    message = world.messages[i]
-    if message.live == 0 or message.kind != Kind.PRODUCE or world.budget.late == 0:
-        return False
-    c = int(message.client)
-    if world.clients[c].state not in (ProducerState.IN_TRANSACTION, ProducerState.ABORTABLE_ERROR):
-        return False
-    world.budget.late -= 1
-    message.live = 0
-    if message.answered == 1:
-        network.empty(message)
-    _fail(world, setup, trail, c, Reaction.ABORTABLE_AND_BUMP)
-    return True
 
 
 def crash(world: World, c: int) -> bool:

@@ -4,13 +4,12 @@ One action is one atomic step (reference §2.17): guards, the durable append, th
 does not know it answers from its stale cache what needs no append; what needs one is refused with NOT_COORDINATOR.
 """
 
-from zombieproof.checker import network
+from zombieproof.checker import coordinator_log, marker_actions, network
 from zombieproof.checker.moves import move, note, successor
 from zombieproof.checker.views import TV2_ADD_PARTITIONS, RequestView, end_txn_version, is_tv2, request_view
 from zombieproof.checker.world import (
     IDS,
     OFFSETS,
-    PARTITIONS,
     PRODUCER_IDS,
     Decision,
     Kind,
@@ -24,12 +23,11 @@ from zombieproof.checker.world import (
 from zombieproof.model.decisions import transition
 from zombieproof.model.decisions.add_offsets_to_txn import decide_add_offsets_to_txn
 from zombieproof.model.decisions.add_partitions_to_txn import decide_add_partitions_to_txn, decide_verify_partitions
-from zombieproof.model.decisions.end_txn import completion_of, decide_end_txn
+from zombieproof.model.decisions.end_txn import decide_end_txn
 from zombieproof.model.decisions.init_producer_id import decide_init_producer_id
-from zombieproof.model.decisions.marker_delivery import Route, route_marker
 from zombieproof.model.decisions.transaction_timeout import decide_timeout
-from zombieproof.model.records import Transaction, Verdict
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, TransactionState, TransactionVersion
+from zombieproof.model.records import Verdict
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, TransactionState
 
 
 def answer(world: World, setup: Setup, trail: Trail, i: int, unknown: int) -> int:
@@ -96,7 +94,7 @@ def _init_producer_id(world: World, setup: Setup, trail: Trail, message: Message
         return int(Error.CONCURRENT_TRANSACTIONS) if error == Error.NONE else error
     if verdict.event == CoordinatorEvent.NOTHING:
         return int(verdict.error)
-    error = append(world, setup, trail, message.node, k, verdict, unknown)
+    error = coordinator_log.append(world, setup, trail, message.node, k, verdict, unknown)
     if error == Error.NONE:
         _take_producer_id(world, verdict.producer_id)
         message.producer_id = verdict.producer_id
@@ -139,7 +137,7 @@ def _join(world: World, setup: Setup, trail: Trail, message: Message, k: int, ve
     if verdict.event == CoordinatorEvent.NOTHING:
         return int(verdict.error)
     opens = world.nodes[message.node].cache[k].state != TransactionState.ONGOING
-    error = append(world, setup, trail, message.node, k, verdict, unknown)
+    error = coordinator_log.append(world, setup, trail, message.node, k, verdict, unknown)
     if opens and (error == Error.NONE or unknown == 1):
         world.ghost.owner[k] = message.label
     return error
@@ -168,7 +166,7 @@ def _end_txn(world: World, setup: Setup, trail: Trail, message: Message, unknown
             message.producer_epoch = verdict.producer_epoch
         return int(verdict.error)
     was_open = txn.state == TransactionState.ONGOING
-    error = append(world, setup, trail, message.node, k, verdict, unknown)
+    error = coordinator_log.append(world, setup, trail, message.node, k, verdict, unknown)
     if error != Error.NONE and unknown == 0:
         return error
     _take_producer_id(world, verdict.next_producer_id)
@@ -177,7 +175,7 @@ def _end_txn(world: World, setup: Setup, trail: Trail, message: Message, unknown
             world.ghost.usurped = 1
         decide_label(world, k, 1 if verdict.event == CoordinatorEvent.COMMIT else 2)
     if error == Error.NONE:
-        _start_markers(world, setup, trail, message.node, k)
+        marker_actions.start_markers(world, setup, trail, message.node, k)
         if version >= 5:
             # A rotated id and epoch 0 are what the completed record will hold (F5).
             rotates = verdict.next_producer_id != NONE
@@ -192,36 +190,9 @@ def decide_label(world: World, k: int, outcome: int) -> None:
     if label == 0:
         return
     told = world.ghost.labels[label - 1]
-    if told.decided != 0 and told.decided != outcome:
+    if told.decided not in (0, outcome):
         world.ghost.contradiction = 1
     told.decided = outcome
-
-
-def append(world: World, setup: Setup, trail: Trail, node: int, k: int, verdict: Verdict, unknown: int) -> int:
-    """Prepare the transition, make it durable, complete it (reference §2.3, §2.4, §2.6); returns the mapped error."""
-    if node != world.coordinator:
-        return int(Error.NOT_COORDINATOR)
-    txn = world.nodes[node].cache[k]
-    fenced = txn.pending_state == TransactionState.PREPARE_EPOCH_FENCE
-    source = txn.pending_state if fenced else txn.state
-    state = move(world, trail, MachineIndex.COORDINATOR, k, source, verdict.event)
-    transition.prepare(txn, verdict, state, 1, 0, trail.target)
-    txn.pending_state = state
-    if not transition.is_valid(txn, trail.target):
-        world.ghost.insane = 1
-    make_durable(world.durable[k], trail.target)
-    if unknown == 1:
-        transition.give_up(txn, 1 if fenced and not is_tv2(setup) else 0, setup.rules)
-        return int(Error.COORDINATOR_NOT_AVAILABLE)
-    transition.complete(txn, trail.target)
-    return int(Error.NONE)
-
-
-def make_durable(durable: Transaction, target: Transaction) -> None:
-    """What the log holds of a record: not the last producer epoch, not a failed fence (reference §2.2)."""
-    transition.complete(durable, target)
-    durable.last_producer_epoch = NONE
-    durable.failed_epoch_fence = 0
 
 
 def fence_and_abort(world: World, setup: Setup, trail: Trail, node: int, k: int, verdict: Verdict) -> int:
@@ -237,13 +208,13 @@ def fence_and_abort(world: World, setup: Setup, trail: Trail, node: int, k: int,
         return int(ended.error)
     if not is_tv2(setup):
         transition.fence_in_memory(txn, verdict.producer_epoch)
-    error = append(world, setup, trail, node, k, ended, 0)
+    error = coordinator_log.append(world, setup, trail, node, k, ended, 0)
     if error != Error.NONE:
         transition.give_up(txn, 0 if is_tv2(setup) else 1, setup.rules)
         return error
     _take_producer_id(world, ended.next_producer_id)
     decide_label(world, k, 2)
-    _start_markers(world, setup, trail, node, k)
+    marker_actions.start_markers(world, setup, trail, node, k)
     return error
 
 
@@ -260,63 +231,6 @@ def time_out(world: World, setup: Setup, trail: Trail, k: int) -> bool:
     return True
 
 
-def _start_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
-    """The decision is durable: the completion is pending, and markers go to every partition."""
-    txn = world.nodes[node].cache[k]
-    completing = successor(MachineIndex.COORDINATOR, txn.state, CoordinatorEvent.MARKERS_WRITTEN)
-    txn.pending_state = completing
-    world.nodes[node].driving[k] = 1
-    send_markers(world, setup, trail, node, k)
-
-
-def send_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
-    """Send each missing marker that is not on its way; complete if none is missing."""
-    txn = world.nodes[node].cache[k]
-    for p in range(PARTITIONS):
-        if (txn.partitions >> p) & 1 == 0 or _is_on_its_way(world, node, k, p):
-            continue
-        route = route_marker(1, world.partitions[p].leader, setup.rules)
-        if route == Route.SEND:
-            _send_marker(world, node, k, p)
-        elif route == Route.SKIP:
-            txn.partitions = txn.partitions & ~(1 << p)
-    if txn.partitions == 0 or setup.rules.markers_before_completion == 0:
-        finish(world, setup, trail, node, k)
-
-
-def _is_on_its_way(world: World, node: int, k: int, p: int) -> bool:
-    for message in world.messages:
-        if message.kind == Kind.MARKER and message.live == 1 and message.node == node:
-            if message.client == k and message.partition == p:
-                return True
-    return False
-
-
-def _send_marker(world: World, node: int, k: int, p: int) -> None:
-    txn = world.nodes[node].cache[k]
-    message = world.messages[network.free_slot(world)]
-    network.empty(message)
-    message.kind = Kind.MARKER
-    message.live = 1
-    message.client = k
-    message.node = node
-    message.stage = txn.client_transaction_version
-    message.producer_id = txn.producer_id
-    message.producer_epoch = txn.producer_epoch
-    message.partition = p
-    message.value = world.nodes[node].epoch
-    message.detail = 1 if txn.state == TransactionState.PREPARE_COMMIT else 0
-
-
-def finish(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
-    """Every marker is written: append the completion. A deposed node cannot, and drops it (its successor will)."""
-    txn = world.nodes[node].cache[k]
-    if txn.state not in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
-        return
-    world.nodes[node].driving[k] = 0
-    append(world, setup, trail, node, k, completion_of(txn), 0)
-
-
 def load(world: World, setup: Setup, trail: Trail, node: int) -> None:
     """A node becomes the coordinator: it reads the log and drives prepared transactions to their end (Z1 to Z6)."""
     for k in range(IDS):
@@ -329,40 +243,14 @@ def load(world: World, setup: Setup, trail: Trail, node: int) -> None:
         world.nodes[node].driving[k] = 0
         if txn.pending_state != NONE and setup.rules.reload_drives_markers == 1:
             world.nodes[node].driving[k] = 1
-            send_markers(world, setup, trail, node, k)
+            marker_actions.send_markers(world, setup, trail, node, k)
 
 
 def forget(world: World, node: int) -> None:
     """A node is no coordinator any more: cache and marker queue are gone."""
     for k in range(IDS):
-        clear(world.nodes[node].cache[k])
+        coordinator_log.clear(world.nodes[node].cache[k])
         world.nodes[node].driving[k] = 0
     world.nodes[node].role = 0
     world.nodes[node].epoch = 0
     network.hang_up_node(world, node)
-
-
-def clear(txn: Transaction) -> None:
-    """Back to "not known"."""
-    txn.known = 0
-    txn.state = TransactionState.EMPTY
-    txn.pending_state = NONE
-    txn.producer_id = NONE
-    txn.previous_producer_id = NONE
-    txn.next_producer_id = NONE
-    txn.producer_epoch = NONE
-    txn.last_producer_epoch = NONE
-    txn.partitions = 0
-    txn.timeout_ms = 0
-    txn.start_ms = NONE
-    txn.last_update_ms = NONE
-    txn.client_transaction_version = TransactionVersion.TV0
-    txn.failed_epoch_fence = 0
-
-
-def drive_waiting_markers(world: World, setup: Setup, trail: Trail) -> None:
-    """A partition has a leader again: markers that waited for it are sent."""
-    for node in range(len(world.nodes)):
-        for k in range(IDS):
-            if world.nodes[node].role == 1 and world.nodes[node].driving[k] == 1:
-                send_markers(world, setup, trail, node, k)

@@ -14,7 +14,7 @@ Reductions, each with a switch that turns it off and a test that verdicts stay t
 
 - answers are handled in the step that answers (`Bounds.answers_travel` puts them in the bag instead): until the answer
   arrives its receiver only waits, and what can happen to it meanwhile (crash, loss) happens to the request as well;
-- dead letters are dropped (`Bounds.keep_dead_letters` keeps them): late copies that every rule in force refuses for good.
+- dead letters are dropped (`Bounds.keep_dead_letters` keeps them): late copies that the rules refuse for good.
 """
 
 from zombieproof.checker.world import (

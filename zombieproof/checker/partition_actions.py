@@ -3,7 +3,7 @@
 A record that is appended counts as replicated (``omissions``): what a leader answers survives every change of leader.
 """
 
-from zombieproof.checker import coordinator_actions, network
+from zombieproof.checker import marker_actions, network
 from zombieproof.checker.moves import move, note
 from zombieproof.checker.views import CommitView, GroupView, batch_of, batch_view, is_tv2, marker_of, marker_view
 from zombieproof.checker.world import (
@@ -222,7 +222,7 @@ def _acknowledge(world: World, setup: Setup, trail: Trail, message: Message, err
     if outcome == MarkerOutcome.WRITTEN:
         txn.partitions = txn.partitions & ~(1 << p)
         if txn.partitions == 0:
-            coordinator_actions.finish(world, setup, trail, node, k)
+            marker_actions.finish(world, setup, trail, node, k)
     else:
         # Forgotten: the pending completion stays, nobody drives it any more (reference §2.12).
         world.nodes[node].driving[k] = 0
@@ -269,7 +269,7 @@ def elect_leader(world: World, setup: Setup, trail: Trail, p: int) -> None:
     if setup.rules.leader_reads_log == 1:
         for offset in range(partition.end):
             _apply(world, setup, trail, p, offset)
-    coordinator_actions.drive_waiting_markers(world, setup, trail)
+    marker_actions.drive_waiting_markers(world, setup, trail)
 
 
 def _apply(world: World, setup: Setup, trail: Trail, p: int, offset: int) -> None:

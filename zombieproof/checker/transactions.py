@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from zombieproof.checker import network
-from zombieproof.checker.actions import ACTIONS, step
+from zombieproof.checker.actions import step
+from zombieproof.checker.acts import ACTIONS
 from zombieproof.checker.model import Model, Promise
 from zombieproof.checker.narration import describe
 from zombieproof.checker.world import CLIENTS, OPS, TXNS, Bounds, Budget, Op, Overflow, Setup, Trail, World

@@ -16,21 +16,19 @@ from typing import Any, Literal
 
 from zombieproof.model.vocabulary import (
     NONE,
-    ConsumerState,
     LogEntry,
     Outcome,
-    PartitionState,
-    PendingOffsetsState,
     ProducerState,
     TransactionState,
 )
+from zombieproof.model.witnesses import WITNESSES
 
 World = Any
 """Any record or object with the attributes of ``checker.world.World``: the layers below cannot name it."""
 
 
 def fate(partition: World, offset: int) -> int:
-    """What became of the record at `offset`: plain data counts as committed, the next marker of its producer decides."""
+    """What became of a record: plain data counts as committed, the next marker of its producer decides."""
     record = partition.log[offset]
     if record.kind == LogEntry.PLAIN:
         return int(Outcome.COMMIT)
@@ -54,10 +52,15 @@ def only_what_was_asked_to_commit_is_committed(world: World) -> bool:
     for partition in world.partitions:
         for offset in range(partition.end):
             record = partition.log[offset]
-            if record.kind in (LogEntry.DATA, LogEntry.OFFSET) and fate(partition, offset) == Outcome.COMMIT:
-                if world.ghost.labels[record.label - 1].asked != Outcome.COMMIT:
-                    return False
+            transactional = record.kind in (LogEntry.DATA, LogEntry.OFFSET)
+            committed = transactional and fate(partition, offset) == Outcome.COMMIT
+            if committed and not _asked_to_commit(world, record.label):
+                return False
     return True
+
+
+def _asked_to_commit(world: World, label: int) -> bool:
+    return bool(world.ghost.labels[label - 1].asked == Outcome.COMMIT)
 
 
 def an_acknowledged_commit_loses_nothing(world: World) -> bool:
@@ -246,7 +249,7 @@ def no_two_live_producers_share_an_identity(world: World) -> bool:
     for a in range(len(world.clients)):
         for b in range(a + 1, len(world.clients)):
             one, other = world.clients[a], world.clients[b]
-            held = one.producer_id != NONE and one.producer_epoch != NONE
+            held = NONE not in (one.producer_id, one.producer_epoch)
             if held and one.producer_id == other.producer_id and one.producer_epoch == other.producer_epoch:
                 return False
     return True
@@ -272,9 +275,9 @@ def a_reader_misses_nothing_committed(world: World) -> bool:
     partition = world.partitions[0]
     for reader in world.readers:
         for offset in range(reader.position):
-            if is_data(partition.log[offset].kind) and fate(partition, offset) == Outcome.COMMIT:
-                if ((reader.delivered | reader.held) >> offset) & 1 == 0:
-                    return False
+            committed = is_data(partition.log[offset].kind) and fate(partition, offset) == Outcome.COMMIT
+            if committed and ((reader.delivered | reader.held) >> offset) & 1 == 0:
+                return False
     return True
 
 
@@ -285,161 +288,6 @@ def both_readers_agree(world: World) -> bool:
         if reader.position < partition.end:
             return True
     return bool(world.readers[0].delivered == world.readers[1].delivered or world.readers[1].held != 0)
-
-
-def a_transaction_commits(world: World) -> bool:
-    """Some application is told that its transaction committed."""
-    return _told(world, Outcome.COMMIT)
-
-
-def a_transaction_aborts(world: World) -> bool:
-    """Some application is told that its transaction aborted."""
-    return _told(world, Outcome.ABORT)
-
-
-def _told(world: World, outcome: int) -> bool:
-    for told in world.ghost.labels:
-        if told.told == outcome:
-            return True
-    return False
-
-
-def two_transactions_commit(world: World) -> bool:
-    """Two transactions are committed."""
-    count = 0
-    for told in world.ghost.labels:
-        if told.told == Outcome.COMMIT:
-            count += 1
-    return count >= 2
-
-
-def a_zombie_is_fenced(world: World) -> bool:
-    """A producer ends in a fatal error because a newer one has taken its transactional id."""
-    return bool(world.clients[0].state == ProducerState.FATAL_ERROR and world.clients[1].producer_id != NONE)
-
-
-def a_producer_is_fenced(world: World) -> bool:
-    """A producer ends in a fatal error."""
-    for client in world.clients:
-        if client.state == ProducerState.FATAL_ERROR:
-            return True
-    return False
-
-
-def a_fence_aborts_what_a_crash_left_open(world: World) -> bool:
-    """A transaction is aborted although its application never got to ask for anything."""
-    for told in world.ghost.labels:
-        if told.asked == Outcome.UNDECIDED and told.decided == Outcome.ABORT:
-            return True
-    return False
-
-
-def a_commit_comes_too_late(world: World) -> bool:
-    """A transaction is decided to abort although its application asked to commit: time-out or fence came first."""
-    for told in world.ghost.labels:
-        if told.asked == Outcome.COMMIT and told.decided == Outcome.ABORT:
-            return True
-    return False
-
-
-def a_prepared_transaction_is_taken_over(world: World) -> bool:
-    """A coordinator that did not decide a transaction completes it."""
-    for durable in world.durable:
-        if durable.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
-            if world.highest_epoch > 0 and world.coordinator == 1:
-                return True
-    return False
-
-
-def a_stale_coordinator_still_answers(world: World) -> bool:
-    """Two nodes believe to be the coordinator."""
-    return bool(world.nodes[0].role == 1 and world.nodes[1].role == 1)
-
-
-def offsets_are_committed(world: World) -> bool:
-    """The group's offset moves by a transaction."""
-    return bool(world.group.committed.offset > 0)
-
-
-def offsets_are_pending_across_a_rebalance(world: World) -> bool:
-    """The input partition changes hands while offsets of its first owner are pending."""
-    if world.group.generation == 0:
-        return False
-    for pending in world.group.pending:
-        if pending.state == PendingOffsetsState.PENDING:
-            return True
-    return False
-
-
-def the_producer_id_rotates(world: World) -> bool:
-    """An exhausted epoch makes way for a new producer id."""
-    for durable in world.durable:
-        if durable.known == 1 and durable.producer_id > 0:
-            return True
-    return False
-
-
-def a_guard_is_out_while_a_marker_arrives(world: World) -> bool:
-    """A verification is under way at a partition that already has a marker of the same producer."""
-    for partition in world.partitions:
-        for entry in partition.entries:
-            if entry.state == PartitionState.VERIFYING and entry.coordinator_epoch != NONE:
-                return True
-    return False
-
-
-def a_reader_skips_and_delivers(world: World) -> bool:
-    """The broker's reader has read to the end past an aborted transaction, and delivered a committed one."""
-    partition = world.partitions[0]
-    reader = world.readers[0]
-    aborted = False
-    for offset in range(reader.position):
-        if partition.log[offset].kind == LogEntry.ABORT:
-            aborted = True
-    return bool(aborted and reader.delivered != 0)
-
-
-def a_buffering_reader_holds_back(world: World) -> bool:
-    """The buffering reader holds a transaction back."""
-    for state in world.readers[1].states:
-        if state == ConsumerState.BUFFERING:
-            return True
-    return False
-
-
-def a_partition_is_without_a_leader_while_a_marker_waits(world: World) -> bool:
-    """A transaction is decided while one of its partitions has no leader."""
-    for p in range(len(world.partitions)):
-        for durable in world.durable:
-            decided = durable.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
-            if decided and world.partitions[p].leader == 0 and (durable.partitions >> p) & 1 == 1:
-                return True
-    return False
-
-
-def a_new_leader_knows_an_open_transaction(world: World) -> bool:
-    """After a change of leader the partition still knows an open transaction."""
-    if world.budget.leader_changes > 0:
-        return False
-    for partition in world.partitions:
-        for entry in partition.entries:
-            if entry.state == PartitionState.IN_TRANSACTION:
-                return True
-    return False
-
-
-def two_batches_are_remembered(world: World) -> bool:
-    """A leader remembers more than one batch of a producer."""
-    for partition in world.partitions:
-        for entry in partition.entries:
-            if entry.batch_count > 1:
-                return True
-    return False
-
-
-def an_id_is_forgotten(world: World) -> bool:
-    """A transactional id has expired."""
-    return bool(world.durable[0].known == 0 and world.next_producer_id > 0 and world.budget.expirations == 0)
 
 
 @dataclass(frozen=True)
@@ -483,32 +331,10 @@ _ALWAYS = (
     (both_readers_agree, "reference §6"),
 )
 
-_SOMETIMES = (
-    a_transaction_commits,
-    a_transaction_aborts,
-    two_transactions_commit,
-    a_zombie_is_fenced,
-    a_producer_is_fenced,
-    a_fence_aborts_what_a_crash_left_open,
-    a_commit_comes_too_late,
-    a_prepared_transaction_is_taken_over,
-    a_stale_coordinator_still_answers,
-    offsets_are_committed,
-    offsets_are_pending_across_a_rebalance,
-    the_producer_id_rotates,
-    a_guard_is_out_while_a_marker_arrives,
-    a_reader_skips_and_delivers,
-    a_buffering_reader_holds_back,
-    a_partition_is_without_a_leader_while_a_marker_waits,
-    a_new_leader_knows_an_open_transaction,
-    two_batches_are_remembered,
-    an_id_is_forgotten,
-)
-
 PROMISES: Mapping[str, Promise] = {
     promise.name: promise
     for promise in (
         *(_promise("always", holds, source) for holds, source in _ALWAYS),
-        *(_promise("sometimes", holds, "not vacuous") for holds in _SOMETIMES),
+        *(_promise("sometimes", holds, "not vacuous") for holds in WITNESSES),
     )
 }

@@ -9,7 +9,7 @@ _TWO_IN_A_ROW = (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),)
 COORDINATOR_FAILOVER = transaction_scenario(
     "coordinator_failover",
     "The coordinator crashes at any moment, or is deposed and goes on answering from what it remembers. The other node "
-    "reads the log and drives what was decided to its end. An append may be durable although it was reported as failed.",
+    "reads the log and drives what was decided to its end. An append may be durable although reported as failed.",
     _TWO_IN_A_ROW,
     distinct=112_364,
     always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end"),

@@ -7,8 +7,8 @@ _TWO = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))
 
 ZOMBIE_TAKEOVER = transaction_scenario(
     "zombie_takeover",
-    "Producer A is in a transaction when producer B takes the same transactional id. A does not know it and goes on: it "
-    "is a zombie. Whatever A still sends must have no effect, or be part of a transaction that is aborted.",
+    "Producer A is in a transaction when producer B takes the same transactional id. A does not know it and goes on: "
+    "it is a zombie. Whatever A still sends must have no effect, or be part of a transaction that is aborted.",
     _TWO,
     distinct=7_506_469,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
@@ -60,8 +60,8 @@ KIP98_TAKEOVER = transaction_scenario(
 EPOCH_RECOVERY = transaction_scenario(
     "epoch_recovery",
     "Transaction version 0 with KIP-360. A producer that gave a batch up aborts and asks the coordinator to raise its "
-    "epoch, naming the one it has. The answer is lost, or another producer takes the id in between: a retry is answered "
-    "like the first request, and a fenced producer is told so.",
+    "epoch, naming the one it has. The answer is lost, or another producer takes the id in between: a retry is "
+    "answered like the first request, and a fenced producer is told so.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
     distinct=188_345,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity"),

@@ -15,9 +15,9 @@ def _model(bounds: Mapping[str, int]) -> Model:
 
 TWO_PHASE_COMMIT = Scenario(
     name="two_phase_commit",
-    story="One transaction manager and n resource managers agree whether to commit. A resource manager may abort on its "
-    "own while it works, and messages are never taken away, so that they may come late, doubled or never. The graph is "
-    "the one on which other checkers were measured.",
+    story="One transaction manager and n resource managers agree whether to commit. A resource manager may abort on "
+    "its own while it works, and messages are never taken away, so that they may come late, doubled or never. The "
+    "graph is the one on which other checkers were measured.",
     always=tuple(promise.name for promise in PROMISES if promise.kind == "always"),
     sometimes=tuple(promise.name for promise in PROMISES if promise.kind == "sometimes"),
     distinct=296_448,
