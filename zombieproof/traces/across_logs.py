@@ -7,6 +7,7 @@ compaction or retention, in an unreadable place, or in a part of a log that was 
 
 from collections.abc import Iterable, Sequence
 
+from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.alignment import agrees
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import OFFSETS_TOPIC
@@ -55,7 +56,16 @@ class _Judge:
         found += [self._undecided(ending) for ending in self.unmatched]
         return [fault for fault in [*found, self._open()] if fault is not None]
 
+    def _is_the_only_one(self, ending: Ending, txn: RecordedTransaction) -> bool:
+        """Whether the marker can be of no other transaction: its epoch is (version 2), or nothing is missing."""
+        same_epoch = sum(other.marker_epoch == ending.epoch for other in self.match.listed)
+        if txn.version == TransactionVersion.TV2 and same_epoch == 1:
+            return True
+        return not self.log.damaged_at and self.history.is_whole(ending.producer_id, ending.epoch)
+
     def _contrary(self, ending: Ending, txn: RecordedTransaction) -> Fault | None:
+        if not self._is_the_only_one(ending, txn):
+            return None
         place = self.match.place
         offsets = place[0] == OFFSETS_TOPIC
         decided = f"{txn.transactional_id!r} ({_identity(txn)}) was decided to {txn.outcome}"
@@ -104,16 +114,16 @@ class _Judge:
     def _is_certain(self, missed: Missed, run: Run | None) -> bool:
         """Whether the marker would be in the evidence if it had been written."""
         txn, log = missed.txn, self.log
-        begin = run.last_offset if run else missed.before.offset if missed.before else -1
-        endings = self.partition.endings.get(txn.producer_id, ())
-        end = next((ending.offset for ending in endings if ending.offset > begin), None)
+        # Under the old protocol an epoch has many transactions: which of them wrote the data is not told.
+        alone = sum(other.data_epoch == txn.data_epoch for other in self.match.listed) == 1
+        begin = run.first_offset if run and alone else missed.before.offset if missed.before else -1
+        end = missed.after.offset if missed.after else None
         if log.torn_tail and end is None:
             return False
         if any(begin < hole and (end is None or hole <= end) for hole in log.damaged_at):
             return False
         cleaned = self.partition.is_compacted or log.start_offset > 0
         if run is not None:
-            alone = sum(other.data_epoch == txn.data_epoch for other in self.match.listed) == 1
             return alone or not cleaned or (missed.before is not None and not self.partition.is_compacted)
         if self.partition.is_compacted:
             return False
@@ -206,7 +216,7 @@ class _Judge:
         if run is None or not run.records or run.interrupted or self.history.is_cut:
             return None
         waiting = [txn for txn in self.match.listed if id(txn) not in self.match.marked]
-        if any(txn.data_epoch in (None, run.epoch) for txn in waiting):
+        if any(self._may_own(txn, run) for txn in waiting):
             return None
         stays = f"the last stable offset stays at {run.first_offset}"
         known = [fault for fault in run.faults if fault.promise == "epochs_never_go_down"]
@@ -214,6 +224,11 @@ class _Judge:
             known[0].add(f"it leaves a transaction open that nobody will ever end: {stays}")
             return None
         return self._about(run, f"{self._unowned(run)}; nobody will ever end it: {stays}")
+
+    def _may_own(self, txn: RecordedTransaction, run: Run) -> bool:
+        """Whether a transaction without marker can be that of open data. One of which only the end is known is over."""
+        over = txn.completed and txn.partitions is None and not self.log.torn_tail
+        return not over and txn.data_epoch in (None, run.epoch)
 
     def _unowned(self, run: Run) -> str:
         stretch = run.stretches[-1]

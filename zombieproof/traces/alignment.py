@@ -55,7 +55,7 @@ def align(
     `may_be_missed` says of a transaction that its marker need not be in the evidence; `begins_later` that the log
     begins later than the transactions, so that those in front need not be in it.
     """
-    if len(endings) == len(transactions) and all(map(agrees, endings, transactions)):
+    if len(endings) == len(transactions) and all(map(_fits, endings, transactions)):
         return Alignment(list(range(len(endings))), [])
     if len(endings) * (abs(len(endings) - len(transactions)) + MARGIN) > CELLS:
         return _by_time(endings, transactions)
@@ -118,6 +118,10 @@ class _Table:
         """Whether a marker can be the one before it once more: it ends nothing, and says the same."""
         ending = self.endings[index]
         return index > 0 and ending.run is None and self.endings[index - 1].commits == ending.commits
+
+
+def _fits(ending: Ending, txn: RecordedTransaction) -> bool:
+    return agrees(ending, txn) and _apart(ending, txn) == 0
 
 
 def _apart(ending: Ending, txn: RecordedTransaction) -> int:

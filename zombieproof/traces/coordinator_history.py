@@ -79,15 +79,15 @@ class _Missing:
     def __init__(self, log: PartitionLog | None, read: set[int]) -> None:
         self.unknown = log is None
         self.offsets: list[int] = []
-        self.torn = log is not None and (log.torn_tail or log.end_offset in log.damaged_at)
+        self.torn = log is not None and log.torn_tail
+        self.last_unread = NONE
         if log is None:
             return
-        if log.start_offset > 0:
-            self.offsets.append(0)
-        self.offsets += [gap.first for gap in log.gaps()]
-        self.offsets += log.damaged_at
-        self.offsets += [o for batch in log.batches for o in batch.offsets() if not batch.is_control and o not in read]
-        self.offsets.sort()
+        unread = [o for batch in log.batches for o in batch.offsets() if not batch.is_control and o not in read]
+        unread += log.damaged_at
+        self.last_unread = max(unread, default=NONE)
+        first = [0] if log.start_offset > 0 else []
+        self.offsets = sorted([*first, *(gap.first for gap in log.gaps()), *unread])
 
     def between(self, before: int, after: int) -> bool:
         """Whether a record may be missing behind `before` (-1: from the beginning) and up to `after`."""
@@ -95,6 +95,10 @@ class _Missing:
             return True
         place = bisect_left(self.offsets, before + 1)
         return place < len(self.offsets) and self.offsets[place] <= after
+
+    def behind(self, last: int) -> bool:
+        """Whether a record of an id may be missing behind its last one: compaction never takes the newest of an id."""
+        return self.torn or self.last_unread > last
 
 
 class _Fold:
@@ -128,8 +132,10 @@ class _Fold:
         return self.history
 
     def _end(self, last: TransactionStateRecord | None) -> None:
-        self.history.is_cut = self.missing.torn
-        if self.missing.torn and last is not None and last.value is not None:
+        if last is None or not self.missing.behind(last.offset):
+            return
+        self.history.is_cut = True
+        if last.value is not None:
             self.history.doubts.append(Doubt(last.value.producer_id, last.value.producer_epoch, None))
 
     def _doubt(self, before: TransactionLogValue | None, value: TransactionLogValue | None) -> None:

@@ -1,13 +1,12 @@
 """Markers on partitions beside the transactions that list them: what belongs together, and what is left over."""
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from zombieproof.traces.alignment import agrees, align
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import TopicPartition
-from zombieproof.traces.partition_history import Ending, PartitionHistory
+from zombieproof.traces.partition_history import Ending, PartitionHistory, Run
 from zombieproof.traces.recorded_transactions import RecordedTransaction
 
 
@@ -63,15 +62,40 @@ def match(
     by_epoch: dict[int, tuple[list[Ending], list[RecordedTransaction]]] = {}
     for ending in partition.endings.get(producer_id, ()):
         by_epoch.setdefault(ending.epoch, ([], []))[0].append(ending)
+    owner = _owner_of_open_data(partition.open_run(producer_id), listed)
     for txn in listed:
-        if txn.marker_epoch is not None:
+        if txn.marker_epoch is not None and txn is not owner:
             by_epoch.setdefault(txn.marker_epoch, ([], []))[1].append(txn)
+    marker_of: dict[int, Ending] = {}
+    missed: set[int] = set()
     for endings, transactions in by_epoch.values():
-        _match_epoch(found, endings, transactions)
+        missed |= _match_epoch(found, endings, transactions, marker_of)
+    before: Ending | None = None
+    waiting: list[Missed] = []
+    for txn in listed:
+        if id(txn) in missed:
+            waiting.append(Missed(txn, before, None))
+        elif id(txn) in marker_of:
+            before = marker_of[id(txn)]
+            found.missed += (Missed(each.txn, each.before, before) for each in waiting)
+            waiting = []
+    found.missed += waiting
+    found.marked = set(marker_of)
     return found
 
 
-def _match_epoch(found: Match, endings: list[Ending], transactions: list[RecordedTransaction]) -> None:
+def _owner_of_open_data(run: Run | None, listed: list[RecordedTransaction]) -> RecordedTransaction | None:
+    """What is open at the end of the log belongs to the last transaction, if its markers can be under way still."""
+    last = listed[-1] if listed else None
+    if run is None or last is None or last.completed or last.data_epoch != run.epoch:
+        return None
+    return last
+
+
+def _match_epoch(
+    found: Match, endings: list[Ending], transactions: list[RecordedTransaction], marker_of: dict[int, Ending]
+) -> set[int]:
+    """Match within one epoch: first markers of transactions go into `marker_of`, transactions without are returned."""
     partition = found.partition
     alignment = align(
         endings,
@@ -79,24 +103,17 @@ def _match_epoch(found: Match, endings: list[Ending], transactions: list[Recorde
         (lambda _: True) if partition.is_compacted else _may_be_missed,
         begins_later=partition.log.start_offset > 0,
     )
-    first_marker: dict[int, Ending] = {}
     for ending, index in zip(endings, alignment.owner, strict=True):
         if index is None:
             found.unmatched.append(ending)
             continue
-        first_marker.setdefault(index, ending)
-        found.marked.add(id(transactions[index]))
+        marker_of.setdefault(id(transactions[index]), ending)
         if not agrees(ending, transactions[index]):
             found.contrary.append((ending, transactions[index]))
-    marked = sorted(first_marker)
-    for index in alignment.missed:
-        if not _may_be_missed(transactions[index]):
-            place = bisect_left(marked, index)
-            before = first_marker[marked[place - 1]] if place > 0 else None
-            after = first_marker[marked[place]] if place < len(marked) else None
-            found.missed.append(Missed(transactions[index], before, after))
+    missed = (transactions[index] for index in alignment.missed)
+    return {id(txn) for txn in missed if not _may_be_missed(txn)}
 
 
 def _may_be_missed(txn: RecordedTransaction) -> bool:
     """Markers of a decided transaction may be under way until it is complete (reference §2.10)."""
-    return not txn.completed or txn.partitions is None
+    return not txn.completed or txn.partitions is None or txn.is_doubtful

@@ -102,9 +102,9 @@ class _Fold:
             return
         if not batch.is_control:
             self._data(batch)
+            self.seen_at[batch.producer_id] = batch.last_offset
         elif batch.marker is not None or (batch.count and batch.records is None):
             self._marker(batch)
-        self.seen_at[batch.producer_id] = batch.last_offset
 
     def _note_time(self, batch: Batch) -> None:
         earliest = self.history.earliest_ms

@@ -22,7 +22,7 @@ class Needs(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """One promise. `broken_by` names the recording or the changed recording in which it is seen broken."""
+    """One promise. `broken_by` names the recording or the made history (tests/traces/replay) that breaks it."""
 
     name: str
     sentence: str
@@ -44,21 +44,21 @@ _ALL = (
         "Data of a newer epoch begins its own transaction: what an older epoch left open has its marker before it.",
         "reference §3.3.2, §12.1 (e)",
         (Needs.PARTITION,),
-        "the partition e-0 of 09-offline-partition-commit alone",
+        "09-offline-partition-commit, of which only e-0 is given",
     ),
     Promise(
         "same_outcome_on_every_partition",
         "A transaction ends in the same way on each of its partitions: as the coordinator decided.",
         "reference §12.1 (c); KIP-98, atomicity",
         (Needs.PARTITION,),
-        "01-commit with the marker of one partition turned",
+        "two transactions, the marker of one partition turned",
     ),
     Promise(
         "committed_offsets_follow_their_transaction",
         "Offsets that a transaction commits count exactly when the transaction is committed.",
         "reference §4.3, §12.1 (j); KIP-98, KIP-447",
         (Needs.TRANSACTION_LOG, Needs.OFFSETS_LOG),
-        "06-consume-transform-produce with the marker of the offsets turned",
+        "a transaction with offsets of a group, the marker of the offsets turned",
     ),
     Promise(
         "marker_only_where_the_transaction_was",
@@ -72,7 +72,7 @@ _ALL = (
         "Each marker carries out a decision of the coordinator, under the epoch of that decision.",
         "reference §2.12, §12.1 (c)",
         (Needs.TRANSACTION_LOG, Needs.PARTITION),
-        "01-commit with a marker that nobody decided",
+        "two transactions, a marker that nobody decided or of another epoch",
     ),
     Promise(
         "no_open_transaction_that_nobody_owns",
@@ -107,14 +107,14 @@ _ALL = (
         "The coordinator epoch of the markers of a producer id never goes down on a partition.",
         "reference §3.5 M4",
         (Needs.PARTITION,),
-        "09-failover-pending-commit with the coordinator epochs of two markers exchanged",
+        "two transactions, the first markers by a later coordinator",
     ),
     Promise(
         "no_plain_data_inside_a_transaction",
         "While a producer has a transaction open on a partition, all its data there is transactional.",
         "reference §3.3 A6",
         (Needs.PARTITION,),
-        "01-commit with one batch made plain",
+        "two transactions, plain data of the same producer inside a third",
     ),
     Promise(
         "states_follow_the_table",
@@ -128,7 +128,7 @@ _ALL = (
         "Producer id, epoch, partitions and time-out of each record of the coordinator are what a decision writes.",
         "reference §2.3 (table of prepare functions), §2.4",
         (Needs.TRANSACTION_LOG,),
-        "01-commit with a PrepareCommit that lists one partition less",
+        "two transactions, a PrepareCommit that lists a partition less",
     ),
     Promise(
         "what_the_application_was_told_is_what_the_logs_say",
@@ -143,21 +143,21 @@ _ALL = (
         "Of what an application wrote between begin and end, all becomes visible or nothing.",
         "KIP-98, atomicity",
         (Needs.CLIENT, Needs.PARTITION),
-        "04-zombie with the marker of one partition of the zombie turned",
+        "a transaction without an answer, one of its markers turned",
     ),
     Promise(
         "replicas_agree",
         "Copies of a partition hold the same batch wherever they hold one of the same offset and leader epoch.",
         "reference §3.7; Kafka's replication",
         (Needs.REPLICAS,),
-        "09-failover-pending-commit with a marker of one replica turned",
+        "two copies of a partition, a marker of one of them turned",
     ),
     Promise(
         "the_coordinator_wrote_what_it_did",
         "Each transition that a coordinator reported as complete is in its log.",
         "reference §2.4, §2.6",
         (Needs.TRANSACTION_LOG, Needs.COORDINATOR_LINES),
-        "01-commit with a transition of the DEBUG log changed",
+        "two transactions, one line of the DEBUG log with another epoch",
     ),
 )
 

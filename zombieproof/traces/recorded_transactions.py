@@ -17,6 +17,7 @@ class RecordedTransaction:
 
     `partitions` are all that any of its records list. `data_version` is the transaction version under which partitions
     joined, `version` the one under which it was decided. Offsets are those of its records in ``__transaction_state``.
+    `is_doubtful`: records are missing before its decision, so that it may be two transactions that look like one.
     """
 
     transactional_id: str
@@ -32,6 +33,7 @@ class RecordedTransaction:
     opened_at: int | None = None
     prepared_at: int | None = None
     completed_at: int | None = None
+    is_doubtful: bool = False
 
     @property
     def completed(self) -> bool:
@@ -106,7 +108,10 @@ class Transactions:
 
     def interrupt(self, value: TransactionLogValue | None) -> None:
         """Records are missing before `value`: what was open is given up unless the record can be its own."""
-        if self.current is None or self._goes_on(self.current, value):
+        if self.current is None:
+            return
+        if self._goes_on(self.current, value):
+            self.current.is_doubtful = not self.current.decided
             return
         if not self.current.decided:
             self.current.outcome = Outcome.UNKNOWN

@@ -116,8 +116,9 @@ class History:
         *places: TopicPartition,
         tv: int = 2,
         transactional_id: str = "orders-1",
+        partition: int = 0,
     ) -> TransactionStateRecord:
-        batch = self.batch(LOG, 1)
+        batch = self.batch((TRANSACTION_TOPIC, partition), 1)
         value = None
         if state is not None:
             value = TransactionLogValue(
@@ -132,7 +133,7 @@ class History:
                 start_ms=None,
                 client_transaction_version=None if state == S.EMPTY else tv,
             )
-        record = TransactionStateRecord(transactional_id, 0, batch.base_offset, self.now, value, "by hand")
+        record = TransactionStateRecord(transactional_id, partition, batch.base_offset, self.now, value, "by hand")
         self.evidence.transaction_states.append(record)
         return record
 
@@ -199,6 +200,19 @@ class History:
             moved = {"base_offset": batch.base_offset - count, "last_offset": batch.last_offset - count}
             log.batches[i] = replace(batch, **moved)  # type: ignore[arg-type]  # two integers
         log.end_offset -= count
+
+    def insert(self, place: TopicPartition, index: int, batch: Batch) -> None:
+        """Put a copy of a batch behind `index` batches, and let the later ones move down."""
+        log = self.log(place)
+        count = batch.last_offset - batch.base_offset + 1
+        base = log.batches[index - 1].last_offset + 1
+        for i in range(index, len(log.batches)):
+            later = log.batches[i]
+            log.batches[i] = replace(
+                later, base_offset=later.base_offset + count, last_offset=later.last_offset + count
+            )
+        log.batches.insert(index, replace(batch, base_offset=base, last_offset=base + count - 1))
+        log.end_offset += count
 
     def turn(self, place: TopicPartition, index: int) -> None:
         """Make a COMMIT of an ABORT marker, and the other way round."""

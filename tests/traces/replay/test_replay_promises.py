@@ -66,6 +66,18 @@ def replicated(made: "type[History]") -> "History":
     return made.replicated()
 
 
+def begin_later(history: "History") -> None:
+    history.change(T0, 0, base_sequence=1, last_sequence=2)
+
+
+def lead_later(history: "History") -> None:
+    history.change(T0, 1, marker=Marker(True, 5))
+
+
+def list_less(history: "History") -> None:
+    history.restate(2, partitions=frozenset({T0}))
+
+
 def double_a_batch(history: "History") -> None:
     history.change(T0, 3, base_sequence=2, last_sequence=2)
 
@@ -122,18 +134,16 @@ MUTANTS = (
     Mutant("marker_follows_a_decision", two_transactions, lambda h: h.forget_states(5, 6), T0, 5, 2),
     Mutant("no_open_transaction_that_nobody_owns", old_protocol, lambda h: h.data(T1, 7, 0, 2), T1, 3, 0),
     Mutant("no_open_transaction_that_nobody_owns", two_transactions, lambda h: h.data(T1, 7, 2, 0), T1, 3, 2),
-    Mutant(
-        "sequences_follow_each_other", two_transactions, lambda h: h.change(T0, 0, base_sequence=1, last_sequence=2), T0, 0, 0
-    ),
+    Mutant("sequences_follow_each_other", two_transactions, begin_later, T0, 0, 0),
     Mutant("sequences_follow_each_other", idempotent, lambda h: h.remove(T0, 2), T0, 2, 0),
     Mutant("each_sequence_is_appended_once", idempotent, double_a_batch, T0, 3, 0),
     Mutant("epochs_never_go_down", two_transactions, lambda h: h.change(T0, 3, producer_epoch=0), T0, 5, 0),
     Mutant("epochs_never_go_down", partitions_alone, fence_and_write_on, T0, 7, 2),
     Mutant("epochs_never_go_down", two_transactions, lambda h: h.restate(4, producer_epoch=0), LOG, 4, 0),
-    Mutant("coordinator_epochs_never_go_down", two_transactions, lambda h: h.change(T0, 1, marker=Marker(True, 5)), T0, 5, 2),
+    Mutant("coordinator_epochs_never_go_down", two_transactions, lead_later, T0, 5, 2),
     Mutant("no_plain_data_inside_a_transaction", partitions_alone, write_plainly, T1, 4, 1),
     Mutant("states_follow_the_table", two_transactions, skip_ongoing, LOG, 4, 2),
-    Mutant("records_are_what_decisions_write", two_transactions, lambda h: h.restate(2, partitions=frozenset({T0})), LOG, 2, 1),
+    Mutant("records_are_what_decisions_write", two_transactions, list_less, LOG, 2, 1),
     Mutant("records_are_what_decisions_write", two_transactions, lambda h: h.restate(6, timeout_ms=1), LOG, 6, 2),
     Mutant("what_the_application_was_told_is_what_the_logs_say", told, answer_otherwise, T0, 0, 0),
     Mutant("what_the_application_was_told_is_what_the_logs_say", told, lambda h: h.turn(T1, 1), T1, 0, 0),
