@@ -5,9 +5,9 @@ from zombieproof.checker.world import Op
 
 EPOCH_EXHAUSTION = transaction_scenario(
     "epoch_exhaustion",
-    "The largest epoch is 5 instead of 32767, so that a few transactions use up a producer id. The coordinator ends the "
-    "last one under the last epoch and hands out a new producer id; a second instance, a time-out, a failover and lost "
-    "answers get in between.",
+    "The largest epoch is 5 instead of 32767, so that a few transactions use up a producer id. The coordinator ends "
+    "the last one under the last epoch and hands out a new producer id; a second instance, a time-out, a failover and "
+    "lost answers get in between.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
     distinct=220_771,
     always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
