@@ -30,7 +30,7 @@ def test_compiled_and_interpreted_reach_the_same_worlds() -> None:
 
 
 def test_a_manager_that_does_not_wait_is_caught_in_three_steps() -> None:
-    model = two_phase_commit(5)
+    model = two_phase_commit(6)
     result = explore(model, Rules(wait_for_all=0))
     assert result.verdict == "violated"
     assert result.violated is not None
@@ -50,10 +50,10 @@ def test_the_promise_is_broken_interpreted_too() -> None:
 
 
 def test_the_shortest_commit_needs_every_manager_three_times() -> None:
-    result = explore(two_phase_commit(5), Rules())
+    result = explore(two_phase_commit(6), Rules())
     assert {name: len(path) for name, path in result.witnesses.items()} == {
-        "everybody_commits": 3 * 5 + 1,
-        "everybody_aborts": 5,
+        "everybody_commits": 3 * 6 + 1,
+        "everybody_aborts": 6,
     }
 
 
