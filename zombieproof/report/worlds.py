@@ -5,7 +5,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from zombieproof.checker.narration import client_name, partition_name
-from zombieproof.checker.world import TXNS, Kind, LogRecord, Node, Partition, Reader, Setup, World
+from zombieproof.checker.world import TXNS, Kind, LogRecord, MachineIndex, Node, Partition, Reader, Setup, World
 from zombieproof.model.promises import fate
 from zombieproof.model.vocabulary import LogEntry, Outcome, TransactionState
 
@@ -40,7 +40,7 @@ def record_words(record: LogRecord) -> str:
     """A record of a partition's log."""
     who = identity(record.producer_id, record.producer_epoch)
     if record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
-        return f"{LogEntry(record.kind).name} marker ({who})"
+        return f"{LogEntry(record.kind).name} marker ({who}, coordinator epoch {record.value})"
     if record.kind == LogEntry.OFFSET:
         return f"offset {record.value} of {label_name(record.label)} ({who})"
     return f"data of {label_name(record.label)} ({who}, sequence {record.value})"
@@ -58,6 +58,7 @@ def changes(before: World, after: World, setup: Setup) -> tuple[str, ...]:
         *_clients(before, after),
         *_group(before, after),
         *_readers(before, after),
+        *_mistakes(before, after),
     )
 
 
@@ -137,6 +138,19 @@ def _readers(before: World, after: World) -> Iterator[str]:
         delivered = _offsets(new.delivered & ~old.delivered)
         got = f"delivers {delivered} of p0" if delivered else "delivers nothing"
         yield f"{READERS[r]} {got} and stands at offset {new.position}"
+
+
+def _mistakes(before: World, after: World) -> Iterator[str]:
+    """What only the ghost facts know: the promises about them name no place."""
+    if after.ghost.illegal > before.ghost.illegal:
+        machine = MachineIndex(after.ghost.illegal - 1).name.lower().replace("_", " ")
+        yield f"the {machine} has no such move in its table"
+    if after.ghost.contradiction > before.ghost.contradiction:
+        yield "a transaction that was decided is decided again, and differently"
+    if after.ghost.usurped > before.ghost.usurped:
+        yield "the transaction that is ended is another one than its sender meant"
+    if after.ghost.insane > before.ghost.insane:
+        yield "what is made durable does not follow from what was in memory"
 
 
 def _offsets(mask: int) -> str:
