@@ -1,0 +1,64 @@
+"""Every example runs as it stands and ends as it says."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+
+@pytest.fixture
+def examples(repository_root: Path) -> Path:
+    return repository_root / "examples"
+
+
+def _run(*command: object) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    arguments = [str(part) for part in command]
+    return subprocess.run(arguments, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})
+
+
+def test_a_scenario_of_your_own_is_explored_and_told(examples: Path) -> None:
+    done = _run(sys.executable, examples / "own_scenario.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("timeout_and_failover: holds, ")
+    assert "7. the coordinator crashes; the other node loads the log" in done.stdout
+
+
+def test_a_recording_is_judged_from_a_program(examples: Path, repository_root: Path) -> None:
+    done = _run(sys.executable, examples / "replay_a_recording.py")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "every_listed_partition_has_its_marker, e-0 offset 2: " in done.stdout
+    conforming = repository_root / "tests/recordings/01-commit"
+    assert _run(sys.executable, examples / "replay_a_recording.py", conforming).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["late_produce", "delayed_commit"], 0, "every scenario holds"),
+        (["late_produce", "delayed_commit", "--rules", "kip98"], 1, "a promise is broken"),
+        (["late_produce", "--memory", "2M"], 3, "inconclusive"),
+        (["late_produces"], 2, "the check did not run"),
+    ],
+)
+def test_a_ci_step_leaves_a_report_and_the_stories(
+    examples: Path, tmp_path: Path, arguments: list[str], code: int, says: str
+) -> None:
+    done = _run(examples / "check_in_ci.sh", tmp_path / "reports", *arguments)
+    assert (done.returncode, says in done.stdout) == (code, True), done.stderr
+    if code != 2:
+        [suite] = ET.fromstring((tmp_path / "reports/checks.xml").read_text())
+        assert len(suite.findall("testcase")) == len([name for name in arguments if "_" in name])
+    if code == 1:
+        assert (tmp_path / "reports/late_produce.jsonl").is_file()
+
+
+def test_every_example_is_named_in_the_readme_and_tested(examples: Path) -> None:
+    named = (examples / "README.md").read_text()
+    here = Path(__file__).read_text()
+    files = [path.name for path in examples.iterdir() if path.suffix in {".py", ".sh"}]
+    assert files
+    assert all(f"`{name}`" in named and f'"{name}"' in here for name in files)
