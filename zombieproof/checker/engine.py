@@ -25,7 +25,7 @@ from numba.core.errors import NumbaError
 from zombieproof.checker import compilation, coverage, intrinsics, kernels, places
 from zombieproof.checker.compilation import entry, part
 from zombieproof.checker.layout import Layout, layout_of
-from zombieproof.checker.lowering import Lowering, LoweringError
+from zombieproof.checker.lowering import Lowering, LoweringError, marked
 from zombieproof.checker.model import Model
 from zombieproof.checker.rewriting import Lowered
 
@@ -110,6 +110,7 @@ def _check_parameters(model: Model) -> None:
 
 def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: str) -> tuple[Any, Any]:
     """Return the entry points: kernels whose global names are those of this model."""
+    lowering.mark = mark = key[:16]
     scope: dict[str, Any] = {
         **{name: value for name, value in vars(kernels).items() if name.isupper()},
         "__name__": kernels.__name__,  # Numba imports it again when it loads from the cache
@@ -127,13 +128,13 @@ def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: 
         "judge": _judge(model, lowering),
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
-    scope["count_moves"] = part(_with_globals(count, {"__name__": kernels.__name__}), checked=False)
+    scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
     for name in _KERNELS:
-        scope[name] = part(_with_globals(getattr(kernels, name), scope), checked=False)
+        scope[name] = part(marked(_with_globals(getattr(kernels, name), scope), mark), checked=False)
     file = _entry_file(key)
     found = []
     for function in (kernels.engine, kernels.rehash):
-        clone = _with_globals(function, scope)
+        clone = marked(_with_globals(function, scope), mark)
         if file is not None:
             clone.__code__ = clone.__code__.replace(co_filename=str(file))
         found.append(entry(clone, cache=file is not None))
@@ -153,7 +154,7 @@ def _judge(model: Model, lowering: Lowering) -> Any:
         scope[f"promise_{i}"] = lowering.lower(promise.holds)
         lines.append(f"    if promise == {i}: return bool(promise_{i}({promise.parameters}))")
     exec("\n".join([*lines, "    return True"]), scope)  # noqa: S102  # the text is made of the lines above
-    return part(scope["judge"], checked=False)
+    return part(marked(scope["judge"], lowering.mark), checked=False)
 
 
 def _told(engine: Engine, error: Exception) -> str:

@@ -26,10 +26,15 @@ __all__ = ["Lowering", "LoweringError", "source_hash"]
 
 
 class Lowering:
-    """Lowers functions, each once; they may call functions of `packages` and of their own top-level package."""
+    """Lowers functions, each once; they may call functions of `packages` and of their own top-level package.
+
+    `mark` becomes part of the names in compiled code. What one process has put into the cache another loads beside code
+    of its own, and the linker goes by names: functions of two models must never have the same.
+    """
 
     def __init__(self, packages: Iterable[str] = ("zombieproof",)) -> None:
         self.packages = frozenset(packages)
+        self.mark = ""
         self.lowered: dict[types.FunctionType, Lowered] = {}
         self._compiled: dict[types.FunctionType, Any] = {}
         self._open: list[types.FunctionType] = []
@@ -73,7 +78,7 @@ class Lowering:
                 **{name: _frozen(table) for name, table in lowered.tables.items()},
                 **lowered.classes,
             }
-            self._compiled[function] = part(_clone(lowered, scope), checked=True)
+            self._compiled[function] = part(marked(_clone(lowered, scope), self.mark), checked=True)
         return self._compiled[function]
 
     def source_hash(self, *others: object) -> str:
@@ -89,6 +94,12 @@ def source_hash(functions: Iterable[Lowered], *others: object) -> str:
         digest.update(text.encode())
         digest.update(b"\0")
     return digest.hexdigest()
+
+
+def marked(function: types.FunctionType, mark: str) -> types.FunctionType:
+    """Return the function, with `mark` in the name that it has in compiled code."""
+    function.__qualname__ = function.__name__ = f"{function.__name__}_{mark}"
+    return function
 
 
 def _clone(lowered: Lowered, scope: dict[str, Any]) -> types.FunctionType:

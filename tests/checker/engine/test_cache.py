@@ -16,7 +16,7 @@ from zombieproof.checker.model import Model
 STEPS = '''
 """Counts up to what another module says."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from {package}.limits import Limit, TABLE, highest
 from zombieproof.checker.model import Model, Promise
@@ -55,6 +55,17 @@ MODEL = Model(
     initial=lambda setup: World(),
     promises=(Promise("counts", "always", counts),),
 )
+
+
+def leap(world, action, setup, trail):
+    """Count by two."""
+    if world.count >= 2 * highest():
+        return False
+    world.count += 2
+    return True
+
+
+LEAPS = replace(MODEL, step=leap)
 '''
 LIMITS = '''
 """How far to count."""
@@ -77,13 +88,15 @@ import sys, time
 from zombieproof.checker import lowering
 if "one-key" in sys.argv:
     lowering.Lowering.source_hash = lambda self, *others: "the-same-for-all"
-from {package}.steps import MODEL, Nothing
+from {package} import steps
 from zombieproof.checker.explore import explore
 from numba.core import compiler
 compiled = []
 compile_extra = compiler.CompilerBase.compile_extra
 compiler.CompilerBase.compile_extra = lambda self, func: (compiled.append(func), compile_extra(self, func))[1]
-print(explore(MODEL, Nothing()).distinct, len(compiled) > 0)
+for name in sys.argv[1].split("+"):
+    print(explore(getattr(steps, name), steps.Nothing()).distinct, end=" ")
+print(len(compiled) > 0)
 """
 
 
@@ -94,8 +107,8 @@ def write(folder: Path, package: str, limits: str = LIMITS, steps: str = STEPS) 
     (folder / package / "limits.py").write_text(limits)
 
 
-def run(folder: Path, root: Path, *arguments: str) -> tuple[int, bool]:
-    """Explore the model of `folder` in a process of its own; return its worlds, and whether anything was compiled."""
+def run(folder: Path, root: Path, models: str = "MODEL", *arguments: str) -> tuple[int | bool, ...]:
+    """Explore models of `folder` in a process of their own; return their worlds, and whether anything was compiled."""
     environment = {
         **os.environ,
         "PYTHONPATH": f"{folder}{os.pathsep}{root}",
@@ -104,14 +117,14 @@ def run(folder: Path, root: Path, *arguments: str) -> tuple[int, bool]:
         "ZOMBIEPROOF_NO_CACHE": "",
     }
     done = subprocess.run(
-        [sys.executable, "-c", RUN.replace("{package}", "counting"), *arguments],
+        [sys.executable, "-c", RUN.replace("{package}", "counting"), models, *arguments],
         env=environment,
         capture_output=True,
         text=True,
         check=True,
     )
-    distinct, was_compiled = done.stdout.split()
-    return int(distinct), was_compiled == "True"
+    *distinct, was_compiled = done.stdout.split()
+    return *map(int, distinct), was_compiled == "True"
 
 
 @pytest.mark.slow
@@ -128,9 +141,20 @@ def test_an_edit_in_another_file_is_noticed(tmp_path: Path, repository_root: Pat
 @pytest.mark.slow
 def test_without_the_hash_in_the_folder_name_yesterdays_model_would_run(tmp_path: Path, repository_root: Path) -> None:
     write(tmp_path, "counting")
-    assert run(tmp_path, repository_root, "one-key") == (5, True)
+    assert run(tmp_path, repository_root, "MODEL", "one-key") == (5, True)
     write(tmp_path, "counting", LIMITS.replace("return 3", "return 7"))
-    assert run(tmp_path, repository_root, "one-key") == (5, False)
+    assert run(tmp_path, repository_root, "MODEL", "one-key") == (5, False)
+
+
+@pytest.mark.slow
+def test_models_that_were_kept_by_different_processes_do_not_get_mixed_up(
+    tmp_path: Path, repository_root: Path
+) -> None:
+    write(tmp_path, "counting")
+    assert run(tmp_path, repository_root, "MODEL") == (5, True)
+    assert run(tmp_path, repository_root, "LEAPS") == (4, True)
+    assert run(tmp_path, repository_root, "MODEL+LEAPS") == (5, 4, False)
+    assert run(tmp_path, repository_root, "LEAPS+MODEL") == (4, 5, False)
 
 
 EDITS: list[tuple[str, str, bool]] = [

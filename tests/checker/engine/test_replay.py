@@ -117,7 +117,7 @@ def test_a_host_that_differs_is_caught(
 CHANGES_WHEN_DISABLED, REACHES_TOO_FAR, TURNS, SPENDS = 101, 102, 103, 104
 
 
-def stray_step(world: Any, action: int, house: Any, trail: Any) -> bool:
+def stray_step(world: Any, action: int, house: Any, trail: Any) -> Any:
     if house.most == REACHES_TOO_FAR:
         world.heaps[0] += 1
         world.heaps[world.heaps[0]] = 0
