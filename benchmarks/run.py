@@ -1,10 +1,11 @@
-"""How fast the checker is: distinct and generated worlds per CPU second, bytes for each distinct world.
+"""How fast the checker and replay are: worlds per CPU second and bytes for each; recorded events per CPU second.
 
     make bench
     make bench ARGS="--runs 9 two_phase_commit"
 
-Each line is the median of several explorations in one process, compilation left out. CPU seconds are those of all
-threads. Other processes on the machine make the numbers smaller, so the slowest and the fastest run are printed too.
+Each line is the median of several runs in one process, compilation left out. CPU seconds are those of all threads. An
+event of replay is a batch, a marker or a record of an internal topic; the recording is the largest at hand. Other
+processes on the machine make the numbers smaller, so the slowest and the fastest run are printed too.
 """
 
 import argparse
@@ -13,15 +14,23 @@ import os
 import platform
 import statistics
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
 from zombieproof.checker.explore import Result, explore
+from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
+from zombieproof.traces.collect import collect
+from zombieproof.traces.replay import replay
 
 TWO_PHASE_COMMIT = {7: 296_448, 8: 1_745_408, 9: 10_340_352}
+OF_TRANSACTIONS = ("consume_transform_produce", "reader")
+ROOT = Path(__file__).resolve().parents[1]
+RECORDINGS = (ROOT.parent / "shared" / "traces" / "19-soak", ROOT / "tests" / "recordings" / "01-commit")
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,26 @@ def benchmarks() -> Iterator[Benchmark]:
     for managers, distinct in TWO_PHASE_COMMIT.items():
         run = functools.partial(explore, two_phase_commit(managers), Rules())
         yield Benchmark(f"two_phase_commit n={managers}", distinct, run)
+    for name in OF_TRANSACTIONS:
+        scenario = SCENARIOS[name]
+        setup = scenario.setup(scenario.own_rules(), scenario.bounds)
+        judged = (*scenario.always, *scenario.sometimes)
+        run = functools.partial(explore, scenario.model(scenario.bounds), setup, promises=judged)
+        yield Benchmark(name, scenario.distinct, run)
+
+
+def measure_replay(name: str, folder: Path, runs: int) -> str:
+    """Collect and judge a recording `runs` times, and return its line."""
+    spent = []
+    for _ in range(runs):
+        began = time.process_time()
+        evidence = collect([folder])
+        events = sum(len(log.batches) for log in evidence.logs)
+        events += len(evidence.transaction_states) + len(evidence.offset_commits)
+        replay(evidence)
+        spent.append(time.process_time() - began)
+    rates = sorted(events / each for each in spent)
+    return f"{name:24} {events:>12,} {statistics.median(rates):>13,.0f} {rates[0]:>9,.0f}-{rates[-1]:<9,.0f}"
 
 
 def measure(benchmark: Benchmark, runs: int) -> str:
@@ -65,15 +94,27 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="benchmarks whose names contain one of these words; all by default")
     parser.add_argument("--runs", type=int, default=5, help="runs of each benchmark (default 5)")
     arguments = parser.parse_args()
-    chosen = [b for b in benchmarks() if not arguments.names or any(word in b.name for word in arguments.names)]
-    if not chosen or arguments.runs < 1:
-        parser.error(f"nothing to run; there are {', '.join(b.name for b in benchmarks())}, and --runs is at least 1")
+    recording = next(path for path in RECORDINGS if path.is_dir())
+    of_replay = {"replay of segments": recording / "segments", "replay of text": recording / "dump"}
+
+    def is_chosen(name: str) -> bool:
+        return not arguments.names or any(word in name for word in arguments.names)
+
+    chosen = [b for b in benchmarks() if is_chosen(b.name)]
+    replays = {name: folder for name, folder in of_replay.items() if is_chosen(name)}
+    if not (chosen or replays) or arguments.runs < 1:
+        names = ", ".join([*(b.name for b in benchmarks()), *of_replay])
+        parser.error(f"nothing to run; there are {names}, and --runs is at least 1")
     memory = psutil.virtual_memory().total / 2**30
     print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs, {memory:.0f} GiB")
     print(f"{'':24} {'distinct':>12} {'generated':>13} {'distinct, M/CPU s':>23} {'generated':>9} {'bytes per':>9}")
     print(f"{'':24} {'':12} {'':13} {'median':>9} {'spread':>13} {'M/CPU s':>9} {'distinct':>9} {'world':>7} {'s':>8}")
     for benchmark in chosen:
         print(measure(benchmark, arguments.runs), flush=True)
+    if replays:
+        print(f"\n{recording.name:24} {'events':>12} {'events/CPU s':>13} {'spread':>19}")
+    for name, folder in replays.items():
+        print(measure_replay(name, folder, arguments.runs), flush=True)
 
 
 if __name__ == "__main__":
