@@ -23,6 +23,7 @@ import numpy as np
 from numba.core.errors import NumbaError
 
 from zombieproof.checker import compilation, coverage, intrinsics, kernels, places
+from zombieproof.checker import lowering as lowering_module
 from zombieproof.checker.compilation import entry, part
 from zombieproof.checker.layout import Layout, layout_of
 from zombieproof.checker.lowering import Lowering, LoweringError, marked
@@ -88,7 +89,8 @@ def _engine(model: Model) -> Engine:
     lowering = Lowering()
     names = [lowering.read(function).name for function in functions]
     world, setup, trail = (layout_of(record, model.sizes) for record in (model.world, model.setup, model.trail))
-    own = [Path(module.__file__ or "").read_bytes() for module in (kernels, places, intrinsics, coverage, compilation)]
+    modules = (kernels, places, intrinsics, coverage, compilation, lowering_module)
+    own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
     takes = [promise.parameters for promise in model.promises]
     dtypes = [layout.padded.descr for layout in (world, setup, trail)]
     key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
