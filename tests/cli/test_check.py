@@ -73,6 +73,15 @@ def test_a_violation_is_told_as_a_story_with_decisions_moves_and_reasons(run: An
     assert "Broken after 26 steps: an_acknowledged_commit_loses_nothing" in lines
 
 
+def test_a_brief_story_has_no_decisions_and_moves(run: Any) -> None:
+    brief, whole = run("check", *B73, "--brief").out, run("check", *B73).out
+    assert "12. p0 loses its leader" in brief
+    assert "* p0 has no leader: it is taken off the list of x0 without a marker" in brief
+    assert "guard" not in brief
+    assert "-->" not in brief
+    assert set(brief.splitlines()[:-4]) <= set(whole.splitlines())
+
+
 def test_the_commands_to_try_next_do_what_is_said_of_them(run: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     out = run("check", *B73).out

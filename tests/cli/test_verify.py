@@ -13,7 +13,10 @@ from zombieproof.cli import verify
 from zombieproof.report import results, verification
 from zombieproof.report.coverage import ROWS, Row, rows_taken
 
-CHOSEN = {name: SCENARIOS[name] for name in ("late_produce", "delayed_commit")}
+STORY, RESULTS = (
+    f"{results.BEGIN.format(part=part)}\n{results.END.format(part=part)}" for part in ("story", "results")
+)
+CHOSEN = {name: SCENARIOS[name] for name in ("late_produce", "delayed_commit", "leaderless_partition")}
 
 
 @pytest.fixture
@@ -23,7 +26,7 @@ def clone(tmp_path: Path, repository_root: Path, monkeypatch: pytest.MonkeyPatch
         shutil.copytree(repository_root / name, tmp_path / name)
     for name in ("01-commit", "23-truncated-segment"):
         shutil.copytree(repository_root / "tests/recordings" / name, tmp_path / "tests/recordings" / name)
-    (tmp_path / "README.md").write_text(f"# A\n{results.BEGIN}\n{results.END}\n\nend\n")
+    (tmp_path / "README.md").write_text(f"# A\n{STORY}\n{RESULTS}\n\nend\n")
     monkeypatch.setattr(verify, "clone_root", lambda: tmp_path)
     monkeypatch.setattr(verify, "SCHEMA_PATH", tmp_path / "docs/trace-schema.json")
     monkeypatch.setattr(verify, "SCENARIOS", CHOSEN)
@@ -45,11 +48,23 @@ def test_a_clone_is_as_it_must_be_once_its_pages_are_written(run: Any, clone: Pa
     outcome = run("verify")
     assert outcome.code == 0
     assert "everything is as it must be" in outcome.out
-    parts = [line.split()[0] for line in outcome.out.splitlines() if line][:9]
-    assert parts == ["part", "scenario", "scenario", "mutants", "rows", "recording", "recording", "diagrams", "page"]
+    parts = [line.split()[0] for line in outcome.out.splitlines() if line][:11]
+    assert parts == [
+        "part",
+        *["scenario"] * 3,
+        "mutants",
+        "stories",
+        "rows",
+        "recording",
+        "recording",
+        "diagrams",
+        "page",
+    ]
     readme = (clone / "README.md").read_text()
-    assert readme.startswith(f"# A\n{results.BEGIN}\n\n| scenario ")
-    assert readme.endswith(f"{results.END}\n\nend\n")
+    begin, end = RESULTS.splitlines()
+    assert f"{begin}\n\n| scenario " in readme
+    assert readme.endswith(f"{end}\n\nend\n")
+    assert "$ zombieproof check leaderless_partition --without marker_waits_for_leader --brief\n" in readme
     assert "late_produce" in readme
 
 

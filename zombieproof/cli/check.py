@@ -79,6 +79,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+    brief: Annotated[bool, typer.Option("--brief", help="tell stories without decisions and moves")] = False,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="end before using more, such as 8G: inconclusive")] = "",
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="threads; as many as there are cores by default")
@@ -106,7 +107,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         return _check_mutants(chosen, choice, form, output)
     writable(output, len(chosen))
     runs, interrupted = explore_all(chosen, choice)
-    report(runs, form)
+    report(runs, form, brief=brief)
     if output is not None:
         write(runs, output)
     return Exit.INTERRUPTED if interrupted else exit_code_of(runs)
@@ -128,11 +129,11 @@ def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, out
     return mutants_report.exit_code_of(hunts)
 
 
-def report(runs: Sequence[Run], form: Format) -> None:
+def report(runs: Sequence[Run], form: Format, *, brief: bool = False) -> None:
     """Write what was found to stdout, in the wanted form; in a form for programs, remarks go to stderr."""
     screen = Screen()
     if form == "text":
-        check_text.show(screen, runs)
+        check_text.show(screen, runs, brief=brief)
         return
     screen.data(check_json.as_json(runs) if form == "json" else junit.as_junit(runs))
     aside = Screen(sys.stderr)

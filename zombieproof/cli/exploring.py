@@ -135,7 +135,7 @@ def hunt_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Hunt],
                     checked = _explored(scenario, request, watcher.begin, mutant)
                     if checked.result.interrupted:
                         return hunts, True
-                    hunts.append(Hunt(scenario, mutant, checked.result))
+                    hunts.append(Hunt(mutant, run_of(checked, request)))
         except KeyboardInterrupt:
             return hunts, True
     return hunts, False

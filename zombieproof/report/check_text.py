@@ -20,11 +20,11 @@ COLUMNS = (
 )
 
 
-def show(screen: Screen, runs: Sequence[Run]) -> None:
+def show(screen: Screen, runs: Sequence[Run], *, brief: bool = False) -> None:
     """Write the stories of broken promises, then one table, then the totals."""
     for run in runs:
         if run.broken:
-            show_violation(screen, run, run.broken)
+            show_violation(screen, run, run.broken, brief=brief)
             screen.say()
     show_table(screen, runs)
     for run in runs:
@@ -75,15 +75,15 @@ def show_remarks(screen: Screen, run: Run) -> None:
 # ---------------------------------------------------------------- a violation
 
 
-def show_violation(screen: Screen, run: Run, broken: Promise) -> None:
-    """Write a broken promise with the shortest story of how it breaks."""
+def show_violation(screen: Screen, run: Run, broken: Promise, *, brief: bool = False) -> None:
+    """Write a broken promise with the shortest story of how it breaks; a brief one has no decisions and moves."""
     screen.say(f"{run.name} ({run.rules}): {broken.name} is broken", "bold red")
     screen.say(f"{broken.text}" + (f" [{broken.source}]" if broken.source else ""), indent=2)
     screen.say()
     if run.story is None:
         screen.say(f"There is no step to show: {run.checked.result.why}.", indent=2)
     else:
-        show_story(screen, run.story)
+        show_story(screen, run.story, brief=brief)
         screen.say()
         screen.say(f"Broken after {plural(len(run.story.beats), 'step')}: {broken.name}", "bold red", indent=2)
         screen.say(broken.text, indent=2)
@@ -93,10 +93,10 @@ def show_violation(screen: Screen, run: Run, broken: Promise) -> None:
         screen.say(f"{command}   # {what}", indent=4, hang=4)
 
 
-def show_story(screen: Screen, story: Story, indent: int = 2) -> None:
+def show_story(screen: Screen, story: Story, indent: int = 2, *, brief: bool = False) -> None:
     """Write the steps, and what there is at the end."""
     for beat in story.beats:
-        show_beat(screen, beat, indent)
+        show_beat(screen, beat, indent, brief=brief)
     if story.ending:
         screen.say()
         screen.say("What there is then", "bold", indent)
@@ -105,12 +105,12 @@ def show_story(screen: Screen, story: Story, indent: int = 2) -> None:
             screen.say(f"{line.subject.ljust(width)}  {line.text}", indent=indent + 2, hang=width + 2)
 
 
-def show_beat(screen: Screen, beat: Beat, indent: int) -> None:
+def show_beat(screen: Screen, beat: Beat, indent: int, *, brief: bool = False) -> None:
     """Write one step: what happened, who decided, what moved, what changed."""
     screen.say(f"{beat.number:>2}. {beat.text}", "bold", indent, 4)
-    for decided in beat.decisions:
+    for decided in () if brief else beat.decisions:
         screen.say(decided.words, "cyan", indent + 6, 2)
-    for moved in beat.moves:
+    for moved in () if brief else beat.moves:
         screen.say(moved.words, "dim", indent + 6, 2)
     for change in beat.changes:
         screen.say(f"* {change}", "", indent + 6, 2)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zombieproof.report.runs import Exit
+from zombieproof.report.runs import Exit, Run
 from zombieproof.report.screen import Column, Screen, plural
 
 if TYPE_CHECKING:
@@ -28,9 +28,18 @@ COLUMNS = (
 class Hunt:
     """A mutant that was explored."""
 
-    scenario: Scenario
     mutant: Mutant
-    result: Result
+    run: Run
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario whose mutant it is."""
+        return self.run.checked.scenario
+
+    @property
+    def result(self) -> Result:
+        """What was found."""
+        return self.run.checked.result
 
     @property
     def promise(self) -> str | None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from zombieproof.checker.uncovered import UNCOVERED
+from zombieproof.report.counterexample import as_trace, run_again
 from zombieproof.report.coverage import ROWS, Row, compare, rows_taken
 from zombieproof.report.mutants import Hunt, exit_code_of
 from zombieproof.report.recordings import Recording
 from zombieproof.report.runs import Exit, Run
 from zombieproof.report.screen import Column, Screen, plural
+from zombieproof.traces.trace import format_trace, parse_trace
 
 Outcome = Literal["ok", "FAILED", "inconclusive", "not here"]
 
@@ -52,6 +55,7 @@ def checks_of(found: Found) -> Iterator[Check]:
     yield from map(scenario_check, found.runs)
     if found.hunts:
         yield mutants_check(found.hunts)
+        yield stories_check(found.hunts)
     if found.runs and all(run.checked.result.verdict == "holds" for run in found.runs):
         # An exploration that ended early has not taken every row that it could.
         yield rows_check(found)
@@ -92,6 +96,16 @@ def mutants_check(hunts: Sequence[Hunt]) -> Check:
     outcomes: dict[Exit, Outcome] = {Exit.HOLDS: "ok", Exit.INCONCLUSIVE: "inconclusive"}
     outcome = outcomes.get(exit_code_of(hunts), "FAILED")
     return Check("mutants", "every scenario", outcome, said, seconds, faults)
+
+
+def stories_check(hunts: Sequence[Hunt]) -> Check:
+    """Whether each counterexample, written as a file and run again, interpreted, arrives at the same verdict."""
+    began = time.perf_counter()
+    runs = [hunt.run for hunt in hunts if hunt.run.story is not None]
+    again = [(run, run_again(parse_trace(format_trace(as_trace(run))), run.name)) for run in runs]
+    faults = tuple(f"{run.name} ({run.rules}), line {each.line}: {each.fault}" for run, each in again if each.fault)
+    said = f"{len(runs) - len(faults)} of {plural(len(runs), 'counterexample')} run again from their files"
+    return Check("stories", "every mutant", "FAILED" if faults else "ok", said, time.perf_counter() - began, faults)
 
 
 def rows_check(found: Found) -> Check:
