@@ -268,6 +268,17 @@ def test_only_the_newest_batches_are_remembered(window: int) -> None:
     assert entry.batch_count == window
 
 
+def test_lengths_and_offsets_move_with_the_window() -> None:
+    entry, batches, next_sequence = ProducerEntry(), [], 0
+    for length in (1, 4, 2, 5, 3, 1, 2):
+        sent, base = batch(7, next_sequence, next_sequence + length - 1), 10 * next_sequence
+        evolve_append(entry, sent, base, base + length - 1, PartitionState.IN_TRANSACTION, Rules())
+        batches.append((sent, base + length - 1))
+        next_sequence += length
+    assert [find_duplicate(entry, sent, Rules()) for sent, _ in batches[-5:]] == [last for _, last in batches[-5:]]
+    assert [find_duplicate(entry, sent, Rules()) for sent, _ in batches[:2]] == [NONE, NONE]
+
+
 def test_a_producer_without_batches_has_no_newest_sequence() -> None:
     assert newest_sequence(known(7)) == NONE
 
