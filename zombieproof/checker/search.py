@@ -21,7 +21,7 @@ _BATCH_SECONDS: Final = 0.1
 _BATCH_BYTES: Final = 32 * MIB
 _WORTH_THREADS_SECONDS: Final = 0.005
 _SMALL_BUFFER: Final = MIB // 4
-_LARGE_BUFFER: Final = MIB
+_LARGE_BUFFER: Final = 2 * MIB
 _FIRST_BATCH: Final = 64
 _NO_LIMIT: Final = np.iinfo(np.int64).max
 

@@ -23,6 +23,7 @@ FIRST_SLOTS: Final = 1 << 10
 BLOCK_BYTES: Final = 16 * MIB
 _HUGE_PAGE: Final = 2 * MIB
 _SHARE_OF_AVAILABLE: Final = 0.8
+_MOST_IN_A_LEVEL: Final = 1 << 32  # parents are kept in four bytes
 _CGROUP: Final = Path("/sys/fs/cgroup")
 
 
@@ -59,9 +60,15 @@ class Memory:
 
     @staticmethod
     def area(size: int) -> mmap.mmap:
-        """Return zeroed pages, huge ones where the system gives them. A page takes memory when it is first touched."""
+        """Return zeroed pages, huge ones where the system gives them. A page takes memory when it is first touched.
+
+        Raises OutOfMemory where the system refuses.
+        """
         # Private: anonymous memory that is shared by default gets no huge pages.
-        area = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        try:
+            area = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise OutOfMemory(f"the system refuses {size / MIB:,.0f} MiB more: {error.strerror}") from None
         if size >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError):  # a kernel without huge pages
                 area.madvise(mmap.MADV_HUGEPAGE)
@@ -151,6 +158,8 @@ class Shelf:
 
     def block(self, base: int) -> Block:
         """Return an empty block; raises OutOfMemory."""
+        if base + self.rows > _MOST_IN_A_LEVEL:
+            raise OutOfMemory(f"a level has more than {_MOST_IN_A_LEVEL:,} worlds, which is all that can be numbered")
         if not self._free:
             self._memory.check(self.rows * (self._dtype.itemsize + 6), "the next level")
         worlds = self._free.pop() if self._free else self.worlds(self.rows)

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from zombieproof.checker.explore import Progress, explore
 from zombieproof.checker.model import Model
-from zombieproof.checker.storage import MIB, Memory, OutOfMemory, Table
+from zombieproof.checker.storage import MIB, Memory, OutOfMemory, Shelf, Table
 from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
 
 Houses = Callable[..., Any]
@@ -79,6 +80,22 @@ def test_a_table_that_may_not_grow_stays_as_it_is() -> None:
     with pytest.raises(OutOfMemory, match="fingerprints"):
         table.grow(lambda *_: None)
     assert table.slots is before
+
+
+def test_a_system_that_gives_no_pages_ends_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    memory = Memory()
+    monkeypatch.setattr("zombieproof.checker.storage.mmap.mmap", refuse)
+    with pytest.raises(OutOfMemory, match=r"the system refuses 3 MiB more: Cannot allocate memory"):
+        memory.pages((3, MIB), "u1")
+
+
+def test_a_level_that_cannot_be_numbered_ends_inconclusive() -> None:
+    shelf = Shelf(Memory(), np.dtype("V8"), 1)
+    with pytest.raises(OutOfMemory, match=r"more than 4,294,967,296 worlds"):
+        shelf.block((1 << 32) - 1)
 
 
 def test_stop_leaves_what_was_found(coins: Model, house: Houses) -> None:
