@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,16 @@ def test_about_tells_versions_rules_machines_and_omissions(run: Any) -> None:
     assert outcome.out.startswith("zombieproof 0.")
     for word in (*PRESETS, *MACHINES, *(facts.name for facts in switches()), *(each.what for each in OMISSIONS)):
         assert word in outcome.out
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    program = "import sys; from zombieproof.cli import main; sys.exit(main(['about']))"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        complaint = process.stderr.read()
+    assert (process.returncode, complaint) == (141, b"")
 
 
 def test_diagrams_are_written_checked_and_found_stale(run: Any, tmp_path: Path) -> None:

@@ -1,10 +1,15 @@
 """zombieproof replay: recordings, damage, and what is said of them."""
 
+import io
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from zombieproof.report.replay_text import show_report
+from zombieproof.report.screen import Screen
+from zombieproof.traces.replay import replay
 
 KEYS = {"verdict", "findings", "damage", "transactions", "committed", "lso"}
 FINDING_KEYS = {
@@ -86,6 +91,16 @@ def test_any_mixture_of_paths_is_one_body_of_evidence(run: Any, recordings: Path
     found = run("replay", *sorted(tmp_path.iterdir()), "--json").json
     assert found["findings"] == run("replay", whole / "segments", "--json").json["findings"]
     assert found["verdict"] == "violates"
+
+
+def test_more_findings_than_anybody_reads_are_counted(recordings: Path) -> None:
+    report = replay([recordings / "09-offline-partition-lost-commit"])
+    stream = io.StringIO()
+    show_report(Screen(stream, plain=True), report.model_copy(update={"findings": report.findings * 50}))
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "violates with 50 findings"
+    assert lines.count("  every_listed_partition_has_its_marker") == 40
+    assert "and 10 more; --json has them all" in lines
 
 
 def test_rules_of_an_older_release_can_be_chosen(run: Any, recordings: Path) -> None:

@@ -174,6 +174,19 @@ def test_without_a_clone_the_rest_is_verified_and_the_lack_is_said(run: Any, clo
     assert run("verify", "--write-results").code == 2
 
 
+def test_an_interruption_is_exit_code_130_and_pages_are_left_alone(
+    run: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> tuple[list[Any], bool]:
+        return [], True
+
+    monkeypatch.setattr(verify, "explore_all", interrupted)
+    before = (clone / "README.md").read_text()
+    outcome = run("verify", "--write-results")
+    assert (outcome.code, outcome.out.splitlines()[-1]) == (130, "interrupted")
+    assert (clone / "README.md").read_text() == before
+
+
 def test_memory_that_does_not_suffice_is_inconclusive(run: Any, clone: Path) -> None:
     assert clone.is_dir()
     outcome = run("verify", "--memory", "2M", "--json")

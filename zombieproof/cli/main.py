@@ -54,6 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.USAGE
     except BrokenPipeError:
         return _nobody_reads()
+    except SystemExit as ended:
+        # The parser of the command line meets a broken pipe with exit code 1, which is "violated" here.
+        if isinstance(ended.__context__, BrokenPipeError):
+            return _nobody_reads()
+        raise
     except (KeyboardInterrupt, typer.Abort):
         _complain("interrupted")
         return Exit.INTERRUPTED

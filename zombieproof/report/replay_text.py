@@ -11,6 +11,7 @@ from zombieproof.traces.promises import PROMISES
 from zombieproof.traces.verdict import DamagedPlace, Finding, Judgement, Outcome, Report
 
 SHOWN_PARTITIONS = 40
+SHOWN_FINDINGS = 40
 _ENDED = {
     Outcome.COMMIT: "committed",
     Outcome.ABORT: "aborted",
@@ -27,11 +28,14 @@ def show_report(screen: Screen, report: Report) -> None:
         " with ".join([report.verdict.value, " and ".join(counts)]) if counts else report.verdict.value,
         STYLES[report.verdict.value],
     )
-    for finding in report.findings:
+    for finding in report.findings[:SHOWN_FINDINGS]:
         _show_finding(screen, finding)
-    for place in report.damage:
+    for place in report.damage[:SHOWN_FINDINGS]:
         _show_damage(screen, place)
     screen.say()
+    left = len(report.findings[SHOWN_FINDINGS:]) + len(report.damage[SHOWN_FINDINGS:])
+    if left:
+        screen.say(f"and {left} more; --json has them all")
     _show_contents(screen, report)
 
 

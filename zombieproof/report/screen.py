@@ -18,7 +18,8 @@ STYLES = {
     "inconclusive": "bold yellow",
     "damaged": "bold yellow",
     "not here": "yellow",
-    "failed": "bold red",
+    "ok": "green",
+    "FAILED": "bold red",
 }
 """Styles of words that are a verdict, wherever they fill a cell."""
 
