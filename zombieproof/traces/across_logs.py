@@ -215,6 +215,8 @@ class _Judge:
         run = self.partition.open_run(self.match.producer_id)
         if run is None or not run.records or run.interrupted or self.history.is_cut:
             return None
+        if self.log.torn_tail and not self.history.is_whole(run.producer_id, run.epoch):
+            return None
         waiting = [txn for txn in self.match.listed if id(txn) not in self.match.marked]
         if any(self._may_own(txn, run) for txn in waiting):
             return None

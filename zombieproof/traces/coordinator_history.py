@@ -119,6 +119,7 @@ class _Fold:
             if self.missing.between(before.offset if before else NONE, record.offset):
                 self._doubt(last, value)
                 self.coordinator.take(value)
+                last = None
             elif before is None or not _repeats(last, value):
                 broken = self.coordinator.step(value)
                 if broken is not None:

@@ -1,6 +1,6 @@
-"""What else was written down of the same events: copies of a partition, DEBUG logs of coordinators and clients."""
+"""What else was written down of the same events: other copies, the index of aborted transactions, DEBUG logs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 from zombieproof.model.vocabulary import ProducerState
@@ -16,9 +16,11 @@ from zombieproof.traces.evidence import (
     Evidence,
     PartitionLog,
     Phase,
+    TopicPartition,
     TransitTarget,
 )
 from zombieproof.traces.verdict import Fault, named
+from zombieproof.traces.visibility import AbortedSpan, Visibility
 
 
 def judge_replicas(evidence: Evidence) -> list[Fault]:
@@ -74,6 +76,40 @@ def _header(batch: Batch) -> tuple[int, int, int, int, bool, bool]:
         batch.base_sequence,
         batch.is_transactional,
         batch.is_control,
+    )
+
+
+def judge_aborted_index(evidence: Evidence, seen: Mapping[TopicPartition, Visibility]) -> list[Fault]:
+    """The index of aborted transactions must be what the log says: by it alone consumers know what to skip.
+
+    The index of a broker that was killed may end early, so entries behind its last one are not missed; and the cleaner
+    takes data and markers of which entries are kept.
+    """
+    indexes: dict[TopicPartition, set[AbortedSpan]] = {}
+    for entry in evidence.aborted_transactions:
+        span = AbortedSpan(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset)
+        indexes.setdefault((entry.topic, entry.partition), set()).add(span)
+    found = []
+    for place, entries in indexes.items():
+        visibility = seen.get(place)
+        if visibility is None or not visibility.is_certain or visibility.log.compacted:
+            continue
+        end = max(span.last_offset for span in entries)
+        mine = {span for span in visibility.aborted if span.last_offset <= end}
+        theirs = {span for span in entries if span.first_offset >= visibility.log.start_offset}
+        found += [_misindexed(place, span, "has no entry for") for span in sorted(mine - theirs)]
+        found += [_misindexed(place, span, "has an entry of its own for") for span in sorted(theirs - mine)]
+    return found
+
+
+def _misindexed(place: TopicPartition, span: AbortedSpan, fault: str) -> Fault:
+    what = (
+        f"an aborted transaction of producer id {span.producer_id} at offsets {span.first_offset} to {span.last_offset}"
+    )
+    stable = f"(stable up to {span.last_stable_offset})"
+    message = f"the index of aborted transactions of {named(place)} {fault} {what} {stable}, and the log says otherwise"
+    return Fault(
+        "the_aborted_index_is_what_the_log_says", message, None, span.producer_id, None, place, span.last_offset
     )
 
 

@@ -17,6 +17,7 @@ class Needs(StrEnum):
     OFFSETS_LOG = "__consumer_offsets"
     CLIENT = "what applications were told"
     REPLICAS = "two copies of a partition"
+    ABORTED_INDEX = "the index of aborted transactions"
     COORDINATOR_LINES = "the DEBUG log of the coordinator"
 
 
@@ -151,6 +152,13 @@ _ALL = (
         "reference §3.7; Kafka's replication",
         (Needs.REPLICAS,),
         "two copies of a partition, a marker of one of them turned",
+    ),
+    Promise(
+        "the_aborted_index_is_what_the_log_says",
+        "The index of aborted transactions has one entry for each that was aborted with data, and no other.",
+        "reference §3.6, §12.1 (h)",
+        (Needs.PARTITION, Needs.ABORTED_INDEX),
+        "two transactions, an entry of the index lost or moved",
     ),
     Promise(
         "the_coordinator_wrote_what_it_did",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from zombieproof.model.vocabulary import TransactionState
+from zombieproof.model.vocabulary import TransactionState, TransactionVersion
 from zombieproof.traces.evidence import TopicPartition, TransactionLogValue
 from zombieproof.traces.verdict import Outcome
 
@@ -95,10 +95,11 @@ class Transactions:
             return
         if txn is None or txn.completed:
             txn = self._begin(value.producer_id, None)
-            # An epoch that was rotated (0) is not the one that its markers had.
-            txn.marker_epoch = value.producer_epoch or None
         if not txn.decided:
             txn.outcome = COMPLETED[value.state]
+            # Under version 2 every end raises the epoch: 0 is that of the next producer id (reference §9.4).
+            rotated = value.producer_epoch == 0 and value.client_transaction_version == TransactionVersion.TV2
+            txn.marker_epoch = None if rotated else value.producer_epoch
         txn.completed_at, txn.completed_ms = offset, value.last_update_ms
 
     def _begin(self, producer_id: int, data_epoch: int | None) -> RecordedTransaction:
@@ -122,5 +123,6 @@ class Transactions:
         if value is None or value.producer_id != txn.producer_id or value.state == S.EMPTY:
             return False
         if not txn.decided:
-            return txn.data_epoch is not None and value.producer_epoch <= txn.data_epoch + 1
+            raised = 0 if value.state == S.ONGOING else 1
+            return txn.data_epoch is not None and value.producer_epoch <= txn.data_epoch + raised
         return COMPLETED.get(value.state) is txn.outcome and value.producer_epoch == txn.marker_epoch

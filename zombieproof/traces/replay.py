@@ -9,14 +9,19 @@ import os
 from collections.abc import Iterable, Sequence
 
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Isolation
+from zombieproof.model.vocabulary import Isolation, TransactionVersion
 from zombieproof.traces.across_logs import judge_across
 from zombieproof.traces.client_history import read_applications
 from zombieproof.traces.collect import collect
 from zombieproof.traces.coordinator_history import IdHistory, read_histories
 from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, TopicPartition
 from zombieproof.traces.group_history import read_groups
-from zombieproof.traces.other_witnesses import judge_client_lines, judge_coordinator_lines, judge_replicas
+from zombieproof.traces.other_witnesses import (
+    judge_aborted_index,
+    judge_client_lines,
+    judge_coordinator_lines,
+    judge_replicas,
+)
 from zombieproof.traces.partition_fold import Versions, read_partition
 from zombieproof.traces.partition_history import PartitionHistory, Run
 from zombieproof.traces.promises import PROMISES
@@ -53,9 +58,10 @@ def replay(evidence: Evidence | Iterable[str | os.PathLike[str]], rules: Rules |
     told = judge_told(read_applications(evidence), partitions, histories, evidence.offset_commits)
     faults = [fault for history in histories for fault in history.faults]
     faults += [fault for partition in partitions.values() for fault in partition.faults]
-    faults += across + told + judge_replicas(evidence)
-    faults += judge_coordinator_lines(evidence, histories) + judge_client_lines(evidence.client_lines)
     seen = {place: visibility(log, rules) for place, log in logs.items()}
+    faults += across + told + judge_replicas(evidence)
+    faults += _unexplained(judge_aborted_index(evidence, seen), faults)
+    faults += judge_coordinator_lines(evidence, histories) + judge_client_lines(evidence.client_lines)
     return Report(
         verdict=_verdict(faults, evidence),
         findings=[fault.finding() for fault in sorted(faults, key=_order)],
@@ -73,6 +79,19 @@ def replay(evidence: Evidence | Iterable[str | os.PathLike[str]], rules: Rules |
     )
 
 
+def _unexplained(found: Sequence[Fault], known: Sequence[Fault]) -> list[Fault]:
+    """The faults of producers and partitions of which nothing is known yet; the others are added to what is known."""
+    explained = {(fault.place, fault.producer_id): fault for fault in reversed(known) if fault.place}
+    fresh = []
+    for fault in found:
+        cause = explained.get((fault.place, fault.producer_id)) if fault.place else None
+        if cause is None:
+            fresh.append(fault)
+        else:
+            cause.add(fault.message)
+    return fresh
+
+
 def _verdict(faults: Sequence[Fault], evidence: Evidence) -> Judgement:
     if faults:
         return Judgement.VIOLATES
@@ -84,7 +103,7 @@ def _order(fault: Fault) -> tuple[int, TopicPartition, int]:
 
 
 def _versions(histories: Iterable[IdHistory]) -> Versions:
-    """The transaction version of each epoch. One that ended under both rules is judged by the older ones."""
+    """The transaction version of each epoch. One that ended under both, or may have, is judged by the older rules."""
     data: dict[tuple[int, int], int] = {}
     markers: dict[tuple[int, int], int] = {}
     for history in histories:
@@ -95,6 +114,7 @@ def _versions(histories: Iterable[IdHistory]) -> Versions:
             ):
                 if epoch is not None:
                     key = (txn.producer_id, epoch)
+                    version = version if history.is_whole(*key) else int(TransactionVersion.TV0)
                     versions[key] = min(versions.get(key, version), version)
     return Versions(data, markers)
 

@@ -9,6 +9,7 @@ from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import (
     OFFSETS_TOPIC,
     TRANSACTION_TOPIC,
+    AbortedTransaction,
     Batch,
     ClientCall,
     Codec,
@@ -286,6 +287,19 @@ class History:
                 CoordinatorLine("server.log", 1, None, "orders-1", Phase.COMPLETE, before, value.state, target)
             )
             before = value.state
+        return history
+
+    @classmethod
+    def indexed(cls) -> "History":
+        """Two aborted transactions that overlap, and the index of them."""
+        history = cls()
+        history.data(T0, 7, 0, 0)
+        history.data(T0, 8, 0, 0)
+        history.marker(T0, 7, 0, commit=False)
+        history.marker(T0, 8, 0, commit=False)
+        for producer_id, first, last, stable in ((7, 0, 2, 1), (8, 1, 3, 4)):
+            entry = AbortedTransaction(*T0, "", producer_id, first, last, stable, "by hand")
+            history.evidence.aborted_transactions.append(entry)
         return history
 
     @classmethod

@@ -11,6 +11,7 @@ from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import (
     OFFSETS_TOPIC,
     TRANSACTION_TOPIC,
+    AbortedTransaction,
     ClientFact,
     ClientLine,
     ClientOutcome,
@@ -269,6 +270,22 @@ def test_a_wrong_epoch_in_the_coordinators_log_is_one_finding_there(made: "type[
     history.restate(2, producer_epoch=5)
     found = history.findings()
     assert [(finding.promise, finding.offset) for finding in found] == [("records_are_what_decisions_write", 2)]
+
+
+def test_an_index_that_speaks_of_a_forgotten_marker_is_part_of_the_finding(made: "type[History]") -> None:
+    history = made.two_transactions()
+    history.evidence.aborted_transactions.append(AbortedTransaction(*T0, "", 7, 3, 5, 6, "by hand"))
+    assert history.findings() == []
+    history.turn(T0, 3)
+    found = history.findings()
+    assert [finding.promise for finding in found] == ["same_outcome_on_every_partition"]
+    assert "index of aborted transactions" in found[0].message
+
+
+def test_an_index_that_ends_early_is_no_fault(made: "type[History]") -> None:
+    history = made.indexed()
+    del history.evidence.aborted_transactions[1]
+    assert history.findings() == []
 
 
 def test_findings_name_the_transactional_id_wherever_it_is_known(made: "type[History]") -> None:

@@ -28,7 +28,7 @@ class Mutant:
     change: "Callable[[History], object]"
     place: tuple[str, int] | None
     offset: int | None
-    epoch: int
+    epoch: int | None
 
 
 def old_protocol(made: "type[History]") -> "History":
@@ -60,6 +60,10 @@ def told(made: "type[History]") -> "History":
 
 def reported(made: "type[History]") -> "History":
     return made.reported()
+
+
+def indexed(made: "type[History]") -> "History":
+    return made.indexed()
 
 
 def replicated(made: "type[History]") -> "History":
@@ -115,6 +119,14 @@ def change_a_replica(history: "History") -> None:
     copy.batches[1] = replace(copy.batches[1], marker=Marker(False, 0))
 
 
+def forget_an_entry(history: "History") -> None:
+    del history.evidence.aborted_transactions[0]
+
+
+def name_a_transaction_that_committed(history: "History") -> None:
+    history.turn(T0, 2)
+
+
 def report_another_epoch(history: "History") -> None:
     line = history.evidence.coordinator_lines[2]
     assert line.target is not None
@@ -149,6 +161,8 @@ MUTANTS = (
     Mutant("what_the_application_was_told_is_what_the_logs_say", told, lambda h: h.turn(T1, 1), T1, 0, 0),
     Mutant("all_or_nothing", told, do_not_answer, T1, 0, 0),
     Mutant("replicas_agree", replicated, change_a_replica, T1, 2, 1),
+    Mutant("the_aborted_index_is_what_the_log_says", indexed, forget_an_entry, T0, 2, None),
+    Mutant("the_aborted_index_is_what_the_log_says", indexed, name_a_transaction_that_committed, T0, 2, None),
     Mutant("the_coordinator_wrote_what_it_did", reported, report_another_epoch, None, None, 5),
 )  # fmt: skip
 
