@@ -1,5 +1,7 @@
 """Every scenario holds with its pinned count, every mutant breaks its promise in the pinned number of steps."""
 
+from pathlib import Path
+
 import pytest
 
 from zombieproof.checker.checking import Checked, Request, check
@@ -62,6 +64,12 @@ def _the_promise_breaks_at_the_last_step_only(checked: Checked, actions: list[in
 
 def test_the_bugs_that_the_checker_is_judged_by_are_found() -> None:
     assert {mutant.bug for _, mutant in MUTANTS} >= TEN_BUGS
+
+
+def test_every_bug_is_explained_in_the_docs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "bugs.md").read_text()
+    explained = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| B")}
+    assert explained == {mutant.bug for _, mutant in MUTANTS} - {""}
 
 
 def test_every_promise_is_judged_somewhere_and_broken_by_a_mutant() -> None:
