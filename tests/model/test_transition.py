@@ -191,6 +191,9 @@ VALID = [
 
 INVALID = [
     ("two epochs at once", ongoing(state=0, partitions=0, start_ms=NONE), S.EMPTY, {"producer_epoch": 9}),
+    ("a new id in the middle of its epochs", ongoing(state=0, partitions=0, start_ms=NONE), S.EMPTY,
+     {"producer_id": 6000, "producer_epoch": 3}),
+    ("epoch 0 of the same id", ongoing(state=0, partitions=0, start_ms=NONE), S.EMPTY, {"producer_epoch": 0}),
     ("partitions in EMPTY", ongoing(state=0, start_ms=NONE), S.EMPTY, {}),
     ("a clock in EMPTY", ongoing(state=0, partitions=0), S.EMPTY, {}),
     ("a partition is lost", ongoing(), S.ONGOING, {"partitions": 0b0010}),

@@ -111,6 +111,17 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 
+def test_generation_0_is_a_generation() -> None:
+    """Only a negative one means that none is given."""
+    arguments = nothing_right() | {"request": request(5, generation=0)}
+    assert decide_txn_offset_commit(**arguments).error == Error.ILLEGAL_GENERATION
+    arguments["group"] = group(empty=1)
+    assert decide_txn_offset_commit(**arguments).error == Error.UNKNOWN_MEMBER_ID
+    for has_members in (0, 1):
+        verdict = decide_commit_to_consumer_group(has_members, arguments["request"], 0, 4, 0, NONE, Rules())
+        assert verdict.error == Error.UNKNOWN_MEMBER_ID
+
+
 def test_before_kip_447_nobody_looked_at_members() -> None:
     rules = with_switches(Rules(), off=["kip447_fence"])
     arguments = nothing_right() | {"group": group(), "rules": rules}

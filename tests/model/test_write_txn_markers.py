@@ -74,6 +74,12 @@ def test_a_marker_where_nothing_is_known_is_accepted() -> None:
     assert decide_marker(ProducerEntry(), marker(0, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M5
 
 
+def test_a_marker_of_the_next_epoch_with_nothing_to_end_is_no_repetition() -> None:
+    entry = ProducerEntry(known=1, producer_epoch=7)
+    assert decide_marker(entry, marker(8, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M5
+    assert decide_marker(entry, marker(7, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M3
+
+
 def test_at_the_last_epoch_a_repeated_marker_ends_what_is_open() -> None:
     entry = ProducerEntry(known=1, producer_epoch=32767, txn_first_offset=40)
     assert decide_marker(entry, marker(32767, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M3
