@@ -5,24 +5,24 @@ what is left over on either side is a fault, unless the evidence that would expl
 compaction or retention, in an unreadable place, or in a part of a log that was not given.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.alignment import agrees
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import OFFSETS_TOPIC
 from zombieproof.traces.matching import Match, Missed, listed_by_partition, match
-from zombieproof.traces.partition_history import Ending, PartitionHistory, Run
+from zombieproof.traces.partition_history import Ending, PartitionHistory, Run, Stretch
 from zombieproof.traces.recorded_transactions import RecordedTransaction
 from zombieproof.traces.verdict import Fault, Outcome, named
+from zombieproof.traces.without_coordinator import attach, judge_without_coordinator
+from zombieproof.traces.words import identity, kind, span, word
 
 
-def judge_across(histories: Sequence[IdHistory], partitions: Iterable[PartitionHistory]) -> list[Fault]:
+def judge_across(
+    histories: Sequence[IdHistory], owners: Mapping[int, IdHistory], partitions: Iterable[PartitionHistory]
+) -> list[Fault]:
     """The faults that show only when logs are put beside each other; what they explain of one log is taken in."""
-    owners: dict[int, IdHistory] = {}
-    for history in histories:
-        for producer_id in history.producer_ids:
-            owners.setdefault(producer_id, history)
     listed = listed_by_partition(histories)
     partitions = list(partitions)
     faults: list[Fault] = []
@@ -33,9 +33,9 @@ def judge_across(histories: Sequence[IdHistory], partitions: Iterable[PartitionH
                 somewhere = listed.get(None, {}).get(producer_id, [])
                 wanted = sorted(here.get(producer_id, []) + somewhere, key=lambda txn: txn.position)
                 faults += _Judge(match(owners[producer_id], partition, producer_id, wanted)).faults()
-    faults += _outcomes_without_coordinator(partitions, owners)
+    faults += judge_without_coordinator(partitions, owners)
     for fault in [*faults, *(fault for partition in partitions for fault in partition.faults)]:
-        if fault.transactional_id is None and fault.producer_id in owners:
+        if fault.transactional_id is None and fault.producer_id is not None and fault.producer_id in owners:
             fault.transactional_id = owners[fault.producer_id].transactional_id
     return faults
 
@@ -54,6 +54,7 @@ class _Judge:
         found = [self._contrary(ending, txn) for ending, txn in self.match.contrary]
         found += [self._missed(missed) for missed in self.match.missed]
         found += [self._undecided(ending) for ending in self.unmatched]
+        found += self._strangers()
         return [fault for fault in [*found, self._open()] if fault is not None]
 
     def _is_the_only_one(self, ending: Ending, txn: RecordedTransaction) -> bool:
@@ -68,13 +69,13 @@ class _Judge:
             return None
         place = self.match.place
         offsets = place[0] == OFFSETS_TOPIC
-        decided = f"{txn.transactional_id!r} ({_identity(txn)}) was decided to {txn.outcome}"
-        message = f"the marker at offset {ending.offset} of {named(place)} says {_kind(ending)}, but {decided}"
+        decided = f"{txn.transactional_id!r} ({identity(txn)}) was decided to {txn.outcome}"
+        message = f"the marker at offset {ending.offset} of {named(place)} says {kind(ending)}, but {decided}"
         if ending.run is not None:
             what = "offsets of groups" if offsets else "records"
             effect = "count" if ending.commits else "are lost"
-            span = _offsets(ending.run.first_offset, ending.run.last_offset)
-            message += f": its {what} at {span} {effect} all the same"
+            where = span(ending.run.first_offset, ending.run.last_offset)
+            message += f": its {what} at {where} {effect} all the same"
         promise = "committed_offsets_follow_their_transaction" if offsets else "same_outcome_on_every_partition"
         return self._at(ending, promise, message)
 
@@ -97,9 +98,15 @@ class _Judge:
         if ending.fault is not None:
             ending.fault.add(expected)
             return None
-        found = f"the {_kind(ending)} marker at offset {ending.offset} of {named(self.match.place)}"
+        found = f"the {kind(ending)} marker at offset {ending.offset} of {named(self.match.place)}"
         message = f"{found} has epoch {ending.epoch}, but {expected}"
-        return self._at(ending, "marker_follows_a_decision", message)
+        fault = self._at(ending, "marker_follows_a_decision", message)
+        for later in [*self.partition.faults]:
+            fenced = later.promise == "epochs_never_go_down" and later.producer_id == ending.producer_id
+            if fenced and (later.offset or 0) > ending.offset and (later.producer_epoch or 0) <= ending.epoch:
+                self.partition.faults.remove(later)
+                fault.add(f"behind it, what is rightful at offset {later.offset} looks fenced")
+        return fault
 
     def _data_of(self, missed: Missed) -> Run | None:
         """The run that holds data of a transaction without marker: it stands between the markers around it."""
@@ -135,8 +142,8 @@ class _Judge:
 
     def _without_marker(self, missed: Missed, run: Run | None) -> Fault:
         txn, place = missed.txn, named(self.match.place)
-        lacks = f"{txn.transactional_id!r} ({_identity(txn)}) is recorded as complete ({txn.outcome}) and lists {place}"
-        wanted = f"the {_word(txn)} marker with epoch {txn.marker_epoch} is missing there"
+        lacks = f"{txn.transactional_id!r} ({identity(txn)}) is recorded as complete ({txn.outcome}) and lists {place}"
+        wanted = f"the {word(txn)} marker with epoch {txn.marker_epoch} is missing there"
         stretch = run.stretch_of(txn.data_epoch) if run and txn.data_epoch is not None else None
         offset = stretch.first_offset if stretch else missed.after.offset if missed.after else self.log.end_offset
         fault = Fault(
@@ -149,7 +156,7 @@ class _Judge:
             offset,
         )
         if run is not None and stretch is not None:
-            fault.message += f" behind its data at {_offsets(stretch.first_offset, stretch.last_offset)}"
+            fault.message += f" behind its data at {span(stretch.first_offset, stretch.last_offset)}"
             self._take_in(fault, run, stretch.epoch)
             fault.add(self._what_became(run, txn))
             run.faults.append(fault)
@@ -168,7 +175,7 @@ class _Judge:
         if run.ending is None:
             return f"the last stable offset stays at {run.first_offset} until somebody ends it"
         ending = run.ending
-        marker = f"the {_kind(ending)} marker of another transaction"
+        marker = f"the {kind(ending)} marker of another transaction"
         other = f"{marker} at offset {ending.offset} (epoch {ending.epoch}) ended it"
         if ending.commits is None or ending.commits == (txn.outcome is Outcome.COMMIT):
             return f"{other}; until then it held the last stable offset back"
@@ -186,11 +193,14 @@ class _Judge:
         if ending.fault is not None:
             ending.fault.add("no decision of the coordinator explains it")
             return None
-        where = f"the {_kind(ending)} marker at offset {ending.offset} of {named(self.match.place)}"
+        where = f"the {kind(ending)} marker at offset {ending.offset} of {named(self.match.place)}"
         waiting = [txn for txn in self.match.listed if run and txn.data_epoch == run.epoch and not txn.decided]
         if waiting:
-            message = f"{where} ends {waiting[-1].transactional_id!r} ({_identity(waiting[-1])}), "
+            message = f"{where} ends {waiting[-1].transactional_id!r} ({identity(waiting[-1])}), "
             return self._at(ending, "marker_follows_a_decision", f"{message}which the coordinator has not decided")
+        if run is not None and (known := self._known_about(run)):
+            known.add(f"{where} ended it")
+            return None
         if run is not None and run.records:
             repaired = f"{where} ended it without a decision of the coordinator, as an administrator's abort does"
             message = f"{self._unowned(run)}; {repaired}: this is repaired, nothing stays open"
@@ -201,7 +211,7 @@ class _Judge:
         if decided and not any(txn in self.match.listed for txn in decided):
             lists = ", ".join(sorted(named(place) for txn in decided for place in txn.partitions or ()))
             message = (
-                f"{where} belongs to {history.transactional_id!r} ({_identity(decided[0])}), which lists only [{lists}]"
+                f"{where} belongs to {history.transactional_id!r} ({identity(decided[0])}), which lists only [{lists}]"
             )
             return self._at(ending, "marker_only_where_the_transaction_was", message)
         message = f"{where} follows no decision: {history.transactional_id!r} has none left for producer id "
@@ -221,43 +231,62 @@ class _Judge:
         if any(self._may_own(txn, run) for txn in waiting):
             return None
         stays = f"the last stable offset stays at {run.first_offset}"
-        known = [fault for fault in run.faults if fault.promise == "epochs_never_go_down"]
-        if known:
-            known[0].add(f"it leaves a transaction open that nobody will ever end: {stays}")
+        if known := self._known_about(run):
+            known.add(f"it leaves a transaction open that nobody will ever end: {stays}")
             return None
         return self._about(run, f"{self._unowned(run)}; nobody will ever end it: {stays}")
+
+    def _known_about(self, run: Run) -> Fault | None:
+        """A fault that says already that the data of a run belongs to nobody."""
+        promises = ("epochs_never_go_down", "no_open_transaction_that_nobody_owns")
+        return next((fault for fault in run.faults if fault.promise in promises), None)
 
     def _may_own(self, txn: RecordedTransaction, run: Run) -> bool:
         """Whether a transaction without marker can be that of open data. One of which only the end is known is over."""
         over = txn.completed and txn.partitions is None and not self.log.torn_tail
         return not over and txn.data_epoch in (None, run.epoch)
 
-    def _unowned(self, run: Run) -> str:
-        stretch = run.stretches[-1]
-        data = f"data of producer id {run.producer_id}, epoch {run.epoch}"
-        where = f"at {_offsets(stretch.first_offset, stretch.last_offset)} of {named(self.match.place)}"
-        return f"{data}, {where} belongs to no transaction of {self.history.transactional_id!r}: {self._why(run)}"
+    def _strangers(self) -> Iterator[Fault]:
+        """Data that was ended by the marker of a transaction to which it does not belong."""
+        odd = {id(ending.run) for ending in self.match.unmatched}
+        for run in self.partition.runs.get(self.match.producer_id, ()):
+            if run.ending is None or run.faults or run.interrupted or id(run) in odd:
+                continue
+            for stretch in run.stretches:
+                owned = any(txn.data_epoch in (None, stretch.epoch) for txn in self.match.listed)
+                if stretch.records and not owned and self.history.is_whole(run.producer_id, stretch.epoch):
+                    ended = f"{kind(run.ending)} marker of epoch {run.ending.epoch} at offset {run.ending.offset}"
+                    yield self._about(run, f"{self._unowned(run, stretch)}; the {ended} ended it", stretch)
 
-    def _why(self, run: Run) -> str:
+    def _unowned(self, run: Run, stretch: Stretch | None = None) -> str:
+        stretch = stretch or run.stretches[-1]
+        data = f"data of producer id {run.producer_id}, epoch {stretch.epoch}"
+        where = f"at {span(stretch.first_offset, stretch.last_offset)} of {named(self.match.place)}"
+        return (
+            f"{data}, {where} belongs to no transaction of {self.history.transactional_id!r}: {self._why(run, stretch)}"
+        )
+
+    def _why(self, run: Run, stretch: Stretch) -> str:
         for txn in reversed(self.history.transactions):
-            if (txn.producer_id, txn.data_epoch) != (run.producer_id, run.epoch):
+            if (txn.producer_id, txn.data_epoch) != (run.producer_id, stretch.epoch):
                 continue
             if txn.partitions is not None and self.match.place not in txn.partitions:
                 lists = ", ".join(sorted(map(named, txn.partitions)))
                 return f"the one of this epoch lists only [{lists}]"
             if txn.decided:
-                return f"the last one of this epoch had its {_word(txn)} marker before it"
+                return f"the last one of this epoch had its {word(txn)} marker before it"
         return "the coordinator knows none of this epoch"
 
-    def _about(self, run: Run, message: str) -> Fault:
+    def _about(self, run: Run, message: str, stretch: Stretch | None = None) -> Fault:
+        stretch = stretch or run.stretches[-1]
         fault = Fault(
             "no_open_transaction_that_nobody_owns",
             message,
             self.history.transactional_id,
             run.producer_id,
-            run.epoch,
+            stretch.epoch,
             self.match.place,
-            run.stretches[-1].first_offset,
+            stretch.first_offset,
         )
         run.faults.append(fault)
         return fault
@@ -272,7 +301,7 @@ class _Judge:
             self.match.place,
             ending.offset,
         )
-        _attach(ending, fault)
+        attach(ending, fault)
         return fault
 
 
@@ -283,54 +312,3 @@ def _is_for(ending: Ending, txn: RecordedTransaction) -> bool:
 
 def _identity_of_marker(txn: RecordedTransaction) -> tuple[int, int | None]:
     return (txn.producer_id, txn.marker_epoch)
-
-
-def _attach(ending: Ending, fault: Fault) -> None:
-    ending.fault = ending.fault or fault
-    if ending.run is not None:
-        ending.run.faults.append(fault)
-
-
-def _identity(txn: RecordedTransaction) -> str:
-    epoch = "an unknown epoch" if txn.data_epoch is None else f"epoch {txn.data_epoch}"
-    return f"producer id {txn.producer_id}, {epoch}"
-
-
-def _word(txn: RecordedTransaction) -> str:
-    return txn.outcome.value.upper()
-
-
-def _kind(ending: Ending) -> str:
-    return "control" if ending.commits is None else "COMMIT" if ending.commits else "ABORT"
-
-
-def _offsets(first: int, last: int) -> str:
-    return f"offset {first}" if first == last else f"offsets {first} to {last}"
-
-
-def _outcomes_without_coordinator(partitions: list[PartitionHistory], owners: dict[int, IdHistory]) -> list[Fault]:
-    """Markers one epoch above their data end one transaction each (§2.12): they must agree even without its log."""
-    first: dict[tuple[int, int], tuple[PartitionHistory, Ending]] = {}
-    faults = []
-    for partition in partitions:
-        for producer_id, endings in partition.endings.items():
-            if producer_id in owners:
-                continue
-            for ending in endings:
-                if ending.run is None or ending.run.epoch + 1 != ending.epoch or ending.commits is None:
-                    continue
-                other, known = first.setdefault((producer_id, ending.epoch), (partition, ending))
-                if known.commits == ending.commits:
-                    continue
-                here = f"the {_kind(ending)} marker at offset {ending.offset} of {named(partition.place)}"
-                there = f"the {_kind(known)} marker at offset {known.offset} of {named(other.place)}"
-                message = (
-                    f"{here} and {there} end the same transaction (producer id {producer_id}, epoch {ending.epoch})"
-                )
-                place, offset = partition.place, ending.offset
-                fault = Fault(
-                    "same_outcome_on_every_partition", message, None, producer_id, ending.epoch, place, offset
-                )
-                _attach(ending, fault)
-                faults.append(fault)
-    return faults

@@ -6,9 +6,8 @@ producer (expiry, reference §3.7) is no excuse, because the promises are about 
 (compaction, retention, damage) the sequence of a producer that was there before is not judged.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from zombieproof.model.decisions.produce import decide_append, evolve_append, find_duplicate
 from zombieproof.model.decisions.verification import decide_verification, evolve_verification
@@ -26,6 +25,7 @@ from zombieproof.model.vocabulary import (
     TransactionVersion,
 )
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
+from zombieproof.traces.coordinator_facts import CoordinatorFacts
 from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, PartitionLog
 from zombieproof.traces.partition_history import Ending, PartitionHistory, Run, Stretch
 from zombieproof.traces.refused_append import (
@@ -36,13 +36,6 @@ from zombieproof.traces.refused_append import (
     why_marker_is_refused,
 )
 from zombieproof.traces.verdict import Fault, named
-
-
-class Versions(NamedTuple):
-    """(producer id, epoch) -> transaction version of data and of markers, where the coordinator's log tells it."""
-
-    data: Mapping[tuple[int, int], int]
-    markers: Mapping[tuple[int, int], int]
 
 
 @dataclass(slots=True)
@@ -67,18 +60,18 @@ class _Marker:
     transaction_version: int = 0
 
 
-def read_partition(log: PartitionLog, versions: Versions, rules: Rules) -> PartitionHistory:
+def read_partition(log: PartitionLog, facts: CoordinatorFacts, rules: Rules) -> PartitionHistory:
     """Fold one partition (not of ``__transaction_state``, whose batches have no producer)."""
-    fold = _Fold(log, versions, rules)
+    fold = _Fold(log, facts, rules)
     for batch in log.batches:
         fold.step(batch)
     return fold.history
 
 
 class _Fold:
-    def __init__(self, log: PartitionLog, versions: Versions, rules: Rules) -> None:
+    def __init__(self, log: PartitionLog, facts: CoordinatorFacts, rules: Rules) -> None:
         self.history = PartitionHistory(log)
-        self.log, self.versions, self.rules = log, versions, rules
+        self.log, self.facts, self.rules = log, facts, rules
         self.entries: dict[int, ProducerEntry] = {}
         self.open: dict[int, Run] = {}
         self.seen_at: dict[int, int] = {}
@@ -86,6 +79,8 @@ class _Fold:
         self.gap_at = log.start_offset if log.start_offset > 0 or log.cleaned else NONE
         self.origin = Origin.COORDINATOR if log.topic == OFFSETS_TOPIC else Origin.CLIENT
         self.token = 0
+        self.confused: set[int] = set()
+        """Producer ids behind a fault that says nothing of their next sequence."""
         self.known_faults: dict[tuple[str, int, int], Fault] = {}
 
     def step(self, batch: Batch) -> None:
@@ -129,7 +124,11 @@ class _Fold:
             1 if batch.is_transactional else 0,
         )
         self._lose_interrupted(entry, batch)
-        follows = self.gap_at <= self.seen_at.get(batch.producer_id, NONE)
+        if batch.is_transactional and self.facts.is_foreign_data(batch.producer_id, batch.producer_epoch):
+            self._foreign(entry, batch)
+            return
+        follows = self.gap_at <= self.seen_at.get(batch.producer_id, NONE) and batch.producer_id not in self.confused
+        self.confused.discard(batch.producer_id)
         guard = self._verify(entry, data)
         verdict = decide_append(entry, data, guard, self.origin if follows else Origin.COORDINATOR, self.rules)
         fault = None
@@ -145,9 +144,25 @@ class _Fold:
             self._extend(entry, batch, fault)
         self._append(entry, batch, data, verdict)
 
+    def _foreign(self, entry: ProducerEntry, batch: Batch) -> None:
+        """Data of an epoch that has no transaction: it is in the log, but tells nothing of its producer."""
+        owner = self.facts.owners[batch.producer_id].transactional_id
+        epoch = f"the coordinator has no transaction of {owner!r} under this epoch"
+        message = f"data of producer id {batch.producer_id}, epoch {batch.producer_epoch}, belongs to nobody: {epoch}"
+        self._extend(entry, batch, self._fault("no_open_transaction_that_nobody_owns", batch, lambda: message))
+        self._stay_open(entry, batch)
+
+    def _stay_open(self, entry: ProducerEntry, batch: Batch) -> None:
+        """Data that a leader would have refused opens a transaction all the same, when it is in the log."""
+        self.confused.add(batch.producer_id)
+        if batch.is_transactional and entry.txn_first_offset == NONE:
+            entry.known = 1
+            entry.txn_first_offset = batch.base_offset
+            entry.state = int(PartitionState.IN_TRANSACTION)
+
     def _verify(self, entry: ProducerEntry, data: _Data) -> int:
         """The guard with which the batch came: what the coordinator answered is not in the log, so it agreed."""
-        version = self.versions.data.get((data.producer_id, data.producer_epoch), TransactionVersion.TV0)
+        version = self.facts.data.get((data.producer_id, data.producer_epoch), TransactionVersion.TV0)
         mode = Mode.ADD if version == TransactionVersion.TV2 else Mode.GENERIC
         verdict = decide_verification(entry, data, mode, self.rules)
         if verdict.event == NOTHING:
@@ -159,9 +174,7 @@ class _Fold:
     def _append(self, entry: ProducerEntry, batch: Batch, data: _Data, verdict: AppendVerdict) -> None:
         """The batch is in the log, so memory takes it in; but an older epoch never makes a newer one forgotten."""
         if data.producer_epoch < entry.producer_epoch:
-            if data.transactional and entry.txn_first_offset == NONE:
-                entry.txn_first_offset = batch.base_offset
-                entry.state = int(PartitionState.IN_TRANSACTION)
+            self._stay_open(entry, batch)
             return
         event = verdict.event
         if event == NOTHING:
@@ -229,7 +242,7 @@ class _Fold:
             batch.producer_epoch,
             1 if told and told.commit else 0,
             told.coordinator_epoch if told else entry.coordinator_epoch,
-            self.versions.markers.get((batch.producer_id, batch.producer_epoch), TransactionVersion.TV0),
+            self.facts.markers.get((batch.producer_id, batch.producer_epoch), TransactionVersion.TV0),
         )
         # A marker is written by the group coordinator or the leader on behalf of the transaction coordinator.
         verdict = decide_marker(entry, marker, Origin.COORDINATOR, self.rules)
@@ -254,6 +267,9 @@ class _Fold:
         self.history.endings.setdefault(batch.producer_id, []).append(ending)
         newest = entry.producer_epoch
         evolve_marker(entry, marker, event, PARTITION_LEADER.target(entry.state, event, self._subject(batch)))
+        if self.facts.is_foreign_marker(batch.producer_id, batch.producer_epoch):
+            entry.producer_epoch = newest
+            self.confused.add(batch.producer_id)
         entry.producer_epoch = max(entry.producer_epoch, newest)
 
     # ---- faults

@@ -9,10 +9,11 @@ import os
 from collections.abc import Iterable, Sequence
 
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Isolation, TransactionVersion
+from zombieproof.model.vocabulary import Isolation
 from zombieproof.traces.across_logs import judge_across
 from zombieproof.traces.client_history import read_applications
 from zombieproof.traces.collect import collect
+from zombieproof.traces.coordinator_facts import facts_of
 from zombieproof.traces.coordinator_history import IdHistory, read_histories
 from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, TopicPartition
 from zombieproof.traces.group_history import read_groups
@@ -22,7 +23,7 @@ from zombieproof.traces.other_witnesses import (
     judge_coordinator_lines,
     judge_replicas,
 )
-from zombieproof.traces.partition_fold import Versions, read_partition
+from zombieproof.traces.partition_fold import read_partition
 from zombieproof.traces.partition_history import PartitionHistory, Run
 from zombieproof.traces.promises import PROMISES
 from zombieproof.traces.recorded_transactions import RecordedTransaction
@@ -51,10 +52,10 @@ def replay(evidence: Evidence | Iterable[str | os.PathLike[str]], rules: Rules |
         evidence = collect(evidence)
     rules = rules or Rules()
     histories = read_histories(evidence, rules)
-    versions = _versions(histories)
+    facts = facts_of(histories)
     logs = {place: log for place, log in evidence.partition_logs().items() if place[0] != TRANSACTION_TOPIC}
-    partitions = {place: read_partition(log, versions, rules) for place, log in logs.items()}
-    across = judge_across(histories, partitions.values())
+    partitions = {place: read_partition(log, facts, rules) for place, log in logs.items()}
+    across = judge_across(histories, facts.owners, partitions.values())
     told = judge_told(read_applications(evidence), partitions, histories, evidence.offset_commits)
     faults = [fault for history in histories for fault in history.faults]
     faults += [fault for partition in partitions.values() for fault in partition.faults]
@@ -100,23 +101,6 @@ def _verdict(faults: Sequence[Fault], evidence: Evidence) -> Judgement:
 
 def _order(fault: Fault) -> tuple[int, TopicPartition, int]:
     return RANK[fault.promise], fault.place or ("", -1), -1 if fault.offset is None else fault.offset
-
-
-def _versions(histories: Iterable[IdHistory]) -> Versions:
-    """The transaction version of each epoch. One that ended under both, or may have, is judged by the older rules."""
-    data: dict[tuple[int, int], int] = {}
-    markers: dict[tuple[int, int], int] = {}
-    for history in histories:
-        for txn in history.transactions:
-            for versions, epoch, version in (
-                (data, txn.data_epoch, txn.data_version),
-                (markers, txn.marker_epoch, txn.version),
-            ):
-                if epoch is not None:
-                    key = (txn.producer_id, epoch)
-                    version = version if history.is_whole(*key) else int(TransactionVersion.TV0)
-                    versions[key] = min(versions.get(key, version), version)
-    return Versions(data, markers)
 
 
 def _transactions(histories: Iterable[IdHistory], partitions: Iterable[PartitionHistory]) -> list[TransactionSummary]:
