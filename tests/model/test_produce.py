@@ -14,6 +14,8 @@ from zombieproof.model.decisions.produce import (
     evolve_append,
     evolve_expiry,
     find_duplicate,
+    first_sequence,
+    has_open_transaction,
     is_nothing,
     newest_sequence,
     should_expire,
@@ -202,6 +204,26 @@ def test_a_duplicate_over_the_end_of_the_numbers_is_found() -> None:
     assert find_duplicate(entry, batch(7, SEQUENCE_MAX - 1, 1), Rules()) == 101
     entry.batches[0].offset_delta = 4
     assert find_duplicate(entry, batch(7, 4, 1), Rules(sequence_max=6)) == 101
+
+
+@pytest.mark.parametrize(
+    ("last", "delta", "first"), [(4, 0, 4), (4, 3, 1), (4, 4, 0), (4, 5, 9), (0, 0, 0), (0, 1, 9), (0, 9, 1)]
+)
+def test_the_first_sequence_of_a_batch_follows_from_its_last_and_its_length(last: int, delta: int, first: int) -> None:
+    assert first_sequence(CachedBatch(last_sequence=last, offset_delta=delta), Rules(sequence_max=9)) == first
+
+
+@pytest.mark.parametrize(
+    ("is_known", "open_at", "epoch", "since_4_0", "before"),
+    [(1, 3, 7, True, True), (1, 3, 8, False, True), (1, 3, 6, False, True), (1, NONE, 7, False, False)]
+    + [(0, NONE, NONE, False, False), (1, 0, 7, True, True)],
+)
+def test_what_counts_as_an_open_transaction(
+    is_known: int, open_at: int, epoch: int, since_4_0: bool, before: bool
+) -> None:
+    entry = ProducerEntry(known=is_known, producer_epoch=7 if is_known else NONE, txn_first_offset=open_at)
+    assert has_open_transaction(entry, epoch, Rules()) is since_4_0
+    assert has_open_transaction(entry, epoch, with_switches(Rules(), off=["epoch_aware_ongoing"])) is before
 
 
 def test_the_group_coordinator_is_not_asked_for_sequences_or_duplicates() -> None:
