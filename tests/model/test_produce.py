@@ -215,8 +215,14 @@ def test_the_first_sequence_of_a_batch_follows_from_its_last_and_its_length(last
 
 @pytest.mark.parametrize(
     ("is_known", "open_at", "epoch", "since_4_0", "before"),
-    [(1, 3, 7, True, True), (1, 3, 8, False, True), (1, 3, 6, False, True), (1, NONE, 7, False, False)]
-    + [(0, NONE, NONE, False, False), (1, 0, 7, True, True)],
+    [
+        (1, 3, 7, True, True),
+        (1, 0, 7, True, True),
+        (1, 3, 8, False, True),
+        (1, 3, 6, False, True),
+        (1, NONE, 7, False, False),
+        (0, NONE, NONE, False, False),
+    ],
 )
 def test_what_counts_as_an_open_transaction(
     is_known: int, open_at: int, epoch: int, since_4_0: bool, before: bool
