@@ -51,7 +51,7 @@ def _changed(before: World, **leaves: int) -> tuple[str, ...]:
         ({"ghost__illegal": 3}, "the partition leader has no such move in its table"),
         ({"ghost__contradiction": 1}, "a transaction that was decided is decided again, and differently"),
         ({"ghost__usurped": 1}, "the transaction that is ended is another one than its sender meant"),
-        ({"ghost__insane": 1}, "what is made durable does not follow from what was in memory"),
+        ({"ghost__insane": 1}, "the coordinator fails a check of its own"),
     ],
 )
 def test_each_change_has_its_words(before: World, leaves: dict[str, int], says: str) -> None:

@@ -115,7 +115,11 @@ def _fail(world: World, setup: Setup, trail: Trail, c: int, reaction: int) -> No
     client = world.clients[c]
     if client.state in (ProducerState.FATAL_ERROR, ProducerState.UNINITIALIZED):
         return
-    if reaction == Reaction.FATAL or client.state in (ProducerState.READY, ProducerState.ABORTING_TRANSACTION):
+    if reaction == Reaction.FAIL_BATCH:
+        return
+    if reaction != Reaction.FATAL and client.state == ProducerState.ABORTING_TRANSACTION:
+        return
+    if reaction == Reaction.FATAL or client.state == ProducerState.READY:
         client_actions.fire(world, trail, c, ProducerEvent.FATAL_FAILURE)
         network.hang_up(world, c)
         return

@@ -205,8 +205,10 @@ def fence_and_abort(world: World, setup: Setup, trail: Trail, node: int, k: int,
     _note_allocation(world, ended.error)
     if ended.event == CoordinatorEvent.NOTHING:
         txn.pending_state = NONE
+        if ended.error == Error.UNKNOWN_SERVER_ERROR:
+            world.ghost.insane = 1
         return int(ended.error)
-    if not is_tv2(setup):
+    if transition.fence_counts_at_once(request.version, setup.rules):
         transition.fence_in_memory(txn, verdict.producer_epoch)
     error = coordinator_log.append(world, setup, trail, node, k, ended, 0)
     if error != Error.NONE:

@@ -154,7 +154,7 @@ def no_machine_leaves_its_table(world: World) -> bool:
 
 
 def no_durable_record_contradicts_memory(world: World) -> bool:
-    """What a coordinator makes durable follows from what it held in memory (the sanity check of reference §2.4)."""
+    """A coordinator passes its own checks: what it makes durable follows from its memory (reference §2.3, §2.4)."""
     return bool(world.ghost.insane == 0)
 
 

@@ -150,7 +150,7 @@ def _mistakes(before: World, after: World) -> Iterator[str]:
     if after.ghost.usurped > before.ghost.usurped:
         yield "the transaction that is ended is another one than its sender meant"
     if after.ghost.insane > before.ghost.insane:
-        yield "what is made durable does not follow from what was in memory"
+        yield "the coordinator fails a check of its own"
 
 
 def _offsets(mask: int) -> str:

@@ -20,7 +20,7 @@ EPOCH_EXHAUSTION = transaction_scenario(
         Mutant(
             "a_fence_raises_the_epoch_twice",
             breaks="no_durable_record_contradicts_memory",
-            steps=6,
+            steps=14,
             without=("single_fence_bump",),
             bug="B28",
         ),
