@@ -5,6 +5,7 @@ what is left over on either side is a fault, unless the evidence that would expl
 compaction or retention, in an unreadable place, or in a part of a log that was not given.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from zombieproof.model.vocabulary import TransactionVersion
@@ -48,6 +49,7 @@ class _Judge:
         self.partition, self.history = match.partition, match.history
         self.log = match.partition.log
         self.unmatched = list(match.unmatched)
+        self.data_epochs = Counter(txn.data_epoch for txn in match.listed)
 
     def faults(self) -> list[Fault]:
         """The faults of one producer id on one partition."""
@@ -122,7 +124,7 @@ class _Judge:
         """Whether the marker would be in the evidence if it had been written."""
         txn, log = missed.txn, self.log
         # Under the old protocol an epoch has many transactions: which of them wrote the data is not told.
-        alone = sum(other.data_epoch == txn.data_epoch for other in self.match.listed) == 1
+        alone = self.data_epochs[txn.data_epoch] == 1
         begin = run.first_offset if run and alone else missed.before.offset if missed.before else -1
         end = missed.after.offset if missed.after else None
         if log.torn_tail and end is None:
@@ -253,7 +255,7 @@ class _Judge:
             if run.ending is None or run.faults or run.interrupted or id(run) in odd:
                 continue
             for stretch in run.stretches:
-                owned = any(txn.data_epoch in (None, stretch.epoch) for txn in self.match.listed)
+                owned = stretch.epoch in self.data_epochs or None in self.data_epochs
                 if stretch.records and not owned and self.history.is_whole(run.producer_id, stretch.epoch):
                     ended = f"{kind(run.ending)} marker of epoch {run.ending.epoch} at offset {run.ending.offset}"
                     yield self._about(run, f"{self._unowned(run, stretch)}; the {ended} ended it", stretch)

@@ -55,7 +55,8 @@ def align(
     `may_be_missed` says of a transaction that its marker need not be in the evidence; `begins_later` that the log
     begins later than the transactions, so that those in front need not be in it.
     """
-    if len(endings) == len(transactions) and all(map(_fits, endings, transactions)):
+    fits = agrees if len(endings) == 1 else _fits
+    if len(endings) == len(transactions) and all(map(fits, endings, transactions)):
         return Alignment(list(range(len(endings))), [])
     if len(endings) * (abs(len(endings) - len(transactions)) + MARGIN) > CELLS:
         return _by_time(endings, transactions)

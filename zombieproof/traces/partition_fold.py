@@ -71,6 +71,7 @@ def read_partition(log: PartitionLog, facts: CoordinatorFacts, rules: Rules) -> 
 class _Fold:
     def __init__(self, log: PartitionLog, facts: CoordinatorFacts, rules: Rules) -> None:
         self.history = PartitionHistory(log)
+        self.subject = named(log.topic_partition)
         self.log, self.facts, self.rules = log, facts, rules
         self.entries: dict[int, ProducerEntry] = {}
         self.open: dict[int, Run] = {}
@@ -184,11 +185,8 @@ class _Fold:
                 event = PartitionEvent.BEGIN if entry.txn_first_offset == NONE else PartitionEvent.CONTINUE
             else:
                 event = PartitionEvent.APPEND
-        state = PARTITION_LEADER.target(entry.state, event, self._subject(batch))
+        state = PARTITION_LEADER.target(entry.state, event, self.subject)
         evolve_append(entry, data, batch.base_offset, batch.last_offset, state, self.rules)
-
-    def _subject(self, batch: Batch) -> str:
-        return f"{named(self.history.place)}, producer id {batch.producer_id}"
 
     def _doubled(self, entry: ProducerEntry, batch: Batch, data: _Data) -> Fault | None:
         """Behind a gap sequences may jump, but what is remembered from before it cannot come again."""
@@ -266,7 +264,7 @@ class _Fold:
             run.faults += [ending.fault] if ending.fault else []
         self.history.endings.setdefault(batch.producer_id, []).append(ending)
         newest = entry.producer_epoch
-        evolve_marker(entry, marker, event, PARTITION_LEADER.target(entry.state, event, self._subject(batch)))
+        evolve_marker(entry, marker, event, PARTITION_LEADER.target(entry.state, event, self.subject))
         if self.facts.is_foreign_marker(batch.producer_id, batch.producer_epoch):
             entry.producer_epoch = newest
             self.confused.add(batch.producer_id)
