@@ -1,0 +1,30 @@
+"""Time as the brokers see it: milliseconds, from a clock that somebody else moves."""
+
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Where the time comes from."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since some fixed point; never negative."""
+        ...
+
+
+class ManualClock:
+    """A clock that stands still until it is moved.
+
+    Args:
+        now_ms: where it begins.
+    """
+
+    def __init__(self, now_ms: int = 1_000_000) -> None:
+        self._now_ms = now_ms
+
+    def now_ms(self) -> int:
+        """The time it was last moved to."""
+        return self._now_ms
+
+    def advance(self, milliseconds: int) -> None:
+        """Move on by `milliseconds`, or back where they are negative: brokers must survive a clock that goes back."""
+        self._now_ms += milliseconds

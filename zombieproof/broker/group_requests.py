@@ -1,0 +1,157 @@
+"""Requests to a group coordinator and to any broker, and their answers. Source: reference §4, §2.5, §7.5; KIP-848."""
+
+from dataclasses import dataclass
+
+from zombieproof.model.vocabulary import NONE
+from zombieproof.traces.evidence import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetToCommit:
+    """The offset of one topic partition, with the application's metadata."""
+
+    partition: TopicPartition
+    offset: int
+    metadata: str
+
+
+@dataclass(frozen=True, slots=True)
+class TxnOffsetCommit:
+    """API key 28, versions 0-5; generation -1, member "" and instance None: not given."""
+
+    version: int
+    transactional_id: str | None
+    group: str
+    producer_id: int
+    producer_epoch: int
+    offsets: tuple[OffsetToCommit, ...]
+    generation: int = NONE
+    member: str = ""
+    instance: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommit:
+    """API key 8, version 8."""
+
+    version: int
+    group: str
+    offsets: tuple[OffsetToCommit, ...]
+    generation: int = NONE
+    member: str = ""
+    instance: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsCommitted:
+    """The error of each partition: the answer of both commits."""
+
+    errors: dict[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetch:
+    """API key 9, version 7; `partitions` None asks for all that the group has."""
+
+    version: int
+    group: str
+    require_stable: bool
+    partitions: tuple[TopicPartition, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetched:
+    """The committed offset of one partition, -1 and "" where there is none."""
+
+    error: int
+    offset: int = NONE
+    metadata: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchAnswer:
+    """`error` is that of the whole request."""
+
+    error: int
+    partitions: dict[TopicPartition, OffsetFetched]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinGroup:
+    """API key 11, versions 3 and 5, of the one protocol that every member speaks; member "": a new one."""
+
+    version: int
+    group: str
+    member: str
+    instance: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinGroupAnswer:
+    """The generation that was joined, who leads it, and who the member is."""
+
+    error: int
+    generation: int = NONE
+    leader: str = ""
+    member: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncGroup:
+    """API key 14, version 3."""
+
+    version: int
+    group: str
+    generation: int
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveGroup:
+    """API key 13, version 2."""
+
+    version: int
+    group: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupError:
+    """The answer of SyncGroup, LeaveGroup and FindCoordinator as far as the protocol goes."""
+
+    error: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGroupHeartbeat:
+    """API key 68, version 0 (KIP-848): epoch 0 joins, -1 leaves."""
+
+    version: int
+    group: str
+    member: str
+    epoch: int
+    topics: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGroupHeartbeatAnswer:
+    """Who the member is and in which epoch."""
+
+    error: int
+    member: str = ""
+    epoch: int = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class FindCoordinator:
+    """API key 10, version 3; `key_type` 0 a group, 1 a transactional id."""
+
+    version: int
+    key: str
+    key_type: int
+
+
+GroupRequest = (
+    TxnOffsetCommit | OffsetCommit | OffsetFetch | JoinGroup | SyncGroup | LeaveGroup | ConsumerGroupHeartbeat
+)
+GroupAnswer = OffsetsCommitted | OffsetFetchAnswer | JoinGroupAnswer | GroupError | ConsumerGroupHeartbeatAnswer

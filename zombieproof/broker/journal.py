@@ -1,0 +1,58 @@
+"""What the brokers decided and which machine moved, in the order in which it happened.
+
+For whoever wants to know which rule answered (``conform``), which rows were taken (coverage), or what to write into a
+trace. A journal keeps everything until it is cleared.
+"""
+
+from dataclasses import dataclass, field
+
+from zombieproof.model.vocabulary import Guard
+from zombieproof.statemachines.kernel import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision: the module that decided, the reference row that answered, the error, and about what."""
+
+    decision: str
+    guard: Guard
+    error: int
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One transition of one machine: numbers of its own enums."""
+
+    machine: str
+    subject: str
+    state: int
+    event: int
+    target: int
+
+
+@dataclass(slots=True)
+class Journal:
+    """Everything that was decided and moved since the last `clear`."""
+
+    decisions: list[Decided] = field(default_factory=list)
+    moves: list[Moved] = field(default_factory=list)
+
+    def decided(self, decision: str, guard: int, error: int, subject: str) -> None:
+        """Note a decision."""
+        self.decisions.append(Decided(decision, Guard(guard), int(error), subject))
+
+    def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
+        """The state after `event`, which only the table knows; the transition is noted.
+
+        Raises:
+            IllegalTransition: the table has no such row.
+        """
+        target = machine.target(state, event, subject)
+        self.moves.append(Moved(machine.name, subject, int(state), int(event), target))
+        return target
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.decisions.clear()
+        self.moves.clear()

@@ -1,0 +1,22 @@
+"""The broker settings that the protocol depends on, under Kafka's names, with Kafka's defaults."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of every broker of a cluster; times in milliseconds (Kafka's name: underscores are dots)."""
+
+    transaction_max_timeout_ms: int = 900_000
+    transaction_two_phase_commit_enable: bool = False
+    transaction_partition_verification_enable: bool = True
+    transaction_state_log_num_partitions: int = 50
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = 10_000
+    transactional_id_expiration_ms: int = 604_800_000
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = 3_600_000
+    producer_id_expiration_ms: int = 86_400_000
+    producer_id_expiration_check_interval_ms: int = 600_000
+    offsets_topic_num_partitions: int = 50
+    offset_metadata_max_bytes: int = 4096
+    min_insync_replicas: int = 1
+    unstable_api_versions_enable: bool = False
