@@ -1,0 +1,87 @@
+"""Messages between clients and brokers, and between brokers: a bag from which whoever drives the cluster delivers.
+
+Source: DESIGN §5: a message can be late, doubled, lost.
+"""
+
+from dataclasses import dataclass, field
+
+from zombieproof.broker.group_requests import FindCoordinator, GroupAnswer, GroupRequest
+from zombieproof.broker.partition_requests import PartitionAnswer, PartitionRequest
+from zombieproof.broker.transaction_requests import TransactionAnswer, TransactionRequest
+
+CLIENT = 0
+"""The sender of requests that come from outside the cluster; nodes begin at 1."""
+
+Request = TransactionRequest | PartitionRequest | GroupRequest | FindCoordinator
+Answer = TransactionAnswer | PartitionAnswer | GroupAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A request on its way to a node, or (`is_answer`) the answer to the request of the same `number`.
+
+    An answer without `body` says that the connection was closed: the node went down or refused to go on.
+    """
+
+    number: int
+    sender: int
+    receiver: int
+    body: Request | Answer | None
+    is_answer: bool = False
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request of a client and what came of it. `is_closed`: the connection ended instead of an answer."""
+
+    number: int
+    node: int
+    request: Request
+    answer: Answer | None = None
+    is_closed: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self.answer is not None or self.is_closed
+
+
+@dataclass(slots=True)
+class Network:
+    """Every message in flight, in the order in which it was sent."""
+
+    in_flight: list[Message] = field(default_factory=list)
+    exchanges: dict[int, Exchange] = field(default_factory=dict)
+    _numbers: int = 0
+
+    def request(self, sender: int, receiver: int, body: Request) -> int:
+        """Put a request in flight; returned is its number."""
+        self._numbers += 1
+        self.in_flight.append(Message(self._numbers, sender, receiver, body))
+        if sender == CLIENT:
+            self.exchanges[self._numbers] = Exchange(self._numbers, receiver, body)
+        return self._numbers
+
+    def answer(self, number: int, sender: int, receiver: int, body: Answer | None) -> None:
+        """Put the answer to request `number` in flight; None closes the connection."""
+        self.in_flight.append(Message(number, sender, receiver, body, is_answer=True))
+
+    def arrive(self, message: Message) -> None:
+        """An answer reaches its client. What comes twice changes nothing."""
+        exchange = self.exchanges.get(message.number)
+        if exchange is None or exchange.is_over:
+            return
+        if message.body is None:
+            exchange.is_closed = True
+        elif not isinstance(message.body, Request):
+            exchange.answer = message.body
+
+    def cut_off(self, node: int) -> None:
+        """`node` is gone: what was on its way to it, or from it, is lost, and whoever waits sees the connection close."""
+        lost = [message for message in self.in_flight if node in (message.sender, message.receiver)]
+        self.in_flight = [message for message in self.in_flight if message not in lost]
+        for message in lost:
+            if not message.is_answer and message.receiver == node and message.sender != node:
+                self.answer(message.number, node, message.sender, None)
+            elif message.is_answer and message.sender == node and message.receiver != node:
+                self.answer(message.number, node, message.receiver, None)
