@@ -10,7 +10,9 @@ from zombieproof.model.decisions.marker_delivery import (
     Route,
     decide_completion,
     judge_marker_answer,
+    judge_standing,
     route_marker,
+    version_of_write_txn_markers,
 )
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules, with_switches
@@ -84,3 +86,24 @@ def test_a_marker_waits_for_a_leader_unless_the_topic_is_gone(
 
 def test_kafka_4_3_1_skips_the_marker_of_a_partition_without_a_leader() -> None:
     assert route_marker(1, 0, with_switches(Rules(), off=["marker_waits_for_leader"])) == Route.SKIP
+
+
+@pytest.mark.parametrize(
+    ("lookup_error", "known", "is_same_coordinator_epoch", "outcome"),
+    [
+        (Error.NOT_COORDINATOR, 0, 0, MarkerOutcome.FORGET),
+        (Error.COORDINATOR_LOAD_IN_PROGRESS, 0, 0, MarkerOutcome.FORGET),
+        (Error.NONE, 0, 0, MarkerOutcome.INTERNAL_ERROR),
+        (Error.NONE, 1, 0, MarkerOutcome.FORGET),
+        (Error.NONE, 1, 1, MarkerOutcome.WRITTEN),
+    ],
+)
+def test_an_answer_counts_only_for_the_coordinator_that_asked(
+    lookup_error: int, known: int, is_same_coordinator_epoch: int, outcome: MarkerOutcome
+) -> None:
+    assert judge_standing(lookup_error, known, is_same_coordinator_epoch) == outcome
+
+
+def test_markers_carry_their_transaction_version_since_kip_1228() -> None:
+    assert version_of_write_txn_markers(Rules()) == 2
+    assert version_of_write_txn_markers(with_switches(Rules(), off=["marker_strict"])) == 1

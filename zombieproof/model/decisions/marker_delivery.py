@@ -62,6 +62,24 @@ def judge_marker_answer(error: int) -> int:
     return int(MarkerOutcome.INTERNAL_ERROR)
 
 
+def judge_standing(lookup_error: int, known: int, is_same_coordinator_epoch: int) -> int:
+    """What an answer (or a partition without a topic) finds: WRITTEN where this coordinator still drives the id.
+
+    FORGET where another one does, or will: it sends every marker again. An id in office that is not known is an
+    internal error.
+    """
+    if lookup_error != Error.NONE:
+        return int(MarkerOutcome.FORGET)
+    if known == 0:
+        return int(MarkerOutcome.INTERNAL_ERROR)
+    return int(MarkerOutcome.WRITTEN if is_same_coordinator_epoch == 1 else MarkerOutcome.FORGET)
+
+
+def version_of_write_txn_markers(rules: Rules) -> int:
+    """The version that a coordinator sends: 2 says of which transaction version a marker is (KIP-1228)."""
+    return 2 if rules.marker_strict == 1 else 1
+
+
 def decide_completion(txn: Transaction, lookup_error: int, is_same_coordinator_epoch: int, rules: Rules) -> Verdict:
     """Whether a prepared transaction is complete: every partition has its marker and nobody took over (C1 to C5).
 
