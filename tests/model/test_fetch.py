@@ -3,11 +3,15 @@
 import pytest
 
 from zombieproof.model.decisions.fetch import (
+    earlier_offset,
+    error_of_fetch,
     fetch_bound,
     first_unstable_offset,
     is_listed_as_aborted,
+    is_replicated,
     last_stable_offset,
     last_stable_offset_at_abort,
+    not_below_log_start,
 )
 from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
 from zombieproof.model.records import ProducerEntry
@@ -68,3 +72,25 @@ def test_who_asks_for_stable_offsets_waits_for_pending_ones(require_stable: int,
 
 def test_before_kip_447_nobody_could_ask_for_stable_offsets() -> None:
     assert decide_offset_fetch(1, 1, with_switches(Rules(), off=["kip447_stable"])) == Error.NONE
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "earlier"), [(NONE, NONE, NONE), (3, NONE, 3), (NONE, 3, 3), (3, 5, 3), (5, 3, 3), (0, 3, 0)]
+)
+def test_of_two_offsets_the_lower_counts_and_none_is_no_offset(one: int, other: int, earlier: int) -> None:
+    assert earlier_offset(one, other) == earlier
+
+
+@pytest.mark.parametrize(("marker", "replicated"), [(8, True), (9, False), (10, False)])
+def test_a_transaction_is_stable_when_its_marker_is_below_the_high_watermark(marker: int, replicated: bool) -> None:
+    assert is_replicated(marker, 9) is replicated
+
+
+@pytest.mark.parametrize(("unstable", "raised"), [(NONE, NONE), (3, 5), (5, 5), (7, 7)])
+def test_nothing_below_the_log_start_is_unstable(unstable: int, raised: int) -> None:
+    assert not_below_log_start(unstable, 5) == raised
+
+
+@pytest.mark.parametrize(("offset", "error"), [(4, 1), (5, 0), (9, 0), (10, 1)])
+def test_a_fetch_must_begin_between_the_start_and_the_end_of_the_log(offset: int, error: int) -> None:
+    assert error_of_fetch(offset, 5, 9) == error

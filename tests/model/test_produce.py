@@ -11,14 +11,17 @@ from zombieproof.model.decisions.produce import (
     decide_expiry,
     decide_produce_batch,
     decide_produce_front_door,
+    decide_produce_place,
     evolve_append,
     evolve_expiry,
     find_duplicate,
     first_sequence,
     has_open_transaction,
+    is_late,
     is_nothing,
     newest_sequence,
     should_expire,
+    tells_log_start,
 )
 from zombieproof.model.records import CachedBatch, ProducerEntry
 from zombieproof.model.rules import Rules, preset, with_switches
@@ -66,14 +69,28 @@ LADDERS: dict[str, Any] = {
             "identities": 2,
             "batches": 0,
             "topic_exists": 0,
+            "topic_id_is_known": 0,
         },
         (
             ("no transactional id", {}, Guard.W1, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NOTHING),
-            ("an id", {"has_transactional_id": 1}, Guard.W2, Error.UNKNOWN_TOPIC_OR_PARTITION, NOTHING),
+            ("an id", {"has_transactional_id": 1}, Guard.W2, Error.UNKNOWN_TOPIC_ID, NOTHING),
+            ("a topic's name", {"topic_id_is_known": 1}, Guard.W2, Error.UNKNOWN_TOPIC_OR_PARTITION, NOTHING),
             ("the topic exists", {"topic_exists": 1}, Guard.W3, Error.INVALID_RECORD, NOTHING),
             ("two batches", {"batches": 2}, Guard.W3, Error.INVALID_RECORD, NOTHING),
             ("one batch", {"batches": 1}, Guard.W4, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
             ("of one producer", {"identities": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
+        ),
+    ),
+    "a place": (
+        decide_produce_place,
+        lambda: {"acks": 2, "is_internal": 1, "leads": 0},
+        (
+            ("acks that do not exist", {}, Guard.UNKNOWN_ACKS, Error.INVALID_REQUIRED_ACKS, NOTHING),
+            ("all replicas", {"acks": -1}, Guard.INTERNAL_TOPIC, Error.INVALID_TOPIC_EXCEPTION, NOTHING),
+            ("a client's topic", {"is_internal": 0}, Guard.NOT_THE_LEADER, Error.NOT_LEADER_OR_FOLLOWER, NOTHING),
+            ("the leader", {"leads": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("one replica", {"acks": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("no answer", {"acks": 0}, Guard.NO_GUARD, Error.NONE, NOTHING),
         ),
     ),
     "a batch": (
@@ -85,10 +102,14 @@ LADDERS: dict[str, Any] = {
             "needs_all_replicas": 1,
             "in_sync": 1,
             "min_in_sync": 2,
+            "base_offset": 5,
+            "is_corrupt": 1,
         },
         (
             ("too few replicas", {}, Guard.W7, Error.NOT_ENOUGH_REPLICAS, NOTHING),
             ("enough of them", {"in_sync": 2}, Guard.W8, Error.INVALID_RECORD, NOTHING),
+            ("no offset of its own", {"base_offset": 0}, Guard.CORRUPT_BATCH, Error.CORRUPT_MESSAGE, NOTHING),
+            ("a sound checksum", {"is_corrupt": 0}, Guard.W8, Error.INVALID_RECORD, NOTHING),
             ("not a control batch", {"control": 0}, Guard.W8, Error.INVALID_RECORD, NOTHING),
             ("offsets that fit", {"is_consistent": 1}, Guard.W8, Error.INVALID_RECORD, NOTHING),
             ("sequences", {"batch.base_sequence": 0}, Guard.NO_GUARD, Error.NONE, NOTHING),
@@ -345,3 +366,30 @@ def test_forgetting_a_producer_leaves_an_entry_like_new() -> None:
     entry.coordinator_epoch = 3
     evolve_expiry(entry, E.EXPIRE_PRODUCER, PartitionState.NO_ENTRY)
     assert entry == ProducerEntry()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_of_the_append", "told"),
+    [
+        (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, 1, True),
+        (Error.INVALID_PRODUCER_EPOCH, 1, True),
+        (Error.INVALID_PRODUCER_EPOCH, 0, False),
+        (Error.NOT_ENOUGH_REPLICAS, 1, True),
+        (Error.NOT_ENOUGH_REPLICAS, 0, False),
+        (Error.INVALID_RECORD, 1, True),
+        (Error.CORRUPT_MESSAGE, 1, False),
+        (Error.INVALID_TOPIC_EXCEPTION, 1, False),
+        (Error.NOT_LEADER_OR_FOLLOWER, 1, False),
+    ],
+)
+def test_a_refusal_tells_where_the_log_starts_only_if_the_log_was_reached(
+    error: Error, is_of_the_append: int, told: bool
+) -> None:
+    assert tells_log_start(error, is_of_the_append) is told
+
+
+@pytest.mark.parametrize(
+    ("last", "now", "late"), [(100, 300_200, False), (100, 300_201, True), (NONE, 10**9, False), (0, 10**9, False)]
+)
+def test_an_open_transaction_is_late_five_minutes_behind_the_largest_timeout(last: int, now: int, late: bool) -> None:
+    assert is_late(last, now, 100) is late

@@ -64,10 +64,19 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class GroupValue:
-    """What of a group survives its coordinator: generation (or group epoch) and members with their (member) epochs."""
+    """What of a group survives its coordinator: generation (or group epoch) and members with their (member) epochs.
+
+    Of a classic group also the leader and the static instance of each member that has one; of a consumer group the
+    epoch of its assignment, the topics that each member reads, and since which epoch it has which partition.
+    """
 
     generation: int
     members: tuple[tuple[str, int], ...]
+    leader: str = ""
+    instances: tuple[tuple[str, str], ...] = ()
+    assignment_epoch: int = NONE
+    topics: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    partitions: tuple[tuple[str, tuple[tuple[TopicPartition, int], ...]], ...] = ()
 
 
 RecordKey = bytes | str | OffsetKey | GroupKey | None
@@ -95,7 +104,8 @@ class Marker:
 class Batch:
     """One record batch. `base_offset` is NONE until it is appended; `marker` makes it a control batch.
 
-    `last_offset_delta` is one less than the number of records where the batch is whole.
+    `last_offset_delta` is one less than the number of records where the batch is whole. `is_empty_control`: a control
+    batch whose marker was compacted away.
     """
 
     producer_id: int = NONE
@@ -108,6 +118,7 @@ class Batch:
     timestamp_ms: int = NONE
     leader_epoch: int = NONE
     base_offset: int = NONE
+    is_empty_control: bool = False
 
     @property
     def last_offset(self) -> int:
@@ -147,6 +158,14 @@ class Log(Protocol):
         """Drop every batch at or behind `end_offset` (a follower whose leader never had them)."""
         ...
 
+    def restart_at(self, offset: int) -> None:
+        """Drop everything; the next record gets `offset`."""
+        ...
+
+    def raise_start(self, offset: int) -> None:
+        """Records below `offset` are not served any more (retention, DeleteRecords)."""
+        ...
+
 
 class MemoryLog:
     """A log in memory. It outlives the broker that uses it, as a disk would."""
@@ -183,3 +202,21 @@ class MemoryLog:
     def truncate(self, end_offset: int) -> None:
         """Drop every batch at or behind `end_offset`."""
         self._batches = [batch for batch in self._batches if batch.last_offset < end_offset]
+
+    def restart_at(self, offset: int) -> None:
+        """Drop everything; the next record gets `offset`."""
+        self._batches = []
+        self._start = offset
+
+    def raise_start(self, offset: int) -> None:
+        """Drop the batches that are wholly below `offset`.
+
+        Raises:
+            ValueError: `offset` is behind the end of the log.
+        """
+        if offset > self.end_offset:
+            raise ValueError(f"the log ends at {self.end_offset}; it cannot start at {offset}")
+        if offset > self._start:
+            end = self.end_offset
+            self._batches = [batch for batch in self._batches if batch.last_offset >= offset]
+            self._start = offset if self._batches else end

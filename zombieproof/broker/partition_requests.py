@@ -48,6 +48,11 @@ class ProduceAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectionClosed:
+    """The broker ends the connection instead of answering: it cannot tell otherwise what it thinks of the request."""
+
+
+@dataclass(frozen=True, slots=True)
 class MarkerToWrite:
     """One marker and the partitions that it goes to."""
 

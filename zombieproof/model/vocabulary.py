@@ -23,6 +23,7 @@ class Error(IntEnum):
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
+    OFFSET_OUT_OF_RANGE = 1
     CORRUPT_MESSAGE = 2
     UNKNOWN_TOPIC_OR_PARTITION = 3
     NOT_LEADER_OR_FOLLOWER = 6
@@ -33,10 +34,13 @@ class Error(IntEnum):
     COORDINATOR_LOAD_IN_PROGRESS = 14
     COORDINATOR_NOT_AVAILABLE = 15
     NOT_COORDINATOR = 16
+    INVALID_TOPIC_EXCEPTION = 17
     RECORD_LIST_TOO_LARGE = 18
     NOT_ENOUGH_REPLICAS = 19
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
+    INVALID_REQUIRED_ACKS = 21
     ILLEGAL_GENERATION = 22
+    INCONSISTENT_GROUP_PROTOCOL = 23
     INVALID_GROUP_ID = 24
     UNKNOWN_MEMBER_ID = 25
     REBALANCE_IN_PROGRESS = 27
@@ -58,15 +62,20 @@ class Error(IntEnum):
     OPERATION_NOT_ATTEMPTED = 55
     KAFKA_STORAGE_ERROR = 56
     UNKNOWN_PRODUCER_ID = 59
+    NON_EMPTY_GROUP = 68
     GROUP_ID_NOT_FOUND = 69
+    MEMBER_ID_REQUIRED = 79
     FENCED_INSTANCE_ID = 82
+    GROUP_SUBSCRIBED_TO_TOPIC = 86
     INVALID_RECORD = 87
     UNSTABLE_OFFSET_COMMIT = 88
     PRODUCER_FENCED = 90
     UNKNOWN_TOPIC_ID = 100
     TRANSACTIONAL_ID_NOT_FOUND = 105
+    FENCED_MEMBER_EPOCH = 110
     STALE_MEMBER_EPOCH = 113
     TRANSACTION_ABORTABLE = 120
+    INVALID_REGULAR_EXPRESSION = 128
 
 
 class ApiKey(IntEnum):
@@ -84,6 +93,9 @@ class ApiKey(IntEnum):
     END_TXN = 26
     WRITE_TXN_MARKERS = 27
     TXN_OFFSET_COMMIT = 28
+    DESCRIBE_PRODUCERS = 61
+    DESCRIBE_TRANSACTIONS = 65
+    LIST_TRANSACTIONS = 66
 
 
 class TransactionVersion(IntEnum):
@@ -121,6 +133,7 @@ class CoordinatorEvent(IntEnum):
     FENCE = 5
     MARKERS_WRITTEN = 6
     EXPIRE = 7
+    KEEP = 8
 
 
 class ProducerState(IntEnum):
@@ -195,6 +208,36 @@ class GroupEvent(IntEnum):
     TOMBSTONE = 4
 
 
+class ClassicGroupState(IntEnum):
+    """State of a group of the classic protocol (``ClassicGroupState``)."""
+
+    EMPTY = 0
+    PREPARING_REBALANCE = 1
+    COMPLETING_REBALANCE = 2
+    STABLE = 3
+    DEAD = 4
+
+
+class ClassicGroupEvent(IntEnum):
+    """What may happen to a group of the classic protocol."""
+
+    NOTHING = 0
+    REBALANCE = 1
+    ALL_JOINED = 2
+    NOBODY_LEFT = 3
+    ASSIGN = 4
+    DELETE = 5
+
+
+class MembershipEvent(IntEnum):
+    """What a heartbeat does to a group of the consumer protocol (KIP-848)."""
+
+    NOTHING = 0
+    JOIN = 1
+    STAY = 2
+    LEAVE = 3
+
+
 class ConsumerState(IntEnum):
     """What a read_committed consumer does with the batches of one producer id."""
 
@@ -243,6 +286,7 @@ class Reaction(IntEnum):
 
     ABORTABLE_AND_BUMP: only abort is left, and (unless EndTxn itself raises the epoch) the client raises it behind the
     abort. FORGET_PRODUCER_ID: an idempotent producer of the rules before KIP-360 starts anew, with possible duplicates.
+    RENUMBER_AND_RETRY: the leader forgot the producer, its sequences of that partition begin again at 0.
     """
 
     DONE = 0
@@ -254,6 +298,18 @@ class Reaction(IntEnum):
     FAIL_BATCH = 6
     BUMP_LOCALLY = 7
     FORGET_PRODUCER_ID = 8
+    RENUMBER_AND_RETRY = 9
+    SPLIT_BATCH = 10
+
+
+class SequenceRepair(IntEnum):
+    """What a batch that failed for good does to the sequences of its partition (reference §5.6)."""
+
+    KEEP = 0
+    SHIFT_LATER_BATCHES = 1
+    FORGET_PARTITION = 2
+    BUMP_LOCALLY = 3
+    FORGET_PRODUCER_ID = 4
 
 
 class LogEntry(IntEnum):
@@ -288,6 +344,10 @@ class Guard(IntEnum):
     NO_COORDINATOR = 4
     HALF_AN_EXPECTATION = 5
     NOT_WRITABLE = 6
+    NOT_THE_LEADER = 7
+    INTERNAL_TOPIC = 8
+    CORRUPT_BATCH = 9
+    UNKNOWN_ACKS = 10
     I1 = 11
     I2 = 12
     I3 = 13
@@ -305,6 +365,7 @@ class Guard(IntEnum):
     I11F = 26
     I12 = 27
     I13 = 28
+    KEPT = 29
     P1 = 31
     P3 = 33
     P4 = 34
@@ -395,3 +456,22 @@ class Guard(IntEnum):
     O8 = 188
     O9 = 189
     O10 = 190
+    NO_GROUP_ID = 191
+    UNKNOWN_MEMBER = 192
+    FENCED_INSTANCE = 193
+    WRONG_GENERATION = 194
+    MEMBER_NOT_NAMED = 195
+    REBALANCING = 196
+    OTHER_PROTOCOL = 197
+    MEMBER_ID_FIRST = 198
+    MEMBER_JOINS = 199
+    MEMBER_IS_IN = 200
+    MEMBER_LEAVES = 201
+    LEADER_ASSIGNS = 202
+    OTHER_EPOCH = 203
+    SUBSCRIBED = 204
+    OFFSET_DELETED = 205
+    OFFSET_KEPT = 206
+    OFFSET_EXPIRED = 207
+    EMPTY_ID = 251
+    BAD_PATTERN = 252

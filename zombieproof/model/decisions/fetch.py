@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Isolation
+from zombieproof.model.vocabulary import NONE, Error, Isolation
 
 
 def first_unstable_offset(entries: Sequence[ProducerEntry]) -> int:
@@ -19,11 +19,35 @@ def first_unstable_offset(entries: Sequence[ProducerEntry]) -> int:
     return first
 
 
+def earlier_offset(one: int, other: int) -> int:
+    """The lower of two offsets of which either may be NONE."""
+    if one == NONE or (other != NONE and other < one):
+        return int(other)
+    return int(one)
+
+
+def is_replicated(marker_offset: int, high_watermark: int) -> bool:
+    """Whether a transaction that has ended is stable: its marker is below the high watermark (§3.6)."""
+    return marker_offset < high_watermark
+
+
+def not_below_log_start(first_unstable: int, log_start: int) -> int:
+    """The first unstable offset, raised to where the log begins now."""
+    if first_unstable != NONE and first_unstable < log_start:
+        return int(log_start)
+    return int(first_unstable)
+
+
 def last_stable_offset(high_watermark: int, first_unstable: int) -> int:
     """min(high watermark, first unstable offset); `first_unstable` NONE means there is none."""
     if first_unstable != NONE and first_unstable < high_watermark:
         return int(first_unstable)
     return int(high_watermark)
+
+
+def error_of_fetch(offset: int, log_start: int, log_end: int) -> int:
+    """OFFSET_OUT_OF_RANGE where the log has no such offset; its end is one, and so is what is not stable yet."""
+    return int(Error.OFFSET_OUT_OF_RANGE if offset < log_start or offset > log_end else Error.NONE)
 
 
 def fetch_bound(isolation: int, high_watermark: int, last_stable: int, rules: Rules) -> int:

@@ -12,6 +12,9 @@ from zombieproof.model.records import AppendVerdict, CachedBatch, IncomingBatch,
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, Origin, PartitionEvent
 
+LATE_BUFFER_MS = 300_000
+"""How much longer than the largest transaction timeout a transaction may be open (``LATE_TRANSACTION_BUFFER_MS``)."""
+
 
 def decide_produce_front_door(
     any_transactional: int,
@@ -19,14 +22,17 @@ def decide_produce_front_door(
     identities: int,
     batches: int,
     topic_exists: int = 1,
+    topic_id_is_known: int = 1,
 ) -> AppendVerdict:
     """Judge one partition of a Produce request (W1 to W4), before anybody is asked whether it is in the transaction.
 
     `identities` is how many (producer id, epoch) pairs the transactional batches of the request name, `batches` how
-    many batches there are for the partition.
+    many batches there are for the partition; `topic_id_is_known`: version 13 names topics by id.
     """
     if any_transactional == 1 and has_transactional_id == 0:
         return append_refused(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Guard.W1)
+    if topic_id_is_known == 0:
+        return append_refused(Error.UNKNOWN_TOPIC_ID, Guard.W2)
     if topic_exists == 0:
         return append_refused(Error.UNKNOWN_TOPIC_OR_PARTITION, Guard.W2)
     if batches != 1:
@@ -36,18 +42,58 @@ def decide_produce_front_door(
     return append_refused(Error.NONE, Guard.NO_GUARD)
 
 
+def decide_produce_place(acks: int, is_internal: int, leads: int) -> AppendVerdict:
+    """Judge where a client's batch would go, once it is verified; a partition of an internal topic is no place for it.
+
+    Verification comes first: a batch for ``__consumer_offsets`` may have joined its transaction (§14.1).
+    """
+    if acks not in (NONE, 0, 1):
+        return append_refused(Error.INVALID_REQUIRED_ACKS, Guard.UNKNOWN_ACKS)
+    if is_internal == 1:
+        return append_refused(Error.INVALID_TOPIC_EXCEPTION, Guard.INTERNAL_TOPIC)
+    if leads == 0:
+        return append_refused(Error.NOT_LEADER_OR_FOLLOWER, Guard.NOT_THE_LEADER)
+    return append_refused(Error.NONE, Guard.NO_GUARD)
+
+
 def decide_produce_batch(
-    batch: IncomingBatch, control: int, is_consistent: int, needs_all_replicas: int, in_sync: int, min_in_sync: int
+    batch: IncomingBatch,
+    control: int,
+    is_consistent: int,
+    needs_all_replicas: int,
+    in_sync: int,
+    min_in_sync: int,
+    base_offset: int = 0,
+    is_corrupt: int = 0,
 ) -> AppendVerdict:
     """Judge a client's batch once it is verified, before the log is looked at (W7, W8).
 
-    `is_consistent`: base offset 0, and as many records as the header's offsets say. `needs_all_replicas`: acks=-1.
+    `base_offset` is what the batch itself says; `is_corrupt`: its checksum does not match; `is_consistent`: as many
+    records as the header's offsets say. `needs_all_replicas`: acks=-1.
     """
     if needs_all_replicas == 1 and in_sync < min_in_sync:
         return append_refused(Error.NOT_ENOUGH_REPLICAS, Guard.W7)
+    if base_offset != 0:
+        return append_refused(Error.INVALID_RECORD, Guard.W8)
+    if is_corrupt == 1:
+        return append_refused(Error.CORRUPT_MESSAGE, Guard.CORRUPT_BATCH)
     if control == 1 or is_consistent == 0 or (batch.producer_id != NONE and batch.base_sequence < 0):
         return append_refused(Error.INVALID_RECORD, Guard.W8)
     return append_refused(Error.NONE, Guard.NO_GUARD)
+
+
+def tells_log_start(error: int, is_of_the_append: int) -> bool:
+    """Whether the answer for a refused partition carries the log's start offset: if the log itself was reached.
+
+    `is_of_the_append` is 1 if the batch was refused behind verification (``ReplicaManager.appendToLocalLog``).
+    """
+    unknown = error in (
+        Error.INVALID_TOPIC_EXCEPTION,
+        Error.NOT_LEADER_OR_FOLLOWER,
+        Error.CORRUPT_MESSAGE,
+        Error.INVALID_REQUIRED_ACKS,
+    )
+    return is_of_the_append == 1 and not unknown
 
 
 def has_open_transaction(entry: ProducerEntry, producer_epoch: int, rules: Rules) -> bool:
@@ -84,7 +130,7 @@ def decide_append(
     if origin == Origin.CLIENT and rules.sequence_check == 1:
         guard = _broken_sequence_rule(entry, batch, rules)
         if guard != Guard.NO_GUARD:
-            return append_refused(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, guard)
+            return append_refused(_error_of_sequence_rule(entry, guard, rules), guard)
     if batch.transactional == 0:
         if entry.txn_first_offset != NONE:
             return append_refused(Error.INVALID_TXN_STATE, Guard.A6)
@@ -139,6 +185,13 @@ def _broken_sequence_rule(entry: ProducerEntry, batch: IncomingBatch, rules: Rul
     if first == last + 1 or wraps:
         return int(Guard.NO_GUARD)
     return int(Guard.S5)
+
+
+def _error_of_sequence_rule(entry: ProducerEntry, guard: int, rules: Rules) -> int:
+    """UNKNOWN_PRODUCER_ID, from 1.0 to 2.4, where it is unknown what would have been the next sequence (§3.3.1)."""
+    forgotten = guard == Guard.S3 and entry.producer_epoch == NONE and rules.unknown_producer_id == 1
+    only_a_marker = guard == Guard.S5 and entry.batch_count == 0 and rules.unknown_after_marker == 1
+    return int(Error.UNKNOWN_PRODUCER_ID if forgotten or only_a_marker else Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
 
 def newest_sequence(entry: ProducerEntry) -> int:
@@ -203,6 +256,11 @@ def drop_guard(entry: ProducerEntry) -> None:
 def should_expire(entry: ProducerEntry, last_timestamp_ms: int, now_ms: int, expiration_ms: int) -> bool:
     """Whether a silent producer is forgotten (§3.7): never while its transaction is open."""
     return entry.txn_first_offset == NONE and now_ms - last_timestamp_ms >= expiration_ms
+
+
+def is_late(last_timestamp_ms: int, now_ms: int, max_transaction_timeout_ms: int) -> bool:
+    """Whether the earliest open transaction of a partition hangs: its producer was silent for too long (KIP-664)."""
+    return last_timestamp_ms > 0 and now_ms - last_timestamp_ms > max_transaction_timeout_ms + LATE_BUFFER_MS
 
 
 def decide_expiry(entry: ProducerEntry, producer_is_silent: int, guard_is_old: int) -> int:
