@@ -1,0 +1,471 @@
+"""The transaction coordinator of one broker: every request of producers, and what it does by itself.
+
+Theory of operation: an operation looks its id up, lets a decision judge it, and where something has to change hands the
+verdict to the store, which prepares it and gives out an `Append`. What the operation does when the append has its
+outcome is data (``waiting``). Fences are two operations, as in Kafka: `fence` and the EndTxn of the server.
+
+Source: reference §2; ``TransactionCoordinator.scala``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from zombieproof.broker.clock import Clock
+from zombieproof.broker.completions import Completions
+from zombieproof.broker.effects import Append, Effect, Reply
+from zombieproof.broker.journal import Journal
+from zombieproof.broker.log import Batch
+from zombieproof.broker.markers import MarkerChannel, MarkerRequest
+from zombieproof.broker.metadata import Metadata
+from zombieproof.broker.partition_numbers import PartitionNumbers
+from zombieproof.broker.partition_requests import WriteTxnMarkersAnswer
+from zombieproof.broker.producer_ids import ProducerIds
+from zombieproof.broker.settings import Settings
+from zombieproof.broker.transaction_listing import TransactionListings
+from zombieproof.broker.transaction_requests import (
+    AddOffsetsToTxn,
+    AddOffsetsToTxnAnswer,
+    AddPartitionsToTxn,
+    AddPartitionsToTxnAnswer,
+    DescribeTransactions,
+    EndTxn,
+    EndTxnAnswer,
+    InitProducerId,
+    InitProducerIdAnswer,
+    TransactionAdded,
+    TransactionRequest,
+    TransactionToAdd,
+)
+from zombieproof.broker.transaction_store import Found, Outcome, TransactionStore
+from zombieproof.broker.waiting import (
+    Complete,
+    Decide,
+    EndedBy,
+    EndedByClient,
+    EndedByInit,
+    EndedByTimeout,
+    Expire,
+    Gathering,
+    Grant,
+    IdRequest,
+    Join,
+    JoinOffsets,
+    ServerEnd,
+)
+from zombieproof.model.decisions import transition
+from zombieproof.model.decisions.add_offsets_to_txn import decide_add_offsets_to_txn
+from zombieproof.model.decisions.add_partitions_to_txn import (
+    decide_add_partitions_front_door,
+    decide_add_partitions_to_txn,
+    decide_verify_partitions,
+)
+from zombieproof.model.decisions.end_txn import (
+    FIRST_VERSION_OF_TV2,
+    decide_after_append,
+    decide_end_txn,
+    decide_end_txn_front_door,
+)
+from zombieproof.model.decisions.init_producer_id import (
+    TIMEOUT_MS_OF_TWO_PHASE_COMMIT,
+    decide_init_front_door,
+    decide_init_producer_id,
+)
+from zombieproof.model.decisions.log_append import error_of_append
+from zombieproof.model.decisions.transaction_timeout import decide_timeout, is_timed_out
+from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
+from zombieproof.model.decisions.verdicts import refuse
+from zombieproof.model.decisions.versions import error_on_the_wire
+from zombieproof.model.records import Transaction, Verdict
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import (
+    NONE,
+    ApiKey,
+    CoordinatorEvent,
+    Error,
+    Guard,
+    TransactionState,
+    TransactionVersion,
+)
+from zombieproof.statemachines.coordinator import COORDINATOR
+from zombieproof.traces.evidence import TopicPartition
+
+
+class TransactionCoordinator:
+    """The coordinator of one broker, for the partitions of ``__transaction_state`` that it leads."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        settings: Settings,
+        clock: Clock,
+        journal: Journal,
+        numbers: PartitionNumbers,
+        producer_ids: ProducerIds,
+        metadata: Metadata,
+    ) -> None:
+        self._rules, self._settings, self._clock, self._journal = rules, settings, clock, journal
+        self._numbers, self._producer_ids, self._metadata = numbers, producer_ids, metadata
+        self._store = TransactionStore(rules, clock, journal, numbers, metadata)
+        self.channel = MarkerChannel(rules, journal)
+        self._completions = Completions(rules, clock, journal, numbers, metadata, self._store, self.channel)
+        self._listings = TransactionListings(clock, journal, numbers, self._store)
+        self._gatherings: dict[int, Gathering] = {}
+
+    # ---------------------------------------------------------------- which ids are here
+
+    def begin_loading(self, partition: int, coordinator_epoch: int) -> None:
+        """An election (Z1): what is queued for the partition is dropped, and it answers that it is loading."""
+        self._completions.remove(partition)
+        self._store.begin_loading(partition, coordinator_epoch)
+
+    def finish_loading(self, partition: int, coordinator_epoch: int, batches: Iterable[Batch]) -> list[Effect]:
+        """The partition's log was read (Z3 to Z6): its ids are here, and decided transactions go on."""
+        effects: list[Effect] = []
+        for transactional_id in self._store.finish_loading(partition, coordinator_epoch, batches):
+            if self._rules.reload_drives_markers == 1:
+                effects += self._completions.start(transactional_id)
+        return effects
+
+    def load(self, partition: int, coordinator_epoch: int, batches: Iterable[Batch]) -> list[Effect]:
+        """An election and its load, with nothing in between."""
+        self.begin_loading(partition, coordinator_epoch)
+        return self.finish_loading(partition, coordinator_epoch, batches)
+
+    def resign(self, partition: int, coordinator_epoch: int | None) -> list[Effect]:
+        """Another broker leads the partition (Z7); appends that are in flight are still answered by `appended`."""
+        self._store.remove(partition, coordinator_epoch)
+        self._completions.remove(partition)
+        return []
+
+    def entries(self, partition: int) -> Mapping[str, Transaction]:
+        """What is held of the ids of a partition, as it stands in memory."""
+        loaded = self._store.partitions.get(partition)
+        return loaded.transactions if loaded else {}
+
+    def coordinator_epoch(self, partition: int) -> int | None:
+        """The coordinator epoch of a partition; None if it is not here."""
+        loaded = self._store.partitions.get(partition)
+        return loaded.coordinator_epoch if loaded else None
+
+    # ---------------------------------------------------------------- requests
+
+    def handle(self, request: TransactionRequest, ticket: int) -> list[Effect]:
+        """Answer a request, now or with the outcome of an append. Partitions of Add* are known to exist."""
+        if isinstance(request, InitProducerId):
+            return self._init_producer_id(request, ticket)
+        if isinstance(request, AddPartitionsToTxn):
+            return self._add_partitions_to_txn(request, ticket)
+        if isinstance(request, AddOffsetsToTxn):
+            return self._add_offsets_to_txn(request, ticket)
+        if isinstance(request, EndTxn):
+            return self._end_txn(request, ticket)
+        if isinstance(request, DescribeTransactions):
+            return [Reply(ticket, self._listings.describe(request))]
+        return [Reply(ticket, self._listings.list(request))]
+
+    def _note(self, decision: str, verdict: Verdict, subject: str | None) -> Verdict:
+        self._journal.decided(decision, verdict.guard, verdict.error, subject or "")
+        return verdict
+
+    def _with_producer_id(self, decide: Callable[[int], Verdict]) -> Verdict:
+        """What is decided, with a fresh producer id if it takes one: allocated only then."""
+        verdict = decide(NONE)
+        if verdict.error == Error.COORDINATOR_LOAD_IN_PROGRESS:
+            fresh = self._producer_ids.next()
+            return verdict if fresh is None else decide(fresh)
+        return verdict
+
+    # ---------------------------------------------------------------- InitProducerId
+
+    def _init_producer_id(self, request: InitProducerId, ticket: int) -> list[Effect]:
+        name = request.transactional_id
+        front = decide_init_front_door(
+            int(name is not None),
+            int(name == ""),
+            int(request.enable_2pc),
+            int(self._settings.transaction_two_phase_commit_enable),
+            int(request.keep_prepared),
+            request.timeout_ms,
+            self._settings.transaction_max_timeout_ms,
+            int((request.producer_id == NONE) != (request.producer_epoch == NONE)),
+        )
+        if front.guard != Guard.NO_GUARD or name is None:
+            self._note("init_producer_id", front, name)
+            if front.guard == Guard.I1:
+                return [self._granted_without_id(ticket)]
+            return [_init_refused(ticket, request.version, front.error)]
+        found = self._store.lookup(name)
+        if found.error != Error.NONE:
+            return [_init_refused(ticket, request.version, found.error)]
+        return self._take_id(name, found, request, ticket)
+
+    def _granted_without_id(self, ticket: int) -> Reply:
+        fresh = self._producer_ids.next()
+        if fresh is None:
+            return Reply(ticket, InitProducerIdAnswer(Error.COORDINATOR_LOAD_IN_PROGRESS))
+        return Reply(ticket, InitProducerIdAnswer(0, fresh, 0))
+
+    def _take_id(self, name: str, found: Found, request: InitProducerId, ticket: int) -> list[Effect]:
+        transaction = found.transaction or self._fresh(name, found)
+        found = found._replace(transaction=transaction)
+
+        def decide(fresh: int) -> Verdict:
+            return decide_init_producer_id(transaction, request, self._rules, fresh)
+
+        verdict = self._with_producer_id(decide) if transaction.known == 1 else decide(NONE)
+        self._note("init_producer_id", verdict, name)
+        if verdict.event == CoordinatorEvent.FENCE:
+            return self.end_by_server(self._fence(name, transaction, verdict, EndedByInit(ticket, request.version)))
+        if verdict.event == CoordinatorEvent.NOTHING:
+            return [_init_refused(ticket, request.version, verdict.error)]
+        timeout_ms = TIMEOUT_MS_OF_TWO_PHASE_COMMIT if request.enable_2pc else request.timeout_ms
+        grant = Grant(ticket, request.version, verdict.producer_id, verdict.producer_epoch)
+        error, appends = self._store.append(name, found, verdict, grant, timeout_ms)
+        return [_init_refused(ticket, request.version, error)] if error else [*appends]
+
+    def _fresh(self, name: str, found: Found) -> Transaction:
+        """Metadata of an id that was not known, held before anything is logged (I7); unknown still without an id."""
+        fresh = self._producer_ids.next()
+        if fresh is None:
+            return Transaction()
+        transaction = Transaction(known=1, producer_id=fresh)
+        self._store.insert(found, name, transaction)
+        return transaction
+
+    def _granted(self, grant: Grant, error: int) -> list[Effect]:
+        if error != Error.NONE:
+            return [_init_refused(grant.ticket, grant.version, error)]
+        return [Reply(grant.ticket, InitProducerIdAnswer(0, grant.producer_id, grant.producer_epoch))]
+
+    # ---------------------------------------------------------------- AddPartitionsToTxn, AddOffsetsToTxn
+
+    def _add_partitions_to_txn(self, request: AddPartitionsToTxn, ticket: int) -> list[Effect]:
+        effects: list[Effect] = []
+        self._gatherings[ticket] = Gathering(request.version, [None] * len(request.transactions))
+        for part, transaction in enumerate(request.transactions):
+            if transaction.verify_only:
+                effects += self._part_added(ticket, part, self._verify(transaction, request.version))
+                continue
+            error, appends = self._join(transaction, ticket, part, request.version)
+            effects += appends
+            if error == Error.UNSUPPORTED_VERSION:
+                # The record cannot be written, and Kafka's handler throws: nobody looks at the rest (§14).
+                del self._gatherings[ticket]
+                return [*effects, Reply(ticket, AddPartitionsToTxnAnswer(error, ()))]
+            if error != Error.NONE or not appends:
+                effects += self._part_added(ticket, part, _same_for_all(transaction, error, request.version))
+        return effects
+
+    def _verify(self, asked: TransactionToAdd, version: int) -> TransactionAdded:
+        name = asked.transactional_id
+        front = decide_add_partitions_front_door(int(bool(name)), 1)
+        if front.error != Error.NONE or not name:
+            return _same_for_all(asked, self._note("add_partitions_to_txn", front, name).error, version)
+        found = self._store.lookup(name)
+        if found.error != Error.NONE:
+            return _same_for_all(asked, found.error, version)
+        errors: dict[TopicPartition, int] = {}
+        for partition in asked.partitions:
+            mask = self._numbers.mask([partition])
+            request = IdRequest(version, asked.producer_id, asked.producer_epoch, partitions=mask)
+            verdict = decide_verify_partitions(found.transaction or Transaction(), request, self._rules)
+            errors[partition] = self._note("add_partitions_to_txn", verdict, f"{name} {partition}").error
+        return TransactionAdded(name, errors)
+
+    def _join(self, asked: TransactionToAdd, ticket: int, part: int, version: int) -> tuple[int, list[Append]]:
+        name = asked.transactional_id
+        front = decide_add_partitions_front_door(int(bool(name)), 0)
+        if front.error != Error.NONE or not name:
+            return self._note("add_partitions_to_txn", front, name).error, []
+        found = self._store.lookup(name)
+        if found.error != Error.NONE:
+            return found.error, []
+        mask = self._numbers.mask(asked.partitions)
+        request = IdRequest(version, asked.producer_id, asked.producer_epoch, partitions=mask)
+        verdict = decide_add_partitions_to_txn(found.transaction or Transaction(), request, self._rules)
+        self._note("add_partitions_to_txn", verdict, name)
+        if verdict.event == CoordinatorEvent.NOTHING:
+            return verdict.error, []
+        return self._store.append(name, found, verdict, Join(ticket, part, asked))
+
+    def _part_added(self, ticket: int, part: int, added: TransactionAdded) -> list[Effect]:
+        """One transaction of the request has its answer; the reply goes out with the last one."""
+        gathering = self._gatherings.get(ticket)
+        if gathering is None:
+            return []
+        gathering.parts[part] = added
+        parts = [each for each in gathering.parts if each is not None]
+        if len(parts) < len(gathering.parts):
+            return []
+        del self._gatherings[ticket]
+        return [Reply(ticket, AddPartitionsToTxnAnswer(0, tuple(parts)))]
+
+    def _add_offsets_to_txn(self, request: AddOffsetsToTxn, ticket: int) -> list[Effect]:
+        name = request.transactional_id
+        front = decide_add_partitions_front_door(int(bool(name)), 0)
+        if front.error != Error.NONE or not name:
+            self._note("add_offsets_to_txn", front, name)
+            return [_offsets_added(ticket, request.version, front.error)]
+        found = self._store.lookup(name)
+        if found.error != Error.NONE:
+            return [_offsets_added(ticket, request.version, found.error)]
+        mask = self._numbers.mask([self._metadata.group_partition(request.group)])
+        asked = IdRequest(request.version, request.producer_id, request.producer_epoch, partitions=mask)
+        verdict = decide_add_offsets_to_txn(found.transaction or Transaction(), asked, self._rules)
+        self._note("add_offsets_to_txn", verdict, name)
+        error, appends = verdict.error, list[Append]()
+        if verdict.event != CoordinatorEvent.NOTHING:
+            error, appends = self._store.append(name, found, verdict, JoinOffsets(ticket, request.version))
+        return [*appends] if appends else [_offsets_added(ticket, request.version, error)]
+
+    # ---------------------------------------------------------------- EndTxn
+
+    def _end_txn(self, request: EndTxn, ticket: int) -> list[Effect]:
+        asked = IdRequest(request.version, request.producer_id, request.producer_epoch, int(request.committed))
+        return self._end(request.transactional_id, asked, 1, EndedByClient(ticket, request.version))
+
+    def end_by_server(self, end: ServerEnd) -> list[Effect]:
+        """Abort a transaction whose owner was fenced: the second half of I12 and X5, as EndTxn of the server."""
+        is_tv2 = self._rules.transaction_version == TransactionVersion.TV2
+        version = FIRST_VERSION_OF_TV2 if is_tv2 else FIRST_VERSION_OF_TV2 - 1
+        asked = IdRequest(version, end.producer_id, end.producer_epoch)
+        return self._end(end.transactional_id, asked, 0, end.ended_by)
+
+    def _end(self, name: str | None, request: IdRequest, from_client: int, ended_by: EndedBy) -> list[Effect]:
+        front = decide_end_txn_front_door(int(bool(name)), request.version)
+        if front.error != Error.NONE or not name:
+            return _ended(ended_by, self._note("end_txn", front, name))
+        found = self._store.lookup(name)
+        if found.error != Error.NONE:
+            return _ended(ended_by, refuse(found.error, Guard.NO_GUARD))
+        transaction = found.transaction or Transaction()
+        fences = transaction.pending_state == TransactionState.PREPARE_EPOCH_FENCE
+        verdict = self._with_producer_id(
+            lambda fresh: decide_end_txn(transaction, request, self._rules, from_client, fresh)
+        )
+        self._note("end_txn", verdict, name)
+        if verdict.event == CoordinatorEvent.NOTHING:
+            if fences and from_client == 0:
+                transaction.pending_state = NONE
+            return _ended(ended_by, verdict)
+        if fences and transition.fence_counts_at_once(request.version, self._rules):
+            transition.fence_in_memory(transaction, request.producer_epoch)
+        error, appends = self._store.append(name, found, verdict, Decide(request, fences, ended_by))
+        return _ended(ended_by, refuse(error, Guard.NO_GUARD)) if error else [*appends]
+
+    def _decided(self, append: Append, decide: Decide, outcome: Outcome) -> list[Effect]:
+        """The decision has its outcome: look again, answer, and send the markers (F1 to F5)."""
+        found = self._store.lookup(append.transactional_id)
+        same = int(found.coordinator_epoch == append.coordinator_epoch)
+        transaction = found.transaction or Transaction()
+        verdict = decide_after_append(
+            transaction, decide.request, outcome.target.state, outcome.error, found.error, same
+        )
+        self._note("end_txn", verdict, append.transactional_id)
+        effects = _ended(decide.ended_by, verdict)
+        if verdict.error == Error.NONE:
+            effects += self._completions.start(append.transactional_id)
+        return effects
+
+    # ---------------------------------------------------------------- appends and markers
+
+    def may_append(self, append: Append) -> int:
+        """Why an append may not be made now, or NONE (G1 to G4): for a host that makes it some time later."""
+        return self._store.may_append(append)
+
+    def appends_in_flight(self, partition: int) -> list[Append]:
+        """The appends to a partition that wait for their outcome."""
+        return self._store.in_flight(partition)
+
+    def appended(self, append: Append, error: int) -> list[Effect]:
+        """The outcome of an `Append`; `error` is the log's."""
+        return self.append_ended(append, error_of_append(error))
+
+    def append_ended(self, append: Append, error: int) -> list[Effect]:
+        """The outcome of an `Append`; `error` is what its operation is told (``error_of_append``)."""
+        outcome = self._store.appended(append, error)
+        if outcome is None:
+            return []
+        purpose = outcome.purpose
+        if isinstance(purpose, Grant):
+            return self._granted(purpose, outcome.error)
+        if isinstance(purpose, Join):
+            gathering = self._gatherings.get(purpose.ticket)
+            version = gathering.version if gathering else 0
+            return self._part_added(purpose.ticket, purpose.part, _same_for_all(purpose.asked, outcome.error, version))
+        if isinstance(purpose, JoinOffsets):
+            return [_offsets_added(purpose.ticket, purpose.version, outcome.error)]
+        if isinstance(purpose, Decide):
+            return self._decided(append, purpose, outcome)
+        if isinstance(purpose, Complete):
+            self._completions.appended(purpose, outcome.aftermath)
+        return []
+
+    def markers_to_send(self) -> tuple[list[MarkerRequest], list[Effect]]:
+        """The marker requests to send now, and what follows without them (completions, tried again ones too)."""
+        requests, appends = self._completions.to_send()
+        return requests, [*appends]
+
+    def markers_answered(self, number: int, answer: WriteTxnMarkersAnswer | None) -> list[Effect]:
+        """A leader answered marker request `number`; None: the connection was lost."""
+        return [*self._completions.answered(number, answer)]
+
+    # ---------------------------------------------------------------- what the coordinator does by itself
+
+    def abort_timed_out_transactions(self) -> list[Effect]:
+        """One sweep: fence and abort what is open for longer than its timeout (X1 to X5)."""
+        now_ms, effects = self._clock.now_ms(), list[Effect]()
+        candidates = [
+            (name, transaction.producer_id)
+            for name, transaction in self._store.transactions()
+            if is_timed_out(transaction, now_ms)
+        ]
+        for name, producer_id in candidates:
+            transaction = self._store.lookup(name).transaction or Transaction()
+            verdict = self._note("transaction_timeout", decide_timeout(transaction, producer_id, self._rules), name)
+            if verdict.error != Error.NONE:
+                break
+            if verdict.event == CoordinatorEvent.FENCE:
+                effects += self.end_by_server(self._fence(name, transaction, verdict, EndedByTimeout()))
+        return effects
+
+    def _fence(self, name: str, transaction: Transaction, verdict: Verdict, ended_by: EndedBy) -> ServerEnd:
+        """The owner is fenced from now on, in memory; the abort that makes it durable is the server's to do."""
+        transaction.pending_state = self._journal.move(COORDINATOR, name, transaction.state, verdict.event)
+        return ServerEnd(name, transaction.producer_id, verdict.producer_epoch, ended_by)
+
+    def remove_expired_ids(self) -> list[Effect]:
+        """One sweep: forget the ids that nobody used for too long (Y1, Y2)."""
+        now_ms, effects = self._clock.now_ms(), list[Effect]()
+        for name, transaction in self._store.transactions():
+            unused_for_ms = self._settings.transactional_id_expiration_ms
+            verdict = decide_expiration(transaction, now_ms, unused_for_ms, self._rules)
+            if verdict.event == CoordinatorEvent.NOTHING:
+                continue
+            self._note("transactional_id_expiration", verdict, name)
+            _, appends = self._store.append(name, self._store.lookup(name), verdict, Expire())
+            effects += appends
+        return effects
+
+
+def _init_refused(ticket: int, version: int, error: int) -> Reply:
+    return Reply(ticket, InitProducerIdAnswer(error_on_the_wire(ApiKey.INIT_PRODUCER_ID, version, error)))
+
+
+def _offsets_added(ticket: int, version: int, error: int) -> Reply:
+    return Reply(ticket, AddOffsetsToTxnAnswer(error_on_the_wire(ApiKey.ADD_OFFSETS_TO_TXN, version, error)))
+
+
+def _same_for_all(asked: TransactionToAdd, error: int, version: int) -> TransactionAdded:
+    told = error_on_the_wire(ApiKey.ADD_PARTITIONS_TO_TXN, version, error)
+    return TransactionAdded(asked.transactional_id, dict.fromkeys(asked.partitions, told))
+
+
+def _ended(ended_by: EndedBy, verdict: Verdict) -> list[Effect]:
+    """The answer to whoever ended the transaction. InitProducerId has to be asked again when the abort is decided."""
+    if isinstance(ended_by, EndedByInit):
+        error = verdict.error if verdict.error != Error.NONE else Error.CONCURRENT_TRANSACTIONS
+        return [_init_refused(ended_by.ticket, ended_by.version, error)]
+    if isinstance(ended_by, EndedByClient):
+        error = error_on_the_wire(ApiKey.END_TXN, ended_by.version, verdict.error)
+        return [Reply(ended_by.ticket, EndTxnAnswer(error, verdict.producer_id, verdict.producer_epoch))]
+    return []
