@@ -88,7 +88,7 @@ def test_an_abort_that_is_answered_with_abort_leads_nowhere(off: list[str], reac
 @pytest.mark.parametrize("error", [Error.INVALID_PRODUCER_ID_MAPPING, Error.UNKNOWN_PRODUCER_ID])
 @pytest.mark.parametrize("api", [ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.END_TXN])
 def test_until_3_9_an_unknown_producer_could_abort_and_bump(error: Error, api: ApiKey) -> None:
-    rules = with_switches(Rules(), off=["kip1050"])
+    rules = with_switches(Rules(), off=["mapping_fatal"])
     assert react(api, error, 1, rules) == Reaction.ABORTABLE_AND_BUMP
     assert react(api, error, 1, preset("kip98")) == Reaction.FATAL
     assert react(ApiKey.TXN_OFFSET_COMMIT, error, 1, rules) == Reaction.FATAL

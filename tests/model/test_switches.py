@@ -8,6 +8,8 @@ import pytest
 
 from zombieproof.model.decisions import (
     add_partitions_to_txn,
+    allocate_producer_ids,
+    coordinator_elections,
     end_txn,
     fetch,
     init_producer_id,
@@ -23,7 +25,7 @@ from zombieproof.model.decisions import (
     write_txn_markers,
 )
 from zombieproof.model.records import CachedBatch, ProducerEntry, Transaction
-from zombieproof.model.rules import Rules, switches, with_switches
+from zombieproof.model.rules import Rules, preset, switches, with_switches
 from zombieproof.model.vocabulary import (
     NONE,
     ApiKey,
@@ -121,7 +123,21 @@ def stale_commit(rules: Rules) -> int:
     return txn_offset_commit.decide_txn_offset_commit(group, request, 1, 0, 0, rules).error
 
 
+def uninitialised(rules: Rules) -> int:
+    """The start time in memory after InitProducerId."""
+    after = txn(state=TransactionState.COMPLETE_COMMIT, start_ms=1000)
+    transition.complete_by(after, txn(state=TransactionState.EMPTY, start_ms=NONE), rules)
+    return after.start_ms
+
+
+def commit_to_absent_group(rules: Rules) -> int:
+    absent = SimpleNamespace(known=0, dead=0, empty=1, generation=NONE)
+    request = SimpleNamespace(version=5, generation=1, member=1, instance=NONE)
+    return txn_offset_commit.decide_txn_offset_commit(absent, request, 0, 0, 0, rules).error
+
+
 OPEN = txn(state=TransactionState.ONGOING)
+AT_LAST_EPOCH = txn(state=TransactionState.ONGOING, producer_epoch=32767)
 VERIFYING = {"guard": 99, "guard_epoch": 8, "lowest_sequence": 0}
 
 SWITCHES: dict[str, tuple[Question, Any, Any]] = {
@@ -158,10 +174,15 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         Reaction.ABORTABLE_AND_BUMP,
         Reaction.FATAL,
     ),
-    "kip1050": (
+    "mapping_fatal": (
         lambda rules: producer_client.react(ApiKey.END_TXN, Error.INVALID_PRODUCER_ID_MAPPING, 1, rules),
         Reaction.FATAL,
         Reaction.ABORTABLE_AND_BUMP,
+    ),
+    "kip1050": (
+        lambda rules: producer_client.error_for_application(Error.INVALID_TXN_STATE, 1, 1, rules),
+        Error.TRANSACTION_ABORTABLE,
+        Error.INVALID_TXN_STATE,
     ),
     "timeout_bump": (lambda rules: transaction_timeout.decide_timeout(OPEN, 4000, rules).producer_epoch, 8, 7),
     "fence_bump": (
@@ -172,6 +193,11 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     "fence_failed_flag": (failed_fence, 1, 0),
     "strict_end": (
         lambda rules: end_txn.decide_end_txn(OPEN, ask(producer_epoch=6), rules, 1, NONE).error,
+        Error.PRODUCER_FENCED,
+        Error.NONE,
+    ),
+    "end_refuses_higher_epoch": (
+        lambda rules: end_txn.decide_end_txn(OPEN, ask(producer_epoch=8), rules, 1, NONE).error,
         Error.PRODUCER_FENCED,
         Error.NONE,
     ),
@@ -236,8 +262,51 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         Reaction.FATAL,
         Reaction.ABORTABLE,
     ),
+    "marker_needs_data": (
+        lambda rules: write_txn_markers.first_offset_of_ended(NONE, 40, rules),
+        NONE,
+        40,
+    ),
+    "upgrade_bump": (lambda rules: producer_client.bumps_on_upgrade(0, 1, rules), True, False),
+    "init_clears_start": (uninitialised, NONE, 1000),
+    "client_version_in_records": (
+        lambda rules: add_partitions_to_txn.decide_add_partitions_to_txn(OPEN, ask(), rules).client_transaction_version,
+        2,
+        0,
+    ),
+    "last_epoch_recovery": (
+        lambda rules: transaction_timeout.decide_timeout(AT_LAST_EPOCH, 4000, rules).error,
+        Error.NONE,
+        Error.UNKNOWN_SERVER_ERROR,
+    ),
+    "unload_by_epoch": (lambda rules: coordinator_elections.ends_load(4, 6, rules), True, False),
+    "pid_block_order": (lambda rules: allocate_producer_ids.accepts_block(3000, 3999, rules), False, True),
+    "absent_group_generation": (commit_to_absent_group, Error.ILLEGAL_GENERATION, Error.UNKNOWN_MEMBER_ID),
+    "unknown_producer_id": (
+        appended(ProducerEntry(), batch(7, 17, 0)),
+        (Error.UNKNOWN_PRODUCER_ID, 0),
+        (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, 0),
+    ),
+    "unknown_after_marker": (
+        appended(entry(batch_count=0), batch(7, 17, 0)),
+        (Error.UNKNOWN_PRODUCER_ID, 0),
+        (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, 0),
+    ),
+    "kip939": (
+        lambda rules: (
+            end_txn.decide_end_txn(txn(state=TransactionState.PREPARE_COMMIT), ask(version=5), rules, 1, NONE).error
+        ),
+        Error.CONCURRENT_TRANSACTIONS,
+        Error.PRODUCER_FENCED,
+    ),
 }
-"""Switch -> a question, its answer by the newest rules, its answer without the switch."""
+"""Switch -> a question, its answer with the switch, its answer without.
+
+All other rules are the newest ones, or those of the preset in `ASKED_UNDER`.
+"""
+
+ASKED_UNDER = {"unknown_producer_id": "2.4", "unknown_after_marker": "2.4", "kip939": "kip939"}
+"""Switch -> a release that has it, where the newest rules have not."""
 
 OF_THE_CHECKER = frozenset({"reload_drives_markers", "leader_reads_log", "aborted_list", "skipping_ends"})
 """Switches that no decision reads: they are about when a host asks one. Scenarios of the checker show them."""
@@ -248,9 +317,15 @@ NEEDED = {
     "verification_guard": {"verification"},
     "epoch_aware_ongoing": {"verification"},
     "stale_epoch_first": {"verification"},
-    # Both are part of the sequence check.
+    # All four are part of the sequence check.
     "guard_lowest_seq": {"sequence_check"},
     "tv2_first_seq_zero": {"sequence_check"},
+    "unknown_producer_id": {"sequence_check"},
+    "unknown_after_marker": {"sequence_check"},
+    # Without a comparison of epochs no higher one is noticed.
+    "end_refuses_higher_epoch": {"strict_end"},
+    # Group membership is looked at at all.
+    "absent_group_generation": {"kip447_fence"},
     # Whether the client can raise its epoch decides between the two abortable reactions.
     "kip588": {"kip360"},
     # A fence that raises twice passes the last epoch by.
@@ -259,19 +334,25 @@ NEEDED = {
 """Switch -> switches without which its question is another one."""
 
 
+def rules_for(name: str) -> Rules:
+    return preset(ASKED_UNDER.get(name, "newest"))
+
+
 @pytest.mark.parametrize("name", SWITCHES)
 def test_a_switch_changes_what_it_says(name: str) -> None:
     question, on, off = SWITCHES[name]
+    rules = rules_for(name)
     assert on != off
-    assert question(Rules()) == on
-    assert question(with_switches(Rules(), off=[name])) == off
+    assert question(rules) == on
+    assert question(with_switches(rules, off=[name])) == off
 
 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_a_switch_changes_only_what_it_says(name: str) -> None:
     """No other switch answers the same question (but for one that has to be on for it to be asked at all)."""
     question, on, _ = SWITCHES[name]
-    others = {other for other in SWITCHES if other != name and question(with_switches(Rules(), off=[other])) != on}
+    rules = rules_for(name)
+    others = {other for other in SWITCHES if other != name and question(with_switches(rules, off=[other])) != on}
     assert others == NEEDED.get(name, set())
 
 

@@ -71,6 +71,9 @@ def test_api_keys_are_kafkas() -> None:
         "END_TXN": 26,
         "WRITE_TXN_MARKERS": 27,
         "TXN_OFFSET_COMMIT": 28,
+        "DESCRIBE_PRODUCERS": 61,
+        "DESCRIBE_TRANSACTIONS": 65,
+        "LIST_TRANSACTIONS": 66,
     }
 
 

@@ -6,12 +6,13 @@
 from collections.abc import Mapping
 from typing import Final
 
-_KIP_939: Final = "transactions that an outer two-phase commit prepares: no decision speaks of them (KIP-939)"
+_KIP_939: Final = "transactions that an outer two-phase commit prepares, which no release has whole (KIP-939)"
 _NO_REFUSAL: Final = "no decision refuses InitProducerId abortably: only missing rights do, which are not modelled"
 _NOTHING_ASKED: Final = "the client waits for no answer in this state, so that none can be fatal"
 _DELETED_GROUP: Final = "groups are never deleted in a scenario"
 
 UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
+    ("coordinator", "ONGOING", "KEEP"): _KIP_939,
     ("producer", "UNINITIALIZED", "FATAL_FAILURE"): _NOTHING_ASKED,
     ("producer", "INITIALIZING", "ABORTABLE_FAILURE"): _NO_REFUSAL,
     ("producer", "INITIALIZING", "PREPARE"): _KIP_939,

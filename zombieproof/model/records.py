@@ -19,7 +19,8 @@ class Transaction:
     """What a coordinator knows of one transactional id; also the value of a ``__transaction_state`` record.
 
     `known` is 0 while the coordinator has no metadata for the id. `pending_state`, `last_producer_epoch` and
-    `failed_epoch_fence` live in memory only (reference §2.2).
+    `failed_epoch_fence` live in memory only (reference §2.2). `next_producer_epoch` is set while a two-phase
+    participant keeps an open transaction: with `next_producer_id` it is what the client goes by (KIP-939).
     """
 
     known: int = integer(0)
@@ -36,6 +37,7 @@ class Transaction:
     last_update_ms: int = integer(NONE)
     client_transaction_version: int = integer(0)
     failed_epoch_fence: int = integer(0)
+    next_producer_epoch: int = integer(NONE)
 
 
 @dataclass(slots=True)
@@ -101,6 +103,7 @@ class Verdict(NamedTuple):
     next_producer_id: int
     partitions: int
     client_transaction_version: int
+    next_producer_epoch: int = NONE
 
 
 class AppendVerdict(NamedTuple):

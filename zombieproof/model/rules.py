@@ -2,35 +2,66 @@
 
 A switch is read where its rule stands, by name (``rules.timeout_bump``). ``limits`` that Kafka fixes as constants
 (the largest epoch, the number of remembered batches) are here too, so that a checker can make them small.
+
+A preset of a release is not a list of its own: it has the switches whose `since` and `until` it lies between. What a
+request means follows the version of the request, by every preset; so clients of several releases may be mixed.
 Source: reference §11.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from typing import Final
 
 from zombieproof.model.fields import integer
-from zombieproof.model.vocabulary import CACHED_BATCHES, PRODUCER_EPOCH_MAX, SEQUENCE_MAX
+from zombieproof.model.releases import (
+    FIRST_WITH_TRANSACTION_VERSIONS,
+    RELEASES,
+    age,
+    is_between,
+    line_of,
+    transaction_version_of,
+)
+from zombieproof.model.vocabulary import CACHED_BATCHES, PRODUCER_EPOCH_MAX, SEQUENCE_MAX, TransactionVersion
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchFacts:
-    """What is said of a switch wherever it is listed."""
+    """What is said of a switch wherever it is listed.
+
+    Attributes:
+        name: the field of `Rules`.
+        meaning: what holds while it is on, in one line.
+        since: the first release that has the rule; "" if none has it whole.
+        until: the last line that has it; "" if the newest one has it still.
+        source: the KIP or issue that brought it.
+        row: where the reference states it.
+        is_newest: whether the preset `newest` has it.
+    """
 
     name: str
     meaning: str
     since: str
+    until: str
     source: str
     row: str
+    is_newest: bool
 
 
-def switch(meaning: str, *, since: str, source: str, row: str) -> int:
-    """A field of `Rules` that is 1 (in force) by default."""
-    return field(default=1, metadata={"width": "i1", "meaning": meaning, "since": since, "source": source, "row": row})
+def switch(meaning: str, *, since: str, source: str, row: str, until: str = "", newest: int = 1) -> int:
+    """A field of `Rules` that is 1 (in force) or, with `newest` 0, 0 by default."""
+    facts = {"meaning": meaning, "since": since, "until": until, "source": source, "row": row}
+    return field(default=newest, metadata={"width": "i1", **facts})
 
 
 @dataclass(slots=True)
 class Rules:
-    """The rules in force. Every switch is 0 or 1; the defaults are the newest release with all its repairs."""
+    """The rules in force. Every switch is 0 or 1; the defaults are the newest rules with all their repairs.
+
+    Attributes:
+        transaction_version: of the cluster; how a server ends a transaction, and what its log can hold.
+        epoch_max, sequence_max: the last epoch and sequence number.
+        cached_batches: how many batches of a producer a leader remembers: 5, and 1 before Kafka 1.0 (row A1).
+    """
 
     transaction_version: int = integer(2)
     epoch_max: int = integer(PRODUCER_EPOCH_MAX, width="i4")
@@ -100,11 +131,17 @@ class Rules:
         source="KIP-588",
         row="A4, §5.5",
     )
-    kip1050: int = switch(
-        "INVALID_PRODUCER_ID_MAPPING is fatal; exhausted retries surface as abortable",
+    mapping_fatal: int = switch(
+        "INVALID_PRODUCER_ID_MAPPING ends the producer; before, its transaction could be aborted",
         since="4.0",
         source="KIP-1050",
-        row="§5.5",
+        row="§5.5, §5.6",
+    )
+    kip1050: int = switch(
+        "INVALID_TXN_STATE and exhausted retries reach the application as TRANSACTION_ABORTABLE",
+        since="4.1",
+        source="KIP-1050",
+        row="§5.6",
     )
     timeout_bump: int = switch(
         "a timed out transaction is aborted under a raised epoch", since="1.0", source="KAFKA-6119", row="X5"
@@ -120,6 +157,12 @@ class Rules:
     )
     strict_end: int = switch(
         "EndTxn of a client must carry the current producer epoch", since="0.11.0", source="KIP-98", row="E4"
+    )
+    end_refuses_higher_epoch: int = switch(
+        "EndTxn of a client is refused for an epoch above the current one as well",
+        since="2.6",
+        source="KAFKA-9600",
+        row="E4",
     )
     verification: int = switch(
         "a leader asks the coordinator before the first batch of a transaction",
@@ -190,63 +233,155 @@ class Rules:
     marker_retry_relax: int = switch(
         "a TV2 marker that repeats the last one is accepted", since="4.2", source="KAFKA-19999", row="M3"
     )
+    marker_needs_data: int = switch(
+        "a marker where nothing is open ends no transaction",
+        since="2.8",
+        source="KAFKA-10702",
+        row="M5, §11.3",
+    )
     marker_coordinator_epoch: int = switch(
         "a marker of a deposed coordinator is refused", since="0.11.0", source="KIP-98", row="M4"
     )
     marker_waits_for_leader: int = switch(
         "a marker for a partition without a live leader waits; only a deleted topic is skipped",
-        since="0.11.0 to 3.9; off in 4.3.1",
+        since="0.11.0",
+        until="4.0",
         source="KAFKA-20734",
-        row="§2.12",
+        row="§2.12, §14",
     )
     abort_120_fatal: int = switch(
         "TRANSACTION_ABORTABLE in answer to an abort is fatal", since="4.1", source="KAFKA-19250", row="§5.5"
     )
+    upgrade_bump: int = switch(
+        "a client that learns of transaction version 2 while it ends a transaction raises its epoch behind the end",
+        since="4.0",
+        source="KAFKA-18227",
+        row="§5.1, §5.4",
+    )
+    init_clears_start: int = switch(
+        "InitProducerId clears the start time of the transaction before it, in memory as in the log",
+        since="4.0",
+        source="seen: not on 3.9.1, but on 4.3.1",
+        row="§2.4, §14",
+    )
+    client_version_in_records: int = switch(
+        "a record holds the transaction version of the client's operation, which value version 0 cannot",
+        since="4.0",
+        source="KIP-890 part 2",
+        row="§7.1, §14",
+    )
+    last_epoch_recovery: int = switch(
+        "a transaction that is open under the last epoch can be fenced and aborted",
+        since="4.3",
+        source="KAFKA-20090",
+        row="§2.3, §2.11",
+    )
+    unload_by_epoch: int = switch(
+        "a resignation ends every load that began under an older epoch, not only one of its own epoch",
+        since="4.0",
+        source="KAFKA-18137",
+        row="Z7",
+    )
+    pid_block_order: int = switch(
+        "a broker refuses a block of producer ids that does not lie above the one it has",
+        since="3.0",
+        source="KIP-730",
+        row="§2.16",
+    )
+    absent_group_generation: int = switch(
+        "a generation for a group that does not exist is ILLEGAL_GENERATION; before, UNKNOWN_MEMBER_ID",
+        since="4.0",
+        source="KIP-848",
+        row="O3, §14",
+    )
+    unknown_producer_id: int = switch(
+        "a batch of an unknown producer that does not begin with sequence 0 is UNKNOWN_PRODUCER_ID",
+        since="1.0",
+        until="2.4",
+        source="KAFKA-5793",
+        row="S3",
+        newest=0,
+    )
+    unknown_after_marker: int = switch(
+        "so is such a batch where only a marker of the producer's epoch is known",
+        since="2.0",
+        until="2.4",
+        source="KAFKA-7298",
+        row="S5",
+        newest=0,
+    )
+    kip939: int = switch(
+        "InitProducerId can keep an open transaction for an outer two-phase commit",
+        since="",
+        source="KIP-939",
+        row="I4, §11.2",
+        newest=0,
+    )
 
 
 def switches() -> tuple[SwitchFacts, ...]:
-    """Every switch of `Rules` with its meaning, first release, source and reference row."""
+    """Every switch of `Rules` with its meaning, releases, source and reference row."""
     return tuple(
-        SwitchFacts(f.name, f.metadata["meaning"], f.metadata["since"], f.metadata["source"], f.metadata["row"])
+        SwitchFacts(
+            f.name,
+            f.metadata["meaning"],
+            f.metadata["since"],
+            f.metadata["until"],
+            f.metadata["source"],
+            f.metadata["row"],
+            f.default == 1,
+        )
         for f in fields(Rules)
         if "meaning" in f.metadata
     )
 
 
-def _without(names: Iterable[str], **others: int) -> Mapping[str, int]:
-    return {**dict.fromkeys(names, 0), **others}
+def _changes(kafka: str, transaction_version: int | None = None) -> Mapping[str, int]:
+    """How a release differs from the defaults of `Rules`."""
+    changes = {
+        facts.name: 0 if facts.is_newest else 1
+        for facts in switches()
+        if facts.is_newest != is_between(kafka, facts.since, facts.until)
+    }
+    version = transaction_version_of(kafka, transaction_version)
+    if version != TransactionVersion.TV2:
+        changes["transaction_version"] = version
+    if age(kafka) < age("1.0"):
+        changes["cached_batches"] = 1
+    return changes
 
 
-KIP98_OFF = (
-    "kip360",
-    "kip447_fence",
-    "kip447_stable",
-    "kip588",
-    "kip1050",
-    "timeout_bump",
-    "fence_failed_flag",
-    "verification",
-    "verification_guard",
-    "guard_lowest_seq",
-    "abortable_code",
-    "pending_first",
-    "epoch_aware_ongoing",
-    "stale_epoch_first",
-    "guard_keep_same_epoch",
-    "tv2_first_seq_zero",
-    "single_fence_bump",
-    "fence_rotation",
-    "persist_prev_next",
-    "marker_strict",
-    "marker_retry_relax",
-    "abort_120_fatal",
-)
-"""What Kafka 0.11.0 did not have (reference §11.3)."""
+def preset_name(kafka: str, transaction_version: int | None = None) -> str:
+    """What the preset of a release is called: its line, and the transaction version where it is not the usual one.
 
-PRESETS: Mapping[str, tuple[str, Mapping[str, int]]] = {
-    "newest": ("transaction version 2 with all its repairs", {}),
-    "kip98": ("Kafka 0.11.0: the original rules", _without(KIP98_OFF, transaction_version=0, cached_batches=1)),
-}
+    Raises:
+        UnknownRelease: there is no such release, or it has no such transaction version.
+    """
+    line = line_of(kafka)
+    version = transaction_version_of(kafka, transaction_version)
+    return line if version == transaction_version_of(line, None) else f"{line}-tv{version}"
+
+
+def _presets() -> Mapping[str, tuple[str, Mapping[str, int]]]:
+    found: dict[str, tuple[str, Mapping[str, int]]] = {
+        "newest": ("transaction version 2 with all its repairs", {}),
+        "kip939": (
+            "the newest rules with two-phase participation (KIP-939), which no release has whole",
+            {"kip939": 1},
+        ),
+        "kip98": ("Kafka 0.11.0: the original rules", _changes("0.11.0")),
+    }
+    for line in RELEASES:
+        if age(line) < age(FIRST_WITH_TRANSACTION_VERSIONS):
+            found[line] = (f"Kafka {line}", _changes(line))
+        else:
+            for version in (2, 1, 0):
+                says = f"Kafka {line}, a cluster at transaction version {version}"
+                found[preset_name(line, version)] = (says, _changes(line, version))
+    return found
+
+
+PRESETS: Final = _presets()
 """Name of a preset -> (what it is, how it differs from the defaults of `Rules`)."""
 
 
@@ -263,6 +398,18 @@ def preset(name: str) -> Rules:
     if name not in PRESETS:
         raise UnknownRule(f"no preset of rules is named {name!r}; there are: {', '.join(PRESETS)}")
     return replace(Rules(), **PRESETS[name][1])
+
+
+def preset_for(kafka: str, transaction_version: int | None = None) -> Rules:
+    """The rules of a cluster: of a release ("4.3", "3.9.1"), at a transaction version (None: its release's own).
+
+    A line has the rules of its newest patch release; a patch release may lack a repair that came after it.
+
+    Raises:
+        UnknownRelease: there is no such release, or it has no such transaction version.
+    """
+    line_of(kafka)
+    return replace(Rules(), **_changes(kafka, transaction_version))
 
 
 def with_switches(rules: Rules, on: Iterable[str] = (), off: Iterable[str] = ()) -> Rules:

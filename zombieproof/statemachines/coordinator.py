@@ -26,6 +26,7 @@ COORDINATOR = Machine(
         T(S.EMPTY, E.ABORT, S.PREPARE_ABORT, "an empty abort raises the epoch (TV2)"),
         T(S.EMPTY, E.EXPIRE, S.DEAD, "an unused id expires"),
         T(S.ONGOING, E.ADD_PARTITION, S.ONGOING, "another partition joins"),
+        T(S.ONGOING, E.KEEP, S.ONGOING, "a two-phase participant goes on with what it prepared (KIP-939)"),
         T(S.ONGOING, E.COMMIT, S.PREPARE_COMMIT, "point of no return: commit is decided"),
         T(S.ONGOING, E.ABORT, S.PREPARE_ABORT, "point of no return: abort is decided"),
         T(S.ONGOING, E.FENCE, S.PREPARE_EPOCH_FENCE, "a newer producer or a timeout fences the owner"),

@@ -3,11 +3,13 @@
 Behaviour: the first partition opens the transaction and starts its clock. Verify-only (KIP-890 part 1, from broker to
 coordinator, version 4 and up) changes nothing and does not look at what is pending.
 Versions: 2 may be answered with PRODUCER_FENCED; 4 is a batch of transactions, for brokers; 5 may be answered with
-TRANSACTION_ABORTABLE. From version 4 on the client's operation counts as transaction version 2.
+TRANSACTION_ABORTABLE. From version 4 on the client's operation counts as transaction version 2 (since Kafka 4.0;
+before, records did not say so).
 Source: reference §2.8, §2.9; ``TransactionCoordinator.handleAddPartitionsToTransaction``,
 ``handleVerifyPartitionsInTransaction``.
 """
 
+from zombieproof.model.decisions.keep_prepared import names_owner_of_kept
 from zombieproof.model.decisions.verdicts import agree, refuse, transit
 from zombieproof.model.records import Transaction, TransactionRequest, Verdict
 from zombieproof.model.rules import Rules
@@ -23,7 +25,8 @@ def decide_add_partitions_front_door(has_transactional_id: int, verify_only: int
 
 def decide_add_partitions_to_txn(txn: Transaction, request: TransactionRequest, rules: Rules) -> Verdict:
     """Answer AddPartitionsToTxn that adds (P2 to P8); one answer for all its partitions."""
-    return decide_join(txn, request, rules, TransactionVersion.TV2 if request.version > 3 else TransactionVersion.TV0)
+    of_version_2 = request.version > 3 and rules.client_version_in_records == 1
+    return decide_join(txn, request, rules, TransactionVersion.TV2 if of_version_2 else TransactionVersion.TV0)
 
 
 def decide_join(
@@ -31,12 +34,15 @@ def decide_join(
 ) -> Verdict:
     """Whether the partitions of `request` join the transaction, by an operation of the given transaction version.
 
-    Releases before 4.0 compare producer id and epoch before they look for a transition under way (P3).
+    Releases before 4.0 compare producer id and epoch before they look for a transition under way (P3). A participant
+    that keeps a transaction adds nothing to it (KIP-939).
     """
     if txn.known == 0:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
     if rules.pending_first == 1 and txn.pending_state != NONE:
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.P3)
+    if names_owner_of_kept(txn, request):
+        return refuse(Error.INVALID_TXN_STATE, Guard.KEPT)
     if request.producer_id != txn.producer_id:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.P4)
     if request.producer_epoch != txn.producer_epoch:
@@ -47,7 +53,7 @@ def decide_join(
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.P6)
     if txn.state == TransactionState.ONGOING and (request.partitions & ~txn.partitions) == 0:
         return agree(Guard.P7)
-    return transit(
+    verdict = transit(
         Guard.P8,
         CoordinatorEvent.ADD_PARTITION,
         txn.producer_id,
@@ -57,6 +63,7 @@ def decide_join(
         txn.partitions | request.partitions if txn.state == TransactionState.ONGOING else request.partitions,
         client_transaction_version,
     )
+    return verdict._replace(next_producer_epoch=int(txn.next_producer_epoch))
 
 
 def decide_verify_partitions(txn: Transaction, request: TransactionRequest, rules: Rules) -> Verdict:

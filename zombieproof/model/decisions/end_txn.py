@@ -9,6 +9,7 @@ Source: reference §2.10, §2.11; KIP-98, KIP-890; ``TransactionCoordinator.endT
 """
 
 from zombieproof.model.decisions.init_producer_id import is_exhausted
+from zombieproof.model.decisions.keep_prepared import has_ended_kept, is_kept, owner_epoch, owner_producer_id
 from zombieproof.model.decisions.verdicts import agree, refuse, transit
 from zombieproof.model.records import Transaction, TransactionRequest, Verdict
 from zombieproof.model.rules import Rules
@@ -41,6 +42,8 @@ def decide_end_txn(
     """
     if request.version >= FIRST_VERSION_OF_TV2:
         return decide_end_txn_v2(txn, request, rules, from_client, next_producer_id)
+    if is_kept(txn) and from_client == 1:
+        return refuse(Error.INVALID_TXN_STATE, Guard.KEPT)
     return decide_end_txn_classic(txn, request, rules, from_client)
 
 
@@ -82,9 +85,11 @@ def decide_end_txn_classic(txn: Transaction, request: TransactionRequest, rules:
 
 
 def _is_fenced(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int) -> bool:
+    older = request.producer_epoch < txn.producer_epoch
     if from_client == 1:
-        return rules.strict_end == 1 and request.producer_epoch != txn.producer_epoch
-    return request.producer_epoch < txn.producer_epoch
+        higher = rules.end_refuses_higher_epoch == 1 and request.producer_epoch > txn.producer_epoch
+        return rules.strict_end == 1 and (older or higher)
+    return older
 
 
 def _same_outcome(same: bool, error: int, guard: int) -> Verdict:
@@ -99,6 +104,10 @@ def decide_end_txn_v2(
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
     if txn.pending_state not in (NONE, TransactionState.PREPARE_EPOCH_FENCE):
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.T3)
+    if rules.kip939 == 1 and txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.KEPT)
+    if is_kept(txn) and from_client == 1:
+        return _end_kept(txn, request, rules, next_producer_id)
     if request.producer_id != txn.producer_id and not _retries_overflow(txn, request, rules):
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.T4)
     if not _epoch_is_valid(txn, request, rules, from_client):
@@ -116,6 +125,15 @@ def decide_end_txn_v2(
             return refuse(Error.INVALID_TXN_STATE, Guard.T11)
         return _end(Guard.T11, txn, request, rules, next_producer_id)
     return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.T12)
+
+
+def _end_kept(txn: Transaction, request: TransactionRequest, rules: Rules, next_producer_id: int) -> Verdict:
+    """A participant ends what it kept: it must be the last one that took the transaction over (KIP-939)."""
+    if request.producer_id != txn.next_producer_id:
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.KEPT)
+    if request.producer_epoch != txn.next_producer_epoch:
+        return refuse(Error.PRODUCER_FENCED, Guard.KEPT)
+    return _end(Guard.KEPT, txn, request, rules, next_producer_id)
 
 
 def _end_again(txn: Transaction, request: TransactionRequest, rules: Rules, next_producer_id: int) -> Verdict:
@@ -164,29 +182,34 @@ def _end(guard: int, txn: Transaction, request: TransactionRequest, rules: Rules
     """Decide under the next epoch; an exhausted one is ended under the last epoch, and a new producer id follows.
 
     A client's commit cannot take over a fence under way, and no epoch follows the last one: both are internal errors.
-    Before KAFKA-19367 the epoch of a fence was raised a second time here; before KAFKA-20090 a fence never rotated.
+    Before KAFKA-19367 the epoch of a fence was raised a second time here; before KAFKA-20090 a fence never rotated,
+    and not even an abort could follow the last epoch.
     """
     fences = _is_fence(txn)
     twice = fences and rules.single_fence_bump == 0
     ended = request.producer_epoch if twice else txn.producer_epoch
-    rotates = is_exhausted(ended, rules) and not (fences and rules.fence_rotation == 0)
+    used = owner_epoch(txn) if is_kept(txn) else ended
+    rotates = is_exhausted(used, rules) and not (fences and rules.fence_rotation == 0)
     if rotates and next_producer_id == NONE:
         return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, guard)
     at_last_epoch = ended == rules.epoch_max
     if request.committed == 1 and (fences or at_last_epoch):
         return refuse(Error.UNKNOWN_SERVER_ERROR, guard)
-    if at_last_epoch and twice:
+    if at_last_epoch and (twice or rules.last_epoch_recovery == 0):
         return refuse(Error.UNKNOWN_SERVER_ERROR, guard)
-    return transit(
+    verdict = transit(
         guard,
         CoordinatorEvent.COMMIT if request.committed == 1 else CoordinatorEvent.ABORT,
         txn.producer_id,
         ended if at_last_epoch else ended + 1,
         ended,
-        next_producer_id if rotates else NONE,
+        next_producer_id if rotates else (owner_producer_id(txn) if is_kept(txn) else NONE),
         txn.partitions,
         TransactionVersion.TV2,
     )
+    if is_kept(txn):
+        return verdict._replace(next_producer_epoch=int(0 if rotates else used + 1))
+    return verdict
 
 
 def decide_after_append(
@@ -209,10 +232,11 @@ def decide_after_append(
         return refuse(lookup_error, Guard.F2)
     if is_same_coordinator_epoch == 0:
         return refuse(Error.NOT_COORDINATOR, Guard.F3)
-    if request.producer_id != txn.producer_id:
+    kept = has_ended_kept(txn, request)
+    if request.producer_id != txn.producer_id and not kept:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.F4)
     raised = request.version >= FIRST_VERSION_OF_TV2 and txn.producer_epoch == request.producer_epoch + 1
-    if request.producer_epoch != txn.producer_epoch and not raised:
+    if request.producer_epoch != txn.producer_epoch and not raised and not kept:
         return refuse(Error.PRODUCER_FENCED, Guard.F4)
     if txn.pending_state != NONE:
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.F4)
@@ -227,12 +251,13 @@ def decide_after_append(
 def completion_of(txn: Transaction) -> Verdict:
     """The record that ends a prepared transaction once every partition has its marker (§2.3, Complete)."""
     rotates = txn.client_transaction_version == TransactionVersion.TV2 and txn.next_producer_id != NONE
+    goes_on_at = txn.next_producer_epoch if is_kept(txn) else 0
     return transit(
         Guard.F5,
         CoordinatorEvent.MARKERS_WRITTEN,
         txn.next_producer_id if rotates else txn.producer_id,
-        0 if rotates else txn.producer_epoch,
-        txn.last_producer_epoch,
+        goes_on_at if rotates else txn.producer_epoch,
+        goes_on_at - 1 if rotates and goes_on_at > 0 else txn.last_producer_epoch,
         NONE,
         0,
         txn.client_transaction_version,

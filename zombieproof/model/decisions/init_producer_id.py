@@ -22,7 +22,7 @@ from zombieproof.model.vocabulary import (
 TIMEOUT_MS_OF_TWO_PHASE_COMMIT = 2147483647
 
 
-def decide_init_front_door(
+def decide_init_front_door(  # noqa: PLR0913, PLR0917  # each fact of the request that it judges has a name here
     has_id: int,
     id_is_empty: int,
     enable_2pc: int,
@@ -31,12 +31,14 @@ def decide_init_front_door(
     timeout_ms: int,
     max_timeout_ms: int,
     is_half_an_expectation: int = 0,
+    kip939: int = 0,
 ) -> Verdict:
     """Judge the request alone, before the coordinator looks anything up (I1 to I5).
 
     `is_half_an_expectation`: exactly one of the expected producer id and epoch is -1. The verdict's guard is I1 when
     the request asks for a producer id without a transactional id (allocate one, nothing else counts), NO_GUARD when
-    the coordinator has to decide.
+    the coordinator has to decide. `kip939` is what the rules say of it: by their leave a request that keeps what is
+    prepared is judged further by ``decide_keep_front_door`` and ``decide_keep_prepared``.
     """
     if is_half_an_expectation == 1:
         return refuse(Error.INVALID_REQUEST, Guard.HALF_AN_EXPECTATION)
@@ -46,7 +48,7 @@ def decide_init_front_door(
         return refuse(Error.INVALID_REQUEST, Guard.I2)
     if enable_2pc == 1 and two_phase_commit_enabled == 0:
         return refuse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Guard.I3)
-    if keep_prepared == 1:
+    if keep_prepared == 1 and kip939 == 0:
         return refuse(Error.UNSUPPORTED_VERSION, Guard.I4)
     if enable_2pc == 0 and not 0 < timeout_ms <= max_timeout_ms:
         return refuse(Error.INVALID_TRANSACTION_TIMEOUT, Guard.I5)
@@ -69,6 +71,8 @@ def decide_init_producer_id(txn: Transaction, request: ProducerIdentity, rules: 
     if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.I10)
     if txn.state == TransactionState.ONGOING:
+        if not can_be_fenced(txn, rules):
+            return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.I12)
         raised = fence_epoch(txn, rules) if rules.fence_bump == 1 else txn.producer_epoch
         return fence(txn, raised, Guard.I12)
     if txn.state in (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE):
@@ -91,6 +95,11 @@ def decide_init_producer_id(txn: Transaction, request: ProducerIdentity, rules: 
 def is_exhausted(producer_epoch: int, rules: Rules) -> bool:
     """Whether an epoch is the last one that a client may use (EXH in the reference)."""
     return producer_epoch >= rules.epoch_max - 1
+
+
+def can_be_fenced(txn: Transaction, rules: Rules) -> bool:
+    """Whether there is an epoch to fence under: before 4.3 none was left to a transaction open under the last one."""
+    return rules.last_epoch_recovery == 1 or txn.producer_epoch != rules.epoch_max
 
 
 def fence_epoch(txn: Transaction, rules: Rules) -> int:

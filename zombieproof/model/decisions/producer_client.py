@@ -5,7 +5,16 @@ Source: reference §5.3, §5.5, §5.6; ``TransactionManager.java``, ``Sender.jav
 """
 
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NOTHING, ApiKey, Error, ProducerEvent, ProducerState, Reaction
+from zombieproof.model.vocabulary import NONE, NOTHING, ApiKey, Error, ProducerEvent, ProducerState, Reaction
+
+FIRST_RETRY_BACKOFF_MS = 20
+"""How long the first AddPartitionsToTxn of a transaction waits for the previous one to complete."""
+
+FIRST_INIT_THAT_RAISES = 3
+"""The first version of InitProducerId in which a client asks for a raised epoch (KIP-360)."""
+
+FIRST_COMMIT_WITH_MEMBER = 3
+"""The first version of TxnOffsetCommit that names a group's member and generation (KIP-447)."""
 
 
 def react(api: int, error: int, committing: int, rules: Rules) -> int:
@@ -66,7 +75,7 @@ def _react_to_unknown_producer(api: int, error: int, rules: Rules) -> int:
     """INVALID_PRODUCER_ID_MAPPING ended the producer since 4.0; before, both could be aborted and bumped away."""
     if api in (ApiKey.TXN_OFFSET_COMMIT, ApiKey.FIND_COORDINATOR):
         return int(Reaction.FATAL)
-    if error == Error.INVALID_PRODUCER_ID_MAPPING and rules.kip1050 == 1:
+    if error == Error.INVALID_PRODUCER_ID_MAPPING and rules.mapping_fatal == 1:
         return int(Reaction.FATAL)
     return abortable_if_possible(rules)
 
@@ -74,6 +83,11 @@ def _react_to_unknown_producer(api: int, error: int, rules: Rules) -> int:
 def abortable_if_possible(rules: Rules) -> int:
     """Abortable with a raised epoch where the coordinator can raise it (KIP-360), else fatal."""
     return int(Reaction.ABORTABLE_AND_BUMP) if rules.kip360 == 1 else int(Reaction.FATAL)
+
+
+def abortable_and_bump_if_possible(rules: Rules) -> int:
+    """Abortable; with a raised epoch where the coordinator can raise it (KIP-360)."""
+    return int(Reaction.ABORTABLE_AND_BUMP) if rules.kip360 == 1 else int(Reaction.ABORTABLE)
 
 
 def _react_to_other(api: int, error: int) -> int:
@@ -105,7 +119,7 @@ def react_to_produce(error: int, transactional: int, is_next_expected: int, rule
         return int(Reaction.RETRY)
     if error == Error.OUT_OF_ORDER_SEQUENCE_NUMBER and is_next_expected == 0:
         return int(Reaction.RETRY)
-    if error == Error.INVALID_PRODUCER_ID_MAPPING and rules.kip1050 == 1:
+    if error == Error.INVALID_PRODUCER_ID_MAPPING and rules.mapping_fatal == 1:
         return int(Reaction.FATAL)
     if error in (
         Error.PRODUCER_FENCED,
@@ -117,7 +131,7 @@ def react_to_produce(error: int, transactional: int, is_next_expected: int, rule
     if error == Error.INVALID_PRODUCER_EPOCH and transactional == 1 and rules.kip588 == 0:
         return int(Reaction.FATAL)
     if transactional == 1:
-        return int(Reaction.ABORTABLE_AND_BUMP) if rules.kip360 == 1 else int(Reaction.ABORTABLE)
+        return abortable_and_bump_if_possible(rules)
     if error in (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, Error.UNKNOWN_PRODUCER_ID):
         return int(Reaction.BUMP_LOCALLY) if rules.kip360 == 1 else int(Reaction.FORGET_PRODUCER_ID)
     return int(Reaction.FAIL_BATCH)
@@ -141,6 +155,158 @@ def end_is_needed(transaction_started: int) -> bool:
     return transaction_started == 1
 
 
+def end_is_skipped_after(error: int, rules: Rules) -> bool:
+    """Whether an abort sends no EndTxn because of the error that it answers: InitProducerId follows at once (§5.5).
+
+    So it was until 3.9 for a producer id that the coordinator did not know; since then that error is fatal.
+    """
+    return error == Error.INVALID_PRODUCER_ID_MAPPING and rules.mapping_fatal == 0
+
+
+def error_for_application(error: int, transactional: int, retries_left: int, rules: Rules) -> int:
+    """The error as which a failed batch reaches the application (§5.6, KIP-1050).
+
+    `retries_left` 0: the batch's time or its retries are used up.
+    """
+    ended_by_us = error == Error.INVALID_TXN_STATE or (retries_left == 0 and is_retriable(error))
+    if transactional == 1 and ended_by_us and rules.kip1050 == 1:
+        return int(Error.TRANSACTION_ABORTABLE)
+    return int(error)
+
+
+def bumps_on_upgrade(was_version_2: int, is_version_2: int, rules: Rules) -> bool:
+    """Whether a client that learns of transaction version 2 while it ends a transaction asks for an epoch (§5.4)."""
+    return rules.upgrade_bump == 1 and was_version_2 == 0 and is_version_2 == 1
+
+
+def decide_prepare(two_phase_commit: int, state: int) -> int:
+    """prepareTransaction: whether the client may, as the error that the application gets (§5.2, KIP-939).
+
+    Success moves it by PREPARE once everything is sent; it then tells the producer id and epoch of its transaction.
+    """
+    if two_phase_commit == 0 or state != ProducerState.IN_TRANSACTION:
+        return int(Error.INVALID_TXN_STATE)
+    return int(Error.NONE)
+
+
+def event_of_initialisation(keep_prepared: int, ongoing_producer_id: int) -> int:
+    """What the answer to InitProducerId makes of a client: INITIALIZED, or PREPARE if a transaction was kept (§5.5)."""
+    kept = keep_prepared == 1 and ongoing_producer_id != NONE
+    return int(ProducerEvent.PREPARE if kept else ProducerEvent.INITIALIZED)
+
+
+def event_of_completion(prepared_id: int, prepared_epoch: int, told_id: int, told_epoch: int) -> int:
+    """completeTransaction: COMMIT if the outer commit tells of the transaction that is prepared, else ABORT (§5.2)."""
+    same = prepared_id == told_id and prepared_epoch == told_epoch
+    return int(ProducerEvent.COMMIT if same else ProducerEvent.ABORT)
+
+
 def must_bump_after_end(bump_requested: int, transaction_version: int) -> bool:
     """Whether InitProducerId follows EndTxn to raise the epoch: under TV2 EndTxn did it (§5.7)."""
     return bump_requested == 1 and transaction_version < 2
+
+
+def end_is_skipped(transaction_started: int, last_error: int, rules: Rules) -> bool:
+    """Whether EndTxn is left out: nothing was added, or (until 3.9) the coordinator does not know the producer (§5.5).
+
+    `last_error` is the error that an abort follows, NONE without one.
+    """
+    unknown = last_error == Error.INVALID_PRODUCER_ID_MAPPING and rules.kip1050 == 0
+    return unknown or not end_is_needed(transaction_started)
+
+
+def decides_alone(api: int, error: int, rules: Rules) -> bool:
+    """Whether the error of one partition settles an answer that has many: the first such one does (§5.5).
+
+    Otherwise AddPartitionsToTxn is judged by all its partitions together, and TxnOffsetCommit repeats what is open.
+    """
+    reaction = react(api, error, 1, rules)
+    if reaction == Reaction.DONE:
+        return False
+    if api == ApiKey.TXN_OFFSET_COMMIT:
+        return reaction not in (Reaction.RETRY, Reaction.FIND_COORDINATOR_AND_RETRY)
+    return reaction != Reaction.ABORTABLE or error == Error.TRANSACTION_ABORTABLE
+
+
+def wants_raised_epoch(reaction: int, api: int, state: int, transaction_version: int) -> bool:
+    """Whether a failure in `state` makes the client raise its epoch behind the abort (§5.5, §5.6).
+
+    Under TV2 EndTxn does it. A batch that fails while its transaction is being ended asks for nothing.
+    """
+    if reaction != Reaction.ABORTABLE_AND_BUMP or transaction_version >= 2:
+        return False
+    ending = state in (ProducerState.COMMITTING_TRANSACTION, ProducerState.ABORTING_TRANSACTION)
+    return api != ApiKey.PRODUCE or not ending
+
+
+def starts_over_after(api: int, error: int) -> bool:
+    """Whether the producer goes back to UNINITIALIZED: its initialisation was refused for lack of rights (§5.5)."""
+    denied = error in (Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Error.CLUSTER_AUTHORIZATION_FAILED)
+    return api == ApiKey.INIT_PRODUCER_ID and denied
+
+
+def is_dropped_in(state: int, api: int) -> bool:
+    """Whether a queued request fails unsent in `state`: after an error, but the abort's coordinator may be found."""
+    if state == ProducerState.ABORTABLE_ERROR:
+        return api != ApiKey.FIND_COORDINATOR
+    return state == ProducerState.FATAL_ERROR
+
+
+def has_ongoing_transaction(state: int) -> bool:
+    """Whether a transaction is open or being ended: none while INITIALIZING raises the epoch (§5.2)."""
+    return state in (
+        ProducerState.IN_TRANSACTION,
+        ProducerState.PREPARED_TRANSACTION,
+        ProducerState.COMMITTING_TRANSACTION,
+        ProducerState.ABORTING_TRANSACTION,
+        ProducerState.ABORTABLE_ERROR,
+    )
+
+
+def priority(api: int, raises_epoch: int) -> int:
+    """The order in which queued requests leave, smallest first (§5.3); `raises_epoch` 1: InitProducerId after an end."""
+    if api == ApiKey.FIND_COORDINATOR:
+        return 0
+    if api == ApiKey.INIT_PRODUCER_ID:
+        return 4 if raises_epoch == 1 else 1
+    return 3 if api == ApiKey.END_TXN else 2
+
+
+def retry_backoff_ms(api: int, error: int, transaction_is_empty: int, configured_ms: int) -> int:
+    """How long a repeated request waits; `transaction_is_empty` 1: no partition has joined it yet (§5.3)."""
+    first = api == ApiKey.ADD_PARTITIONS_TO_TXN and transaction_is_empty == 1
+    if first and error == Error.CONCURRENT_TRANSACTIONS:
+        return min(FIRST_RETRY_BACKOFF_MS, configured_ms)
+    return configured_ms
+
+
+def request_version(api: int, broker_version: int, transaction_version: int) -> int:
+    """The version in which a request is sent: the highest both sides know (§5.4, §7.5); NONE: the broker has none.
+
+    A client that follows TV1 stays below the versions that add partitions or raise epochs by themselves.
+    """
+    ours = _newest_version(api, transaction_version)
+    return NONE if broker_version < 0 else min(ours, broker_version)
+
+
+def _newest_version(api: int, transaction_version: int) -> int:
+    tv2 = transaction_version >= 2
+    if api == ApiKey.PRODUCE:
+        return 12 if tv2 else 11
+    if api in (ApiKey.END_TXN, ApiKey.TXN_OFFSET_COMMIT):
+        return 5 if tv2 else 4
+    if api == ApiKey.ADD_PARTITIONS_TO_TXN:
+        return 3
+    if api == ApiKey.ADD_OFFSETS_TO_TXN:
+        return 4
+    return 5 if api == ApiKey.INIT_PRODUCER_ID else 6
+
+
+def can_ask_for_raised_epoch(broker_version: int) -> bool:
+    """Whether a coordinator of this newest InitProducerId version raises the epoch when asked (KIP-360)."""
+    return broker_version >= FIRST_INIT_THAT_RAISES
+
+
+def names_member_in_vain(version: int, names_member: int) -> bool:
+    """Whether a TxnOffsetCommit names a group member in a version that cannot carry it: the client gives up (KIP-447)."""
+    return names_member == 1 and version < FIRST_COMMIT_WITH_MEMBER

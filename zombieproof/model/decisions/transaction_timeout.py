@@ -4,7 +4,12 @@ Behaviour: a scan finds candidates; each is looked at again, fenced, and aborted
 Source: reference §2.13; KAFKA-6119; ``TransactionCoordinator.abortTimedOutTransactions``.
 """
 
-from zombieproof.model.decisions.init_producer_id import TIMEOUT_MS_OF_TWO_PHASE_COMMIT, fence, fence_epoch
+from zombieproof.model.decisions.init_producer_id import (
+    TIMEOUT_MS_OF_TWO_PHASE_COMMIT,
+    can_be_fenced,
+    fence,
+    fence_epoch,
+)
 from zombieproof.model.decisions.verdicts import refuse
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
@@ -25,7 +30,8 @@ def is_timed_out(txn: Transaction, now_ms: int) -> bool:
 def decide_timeout(txn: Transaction, producer_id: int, rules: Rules) -> Verdict:
     """Look at a candidate again (X1 to X5): FENCE under a raised epoch, or leave it alone.
 
-    `producer_id` is what the scan remembered. Kafka 0.11 did not raise the epoch (KAFKA-6119). X4 ends the whole pass.
+    `producer_id` is what the scan remembered. Kafka 0.11 did not raise the epoch (KAFKA-6119). X4 ends the whole pass,
+    and so does X5 where nothing is left to fence under.
     """
     if txn.known == 0:
         return refuse(Error.NONE, Guard.X1)
@@ -35,5 +41,7 @@ def decide_timeout(txn: Transaction, producer_id: int, rules: Rules) -> Verdict:
         return refuse(Error.NONE, Guard.X3)
     if txn.state != TransactionState.ONGOING:
         return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.X4)
+    if not can_be_fenced(txn, rules):
+        return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.X5)
     raised = fence_epoch(txn, rules) if rules.timeout_bump == 1 else txn.producer_epoch
     return fence(txn, raised, Guard.X5)

@@ -7,6 +7,7 @@ Source: reference §2.3 (table of prepare functions), §2.4, §2.6, §2.15; ``Tr
 """
 
 from zombieproof.model.decisions.end_txn import FIRST_VERSION_OF_TV2
+from zombieproof.model.decisions.keep_prepared import is_kept
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, CoordinatorEvent, TransactionState, TransactionVersion
@@ -21,8 +22,9 @@ def prepare(txn: Transaction, verdict: Verdict, state: int, timeout_ms: int, now
     target.state = state
     target.pending_state = NONE
     target.producer_id = verdict.producer_id
-    target.previous_producer_id = txn.producer_id if txn.known == 1 else verdict.producer_id
+    target.previous_producer_id = _previous_producer_id(txn, verdict)
     target.next_producer_id = verdict.next_producer_id
+    target.next_producer_epoch = verdict.next_producer_epoch
     target.producer_epoch = verdict.producer_epoch
     target.last_producer_epoch = verdict.last_producer_epoch
     target.partitions = verdict.partitions
@@ -32,6 +34,17 @@ def prepare(txn: Transaction, verdict: Verdict, state: int, timeout_ms: int, now
     target.last_update_ms = txn.last_update_ms if keeps_time else now_ms
     target.client_transaction_version = verdict.client_transaction_version
     target.failed_epoch_fence = 0 if verdict.event == CoordinatorEvent.MARKERS_WRITTEN else txn.failed_epoch_fence
+
+
+def _previous_producer_id(txn: Transaction, verdict: Verdict) -> int:
+    """The id by which an answer that was lost is asked for again: of a kept transaction, the one its owner went by."""
+    if txn.known == 0:
+        return int(verdict.producer_id)
+    if is_kept(txn) and verdict.next_producer_epoch == 0 and verdict.event != CoordinatorEvent.KEEP:
+        return int(txn.next_producer_id)
+    if verdict.event == CoordinatorEvent.MARKERS_WRITTEN and txn.next_producer_epoch == 0:
+        return int(txn.previous_producer_id)
+    return int(txn.producer_id)
 
 
 def _start_ms(txn: Transaction, verdict: Verdict, now_ms: int) -> int:
@@ -59,6 +72,15 @@ def complete(txn: Transaction, target: Transaction) -> None:
     txn.last_update_ms = target.last_update_ms
     txn.client_transaction_version = target.client_transaction_version
     txn.failed_epoch_fence = target.failed_epoch_fence
+    txn.next_producer_epoch = target.next_producer_epoch
+
+
+def complete_by(txn: Transaction, target: Transaction, rules: Rules) -> None:
+    """As ``complete``, by the rules of a release: before 4.0 InitProducerId left the old start time in memory (§14)."""
+    start_ms = txn.start_ms
+    complete(txn, target)
+    if rules.init_clears_start == 0 and target.state == TransactionState.EMPTY:
+        txn.start_ms = start_ms
 
 
 def fence_counts_at_once(version: int, rules: Rules) -> bool:
@@ -97,6 +119,7 @@ def load(txn: Transaction, durable: Transaction, completing_state: int, rules: R
     if txn.known == 0 or not holds_both:
         txn.previous_producer_id = NONE
         txn.next_producer_id = NONE
+        txn.next_producer_epoch = NONE
     if txn.known == 1 and completing_state >= 0:
         txn.pending_state = completing_state
 
@@ -128,6 +151,8 @@ def _valid_empty(txn: Transaction, target: Transaction) -> bool:
 def _valid_epoch(txn: Transaction, target: Transaction) -> bool:
     if target.client_transaction_version == TransactionVersion.TV2:
         completing = target.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+        if completing and is_kept(txn):
+            return target.producer_id == txn.next_producer_id and target.producer_epoch == txn.next_producer_epoch
         if completing and target.producer_epoch == 0:
             return (
                 target.last_producer_epoch == txn.last_producer_epoch and target.previous_producer_id == txn.producer_id

@@ -83,10 +83,17 @@ def decide_txn_offset_commit(
     instance_is_this_member: int,
     rules: Rules,
 ) -> AppendVerdict:
-    """Judge a commit of offsets for a classic group (O3 to O7): TXN_OFFSET_COMMIT, or the error for all partitions."""
+    """Judge a commit of offsets for a classic group (O3 to O7): TXN_OFFSET_COMMIT, or the error for all partitions.
+
+    Before 4.0 an absent group was made first, and its generation and members were looked for in it.
+    """
     if group.known == 0:
         if request.generation < 0:
             return append_accepted(Guard.O3, GroupEvent.TXN_OFFSET_COMMIT)
+        if rules.kip447_fence == 0:
+            return append_accepted(Guard.O3, GroupEvent.TXN_OFFSET_COMMIT)
+        if rules.absent_group_generation == 0:
+            return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.O3)
         if request.version >= FIRST_VERSION_WITH_STALE_MEMBER_EPOCH:
             return append_refused(Error.GROUP_ID_NOT_FOUND, Guard.O3)
         return append_refused(Error.ILLEGAL_GENERATION, Guard.O3)

@@ -6,12 +6,12 @@ from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard
 
 def refuse(error: int, guard: int) -> Verdict:
     """Nothing changes; the answer is `error`."""
-    return Verdict(int(error), int(guard), NOTHING, NONE, NONE, NONE, NONE, 0, 0)
+    return Verdict(int(error), int(guard), NOTHING, NONE, NONE, NONE, NONE, 0, 0, NONE)
 
 
 def agree(guard: int, producer_id: int = NONE, producer_epoch: int = NONE) -> Verdict:
     """Nothing changes; the answer is NONE with this producer id and epoch."""
-    return Verdict(int(Error.NONE), int(guard), NOTHING, int(producer_id), int(producer_epoch), NONE, NONE, 0, 0)
+    return Verdict(int(Error.NONE), int(guard), NOTHING, int(producer_id), int(producer_epoch), NONE, NONE, 0, 0, NONE)
 
 
 def transit(
@@ -24,7 +24,10 @@ def transit(
     partitions: int,
     client_transaction_version: int,
 ) -> Verdict:
-    """`event` happens; the fields are those of the record to be made durable."""
+    """`event` happens; the fields are those of the record to be made durable.
+
+    The next producer epoch is NONE: where a two-phase participant has one, the decision replaces it (KIP-939).
+    """
     return Verdict(
         int(Error.NONE),
         int(guard),
@@ -35,6 +38,7 @@ def transit(
         int(next_producer_id),
         int(partitions),
         int(client_transaction_version),
+        NONE,
     )
 
 

@@ -60,6 +60,14 @@ def _keeps_guard(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> 
     )
 
 
+def first_offset_of_ended(first_offset: int, marker_offset: int, rules: Rules) -> int:
+    """Where the transaction that a marker ended begins, or NONE if it ended none; `first_offset` is what was open.
+
+    Before 2.8 a marker without data counted as a transaction of its own, from its offset to its offset (KAFKA-10702).
+    """
+    return int(marker_offset if first_offset == NONE and rules.marker_needs_data == 0 else first_offset)
+
+
 def evolve_marker(entry: ProducerEntry, marker: IncomingMarker, event: int, state: int) -> int:
     """The marker is in the log; returns the first offset of the transaction it ended, or NONE if none was open."""
     first_offset = int(entry.txn_first_offset)
