@@ -63,7 +63,8 @@ def _pytest(ids: AbstractSet[str] | None, *, collect_only: bool) -> dict[str, li
         surroundings = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
         surroundings["ZOMBIEPROOF_CASE_REPORT"] = str(report)
         surroundings["ZOMBIEPROOF_CASES"] = "*" if ids is None else ",".join(sorted(ids))
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conformance.recorder", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", "-q", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)]
+        command += ["-p", "tests.conformance.recorder", "-p", "no:cacheprovider"]
         command += ["--collect-only"] if collect_only else []
         done = subprocess.run(
             [*command, str(FOLDER)], cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False
