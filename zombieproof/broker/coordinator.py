@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from zombieproof.broker.clock import Clock
 from zombieproof.broker.completions import Completions
 from zombieproof.broker.effects import Append, Effect, Reply
+from zombieproof.broker.joins import Joins
 from zombieproof.broker.journal import Journal
 from zombieproof.broker.log import Batch
 from zombieproof.broker.markers import MarkerChannel, MarkerRequest
@@ -23,17 +24,13 @@ from zombieproof.broker.settings import Settings
 from zombieproof.broker.transaction_listing import TransactionListings
 from zombieproof.broker.transaction_requests import (
     AddOffsetsToTxn,
-    AddOffsetsToTxnAnswer,
     AddPartitionsToTxn,
-    AddPartitionsToTxnAnswer,
     DescribeTransactions,
     EndTxn,
     EndTxnAnswer,
     InitProducerId,
     InitProducerIdAnswer,
-    TransactionAdded,
     TransactionRequest,
-    TransactionToAdd,
 )
 from zombieproof.broker.transaction_store import Found, Outcome, TransactionStore
 from zombieproof.broker.waiting import (
@@ -44,7 +41,6 @@ from zombieproof.broker.waiting import (
     EndedByInit,
     EndedByTimeout,
     Expire,
-    Gathering,
     Grant,
     IdRequest,
     Join,
@@ -52,12 +48,6 @@ from zombieproof.broker.waiting import (
     ServerEnd,
 )
 from zombieproof.model.decisions import transition
-from zombieproof.model.decisions.add_offsets_to_txn import decide_add_offsets_to_txn
-from zombieproof.model.decisions.add_partitions_to_txn import (
-    decide_add_partitions_front_door,
-    decide_add_partitions_to_txn,
-    decide_verify_partitions,
-)
 from zombieproof.model.decisions.end_txn import (
     FIRST_VERSION_OF_TV2,
     decide_after_append,
@@ -69,6 +59,7 @@ from zombieproof.model.decisions.init_producer_id import (
     decide_init_front_door,
     decide_init_producer_id,
 )
+from zombieproof.model.decisions.keep_prepared import decide_keep_front_door, decide_keep_prepared, granted
 from zombieproof.model.decisions.log_append import error_of_append
 from zombieproof.model.decisions.transaction_timeout import decide_timeout, is_timed_out
 from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
@@ -86,7 +77,6 @@ from zombieproof.model.vocabulary import (
     TransactionVersion,
 )
 from zombieproof.statemachines.coordinator import COORDINATOR
-from zombieproof.traces.evidence import TopicPartition
 
 
 class TransactionCoordinator:
@@ -107,8 +97,8 @@ class TransactionCoordinator:
         self._store = TransactionStore(rules, clock, journal, numbers, metadata)
         self.channel = MarkerChannel(rules, journal)
         self._completions = Completions(rules, clock, journal, numbers, metadata, self._store, self.channel)
+        self._joins = Joins(rules, journal, numbers, metadata, self._store)
         self._listings = TransactionListings(clock, journal, numbers, self._store)
-        self._gatherings: dict[int, Gathering] = {}
 
     # ---------------------------------------------------------------- which ids are here
 
@@ -153,9 +143,9 @@ class TransactionCoordinator:
         if isinstance(request, InitProducerId):
             return self._init_producer_id(request, ticket)
         if isinstance(request, AddPartitionsToTxn):
-            return self._add_partitions_to_txn(request, ticket)
+            return self._joins.add_partitions(request, ticket)
         if isinstance(request, AddOffsetsToTxn):
-            return self._add_offsets_to_txn(request, ticket)
+            return self._joins.add_offsets(request, ticket)
         if isinstance(request, EndTxn):
             return self._end_txn(request, ticket)
         if isinstance(request, DescribeTransactions):
@@ -187,7 +177,10 @@ class TransactionCoordinator:
             request.timeout_ms,
             self._settings.transaction_max_timeout_ms,
             int((request.producer_id == NONE) != (request.producer_epoch == NONE)),
+            self._rules.kip939,
         )
+        if front.guard == Guard.NO_GUARD and request.keep_prepared:
+            front = decide_keep_front_door(int(request.producer_id != NONE))
         if front.guard != Guard.NO_GUARD or name is None:
             self._note("init_producer_id", front, name)
             if front.guard == Guard.I1:
@@ -205,21 +198,22 @@ class TransactionCoordinator:
         return Reply(ticket, InitProducerIdAnswer(0, fresh, 0))
 
     def _take_id(self, name: str, found: Found, request: InitProducerId, ticket: int) -> list[Effect]:
-        transaction = found.transaction or self._fresh(name, found)
-        found = found._replace(transaction=transaction)
+        transaction = found.transaction or (Transaction() if request.keep_prepared else self._fresh(name, found))
 
         def decide(fresh: int) -> Verdict:
+            if request.keep_prepared:
+                return decide_keep_prepared(transaction, self._rules, fresh)
             return decide_init_producer_id(transaction, request, self._rules, fresh)
 
         verdict = self._with_producer_id(decide) if transaction.known == 1 else decide(NONE)
-        self._note("init_producer_id", verdict, name)
+        self._note("keep_prepared" if request.keep_prepared else "init_producer_id", verdict, name)
         if verdict.event == CoordinatorEvent.FENCE:
             return self.end_by_server(self._fence(name, transaction, verdict, EndedByInit(ticket, request.version)))
         if verdict.event == CoordinatorEvent.NOTHING:
             return [_init_refused(ticket, request.version, verdict.error)]
         timeout_ms = TIMEOUT_MS_OF_TWO_PHASE_COMMIT if request.enable_2pc else request.timeout_ms
-        grant = Grant(ticket, request.version, verdict.producer_id, verdict.producer_epoch)
-        error, appends = self._store.append(name, found, verdict, grant, timeout_ms)
+        found = found._replace(transaction=transaction)
+        error, appends = self._store.append(name, found, verdict, Grant(ticket, request.version), timeout_ms)
         return [_init_refused(ticket, request.version, error)] if error else [*appends]
 
     def _fresh(self, name: str, found: Found) -> Transaction:
@@ -230,92 +224,6 @@ class TransactionCoordinator:
         transaction = Transaction(known=1, producer_id=fresh)
         self._store.insert(found, name, transaction)
         return transaction
-
-    def _granted(self, grant: Grant, error: int) -> list[Effect]:
-        if error != Error.NONE:
-            return [_init_refused(grant.ticket, grant.version, error)]
-        return [Reply(grant.ticket, InitProducerIdAnswer(0, grant.producer_id, grant.producer_epoch))]
-
-    # ---------------------------------------------------------------- AddPartitionsToTxn, AddOffsetsToTxn
-
-    def _add_partitions_to_txn(self, request: AddPartitionsToTxn, ticket: int) -> list[Effect]:
-        effects: list[Effect] = []
-        self._gatherings[ticket] = Gathering(request.version, [None] * len(request.transactions))
-        for part, transaction in enumerate(request.transactions):
-            if transaction.verify_only:
-                effects += self._part_added(ticket, part, self._verify(transaction, request.version))
-                continue
-            error, appends = self._join(transaction, ticket, part, request.version)
-            effects += appends
-            if error == Error.UNSUPPORTED_VERSION:
-                # The record cannot be written, and Kafka's handler throws: nobody looks at the rest (§14).
-                del self._gatherings[ticket]
-                return [*effects, Reply(ticket, AddPartitionsToTxnAnswer(error, ()))]
-            if error != Error.NONE or not appends:
-                effects += self._part_added(ticket, part, _same_for_all(transaction, error, request.version))
-        return effects
-
-    def _verify(self, asked: TransactionToAdd, version: int) -> TransactionAdded:
-        name = asked.transactional_id
-        front = decide_add_partitions_front_door(int(bool(name)), 1)
-        if front.error != Error.NONE or not name:
-            return _same_for_all(asked, self._note("add_partitions_to_txn", front, name).error, version)
-        found = self._store.lookup(name)
-        if found.error != Error.NONE:
-            return _same_for_all(asked, found.error, version)
-        errors: dict[TopicPartition, int] = {}
-        for partition in asked.partitions:
-            mask = self._numbers.mask([partition])
-            request = IdRequest(version, asked.producer_id, asked.producer_epoch, partitions=mask)
-            verdict = decide_verify_partitions(found.transaction or Transaction(), request, self._rules)
-            errors[partition] = self._note("add_partitions_to_txn", verdict, f"{name} {partition}").error
-        return TransactionAdded(name, errors)
-
-    def _join(self, asked: TransactionToAdd, ticket: int, part: int, version: int) -> tuple[int, list[Append]]:
-        name = asked.transactional_id
-        front = decide_add_partitions_front_door(int(bool(name)), 0)
-        if front.error != Error.NONE or not name:
-            return self._note("add_partitions_to_txn", front, name).error, []
-        found = self._store.lookup(name)
-        if found.error != Error.NONE:
-            return found.error, []
-        mask = self._numbers.mask(asked.partitions)
-        request = IdRequest(version, asked.producer_id, asked.producer_epoch, partitions=mask)
-        verdict = decide_add_partitions_to_txn(found.transaction or Transaction(), request, self._rules)
-        self._note("add_partitions_to_txn", verdict, name)
-        if verdict.event == CoordinatorEvent.NOTHING:
-            return verdict.error, []
-        return self._store.append(name, found, verdict, Join(ticket, part, asked))
-
-    def _part_added(self, ticket: int, part: int, added: TransactionAdded) -> list[Effect]:
-        """One transaction of the request has its answer; the reply goes out with the last one."""
-        gathering = self._gatherings.get(ticket)
-        if gathering is None:
-            return []
-        gathering.parts[part] = added
-        parts = [each for each in gathering.parts if each is not None]
-        if len(parts) < len(gathering.parts):
-            return []
-        del self._gatherings[ticket]
-        return [Reply(ticket, AddPartitionsToTxnAnswer(0, tuple(parts)))]
-
-    def _add_offsets_to_txn(self, request: AddOffsetsToTxn, ticket: int) -> list[Effect]:
-        name = request.transactional_id
-        front = decide_add_partitions_front_door(int(bool(name)), 0)
-        if front.error != Error.NONE or not name:
-            self._note("add_offsets_to_txn", front, name)
-            return [_offsets_added(ticket, request.version, front.error)]
-        found = self._store.lookup(name)
-        if found.error != Error.NONE:
-            return [_offsets_added(ticket, request.version, found.error)]
-        mask = self._numbers.mask([self._metadata.group_partition(request.group)])
-        asked = IdRequest(request.version, request.producer_id, request.producer_epoch, partitions=mask)
-        verdict = decide_add_offsets_to_txn(found.transaction or Transaction(), asked, self._rules)
-        self._note("add_offsets_to_txn", verdict, name)
-        error, appends = verdict.error, list[Append]()
-        if verdict.event != CoordinatorEvent.NOTHING:
-            error, appends = self._store.append(name, found, verdict, JoinOffsets(ticket, request.version))
-        return [*appends] if appends else [_offsets_added(ticket, request.version, error)]
 
     # ---------------------------------------------------------------- EndTxn
 
@@ -387,13 +295,11 @@ class TransactionCoordinator:
             return []
         purpose = outcome.purpose
         if isinstance(purpose, Grant):
-            return self._granted(purpose, outcome.error)
+            return [_granted(purpose, outcome)]
         if isinstance(purpose, Join):
-            gathering = self._gatherings.get(purpose.ticket)
-            version = gathering.version if gathering else 0
-            return self._part_added(purpose.ticket, purpose.part, _same_for_all(purpose.asked, outcome.error, version))
+            return self._joins.joined(purpose, outcome.error)
         if isinstance(purpose, JoinOffsets):
-            return [_offsets_added(purpose.ticket, purpose.version, outcome.error)]
+            return self._joins.offsets_joined(purpose, outcome.error)
         if isinstance(purpose, Decide):
             return self._decided(append, purpose, outcome)
         if isinstance(purpose, Complete):
@@ -451,13 +357,10 @@ def _init_refused(ticket: int, version: int, error: int) -> Reply:
     return Reply(ticket, InitProducerIdAnswer(error_on_the_wire(ApiKey.INIT_PRODUCER_ID, version, error)))
 
 
-def _offsets_added(ticket: int, version: int, error: int) -> Reply:
-    return Reply(ticket, AddOffsetsToTxnAnswer(error_on_the_wire(ApiKey.ADD_OFFSETS_TO_TXN, version, error)))
-
-
-def _same_for_all(asked: TransactionToAdd, error: int, version: int) -> TransactionAdded:
-    told = error_on_the_wire(ApiKey.ADD_PARTITIONS_TO_TXN, version, error)
-    return TransactionAdded(asked.transactional_id, dict.fromkeys(asked.partitions, told))
+def _granted(grant: Grant, outcome: Outcome) -> Reply:
+    if outcome.error != Error.NONE:
+        return _init_refused(grant.ticket, grant.version, outcome.error)
+    return Reply(grant.ticket, InitProducerIdAnswer(0, *granted(outcome.target)))
 
 
 def _ended(ended_by: EndedBy, verdict: Verdict) -> list[Effect]:

@@ -20,7 +20,10 @@ INTERNAL_TOPICS = frozenset({TRANSACTION_STATE, CONSUMER_OFFSETS})
 
 @dataclass(frozen=True, slots=True)
 class TransactionValue:
-    """The value of a ``__transaction_state`` record (reference §7.1); `partitions` by name, not as a mask."""
+    """The value of a ``__transaction_state`` record (reference §7.1); `partitions` by name, not as a mask.
+
+    `next_producer_epoch` is that of a two-phase participant (KIP-939), which no release writes.
+    """
 
     producer_id: int
     previous_producer_id: int
@@ -33,6 +36,7 @@ class TransactionValue:
     last_update_ms: int
     start_ms: int
     client_transaction_version: int
+    next_producer_epoch: int = NONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,6 +249,7 @@ class TransactionStore:
             last_update_ms=record.last_update_ms,
             start_ms=record.start_ms,
             client_transaction_version=record.client_transaction_version,
+            next_producer_epoch=record.next_producer_epoch,
         )
 
     def _record_of(self, value: TransactionValue) -> Transaction:
@@ -264,6 +265,7 @@ class TransactionStore:
             start_ms=value.start_ms,
             last_update_ms=value.last_update_ms,
             client_transaction_version=value.client_transaction_version,
+            next_producer_epoch=value.next_producer_epoch,
         )
 
 

@@ -22,12 +22,10 @@ class IdRequest:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """InitProducerId: the identity that is granted when its record is durable."""
+    """InitProducerId: what its record says is granted when it is durable."""
 
     ticket: int
     version: int
-    producer_id: int
-    producer_epoch: int
 
 
 @dataclass(frozen=True, slots=True)
