@@ -8,11 +8,12 @@ from zombieproof.traces.evidence import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class OffsetToCommit:
-    """The offset of one topic partition, with the application's metadata."""
+    """The offset of one topic partition, with the application's metadata and the leader epoch of the record there."""
 
     partition: TopicPartition
     offset: int
     metadata: str
+    leader_epoch: int = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class OffsetFetched:
     error: int
     offset: int = NONE
     metadata: str = ""
+    leader_epoch: int = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,23 @@ class ConsumerGroupHeartbeatAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class OffsetDelete:
+    """API key 47, version 0."""
+
+    version: int
+    group: str
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsDeleted:
+    """`error` is that of the whole request; a row for each partition where it is NONE."""
+
+    error: int
+    errors: dict[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
 class FindCoordinator:
     """API key 10, version 3; `key_type` 0 a group, 1 a transactional id."""
 
@@ -152,6 +171,15 @@ class FindCoordinator:
 
 
 GroupRequest = (
-    TxnOffsetCommit | OffsetCommit | OffsetFetch | JoinGroup | SyncGroup | LeaveGroup | ConsumerGroupHeartbeat
+    TxnOffsetCommit
+    | OffsetCommit
+    | OffsetFetch
+    | OffsetDelete
+    | JoinGroup
+    | SyncGroup
+    | LeaveGroup
+    | ConsumerGroupHeartbeat
 )
-GroupAnswer = OffsetsCommitted | OffsetFetchAnswer | JoinGroupAnswer | GroupError | ConsumerGroupHeartbeatAnswer
+GroupAnswer = (
+    OffsetsCommitted | OffsetFetchAnswer | OffsetsDeleted | JoinGroupAnswer | GroupError | ConsumerGroupHeartbeatAnswer
+)

@@ -18,5 +18,7 @@ class Settings:
     producer_id_expiration_check_interval_ms: int = 600_000
     offsets_topic_num_partitions: int = 50
     offset_metadata_max_bytes: int = 4096
+    offsets_retention_minutes: int = 10_080
+    group_consumer_assignment_interval_ms: int = 1000
     min_insync_replicas: int = 1
     unstable_api_versions_enable: bool = False

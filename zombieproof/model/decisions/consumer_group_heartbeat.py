@@ -1,0 +1,57 @@
+"""ConsumerGroupHeartbeat (API key 68, version 0): join, stay in and leave a group of the consumer protocol (KIP-848).
+
+Behaviour: the group's epoch rises with every change of its members and subscriptions; the target assignment follows,
+but not more often than ``group.consumer.assignment.interval.ms`` says (KIP-1263); a member's epoch is that of the
+assignment that it has. A group begins with epoch 1 (KAFKA-20268), so the first member finds itself in epoch 2.
+Source: KIP-848; ``GroupMetadataManager.consumerGroupHeartbeat``; recordings ``d-O8-*``.
+"""
+
+from typing import NamedTuple
+
+from zombieproof.model.decisions.verdicts import append_accepted, append_refused
+from zombieproof.model.records import AppendVerdict
+from zombieproof.model.vocabulary import Error, Guard, MembershipEvent
+
+JOINS = 0
+"""The member epoch with which a member joins."""
+LEAVES = -1
+"""The member epoch with which a member leaves."""
+FIRST_GROUP_EPOCH = 1
+
+
+class HeartbeatFacts(NamedTuple):
+    """What the group knows of the sender; `group_is_there`: a group of this protocol is, or may be made of what is."""
+
+    has_group_id: int
+    has_member_id: int
+    names_topics: int
+    group_is_there: int
+    group_is_of_other_protocol: int
+    member_is_known: int
+    member_epoch: int
+    previous_epoch: int
+
+
+def decide_heartbeat(facts: HeartbeatFacts, epoch: int) -> AppendVerdict:
+    """JOIN, STAY or LEAVE, or the error. A member may lag behind by the one epoch whose answer it may have lost."""
+    needs_member_id = epoch > JOINS or epoch == LEAVES
+    malformed = epoch < LEAVES or (epoch == JOINS and facts.names_topics == 0)
+    if facts.has_group_id == 0 or malformed or (needs_member_id and facts.has_member_id == 0):
+        return append_refused(Error.INVALID_REQUEST, Guard.NO_GROUP_ID)
+    if facts.group_is_of_other_protocol == 1 or (facts.group_is_there == 0 and epoch != JOINS):
+        return append_refused(Error.GROUP_ID_NOT_FOUND, Guard.NOT_KNOWN)
+    if facts.member_is_known == 0:
+        if epoch != JOINS:
+            return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.UNKNOWN_MEMBER)
+        return append_accepted(Guard.MEMBER_JOINS, MembershipEvent.JOIN)
+    if epoch == LEAVES:
+        return append_accepted(Guard.MEMBER_LEAVES, MembershipEvent.LEAVE)
+    if epoch not in (facts.member_epoch, facts.previous_epoch):
+        return append_refused(Error.FENCED_MEMBER_EPOCH, Guard.OTHER_EPOCH)
+    return append_accepted(Guard.MEMBER_IS_IN, MembershipEvent.STAY)
+
+
+def assignment_is_due(group_epoch: int, assignment_epoch: int, assigned_ms: int, now_ms: int, interval_ms: int) -> int:
+    """1 if the assignment is to follow the group's epoch now; `assigned_ms` -1: nothing was ever assigned."""
+    behind = group_epoch > assignment_epoch
+    return 1 if behind and (assigned_ms < 0 or now_ms - assigned_ms >= interval_ms) else 0

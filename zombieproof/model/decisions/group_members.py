@@ -1,0 +1,73 @@
+"""Who a request to a group says that it is: what the requests of the classic protocol have in common.
+
+Behaviour: a request may name a static instance (KIP-345), then the instance must be known and be this member; and the
+member must be in the group.
+Source: ``ClassicGroup.validateMember``.
+"""
+
+from typing import NamedTuple, Protocol
+
+from zombieproof.model.decisions.verdicts import append_accepted, append_refused
+from zombieproof.model.records import AppendVerdict
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard
+
+
+class ClassicFacts(Protocol):
+    """What the coordinator knows of a group; `known` 0: there is none."""
+
+    @property
+    def known(self) -> int:
+        """0 if there is no such group."""
+        ...
+
+    @property
+    def dead(self) -> int:
+        """1 if the group is being removed."""
+        ...
+
+    @property
+    def empty(self) -> int:
+        """1 if the group has no members."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """The generation of the group now."""
+        ...
+
+    @property
+    def state(self) -> int:
+        """Its `ClassicGroupState`."""
+        ...
+
+    @property
+    def is_consumer(self) -> int:
+        """1 if it is a group of the consumer protocol (KIP-848)."""
+        ...
+
+
+class Identity(NamedTuple):
+    """What a request says of its sender, and what the group knows of it; -1: not given.
+
+    `is_pending`: the member has got its id, but has not joined with it yet.
+    """
+
+    member: int = NONE
+    instance: int = NONE
+    member_is_known: int = 0
+    instance_is_known: int = 0
+    instance_is_this_member: int = 0
+    is_leader: int = 0
+    is_pending: int = 0
+
+
+def decide_identity(sender: Identity) -> AppendVerdict:
+    """UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID, or NO_GUARD: the sender is who it says."""
+    if sender.instance != NONE:
+        if sender.instance_is_known == 0:
+            return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.UNKNOWN_MEMBER)
+        if sender.instance_is_this_member == 0:
+            return append_refused(Error.FENCED_INSTANCE_ID, Guard.FENCED_INSTANCE)
+    if sender.member_is_known == 0:
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.UNKNOWN_MEMBER)
+    return append_accepted(Guard.NO_GUARD, NOTHING)

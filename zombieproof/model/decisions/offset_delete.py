@@ -1,0 +1,44 @@
+"""OffsetDelete (API key 47, version 0), and the expiry of offsets: how a committed offset goes.
+
+Behaviour: a tombstone removes the committed offset and every one that waits for a marker (reference §4.2). Offsets
+expire only while nobody reads the topic and no transaction holds an offset of the same partition open (§4.5).
+Source: KIP-496, KIP-211; ``OffsetMetadataManager.deleteOffsets``, ``cleanupExpiredOffsets``.
+"""
+
+from zombieproof.model.decisions.verdicts import append_accepted, append_refused
+from zombieproof.model.records import AppendVerdict
+from zombieproof.model.vocabulary import NOTHING, Error, GroupEvent, Guard
+
+
+def decide_offset_delete(
+    has_group_id: int, group_is_known: int, is_in_use: int, reads_topic: int, is_committed: int, is_pending: int
+) -> AppendVerdict:
+    """TOMBSTONE: it is to be written; NOTHING without an error: there is no such offset.
+
+    `is_in_use`: a classic group has members, and what they read is their own affair.
+    """
+    if has_group_id == 0:
+        return append_refused(Error.INVALID_GROUP_ID, Guard.NO_GROUP_ID)
+    if group_is_known == 0:
+        return append_refused(Error.GROUP_ID_NOT_FOUND, Guard.NOT_KNOWN)
+    if is_in_use == 1:
+        return append_refused(Error.NON_EMPTY_GROUP, Guard.SUBSCRIBED)
+    if reads_topic == 1:
+        return append_refused(Error.GROUP_SUBSCRIBED_TO_TOPIC, Guard.SUBSCRIBED)
+    if is_committed == 0 and is_pending == 0:
+        return append_accepted(Guard.OFFSET_DELETED, NOTHING)
+    return append_accepted(Guard.OFFSET_DELETED, GroupEvent.TOMBSTONE)
+
+
+def decide_offset_expiry(
+    reads_topic: int, committed_ms: int, now_ms: int, retention_ms: int, is_pending: int
+) -> AppendVerdict:
+    """TOMBSTONE: the committed offset has expired; NOTHING: it stays."""
+    if reads_topic == 1 or is_pending == 1 or now_ms - committed_ms < retention_ms:
+        return append_accepted(Guard.OFFSET_KEPT, NOTHING)
+    return append_accepted(Guard.OFFSET_EXPIRED, GroupEvent.TOMBSTONE)
+
+
+def group_may_go(members: int, offsets_left: int, pending_transactions: int) -> int:
+    """1 if the group is to be removed: nobody is in it, no offset is left, and no transaction holds one open."""
+    return 1 if members == 0 and offsets_left == 0 and pending_transactions == 0 else 0
