@@ -264,7 +264,10 @@ def has_ongoing_transaction(state: int) -> bool:
 
 
 def priority(api: int, raises_epoch: int) -> int:
-    """The order in which queued requests leave, smallest first (§5.3); `raises_epoch` 1: InitProducerId after an end."""
+    """The order in which queued requests leave, smallest first (§5.3).
+
+    `raises_epoch` 1: the InitProducerId that follows the end of a transaction.
+    """
     if api == ApiKey.FIND_COORDINATOR:
         return 0
     if api == ApiKey.INIT_PRODUCER_ID:
@@ -308,5 +311,5 @@ def can_ask_for_raised_epoch(broker_version: int) -> bool:
 
 
 def names_member_in_vain(version: int, names_member: int) -> bool:
-    """Whether a TxnOffsetCommit names a group member in a version that cannot carry it: the client gives up (KIP-447)."""
+    """Whether a TxnOffsetCommit names a group member in a version that cannot carry it: the client gives up."""
     return names_member == 1 and version < FIRST_COMMIT_WITH_MEMBER

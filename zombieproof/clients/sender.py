@@ -1,0 +1,315 @@
+"""A whole producer without I/O: records in, requests out, answers in, outcomes of records and calls out.
+
+Theory of operation: one pass of `next_request` does what one pass of Kafka's sender thread does. A transactional
+request goes first, and nothing else leaves while one is under way; else the batches that may leave go to the leaders,
+one Produce for each node. Time-outs happen when `next_request` is called with a later time.
+Source: reference §5.3, §5.6; ``Sender.java``, ``KafkaProducer.java``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zombieproof.broker.log import Record
+from zombieproof.broker.partition_requests import Produce, ProduceAnswer, Produced, SentBatch
+from zombieproof.clients.accumulator import Accumulator
+from zombieproof.clients.batches import ProducerBatch, SentRecord
+from zombieproof.clients.coordinator_answers import CoordinatorAnswer
+from zombieproof.clients.errors import (
+    DeliveryTimedOut,
+    Failure,
+    IllegalState,
+    InitialisationRefused,
+    ProducerClosed,
+    ProducerFailure,
+    TransactionAbortable,
+    TransactionAborted,
+    failure_of_batch,
+)
+from zombieproof.clients.transaction_manager import TransactionManager
+from zombieproof.clients.transactional_requests import OutgoingRequest
+from zombieproof.model.decisions.producer_batches import (
+    BatchStanding,
+    react_to_batch,
+    repair_after_failure,
+    surfaces_as_abortable,
+)
+from zombieproof.model.decisions.producer_client import request_version
+from zombieproof.model.vocabulary import NONE, ApiKey, Error, ProducerState, Reaction, SequenceRepair
+from zombieproof.traces.evidence import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class SenderSettings:
+    """Times in milliseconds, by the names that Kafka gives them (reference §8).
+
+    `max_in_flight` is ``max.in.flight.requests.per.connection``: at most 5, or a leader could not recognise a batch
+    that it was sent before. `batch_records` stands for ``batch.size``.
+    """
+
+    delivery_timeout_ms: int = 120_000
+    request_timeout_ms: int = 30_000
+    retry_backoff_ms: int = 100
+    retries: int = 2147483647
+    max_in_flight: int = 5
+    batch_records: int = 1000
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_in_flight <= 5:
+            raise ValueError(f"max_in_flight {self.max_in_flight}: an idempotent producer allows 1 to 5")
+
+
+class Sender:
+    """One producer instance with its records.
+
+    Args:
+        manager: its transactional side.
+        settings: times and limits.
+    """
+
+    def __init__(self, manager: TransactionManager, settings: SenderSettings | None = None) -> None:
+        self.manager, self.settings = manager, settings or SenderSettings()
+        self.accumulator = Accumulator(self.settings.batch_records, self.settings.retry_backoff_ms)
+        self._leaders: dict[TopicPartition, int] = {}
+        self._in_flight: dict[int, tuple[OutgoingRequest, dict[TopicPartition, ProducerBatch]]] = {}
+        self._closing = False
+
+    # ------------------------------------------------------------ public calls
+
+    def send(self, partition: TopicPartition, record: Record, now_ms: int) -> SentRecord:
+        """Hand a record over; its outcome shows in what is returned.
+
+        Raises:
+            IllegalState, ProducerFailure: the producer is closed, or does not take records now.
+        """
+        if self._closing:
+            raise IllegalState("the producer is closed")
+        self.manager.add_partition(partition)
+        return self.accumulator.append(partition, record, self.manager.is_transactional, now_ms)
+
+    def refuse_record(self, failure: ProducerFailure) -> None:
+        """A record was refused before it could be handed over: too large, no right to its topic, ..."""
+        standing = BatchStanding(transactional=int(self.manager.is_transactional), may_retry=0)
+        reaction = react_to_batch(failure.error, NONE, standing, self.manager.rules)
+        self.manager.fail(reaction, ApiKey.PRODUCE, self._as_reported(reaction, failure.error, failure))
+
+    def close(self) -> None:
+        """No record or transaction begins any more. What waits is finished; a transaction left open is aborted."""
+        self._closing = True
+
+    def close_by_force(self) -> None:
+        """As `close`, and everything that is not over fails at once."""
+        self._closing = True
+        self.manager.close_by_force()
+        self.accumulator.abort_all(ProducerClosed())
+        self._in_flight.clear()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called and nothing is left to do."""
+        return self._closing and not self._has_work and not self.manager.lifecycle.has_ongoing_transaction
+
+    @property
+    def _has_work(self) -> bool:
+        waits = len(self.manager.requests.queue) > 0 or self.manager.requests.in_flight is not None
+        return waits or self.accumulator.has_incomplete or bool(self._in_flight)
+
+    # ------------------------------------------------------------ the cluster
+
+    def set_leaders(self, leaders: Mapping[TopicPartition, int]) -> None:
+        """Which node leads each partition; one that is missing has no leader now."""
+        self._leaders = dict(leaders)
+
+    # ------------------------------------------------------------ requests
+
+    def next_request(self, now_ms: int) -> OutgoingRequest | None:
+        """The request that leaves now; None if there is nothing to send yet. Call it until it is None."""
+        self._expire_requests(now_ms)
+        manager = self.manager
+        if isinstance(manager.lifecycle.last_error, InitialisationRefused):
+            self.accumulator.abort_all(manager.lifecycle.last_error)
+        manager.settle()
+        if manager.state == ProducerState.FATAL_ERROR:
+            self._fail_everything()
+            return None
+        if manager.requests.in_flight is not None:
+            return None
+        if manager.state in (ProducerState.ABORTABLE_ERROR, ProducerState.ABORTING_TRANSACTION):
+            self.accumulator.abort_unsent(manager.lifecycle.last_error or TransactionAborted())
+        request = manager.next_request(now_ms, self.accumulator.has_incomplete)
+        if request is None and self._closing and self._must_abort:
+            request = self._abort_on_close(now_ms)
+        if request is not None or manager.requests.is_backing_off(now_ms):
+            return request
+        return self._next_produce(now_ms)
+
+    @property
+    def _must_abort(self) -> bool:
+        open_still = self.manager.lifecycle.has_ongoing_transaction and not self.manager.is_completing
+        return open_still and not self._has_work
+
+    def _abort_on_close(self, now_ms: int) -> OutgoingRequest | None:
+        try:
+            self.manager.begin_abort()
+        except (IllegalState, ProducerFailure):
+            self.close_by_force()
+            return None
+        return self.manager.next_request(now_ms)
+
+    def _next_produce(self, now_ms: int) -> OutgoingRequest | None:
+        sent = None
+        for node in sorted(set(self._leaders.values())):
+            under_way = sum(1 for other, _ in self._in_flight.values() if other.node == node)
+            crowded = under_way >= self.settings.max_in_flight
+            if crowded or not self.manager.brokers.is_ready(node):
+                continue
+            batches = self.drain(node, now_ms)
+            if batches:
+                sent = self._produce(node, batches, now_ms)
+                break
+        self._expire_batches(now_ms)
+        return sent
+
+    def drain(self, node: int, now_ms: int) -> dict[TopicPartition, ProducerBatch]:
+        """The batches that may go to `node` now, at most one for each partition; they count as sent."""
+        led = (partition for partition, leader in sorted(self._leaders.items()) if leader == node)
+        return self.accumulator.drain(led, self.manager.sequences, self.manager.may_send_to, now_ms)
+
+    def _produce(self, node: int, batches: dict[TopicPartition, ProducerBatch], now_ms: int) -> OutgoingRequest:
+        brokers = self.manager.brokers
+        newest = brokers.newest_version(node, ApiKey.PRODUCE)
+        version = request_version(ApiKey.PRODUCE, newest, self.manager.transaction_version)
+        partitions: dict[TopicPartition, tuple[SentBatch, ...]] = {
+            partition: (SentBatch(batch.send()),) for partition, batch in batches.items()
+        }
+        body = Produce(version, self.manager.transactional_id, -1, partitions)
+        request = OutgoingRequest(self.manager.requests.next_number(), node, body, now_ms)
+        self._in_flight[request.number] = request, batches
+        return request
+
+    def handle_answer(self, request: OutgoingRequest, answer: ProduceAnswer | CoordinatorAnswer, now_ms: int) -> None:
+        """The answer to `request`. One that comes after its request was given up is not heard."""
+        if not isinstance(answer, ProduceAnswer):
+            self.manager.handle_answer(request, answer, now_ms)
+            return
+        for partition, batch in self._land(request).items():
+            self._hear(batch, answer.partitions[partition], now_ms)
+
+    def handle_disconnect(self, request: OutgoingRequest, now_ms: int) -> None:
+        """No answer to `request` will come."""
+        if request.api != ApiKey.PRODUCE:
+            self.manager.handle_disconnect(request, now_ms)
+            return
+        for batch in self._land(request).values():
+            self._hear(batch, Produced(Error.NETWORK_EXCEPTION), now_ms)
+
+    def handle_unsupported(self, request: OutgoingRequest, now_ms: int) -> None:
+        """The broker does not know `request` in its version."""
+        if request.api != ApiKey.PRODUCE:
+            self.manager.handle_unsupported(request)
+            return
+        for batch in self._land(request).values():
+            self._hear(batch, Produced(Error.UNSUPPORTED_VERSION), now_ms)
+
+    def _land(self, request: OutgoingRequest) -> dict[TopicPartition, ProducerBatch]:
+        _, batches = self._in_flight.pop(request.number, (request, {}))
+        return batches
+
+    # ------------------------------------------------------------ what happens to batches
+
+    def _hear(self, batch: ProducerBatch, answer: Produced, now_ms: int) -> None:
+        if answer.error == Error.NONE:
+            self._complete(batch, answer.base_offset)
+        elif not batch.is_done:
+            standing = self.manager.sequences.standing(batch, may_retry=self._may_retry(batch, now_ms))
+            reaction = react_to_batch(answer.error, answer.log_start_offset, standing, self.manager.rules)
+            self._act(batch, reaction, answer.error, now_ms)
+
+    def _may_retry(self, batch: ProducerBatch, now_ms: int) -> bool:
+        in_time = now_ms < batch.created_ms + self.settings.delivery_timeout_ms
+        return in_time and batch.attempts < self.settings.retries
+
+    def _act(self, batch: ProducerBatch, reaction: int, error: int, now_ms: int) -> None:
+        if reaction == Reaction.DONE:
+            self._complete(batch, NONE)
+        elif reaction == Reaction.SPLIT_BATCH:
+            self._split(batch)
+        elif reaction in (Reaction.RETRY, Reaction.BUMP_LOCALLY, Reaction.RENUMBER_AND_RETRY):
+            sequences = self.manager.sequences
+            if reaction == Reaction.BUMP_LOCALLY:
+                sequences.want_local_bump(batch.partition)
+            elif reaction == Reaction.RENUMBER_AND_RETRY:
+                sequences.of(batch.partition).restart(*sequences.identity, sequences.rules)
+            batch.retry(now_ms)
+            self.accumulator.put_back(batch)
+        else:
+            known = batch.attempts < self.settings.retries
+            self._fail(batch, reaction, error, failure_of_batch(error, batch.partition), outcome_is_known=known)
+
+    def _complete(self, batch: ProducerBatch, base_offset: int) -> None:
+        self.manager.sequences.acknowledge(batch, base_offset)
+        batch.succeed(base_offset)
+        self.accumulator.complete(batch)
+
+    def _split(self, batch: ProducerBatch) -> None:
+        sequences = self.manager.sequences
+        sequences.untrack(batch)
+        parts = batch.split(sequences.rules)
+        for part in parts:
+            sequences.of(part.partition).track(part)
+        self.accumulator.replace(batch, parts)
+
+    def _fail(
+        self, batch: ProducerBatch, reaction: int, error: int, failure: ProducerFailure, *, outcome_is_known: bool
+    ) -> None:
+        batch.fail(failure)
+        self.accumulator.complete(batch)
+        manager = self.manager
+        manager.fail(reaction, ApiKey.PRODUCE, self._as_reported(reaction, error, failure))
+        manager.sequences.untrack(batch)
+        if manager.state != ProducerState.FATAL_ERROR and batch.has_sequence:
+            repair = repair_after_failure(error, int(batch.transactional), int(outcome_is_known), manager.rules)
+            self._repair(batch, repair)
+
+    def _as_reported(self, reaction: int, error: int, failure: ProducerFailure) -> ProducerFailure:
+        if reaction == Reaction.FATAL or not surfaces_as_abortable(error, self.manager.rules):
+            return failure
+        reported = TransactionAbortable("a record could not be delivered")
+        reported.__cause__ = failure
+        return reported
+
+    def _repair(self, batch: ProducerBatch, repair: int) -> None:
+        sequences = self.manager.sequences
+        if repair == SequenceRepair.SHIFT_LATER_BATCHES:
+            sequences.close_gap(batch)
+        elif repair == SequenceRepair.FORGET_PARTITION:
+            sequences.forget_partition(batch.partition)
+        elif repair == SequenceRepair.BUMP_LOCALLY:
+            sequences.want_local_bump(batch.partition)
+        elif repair == SequenceRepair.FORGET_PRODUCER_ID:
+            self.manager.forget_identity()
+
+    # ------------------------------------------------------------ time
+
+    def _expire_requests(self, now_ms: int) -> None:
+        under_way = [request for request, _ in self._in_flight.values()]
+        if self.manager.requests.in_flight is not None:
+            under_way.append(self.manager.requests.in_flight[0])
+        for request in under_way:
+            if now_ms >= request.sent_ms + self.settings.request_timeout_ms:
+                self.handle_disconnect(request, now_ms)
+
+    def _expire_batches(self, now_ms: int) -> None:
+        for batch in self.accumulator.expired(self.settings.delivery_timeout_ms, now_ms):
+            sequences, error = self.manager.sequences, Error.REQUEST_TIMED_OUT
+            was_sent = batch.has_sequence
+            reaction = react_to_batch(error, NONE, sequences.standing(batch, may_retry=False), self.manager.rules)
+            failure = DeliveryTimedOut(batch.partition, now_ms - batch.created_ms)
+            self._fail(batch, reaction, error, failure, outcome_is_known=False)
+            if was_sent:
+                sequences.leave_unresolved(batch)
+
+    def _fail_everything(self) -> None:
+        reason: Failure | None = self.manager.lifecycle.last_error
+        assert reason is not None, "an error state has its reason"
+        self.accumulator.abort_all(reason)
+        self._in_flight.clear()
