@@ -24,6 +24,10 @@ STATES = {
 """Kafka's names of the states of a transactional id."""
 
 
+OTHER_ERRORS = {"INVALID_TOPIC_EXCEPTION": 17, "INVALID_REQUIRED_ACKS": 21, "SASL_AUTHENTICATION_FAILED": 58}
+"""Errors that no decision knows, which brokers may see all the same."""
+
+
 class Fields:
     """A mapping of a case, read key by key.
 
@@ -93,15 +97,18 @@ def error_of(name: object) -> int:
     Raises:
         NotRunnable: there is no such error.
     """
-    try:
-        return int(Error[name]) if isinstance(name, str) else int(Error["?"])
-    except KeyError:
-        raise NotRunnable(f"{name!r} is no error of the protocol") from None
+    if isinstance(name, str) and name in Error.__members__:
+        return int(Error[name])
+    if isinstance(name, str) and name in OTHER_ERRORS:
+        return OTHER_ERRORS[name]
+    raise NotRunnable(f"{name!r} is no error of the protocol")
 
 
 def error_name(code: int) -> str:
     """Kafka's name of an error code; the code itself where it has none."""
-    return Error(code).name if code in {int(error) for error in Error} else str(code)
+    if code in {int(error) for error in Error}:
+        return Error(code).name
+    return next((name for name, other in OTHER_ERRORS.items() if other == code), str(code))
 
 
 def state_of(name: object) -> TransactionState:

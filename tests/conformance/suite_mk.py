@@ -1,0 +1,414 @@
+"""Transaction markers: how a coordinator sends WriteTxnMarkers and reacts to replies.
+
+t1 and t2 are loaded from two partitions of the transaction log by a whole coordinator, so that what is expected of an
+entry, of its markers and of the append of its completion is seen where it happens. Where Kafka throws an
+IllegalStateException the channel reports an internal error, and queues nothing and completes nothing.
+"""
+
+import copy
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tests.conformance.baselines import rules_of
+from tests.conformance.cases import Case, Failed, NotRunnable
+from tests.conformance.phrases import Fields, check, error_of, listed, matched, state_name, state_of
+from zombieproof.broker.clock import ManualClock
+from zombieproof.broker.coordinator import TransactionCoordinator
+from zombieproof.broker.effects import Append, Effect
+from zombieproof.broker.journal import Journal
+from zombieproof.broker.log import TRANSACTION_STATE, Batch, Record, TransactionValue
+from zombieproof.broker.markers import (
+    DecidedTransaction,
+    Leader,
+    MarkerChannel,
+    MarkerRequest,
+    MarkerResult,
+    Standing,
+)
+from zombieproof.broker.metadata import Metadata
+from zombieproof.broker.partition_numbers import PartitionNumbers
+from zombieproof.broker.partition_requests import MarkerWritten, WriteTxnMarkersAnswer
+from zombieproof.broker.producer_ids import ProducerIds
+from zombieproof.broker.settings import Settings
+from zombieproof.model.decisions.marker_delivery import MarkerOutcome
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, Error, TransactionState
+from zombieproof.traces.evidence import TopicPartition
+
+ENTRIES = {"t1": ("partition1", "partition2"), "t2": ("partition1",)}
+"""The entries of the suite: name -> the partitions of the transaction; the producer id is the position."""
+
+NAMES = tuple(ENTRIES)
+BROKERS = {"broker1": 1, "broker2": 2}
+TOPICS = ("partition1", "partition2")
+
+
+@dataclass(slots=True)
+class Host:
+    """A coordinator with the metadata around it, and what has come of it."""
+
+    rules: Rules
+    metadata: Metadata = field(default_factory=lambda: Metadata(place_transactional_id=lambda n, _: NAMES.index(n)))
+    numbers: PartitionNumbers = field(default_factory=PartitionNumbers)
+    outcomes: list[int] = field(default_factory=list)
+    appends: list[Append] = field(default_factory=list)
+    sent: list[MarkerRequest] = field(default_factory=list)
+    results: list[MarkerResult] = field(default_factory=list)
+    coordinator: TransactionCoordinator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.coordinator = TransactionCoordinator(
+            self.rules, Settings(), ManualClock(), Journal(), self.numbers, ProducerIds(), self.metadata
+        )
+        self.metadata.create(TRANSACTION_STATE, [(0,)] * len(ENTRIES))
+
+    @property
+    def channel(self) -> MarkerChannel:
+        return self.coordinator.channel
+
+    def load(self, name: str, coordinator_epoch: int = 0) -> None:
+        """An election that loads the log partition of an entry: its markers are added."""
+        self.carry_out(self.coordinator.load(NAMES.index(name), coordinator_epoch, [record_of(name)]))
+
+    def drain(self) -> list[MarkerRequest]:
+        """The requests that are to be sent now."""
+        requests, effects = self.coordinator.markers_to_send()
+        self.sent += requests
+        self.carry_out(effects)
+        return requests
+
+    def answer(self, request: MarkerRequest, errors: dict[TopicPartition, int] | None) -> None:
+        """A reply to every marker of a request; None: the connection is lost."""
+        markers = None
+        if errors is not None:
+            markers = tuple(
+                MarkerWritten(marker.producer_id, {one: errors.get(one, 0) for one in marker.partitions})
+                for marker in request.request.markers
+            )
+        self.reply(request, None if markers is None else WriteTxnMarkersAnswer(markers))
+
+    def reply(self, request: MarkerRequest, answer: WriteTxnMarkersAnswer | None) -> None:
+        """A reply as it is."""
+        self.carry_out(self.coordinator.markers_answered(request.number, answer))
+
+    def carry_out(self, effects: Iterable[Effect]) -> None:
+        """Every append gets the next outcome of the case; success when there are none left."""
+        for effect in effects:
+            if isinstance(effect, Append):
+                self.appends.append(effect)
+                outcome = self.outcomes.pop(0) if self.outcomes else int(Error.NONE)
+                self.carry_out(self.coordinator.append_ended(effect, outcome))
+
+    def queued(self, broker: int) -> str:
+        """What waits for a broker, as ``t1 partition1, t2 partition1``; ``nothing`` if there is none."""
+        rows = [(one.transaction.producer_id, one.partitions) for one in self.channel.queues.get(broker, [])]
+        return described(rows)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing waits, and nothing is under way."""
+        return not any(self.channel.queues.values()) and not self.channel.unknown_leader and not self.channel.in_flight
+
+
+def described(rows: Iterable[tuple[int, Iterable[TopicPartition]]]) -> str:
+    """Markers in words: entry and partitions of each."""
+    words = [f"{NAMES[producer_id]} {topic}" for producer_id, partitions in rows for topic, _ in partitions]
+    return ", ".join(words) or "nothing"
+
+
+def record_of(name: str) -> Batch:
+    """The log of the partition of an entry: one record in PrepareCommit."""
+    value = TransactionValue(
+        producer_id=NAMES.index(name),
+        previous_producer_id=NONE,
+        next_producer_id=NONE,
+        producer_epoch=0,
+        last_producer_epoch=NONE,
+        timeout_ms=0,
+        state=TransactionState.PREPARE_COMMIT,
+        partitions=frozenset((topic, 0) for topic in ENTRIES[name]),
+        last_update_ms=0,
+        start_ms=0,
+        client_transaction_version=0,
+    )
+    return Batch(records=(Record(name, value),), base_offset=0)
+
+
+def run(case: Case) -> None:
+    """Run one case."""
+    if isinstance(case.given, str):
+        _no_completion_lost(case)
+        return
+    host = Host(rules_of(case.baseline))
+    given, expect = Fields(case.given, "given"), Fields(case.expect, "expect")
+    for topic in TOPICS:
+        unknown = given.take(topic)
+        if unknown is None:
+            host.metadata.create(topic, [(BROKERS[topic.replace("partition", "broker")],)])
+        else:
+            matched("not known to the metadata", unknown)
+    host.outcomes = [error_of(name) for name in listed(given.take("append", []))]
+    sent = given.take("sent")
+    own_state = given.take("own_state")
+    queued = [_entry(name) for name in listed(given.take("queued", []))]
+    given.done()
+    if sent is not None or own_state is not None:
+        name = _entry((sent or "t2 partition1").split()[0])
+        host.load(name)
+        requests = [one for one in host.drain() if described(_rows(one)) == (sent or "t2 partition1")]
+        if not requests:
+            raise NotRunnable(f"{sent!r} is no marker of {name}")
+        _reply(host, name, requests[0], own_state, case.when, expect)
+        return
+    for name in queued:
+        host.load(name)
+    _drive(host, queued, case.when, expect)
+
+
+def _entry(name: object) -> str:
+    if name not in ENTRIES or not isinstance(name, str):
+        raise NotRunnable(f"{name!r} is no entry; there are {', '.join(ENTRIES)}")
+    return name
+
+
+# ---------------------------------------------------------------- queues and completions
+
+
+def _drive(host: Host, names: list[str], when: object, expect: Fields) -> None:
+    if when == "drain twice":
+        for step in ("first", "second"):
+            requests = {one.broker: described(_rows(one)) for one in host.drain()}
+            _compare_brokers(step, expect.take(step), requests)
+    elif isinstance(when, str) and (add := re.fullmatch(r"add markers of (\w+)", when)):
+        names.append(_entry(add[1]))
+        host.load(add[1])
+    elif isinstance(when, str) and (remove := re.fullmatch(r"remove the log partition of (\w+)", when)):
+        host.coordinator.resign(NAMES.index(_entry(remove[1])), None)
+    else:
+        match = matched(r"marker answered (?P<error>\w+)(?P<again>; drain again)?", when)
+        for request in host.drain():
+            host.answer(request, {(topic, 0): error_of(match["error"]) for topic in TOPICS})
+        if match["again"]:
+            host.drain()
+    _compare(host, names, expect)
+
+
+def _rows(request: MarkerRequest) -> list[tuple[int, tuple[TopicPartition, ...]]]:
+    return [(marker.producer_id, marker.partitions) for marker in request.request.markers]
+
+
+def _compare_brokers(what: str, wanted: object, got: dict[int, str]) -> None:
+    if wanted == []:
+        wanted = {}
+    fields = Fields(wanted, what)
+    for name, number in BROKERS.items():
+        check(f"{what} {name}", fields.take(name, "nothing"), got.get(number, "nothing"))
+    fields.done()
+
+
+def _compare(host: Host, names: list[str], expect: Fields) -> None:
+    queued = expect.take("queued")
+    if queued is not None:
+        _compare_brokers("queued", queued, {number: host.queued(number) for number in BROKERS.values()})
+    pending = expect.take("txns_pending")
+    if pending is not None:
+        check("transactions with pending markers", pending, len(host.channel.pending))
+    entry = expect.take("entry")
+    if entry is not None:
+        if len(names) != 1:
+            raise NotRunnable("`entry` is one of several")
+        _compare_entry(host, names[0], Fields(entry, "entry"))
+    queues = expect.take("queues")
+    if queues is not None:
+        matched("empty", queues)
+        check("queues empty", expected=True, got=host.is_quiet)
+    appends = expect.take("appends")
+    if appends is not None:
+        check("appends", appends, len(host.appends))
+    note = expect.take("note")
+    if note is not None:
+        _compare_note(host, names, note)
+    expect.done()
+
+
+def _compare_entry(host: Host, name: str, fields: Fields) -> None:
+    transaction = host.coordinator.entries(NAMES.index(name))[name]
+    check("entry state", state_of(fields.take("state")), TransactionState(transaction.state))
+    check("entry pending", fields.take("pending"), state_name(transaction.pending_state))
+    fields.done()
+
+
+def _compare_note(host: Host, names: list[str], note: str) -> None:
+    if note == "the new owner will finish it":
+        for name in names:
+            successor = Host(host.rules, metadata=host.metadata)
+            successor.load(name, 1)
+            for request in successor.drain():
+                successor.answer(request, {})
+            state = successor.coordinator.entries(NAMES.index(name))[name].state
+            check(f"{name} at the new owner", TransactionState.COMPLETE_COMMIT, TransactionState(state))
+        return
+    match = matched(r"(?P<topic>\w+) counts as done", note, "note")
+    if match["topic"] not in TOPICS:
+        raise Failed(f"{match['topic']} was never part of it")
+    for name in names:
+        missing = host.coordinator.entries(NAMES.index(name))[name].partitions
+        check("done", expected=False, got=(match["topic"], 0) in host.numbers.partitions(missing))
+
+
+# ---------------------------------------------------------------- replies
+
+
+def _reply(host: Host, name: str, request: MarkerRequest, own_state: object, when: object, expect: Fields) -> None:
+    sent = host.channel.pending[name]
+    partition = NAMES.index(name)
+    if own_state == "NOT_COORDINATOR":
+        host.coordinator.resign(partition, None)
+    elif own_state == "COORDINATOR_LOAD_IN_PROGRESS":
+        host.coordinator.begin_loading(partition, sent.coordinator_epoch + 1)
+    elif own_state == "entry at a higher coordinator epoch":
+        host.load(name, sent.coordinator_epoch + 1)
+    elif own_state is not None:
+        raise NotRunnable(f"own state {own_state!r} is not understood")
+    reply = WriteTxnMarkersAnswer(())
+    if when != "reply carries no entry for the pid":
+        match = matched(r"(?P<topic>\w+) (?P<error>[A-Z_]+)", when)
+        if match["topic"] not in ENTRIES[name]:
+            raise NotRunnable(f"{match['topic']} is not a partition of {name}")
+        reply = WriteTxnMarkersAnswer((MarkerWritten(partition, {(match["topic"], 0): error_of(match["error"])}),))
+    results = _results(host, request, reply)
+    _compare_reply(host, name, sent, results, expect)
+
+
+def _results(host: Host, request: MarkerRequest, reply: WriteTxnMarkersAnswer) -> list[MarkerResult]:
+    """What the channel reports of a reply; then the coordinator acts on it."""
+    twin = copy.deepcopy(host).coordinator._completions
+    results = twin.channel.answered(request.number, reply, twin._leader_of, twin._standing_of)
+    host.reply(request, reply)
+    return results
+
+
+def _compare_reply(
+    host: Host, name: str, sent: DecidedTransaction, results: list[MarkerResult], expect: Fields
+) -> None:
+    transaction = host.coordinator.entries(sent.txn_partition).get(name)
+    missing = host.numbers.partitions(transaction.partitions) if transaction is not None else frozenset()
+    by_outcome = {result.outcome for result in results}
+    raises = expect.take("raises", "nothing")
+    if raises not in ("nothing", "IllegalStateException"):
+        raise NotRunnable(f"raises {raises!r} is not understood")
+    thrown = MarkerOutcome.INTERNAL_ERROR in by_outcome
+    check("raises", raises, "IllegalStateException" if thrown else "nothing")
+    if thrown:
+        check("queued or appended behind it", (False, []), (any(host.channel.queues.values()), host.appends))
+    done = expect.take("done")
+    if done is not None:
+        check("done", done, ", ".join(topic for topic in ENTRIES[name] if (topic, 0) not in missing))
+    completion = expect.take("completion")
+    if completion is not None:
+        state = None if not host.appends or host.appends[0].value is None else host.appends[0].value.state
+        attempted = "attempted" if state == TransactionState.COMPLETE_COMMIT else "none"
+        check("completion", completion, attempted)
+    markers = expect.take("markers_of_entry")
+    if markers is not None:
+        matched("dropped", markers)
+        queued = [one for queue in (*host.channel.queues.values(), host.channel.unknown_leader) for one in queue]
+        left = [one.transaction for one in queued] + list(host.channel.pending.values())
+        check("markers dropped", expected=True, got=sent not in left)
+    requeued = expect.take("requeued")
+    if requeued is not None:
+        waiting = [one.partitions for queue in host.channel.queues.values() for one in queue]
+        check("requeued", requeued, ", ".join(topic for partitions in waiting for topic, _ in partitions))
+        check("still pending", sent, host.channel.pending.get(name))
+    expect.done()
+
+
+# ---------------------------------------------------------------- a reload in between
+
+
+def _no_completion_lost(case: Case) -> None:
+    given = matched(
+        r"a marker of coordinator epoch (?P<old>\d+) in flight; its log partition unloaded, "
+        r"then loaded at epoch (?P<new>\d+) and markers added again",
+        case.given,
+    )
+    when = matched(
+        r"for old reply in \{(?P<replies>[^}]*)\} x state seen by the old reply in \{(?P<states>[^}]*)\}: "
+        r"old reply arrives, then the new marker is answered (?P<answer>\w+)",
+        case.when,
+    )
+    expect = Fields(case.expect, "expect")
+    count = int(matched(r"exactly (\d+)", expect.take("appends_of_CompleteCommit"))[1])
+    wanted = [expect.take("at_coordinator_epoch")] * count
+    expect.done()
+    old, new = int(given["old"]), int(given["new"])
+    for reply in when["replies"].split(", "):
+        for seen in when["states"].split(", "):
+            errors = None if reply == "disconnected" else {("partition1", 0): error_of(reply)}
+            answer = {("partition1", 0): error_of(when["answer"])}
+            what = f"completions behind {reply}, {seen}"
+            check(what, wanted, _by_events(Host(rules_of(case.baseline)), (old, new), seen, errors, answer))
+            check(f"{what}, seen late", wanted, _by_a_late_look((old, new), seen, errors, answer))
+
+
+def _by_events(
+    host: Host,
+    epochs: tuple[int, int],
+    seen: str,
+    errors: dict[TopicPartition, int] | None,
+    answer: dict[TopicPartition, int],
+) -> list[int]:
+    """The coordinator epochs of the completions, where the old reply comes when the coordinator is in that state."""
+    name, partition = "t2", NAMES.index("t2")
+    host.metadata.create("partition1", [(1,)])
+    host.load(name, epochs[0])
+    (old,) = host.drain()
+    host.coordinator.resign(partition, None)
+    if seen == "NOT_COORDINATOR":
+        host.answer(old, errors)
+        host.load(name, epochs[1])
+    elif seen == "COORDINATOR_LOAD_IN_PROGRESS":
+        host.coordinator.begin_loading(partition, epochs[1])
+        host.answer(old, errors)
+        host.carry_out(host.coordinator.finish_loading(partition, epochs[1], [record_of(name)]))
+    elif seen == f"entry at epoch {epochs[1]}":
+        host.load(name, epochs[1])
+        host.answer(old, errors)
+    else:
+        raise NotRunnable(f"state {seen!r} is not understood")
+    for request in host.drain():
+        host.answer(request, answer)
+    return [one.coordinator_epoch for one in host.appends if one.value is not None and one.value.state == 4]
+
+
+def _by_a_late_look(
+    epochs: tuple[int, int], seen: str, errors: dict[TopicPartition, int] | None, answer: dict[TopicPartition, int]
+) -> list[int]:
+    """The same for a channel whose new markers are queued already when the old reply finds that state."""
+    channel = MarkerChannel(Rules(), Journal())
+    partition = ("partition1", 0)
+    old, new = (DecidedTransaction("t2", 1, epoch, 1, 0, committed=True, transaction_version=0) for epoch in epochs)
+
+    def leader_of(_: TopicPartition) -> Leader:
+        return Leader(topic_exists=True, node=1)
+
+    def in_office(_: str) -> Standing:
+        return Standing(0, known=True, coordinator_epoch=epochs[1])
+
+    def as_seen(name: str) -> Standing:
+        return (
+            in_office(name) if seen.startswith("entry") else Standing(error_of(seen), known=False, coordinator_epoch=-1)
+        )
+
+    channel.add(old, frozenset({partition}), leader_of, lambda _: Standing(0, True, epochs[0]))
+    (sent,) = channel.drain(leader_of, in_office).requests
+    channel.remove(old.txn_partition)
+    channel.add(new, frozenset({partition}), leader_of, in_office)
+    reply = None if errors is None else WriteTxnMarkersAnswer((MarkerWritten(1, errors),))
+    results = channel.answered(sent.number, reply, leader_of, as_seen)
+    for request in channel.drain(leader_of, in_office).requests:
+        again = WriteTxnMarkersAnswer((MarkerWritten(1, answer),))
+        results += channel.answered(request.number, again, leader_of, in_office)
+    written = [result.transaction for result in results if result.outcome == MarkerOutcome.WRITTEN]
+    return [one.coordinator_epoch for one in written if channel.finish(one)]
