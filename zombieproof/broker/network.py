@@ -77,7 +77,7 @@ class Network:
             exchange.answer = message.body
 
     def cut_off(self, node: int) -> None:
-        """`node` is gone: what was on its way to it, or from it, is lost, and whoever waits sees the connection close."""
+        """`node` is gone: what was on its way to it, or from it, is lost; whoever waits sees the connection close."""
         lost = [message for message in self.in_flight if node in (message.sender, message.receiver)]
         self.in_flight = [message for message in self.in_flight if message not in lost]
         for message in lost:

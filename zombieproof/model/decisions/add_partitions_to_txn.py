@@ -81,3 +81,17 @@ def decide_verify_partitions(txn: Transaction, request: TransactionRequest, rule
     if rules.abortable_code == 1:
         return refuse(Error.TRANSACTION_ABORTABLE, Guard.V7)
     return refuse(Error.INVALID_TXN_STATE, Guard.V7)
+
+
+FIRST_VERSION_OF_BROKERS = 4
+"""AddPartitionsToTxn of this version and up comes from brokers, on behalf of clients that wrote to a partition."""
+
+
+def error_of_partition_to_add(exists: int, is_internal: int, version: int) -> int:
+    """Why one partition of AddPartitionsToTxn cannot join (§2.8), or NONE; the others are then not attempted.
+
+    A client may not add the internal topics; a broker adds the offsets partition on behalf of TxnOffsetCommit.
+    """
+    if is_internal == 1 and version < FIRST_VERSION_OF_BROKERS:
+        return int(Error.TOPIC_AUTHORIZATION_FAILED)
+    return int(Error.NONE if exists == 1 else Error.UNKNOWN_TOPIC_OR_PARTITION)

@@ -64,3 +64,12 @@ def is_listed_as_aborted(first_offset: int, last_offset: int, fetch_offset: int,
 def last_stable_offset_at_abort(marker_offset: int, other_first_unstable: int) -> int:
     """The last stable offset written into the aborted index: other open transactions hold it back (§3.6)."""
     return int(marker_offset + 1) if other_first_unstable == NONE else int(other_first_unstable)
+
+
+def error_of_read(exists: int, has_replica: int, leads: int, needs_leader: int) -> int:
+    """Why a broker cannot answer a read of one partition (Fetch, DescribeProducers; ListOffsets needs the leader)."""
+    if exists == 0:
+        return int(Error.UNKNOWN_TOPIC_OR_PARTITION)
+    if has_replica == 0 or (needs_leader == 1 and leads == 0):
+        return int(Error.NOT_LEADER_OR_FOLLOWER)
+    return int(Error.NONE)

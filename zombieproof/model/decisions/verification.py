@@ -66,6 +66,11 @@ def evolve_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, t
     return int(entry.guard)
 
 
+def version_of_verification(rules: Rules) -> int:
+    """The version of AddPartitionsToTxn that brokers speak among themselves; 5 can be told TRANSACTION_ABORTABLE."""
+    return 5 if rules.abortable_code == 1 else 4
+
+
 class QueueVerdict(NamedTuple):
     """What becomes of the request that waits and of the one that comes: NONE, or the error it is answered with."""
 

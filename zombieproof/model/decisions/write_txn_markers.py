@@ -81,3 +81,12 @@ def evolve_marker(entry: ProducerEntry, marker: IncomingMarker, event: int, stat
     if event != PartitionEvent.MARKER_KEEPS_GUARD:
         drop_guard(entry)
     return first_offset
+
+
+def error_of_marker_place(exists: int, leads: int, in_sync: int, min_in_sync: int) -> int:
+    """Why a broker cannot write a marker into a partition at all (§3.5), or NONE: markers need every in-sync replica."""
+    if exists == 0:
+        return int(Error.UNKNOWN_TOPIC_OR_PARTITION)
+    if leads == 0:
+        return int(Error.NOT_LEADER_OR_FOLLOWER)
+    return int(Error.NOT_ENOUGH_REPLICAS if in_sync < min_in_sync else Error.NONE)

@@ -1,0 +1,309 @@
+"""Several brokers in one process: who leads what, who lives, what is in flight; all of it moved by whoever drives it.
+
+Theory of operation: a request of a client is put in flight (`send`), and each `step` delivers one message, to a broker
+or to a client. A broker answers in the step in which it can. Records that a leader appends are on every in-sync
+replica when the step ends. Elections, clean stops, kills and returns happen on command, and so does everything that
+Kafka does by a timer: the sweeps and the repeated sending of markers. Nothing else happens.
+
+Source: reference §1, §2.5, §2.12, §3.7.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from zombieproof.broker.clock import Clock, ManualClock
+from zombieproof.broker.journal import Journal
+from zombieproof.broker.log import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, MemoryLog
+from zombieproof.broker.metadata import NOBODY, Metadata
+from zombieproof.broker.network import CLIENT, Answer, Exchange, Message, Network, Request
+from zombieproof.broker.node import Broker, Store, Surroundings
+from zombieproof.broker.settings import Settings
+from zombieproof.broker.snapshots import MemorySnapshots
+from zombieproof.model.rules import Rules
+from zombieproof.traces.evidence import TopicPartition
+
+Replicas = list[tuple[int, ...]]
+"""The replicas of each partition of a topic, preferred leader first."""
+
+
+class NoSuchNode(ValueError):
+    """A node was named that is not what the command needs (no such node, not in sync, already up or down)."""
+
+
+class Cluster:
+    """A cluster of brokers, numbered from 1.
+
+    Args:
+        nodes: how many brokers.
+        rules: the rules in force in all of them.
+        settings: their settings.
+        topics: the topics that exist, each with its number of partitions (spread over the nodes, one replica each) or
+            with the replicas of each partition. The two internal topics exist in any case; where they are not given
+            they have as many partitions as `settings` says, and every node has a replica of each.
+        clock: where the time comes from.
+    """
+
+    def __init__(
+        self,
+        nodes: int = 1,
+        rules: Rules | None = None,
+        settings: Settings | None = None,
+        topics: Mapping[str, int | Replicas] | None = None,
+        clock: Clock | None = None,
+        metadata: Metadata | None = None,
+    ) -> None:
+        self.clock = clock or ManualClock()
+        self.settings = settings or Settings()
+        self.journal = Journal()
+        self.network = Network()
+        self.metadata = metadata or Metadata()
+        self.stores: dict[tuple[int, TopicPartition], Store] = {}
+        self.brokers: dict[int, Broker] = {}
+        self._surroundings = Surroundings(
+            rules or Rules(), self.settings, self.clock, self.journal, self.metadata, self.network
+        )
+        self._node_ids = tuple(range(1, nodes + 1))
+        for topic, partitions in self._all_topics(topics or {}).items():
+            self.metadata.create(topic, partitions)
+        for node in self._node_ids:
+            self._start(node, was_clean=True)
+        for partition in self.metadata.partitions:
+            self._take_over(partition)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules in force."""
+        return self._surroundings.rules
+
+    def _all_topics(self, topics: Mapping[str, int | Replicas]) -> dict[str, Replicas]:
+        every = dict[str, Replicas]()
+        counts = {
+            TRANSACTION_STATE: self.settings.transaction_state_log_num_partitions,
+            CONSUMER_OFFSETS: self.settings.offsets_topic_num_partitions,
+        }
+        for topic, given in {**counts, **topics}.items():
+            every[topic] = self._spread(topic, given) if isinstance(given, int) else given
+        return every
+
+    def _spread(self, topic: str, partitions: int) -> Replicas:
+        ids = self._node_ids
+        width = len(ids) if topic in INTERNAL_TOPICS else 1
+        return [tuple(ids[(first + i) % len(ids)] for i in range(width)) for first in range(partitions)]
+
+    # ---------------------------------------------------------------- requests and steps
+
+    def send(self, request: Request, node: int | None = None) -> Exchange:
+        """Put a client's request in flight, to `node` or to the first node that is up.
+
+        Raises:
+            NoSuchNode: `node` does not exist, or nobody is up.
+        """
+        receiver = next(iter(sorted(self.brokers)), None) if node is None else node
+        if receiver not in self._node_ids:
+            raise NoSuchNode(f"node {receiver} cannot be asked; nodes are {_listed(self._node_ids)}")
+        number = self.network.request(CLIENT, receiver, request)
+        if receiver not in self.brokers:
+            self.network.in_flight.pop()
+            self.network.answer(number, receiver, CLIENT, None)
+        return self.network.exchanges[number]
+
+    def deliver(self, message: Message) -> None:
+        """One step: a message in flight arrives."""
+        self.network.in_flight.remove(message)
+        if message.receiver == CLIENT:
+            self.network.arrive(message)
+        elif message.receiver in self.brokers:
+            broker = self.brokers[message.receiver]
+            broker.receive(message)
+            self._replicate(broker)
+
+    def step(self) -> bool:
+        """Deliver the message that is in flight for longest; False if there is none."""
+        if not self.network.in_flight:
+            return False
+        self.deliver(self.network.in_flight[0])
+        return True
+
+    def settle(self) -> None:
+        """Step until nothing is in flight."""
+        while self.step():
+            pass
+
+    def ask(self, request: Request, node: int | None = None) -> Answer | None:
+        """Send a request, let everything arrive, and return the answer; None: there was none."""
+        exchange = self.send(request, node)
+        self.settle()
+        del self.network.exchanges[exchange.number]
+        return exchange.answer
+
+    # ---------------------------------------------------------------- timers, on command
+
+    def abort_timed_out_transactions(self, node: int | None = None) -> None:
+        """Each coordinator (or that of `node`) looks once for transactions that were open for too long."""
+        self._on_each(node, Broker.abort_timed_out_transactions)
+
+    def remove_expired_ids(self, node: int | None = None) -> None:
+        """Each coordinator looks once for transactional ids that were unused for too long."""
+        self._on_each(node, Broker.remove_expired_ids)
+
+    def expire_producers(self, node: int | None = None) -> None:
+        """Each replica looks once for producers that were silent, and verifications that were unused, for too long."""
+        self._on_each(node, Broker.expire_producers)
+
+    def resend_markers(self, node: int | None = None) -> None:
+        """Each coordinator sends again the markers that could not be written."""
+        self._on_each(node, Broker.send_markers)
+
+    def sweep(self) -> None:
+        """Everything that Kafka does by a timer, once, with all that follows from it."""
+        for timer in (
+            self.resend_markers,
+            self.abort_timed_out_transactions,
+            self.remove_expired_ids,
+            self.expire_producers,
+        ):
+            timer()
+            self.settle()
+
+    def _on_each(self, node: int | None, timer: Callable[[Broker], None]) -> None:
+        for broker in [self.brokers[node]] if node is not None else list(self.brokers.values()):
+            timer(broker)
+            self._replicate(broker)
+
+    # ---------------------------------------------------------------- who is who
+
+    def leader_of(self, partition: TopicPartition) -> int | None:
+        """The node that leads `partition`."""
+        return self.metadata.leader_of(partition).node
+
+    def coordinator_of(self, transactional_id: str) -> int | None:
+        """The node that coordinates a transactional id."""
+        return self.leader_of(self.metadata.transaction_partition(transactional_id))
+
+    def group_coordinator_of(self, group: str) -> int | None:
+        """The node that coordinates a consumer group."""
+        return self.leader_of(self.metadata.group_partition(group))
+
+    # ---------------------------------------------------------------- failover on command
+
+    def elect(self, partition: TopicPartition, node: int | None = None) -> None:
+        """Another in-sync replica (the next one, or `node`) leads `partition`; the old leader lives on.
+
+        Raises:
+            NoSuchNode: there is no other, or `node` is none.
+        """
+        known = self.metadata.partitions[partition]
+        others = [n for n in known.replicas if n in known.in_sync and n != known.leader]
+        if not others or node not in (None, *others):
+            raise NoSuchNode(
+                f"{_name(partition)} cannot be led by {node or 'another node'}; in sync are {_listed(others)}"
+            )
+        self._hand_over(partition, others[0] if node is None else node)
+
+    def stop(self, node: int) -> None:
+        """A controlled shutdown: its partitions get other leaders, then `node` stops cleanly."""
+        self._need_up(node)
+        for partition, known in self.metadata.partitions.items():
+            if known.leader == node and len(known.in_sync) > 1:
+                self._hand_over(partition, next(n for n in known.replicas if n in known.in_sync and n != node))
+        self.brokers[node].close()
+        self._lose(node)
+
+    def kill(self, node: int) -> None:
+        """`node` is gone at once with all that it had in memory only; its partitions get other leaders."""
+        self._need_up(node)
+        self._lose(node)
+
+    def start(self, node: int, was_clean: bool = True) -> None:
+        """`node` comes back on its data, catches up, and leads what nobody else in sync could lead meanwhile.
+
+        Raises:
+            NoSuchNode: it is up already, or does not exist.
+        """
+        if node not in self._node_ids or node in self.brokers:
+            raise NoSuchNode(f"node {node} cannot start; down are {_listed(set(self._node_ids) - set(self.brokers))}")
+        self._start(node, was_clean)
+        for partition, known in self.metadata.partitions.items():
+            if node not in known.replicas:
+                continue
+            if known.leader == NOBODY and node in known.in_sync:
+                self.metadata.elect(partition, node)
+                self._take_over(partition)
+            elif known.leader != NOBODY:
+                self._catch_up(partition, node)
+                self.metadata.set_in_sync(partition, (*(n for n in known.in_sync if n != node), node))
+        self.resend_markers()
+
+    def restart(self, clean: bool) -> None:
+        """Every node stops (`clean`) or is killed, and starts again on its data."""
+        nodes = tuple(self.brokers)
+        for node in nodes:
+            self.stop(node) if clean else self.kill(node)
+        for node in reversed(nodes):
+            self.start(node, clean)
+
+    def _need_up(self, node: int) -> None:
+        if node not in self.brokers:
+            raise NoSuchNode(f"node {node} is not up; up are {_listed(self.brokers)}")
+
+    def _start(self, node: int, was_clean: bool) -> None:
+        stores = {
+            partition: self.stores.setdefault((node, partition), Store(MemoryLog(), MemorySnapshots()))
+            for partition, known in self.metadata.partitions.items()
+            if node in known.replicas
+        }
+        self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)
+
+    def _lose(self, node: int) -> None:
+        del self.brokers[node]
+        self.network.cut_off(node)
+        for partition, known in self.metadata.partitions.items():
+            if node not in known.in_sync:
+                continue
+            left = tuple(n for n in known.in_sync if n != node)
+            if left:
+                self.metadata.set_in_sync(partition, left)
+            if known.leader == node:
+                self.metadata.elect(partition, left[0] if left else NOBODY)
+                self._take_over(partition)
+        self.resend_markers()
+
+    def _hand_over(self, partition: TopicPartition, node: int) -> None:
+        old = self.metadata.partitions[partition].leader
+        self.metadata.elect(partition, node)
+        if old in self.brokers:
+            self.brokers[old].step_down(partition)
+        self._take_over(partition)
+        self.resend_markers()
+
+    def _take_over(self, partition: TopicPartition) -> None:
+        leader = self.leader_of(partition)
+        if leader is not None:
+            self.brokers[leader].take_over(partition)
+            self._replicate(self.brokers[leader])
+
+    # ---------------------------------------------------------------- replication
+
+    def _replicate(self, broker: Broker) -> None:
+        """What a leader appended in this step is on every in-sync replica."""
+        for partition in broker.partitions.take_written():
+            for node in self.metadata.partitions[partition].in_sync:
+                if node != broker.node_id:
+                    self._catch_up(partition, node)
+
+    def _catch_up(self, partition: TopicPartition, node: int) -> None:
+        leader = self.leader_of(partition)
+        if leader is None or leader == node or node not in self.brokers:
+            return
+        theirs = self.stores[leader, partition].log
+        mine = self.stores[node, partition].log
+        self.brokers[node].partitions.catch_up(
+            partition, self.metadata.leader_epoch(partition), theirs.read(mine.end_offset), theirs.end_offset
+        )
+
+
+def _listed(nodes: Iterable[int]) -> str:
+    return ", ".join(str(node) for node in sorted(nodes)) or "none"
+
+
+def _name(partition: TopicPartition) -> str:
+    return f"{partition[0]}-{partition[1]}"

@@ -1,0 +1,143 @@
+"""The partitions of one broker: who of them leads, and the requests that are answered from them at once.
+
+Source: reference §3.5, §3.6, §6; ``ReplicaManager.scala``, ``KafkaApis.handleWriteTxnMarkersRequest``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from zombieproof.broker.groups import GroupCoordinator
+from zombieproof.broker.log import CONSUMER_OFFSETS, Batch, Marker
+from zombieproof.broker.metadata import Metadata
+from zombieproof.broker.partition import Replica
+from zombieproof.broker.partition_requests import (
+    DescribeProducers,
+    DescribeProducersAnswer,
+    Fetch,
+    FetchAnswer,
+    Fetched,
+    ListOffsets,
+    ListOffsetsAnswer,
+    MarkerToWrite,
+    MarkerWritten,
+    PartitionAnswer,
+    ProducersDescribed,
+    WriteTxnMarkers,
+    WriteTxnMarkersAnswer,
+)
+from zombieproof.broker.settings import Settings
+from zombieproof.model.decisions.fetch import error_of_read
+from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
+from zombieproof.model.vocabulary import NONE, Error, Isolation, Origin
+from zombieproof.traces.evidence import TopicPartition
+
+
+@dataclass(slots=True)
+class PartitionService:
+    """The replicas of one broker. `groups` hears of every marker in the partitions that it answers for."""
+
+    metadata: Metadata
+    settings: Settings
+    groups: GroupCoordinator
+    replicas: dict[TopicPartition, Replica] = field(default_factory=dict)
+    _replicated: dict[TopicPartition, int] = field(default_factory=dict)
+
+    def replica(self, partition: TopicPartition) -> Replica | None:
+        """The replica of `partition` at this broker, with the number of replicas that are in sync now."""
+        found = self.replicas.get(partition)
+        if found is not None:
+            found.in_sync = self.metadata.in_sync(partition)
+        return found
+
+    def take_written(self) -> list[TopicPartition]:
+        """The partitions that are led here and whose log has moved since this was asked last."""
+        written = []
+        for partition, replica in self.replicas.items():
+            if replica.leads and self._replicated.get(partition) != replica.log.end_offset:
+                self._replicated[partition] = replica.log.end_offset
+                written.append(partition)
+        return written
+
+    def catch_up(self, partition: TopicPartition, leader_epoch: int, batches: Iterable[Batch], end_offset: int) -> None:
+        """Follow the leader, whose log holds `batches` and ends at `end_offset`."""
+        replica = self.replicas[partition]
+        replica.follow(leader_epoch)
+        if replica.log.end_offset > end_offset:
+            replica.truncate(end_offset)
+        for batch in batches:
+            if batch.base_offset >= replica.log.end_offset:
+                replica.replicate(batch)
+
+    # ---------------------------------------------------------------- markers
+
+    def write_markers(self, request: WriteTxnMarkers) -> WriteTxnMarkersAnswer:
+        """Answer WriteTxnMarkers: each marker at each of its partitions, in their order."""
+        return WriteTxnMarkersAnswer(
+            tuple(
+                MarkerWritten(marker.producer_id, {tp: self._write_marker(tp, marker) for tp in marker.partitions})
+                for marker in request.markers
+            )
+        )
+
+    def _write_marker(self, partition: TopicPartition, asked: MarkerToWrite) -> int:
+        replica = self.replica(partition)
+        error = error_of_marker_place(
+            int(self.metadata.exists(partition)),
+            int(replica is not None and replica.leads),
+            replica.in_sync if replica is not None else 0,
+            self.settings.min_insync_replicas,
+        )
+        if error != Error.NONE or replica is None:
+            return error
+        marker = Marker(asked.committed, asked.coordinator_epoch, asked.transaction_version)
+        done = replica.append_marker(asked.producer_id, asked.producer_epoch, marker, Origin.COORDINATOR)
+        if done.error == Error.NONE and partition[0] == CONSUMER_OFFSETS:
+            self.groups.apply_marker(partition[1], asked.producer_id, asked.committed)
+        return done.error
+
+    # ---------------------------------------------------------------- what is answered at once
+
+    def handle(self, request: WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers) -> PartitionAnswer:
+        """Answer a request that has nothing to wait for."""
+        match request:
+            case WriteTxnMarkers():
+                return self.write_markers(request)
+            case Fetch():
+                return self.fetch(request)
+            case ListOffsets():
+                return self.list_offsets(request)
+            case DescribeProducers():
+                return self.describe_producers(request)
+
+    def fetch(self, request: Fetch) -> FetchAnswer:
+        """Answer Fetch; a follower answers too (KIP-392)."""
+        return FetchAnswer({tp: self._fetch(tp, at, request.isolation) for tp, at in request.partitions.items()})
+
+    def _fetch(self, partition: TopicPartition, offset: int, isolation: Isolation) -> Fetched:
+        replica = self.replica(partition)
+        error = self._error_of_read(partition, replica, needs_leader=False)
+        return Fetched(error) if error != Error.NONE or replica is None else replica.fetch(offset, isolation)
+
+    def list_offsets(self, request: ListOffsets) -> ListOffsetsAnswer:
+        """Answer ListOffsets of the latest offset."""
+        return ListOffsetsAnswer({tp: self._latest(tp, request.isolation) for tp in request.partitions})
+
+    def _latest(self, partition: TopicPartition, isolation: Isolation) -> tuple[int, int]:
+        replica = self.replica(partition)
+        error = self._error_of_read(partition, replica, needs_leader=True)
+        return (error, NONE) if error != Error.NONE or replica is None else (0, replica.latest_offset(isolation))
+
+    def describe_producers(self, request: DescribeProducers) -> DescribeProducersAnswer:
+        """Answer DescribeProducers; a follower answers too."""
+        return DescribeProducersAnswer({tp: self._described(tp) for tp in request.partitions})
+
+    def _described(self, partition: TopicPartition) -> ProducersDescribed:
+        replica = self.replica(partition)
+        error = self._error_of_read(partition, replica, needs_leader=False)
+        return ProducersDescribed(error) if error != Error.NONE or replica is None else replica.describe_producers()
+
+    def _error_of_read(self, partition: TopicPartition, replica: Replica | None, needs_leader: bool) -> int:
+        leads = replica is not None and replica.leads
+        return error_of_read(
+            int(self.metadata.exists(partition)), int(replica is not None), int(leads), int(needs_leader)
+        )
