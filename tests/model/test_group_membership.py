@@ -1,0 +1,126 @@
+"""JoinGroup, SyncGroup and LeaveGroup: who may say what in which generation (KIP-345, KIP-394)."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from zombieproof.model.decisions.group_members import Identity, decide_identity
+from zombieproof.model.decisions.join_group import decide_join_group
+from zombieproof.model.decisions.leave_group import decide_leave_group
+from zombieproof.model.decisions.sync_group import decide_sync_group
+from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Guard
+
+E, S = ClassicGroupEvent, ClassicGroupState
+
+
+def group(**facts: int) -> Any:
+    usual = {"known": 1, "dead": 0, "empty": 0, "generation": 4, "state": S.STABLE, "is_consumer": 0}
+    return SimpleNamespace(**(usual | facts))
+
+
+def sender(**facts: int) -> Any:
+    return SimpleNamespace(**(Identity()._asdict() | facts))
+
+
+WRONG = {"known": 0, "dead": 1, "is_consumer": 1}
+
+LADDERS: dict[str, Any] = {
+    "a member joins": (
+        decide_join_group,
+        lambda: {
+            "group": group(**WRONG),
+            "sender": sender(member=1, instance=1, is_pending=1),
+            "version": 5,
+            "has_group_id": 0,
+        },
+        (
+            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
+            ("it speaks KIP-848", {"has_group_id": 1}, Guard.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, 0),
+            ("but nobody is in it", {"group.empty": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the group exists", {"group.known": 1}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": 0}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("the id was not given out", {"sender.is_pending": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, 0),
+            ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
+            ("a follower joins again", {"sender.member_is_known": 1}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("the leader joins again", {"sender.is_leader": 1}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("meanwhile", {"group.state": S.COMPLETING_REBALANCE}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
+        ),
+    ),
+    "somebody new joins": (
+        decide_join_group,
+        lambda: {
+            "group": group(state=S.COMPLETING_REBALANCE),
+            "sender": sender(instance=1, instance_is_known=1),
+            "version": 5,
+            "has_group_id": 1,
+        },
+        (
+            ("as an instance that is being moved", {}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("that has its place", {"group.state": S.STABLE}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("that is new", {"sender.instance_is_known": 0}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("as nobody", {"sender.instance": NONE}, Guard.MEMBER_ID_FIRST, Error.MEMBER_ID_REQUIRED, NOTHING),
+            ("by an older version", {"version": 3}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("the group is made", {"group.known": 0}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+        ),
+    ),
+    "a member asks for its assignment": (
+        decide_sync_group,
+        lambda: {
+            "group": group(**WRONG, empty=1, state=S.STABLE),
+            "sender": sender(member=1, instance=1),
+            "generation": 3,
+            "has_group_id": 0,
+        },
+        (
+            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
+            ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("nobody is in it", {"group.known": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("it speaks KIP-848", {"group.empty": 0}, Guard.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, 0),
+            ("the classic one", {"group.is_consumer": 0}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": 1}, Guard.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
+            ("of this generation", {"generation": 4}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("too early", {"group.state": S.COMPLETING_REBALANCE}, Guard.REBALANCING, Error.REBALANCE_IN_PROGRESS, 0),
+            ("as the leader", {"sender.is_leader": 1}, Guard.LEADER_ASSIGNS, Error.NONE, E.ASSIGN),
+        ),
+    ),
+    "a member leaves": (
+        decide_leave_group,
+        lambda: {"group": group(**WRONG), "sender": sender(instance=1, is_pending=1), "has_group_id": 0},
+        (
+            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
+            ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the group exists", {"group.known": 1}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": 0}, Guard.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("that had an id only", {"sender.member": 1}, Guard.MEMBER_LEAVES, Error.NONE, NOTHING),
+            ("or not even that", {"sender.is_pending": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": 1}, Guard.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
+        ),
+    ),
+    "who a sender is": (
+        decide_identity,
+        lambda: {"sender": sender(instance=1)},
+        (
+            ("an unknown instance", {}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("of somebody else", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("its own, but not in", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
+            ("in", {"sender.member_is_known": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("without an instance", {"sender.instance": NONE}, Guard.NO_GUARD, Error.NONE, NOTHING),
+        ),
+    ),
+}
+
+
+def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+    rung()
+
+
+def test_a_stranger_cannot_sync_or_leave_a_group_of_kip_848_by_the_classic_protocol() -> None:
+    consumers = group(is_consumer=1)
+    assert decide_leave_group(consumers, sender(member=1), 1).error == Error.UNKNOWN_MEMBER_ID
+    assert decide_sync_group(consumers, sender(member=1), 4, 1).error == Error.INCONSISTENT_GROUP_PROTOCOL
