@@ -119,7 +119,7 @@ class LeaveGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupError:
-    """The answer of SyncGroup, LeaveGroup and FindCoordinator as far as the protocol goes."""
+    """The answer of SyncGroup and LeaveGroup as far as the protocol goes."""
 
     error: int
 
@@ -168,6 +168,14 @@ class FindCoordinator:
     version: int
     key: str
     key_type: int
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorFound:
+    """The answer of FindCoordinator: the node that coordinates the key."""
+
+    error: int
+    node: int = NONE
 
 
 GroupRequest = (

@@ -5,7 +5,7 @@ Source: DESIGN §5: a message can be late, doubled, lost.
 
 from dataclasses import dataclass, field
 
-from zombieproof.broker.group_requests import FindCoordinator, GroupAnswer, GroupRequest
+from zombieproof.broker.group_requests import CoordinatorFound, FindCoordinator, GroupAnswer, GroupRequest
 from zombieproof.broker.partition_requests import PartitionAnswer, PartitionRequest
 from zombieproof.broker.transaction_requests import TransactionAnswer, TransactionRequest
 
@@ -13,7 +13,7 @@ CLIENT = 0
 """The sender of requests that come from outside the cluster; nodes begin at 1."""
 
 Request = TransactionRequest | PartitionRequest | GroupRequest | FindCoordinator
-Answer = TransactionAnswer | PartitionAnswer | GroupAnswer
+Answer = TransactionAnswer | PartitionAnswer | GroupAnswer | CoordinatorFound
 
 
 @dataclass(frozen=True, slots=True)

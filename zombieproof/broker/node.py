@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from zombieproof.broker.clock import Clock
 from zombieproof.broker.coordinator import TransactionCoordinator
 from zombieproof.broker.effects import Append, Effect, Reply
-from zombieproof.broker.group_requests import FindCoordinator, GroupError, GroupRequest, TxnOffsetCommit
+from zombieproof.broker.group_requests import CoordinatorFound, FindCoordinator, GroupRequest, TxnOffsetCommit
 from zombieproof.broker.groups import GroupCoordinator
 from zombieproof.broker.journal import Journal
 from zombieproof.broker.log import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, Batch, Log, Record
@@ -41,7 +41,7 @@ from zombieproof.model.decisions.find_coordinator import decide_find_coordinator
 from zombieproof.model.decisions.verification import SENTINEL, answer_of_broker_channel, version_of_verification
 from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Error, Mode, Origin
+from zombieproof.model.vocabulary import NONE, Error, Mode, Origin
 from zombieproof.traces.evidence import TopicPartition
 
 InProgress = ProduceInProgress | OffsetCommitInProgress
@@ -231,13 +231,13 @@ class Broker:
             body = None if isinstance(answer, ConnectionClosed) else answer
             self._network.answer(number, self.node_id, sender, body)
 
-    def _find_coordinator(self, request: FindCoordinator) -> GroupError:
+    def _find_coordinator(self, request: FindCoordinator) -> CoordinatorFound:
         of_group = request.key_type == KEY_TYPE_OF_GROUPS
         place = self._metadata.group_partition if of_group else self._metadata.transaction_partition
         leader = self._metadata.leader_of(place(request.key))
         verdict = decide_find_coordinator(int(leader.topic_exists), int(leader.node is not None))
         self._around.journal.decided("find_coordinator", verdict.guard, verdict.error, request.key)
-        return GroupError(verdict.error)
+        return CoordinatorFound(verdict.error, NONE if leader.node is None else leader.node)
 
     # ---------------------------------------------------------------- writes that may have to wait
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zombieproof.broker.group_requests import FindCoordinator, OffsetsCommitted
+from zombieproof.broker.group_requests import CoordinatorFound, FindCoordinator, OffsetsCommitted
 from zombieproof.broker.transaction_requests import (
     AddOffsetsToTxnAnswer,
     AddPartitionsToTxnAnswer,
@@ -15,7 +15,7 @@ from zombieproof.broker.transaction_requests import (
     InitProducerIdAnswer,
 )
 from zombieproof.clients.errors import failure_of_answer
-from zombieproof.clients.transactional_requests import CoordinatorFound, TransactionalRequest
+from zombieproof.clients.transactional_requests import TransactionalRequest
 from zombieproof.model.decisions.producer_client import decides_alone, react
 from zombieproof.model.vocabulary import NONE, ApiKey, Error, Reaction
 from zombieproof.traces.evidence import TopicPartition

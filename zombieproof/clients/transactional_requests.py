@@ -50,14 +50,6 @@ class GroupMetadata:
         return self.generation != NONE or self.member != "" or self.instance is not None
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorFound:
-    """The answer of FindCoordinator: the node that coordinates the key."""
-
-    error: int
-    node: int = NONE
-
-
 @dataclass(slots=True)
 class TransactionalRequest:
     """A request in the queue. `body` has version NONE until it is sent.
