@@ -1,0 +1,123 @@
+"""A producer of ours at a cluster of ours, in one process: the sender's requests go over the cluster's network."""
+
+from collections.abc import Callable, Mapping
+
+from zombieproof.broker.clock import ManualClock
+from zombieproof.broker.cluster import Cluster
+from zombieproof.broker.log import INTERNAL_TOPICS, Record
+from zombieproof.broker.network import Exchange
+from zombieproof.broker.partition_requests import ProduceAnswer
+from zombieproof.clients.batches import SentRecord
+from zombieproof.clients.brokers import NEWEST_VERSIONS, Brokers
+from zombieproof.clients.coordinator_answers import CoordinatorAnswer
+from zombieproof.clients.results import PendingResult
+from zombieproof.clients.sender import Sender, SenderSettings
+from zombieproof.clients.transaction_manager import TransactionManager
+from zombieproof.clients.transactional_requests import OutgoingRequest
+from zombieproof.model.vocabulary import ApiKey
+from zombieproof.traces.evidence import TopicPartition
+
+TICK_MS = 50
+"""How far time moves where somebody only waits."""
+
+PATIENCE = 400
+"""How many ticks a call is waited for."""
+
+
+class LiveProducer:
+    """A producer instance whose requests travel over `cluster.network`; `versions` are what it speaks at most."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        transactional_id: str | None,
+        *,
+        versions: Mapping[ApiKey, int] = NEWEST_VERSIONS,
+        transaction_timeout_ms: int = 60_000,
+        settings: SenderSettings | None = None,
+    ) -> None:
+        self.cluster = cluster
+        brokers = Brokers(versions)
+        brokers.learn_features(cluster.rules.transaction_version, 1)
+        self.manager = TransactionManager(
+            transactional_id,
+            brokers=brokers,
+            transaction_timeout_ms=transaction_timeout_ms,
+            retry_backoff_ms=TICK_MS,
+            rules=cluster.rules,
+        )
+        self.sender = Sender(self.manager, settings or SenderSettings(retry_backoff_ms=TICK_MS))
+        self.waiting: list[tuple[OutgoingRequest, Exchange]] = []
+
+    @property
+    def _now_ms(self) -> int:
+        return self.cluster.clock.now_ms()
+
+    def send_requests(self) -> None:
+        """Everything that may leave now sets out."""
+        metadata = self.cluster.metadata
+        leaders = {tp: known.leader for tp, known in metadata.partitions.items() if tp[0] not in INTERNAL_TOPICS}
+        self.sender.set_leaders({tp: leader for tp, leader in leaders.items() if leader in self.cluster.brokers})
+        while self.cluster.brokers and (request := self.sender.next_request(self._now_ms)) is not None:
+            self.waiting.append((request, self.cluster.send(request.body, request.node)))
+
+    def hear_answers(self) -> None:
+        """Every answer that has arrived is heard."""
+        for request, exchange in list(self.waiting):
+            if not exchange.is_over:
+                continue
+            self.waiting.remove((request, exchange))
+            if isinstance(exchange.answer, ProduceAnswer | CoordinatorAnswer):
+                self.sender.handle_answer(request, exchange.answer, self._now_ms)
+            else:
+                self.sender.handle_disconnect(request, self._now_ms)
+
+    def run(self, is_over: Callable[[], bool]) -> bool:
+        """Let everything arrive and time pass until `is_over`, or until nobody would wait any longer."""
+        clock = self.cluster.clock
+        assert isinstance(clock, ManualClock), "time is moved here"
+        for _ in range(PATIENCE):
+            self.send_requests()
+            self.cluster.settle()
+            self.hear_answers()
+            if is_over():
+                return True
+            clock.advance(TICK_MS)
+        return is_over()
+
+    def wait_for(self, result: PendingResult) -> None:
+        """Wait for a call.
+
+        Raises:
+            ProducerFailure: it failed.
+            TimeoutError: it is not over.
+        """
+        if not self.run(lambda: result.is_completed):
+            raise TimeoutError(f"{result.operation} is not over")
+        result.acknowledge()
+
+    # ---------------------------------------------------------------- what an application does
+
+    def init(self) -> None:
+        """``initTransactions``, waited for."""
+        self.wait_for(self.manager.init_transactions())
+
+    def begin(self) -> None:
+        """``beginTransaction``."""
+        self.manager.begin_transaction()
+
+    def send(self, partition: TopicPartition, value: bytes, key: bytes | None = None) -> SentRecord:
+        """``send``: the outcome shows in what is returned."""
+        return self.sender.send(partition, Record(key, value), self._now_ms)
+
+    def flush(self) -> None:
+        """``flush``: every record has its outcome."""
+        self.run(lambda: not self.sender.accumulator.has_incomplete)
+
+    def commit(self) -> None:
+        """``commitTransaction``, waited for."""
+        self.wait_for(self.manager.begin_commit())
+
+    def abort(self) -> None:
+        """``abortTransaction``, waited for."""
+        self.wait_for(self.manager.begin_abort())
