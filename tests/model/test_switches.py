@@ -274,6 +274,11 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         2,
         0,
     ),
+    "end_by_request_version": (
+        lambda rules: end_txn.decide_end_txn(txn(state=TransactionState.EMPTY), ask(version=5), rules, 1, NONE).error,
+        Error.NONE,
+        Error.INVALID_TXN_STATE,
+    ),
     "last_epoch_recovery": (
         lambda rules: transaction_timeout.decide_timeout(AT_LAST_EPOCH, 4000, rules).error,
         Error.NONE,
@@ -328,6 +333,8 @@ NEEDED = {
     "absent_group_generation": {"kip447_fence"},
     # Whether the client can raise its epoch decides between the two abortable reactions.
     "kip588": {"kip360"},
+    # The record, not the request, says which rules there are.
+    "kip939": {"end_by_request_version"},
     # A fence that raises twice passes the last epoch by.
     "fence_rotation": {"single_fence_bump"},
 }

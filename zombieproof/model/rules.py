@@ -270,6 +270,12 @@ class Rules:
         source="KIP-890 part 2",
         row="§7.1, §14",
     )
+    end_by_request_version: int = switch(
+        "EndTxn follows the rules of the request's version; before, the version in the record said what a retry is",
+        since="4.0",
+        source="KIP-890 part 2",
+        row="§2.10, §2.11",
+    )
     last_epoch_recovery: int = switch(
         "a transaction that is open under the last epoch can be fenced and aborted",
         since="4.3",

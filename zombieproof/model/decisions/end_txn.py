@@ -40,6 +40,8 @@ def decide_end_txn(
     For an end that the server itself wants the host gives version 5 where the cluster's transaction version is 2.
     `next_producer_id` is used if the epoch is exhausted; NONE says that none could be allocated.
     """
+    if rules.end_by_request_version == 0:
+        return _decide_by_record(txn, request, rules, from_client, next_producer_id)
     if request.version >= FIRST_VERSION_OF_TV2:
         return decide_end_txn_v2(txn, request, rules, from_client, next_producer_id)
     if is_kept(txn) and from_client == 1:
@@ -57,6 +59,11 @@ def decide_end_txn_classic(txn: Transaction, request: TransactionRequest, rules:
         return refuse(Error.PRODUCER_FENCED, Guard.E4)
     if txn.pending_state not in (NONE, TransactionState.PREPARE_EPOCH_FENCE):
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.E5)
+    return _decide_by_state(txn, request)
+
+
+def _decide_by_state(txn: Transaction, request: TransactionRequest) -> Verdict:
+    """E6 to E12. The answer to a retry names producer id and epoch, which versions 0-4 cannot carry."""
     if txn.state == TransactionState.ONGOING:
         fences = txn.pending_state == TransactionState.PREPARE_EPOCH_FENCE
         if fences and request.committed == 1:
@@ -72,9 +79,15 @@ def decide_end_txn_classic(txn: Transaction, request: TransactionRequest, rules:
             TransactionVersion.TV0,
         )
     if txn.state == TransactionState.COMPLETE_COMMIT:
-        return _same_outcome(request.committed == 1, Error.NONE, Guard.E7)
+        same = request.committed == 1
+        return (
+            agree(Guard.E7, txn.producer_id, txn.producer_epoch) if same else refuse(Error.INVALID_TXN_STATE, Guard.E7)
+        )
     if txn.state == TransactionState.COMPLETE_ABORT:
-        return _same_outcome(request.committed == 0, Error.NONE, Guard.E8)
+        same = request.committed == 0
+        return (
+            agree(Guard.E8, txn.producer_id, txn.producer_epoch) if same else refuse(Error.INVALID_TXN_STATE, Guard.E8)
+        )
     if txn.state == TransactionState.PREPARE_COMMIT:
         return _same_outcome(request.committed == 1, Error.CONCURRENT_TRANSACTIONS, Guard.E9)
     if txn.state == TransactionState.PREPARE_ABORT:
@@ -125,6 +138,33 @@ def decide_end_txn_v2(
             return refuse(Error.INVALID_TXN_STATE, Guard.T11)
         return _end(Guard.T11, txn, request, rules, next_producer_id)
     return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.T12)
+
+
+def _decide_by_record(
+    txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int, next_producer_id: int
+) -> Verdict:
+    """Answer any version as the line of October 2024 did: one way for all, and the record says what a retry is.
+
+    A record of transaction version 2 expects the raised epoch in every retry; there is no empty abort. Only what is
+    open is ended by the rules of the request's version.
+    """
+    if txn.known == 0:
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
+    of_version_2 = txn.client_transaction_version == TransactionVersion.TV2 and not _is_fence(txn)
+    if request.producer_id != txn.producer_id and not (of_version_2 and _retries_overflow(txn, request, rules)):
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.E3)
+    if of_version_2:
+        is_over = txn.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+        is_no_retry = is_over and request.producer_epoch == txn.producer_epoch
+        if is_no_retry or not _epoch_is_valid(txn, request, rules, from_client):
+            return refuse(Error.PRODUCER_FENCED, Guard.E4)
+    elif _is_fenced(txn, request, rules, from_client):
+        return refuse(Error.PRODUCER_FENCED, Guard.E4)
+    if txn.pending_state not in (NONE, TransactionState.PREPARE_EPOCH_FENCE):
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.E5)
+    if txn.state == TransactionState.ONGOING and request.version >= FIRST_VERSION_OF_TV2:
+        return _end(Guard.E6, txn, request, rules, next_producer_id)
+    return _decide_by_state(txn, request)
 
 
 def _end_kept(txn: Transaction, request: TransactionRequest, rules: Rules, next_producer_id: int) -> Verdict:
