@@ -58,6 +58,7 @@ class Completions:
         assert transaction is not None, "only a transaction that was just looked up is started"
         event = CoordinatorEvent.MARKERS_WRITTEN
         transaction.pending_state = COORDINATOR.target(transaction.state, event, transactional_id)
+        transaction.failed_epoch_fence = 0
         decided = DecidedTransaction(
             transactional_id=transactional_id,
             txn_partition=found.partition,

@@ -326,13 +326,20 @@ class TransactionCoordinator:
             if is_timed_out(transaction, now_ms)
         ]
         for name, producer_id in candidates:
-            transaction = self._store.lookup(name).transaction or Transaction()
-            verdict = self._note("transaction_timeout", decide_timeout(transaction, producer_id, self._rules), name)
+            verdict, end = self.fence_timed_out(name, producer_id)
             if verdict.error != Error.NONE:
                 break
-            if verdict.event == CoordinatorEvent.FENCE:
-                effects += self.end_by_server(self._fence(name, transaction, verdict, EndedByTimeout()))
+            if end is not None:
+                effects += self.end_by_server(end)
         return effects
+
+    def fence_timed_out(self, name: str, producer_id: int) -> tuple[Verdict, ServerEnd | None]:
+        """Look at a candidate of the sweep again (X1 to X5): fenced, it has to be ended by the server."""
+        transaction = self._store.lookup(name).transaction or Transaction()
+        verdict = self._note("transaction_timeout", decide_timeout(transaction, producer_id, self._rules), name)
+        if verdict.event != CoordinatorEvent.FENCE:
+            return verdict, None
+        return verdict, self._fence(name, transaction, verdict, EndedByTimeout())
 
     def _fence(self, name: str, transaction: Transaction, verdict: Verdict, ended_by: EndedBy) -> ServerEnd:
         """The owner is fenced from now on, in memory; the abort that makes it durable is the server's to do."""
