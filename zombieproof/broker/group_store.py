@@ -53,6 +53,8 @@ class GroupStore:
         Returns:
             NONE, and memory follows the log; or the error that the request is to be answered with.
         """
+        if not self.replica.leads:
+            return answer_to_txn_offset_commit(Error.NOT_LEADER_OR_FOLLOWER)
         whole = Batch(
             producer_id=NONE if batch is None else batch.producer_id,
             producer_epoch=NONE if batch is None else batch.producer_epoch,

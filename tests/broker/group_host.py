@@ -1,0 +1,153 @@
+"""A group coordinator over one partition of ``__consumer_offsets``, and short names for what it is asked."""
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tests.broker.partitions import Place
+from zombieproof.broker.group_requests import (
+    ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
+    GroupAnswer,
+    GroupError,
+    GroupRequest,
+    JoinGroup,
+    JoinGroupAnswer,
+    LeaveGroup,
+    OffsetCommit,
+    OffsetFetch,
+    OffsetFetchAnswer,
+    OffsetsCommitted,
+    OffsetToCommit,
+    SyncGroup,
+    TxnOffsetCommit,
+)
+from zombieproof.broker.groups import GroupCoordinator
+from zombieproof.broker.log import CONSUMER_OFFSETS, Marker, OffsetKey, OffsetValue
+from zombieproof.broker.metadata import Metadata
+from zombieproof.broker.partition import Replica
+from zombieproof.model.vocabulary import NONE, Error, Origin
+from zombieproof.traces.evidence import TopicPartition
+
+GROUP = "readers"
+A: TopicPartition = ("in", 0)
+B: TopicPartition = ("in", 1)
+Answer = TypeVar("Answer")
+
+
+def group_metadata() -> Metadata:
+    """A cluster with one offsets partition, and a topic of two partitions."""
+    metadata = Metadata()
+    metadata.create(CONSUMER_OFFSETS, [(1,)])
+    metadata.create("in", [(1,), (1,)])
+    return metadata
+
+
+@dataclass(slots=True)
+class GroupHost:
+    """A coordinator whose partition is loaded, and what surrounds it."""
+
+    place: Place = field(default_factory=lambda: Place(partition=(CONSUMER_OFFSETS, 0)))
+    metadata: Metadata = field(default_factory=group_metadata)
+    replica: Replica = field(init=False)
+    coordinator: GroupCoordinator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Another broker on the same log."""
+        self.replica = self.place.restart(clean=True)
+        surroundings = (self.place.rules, self.place.settings, self.place.clock, self.place.journal, self.metadata)
+        self.coordinator = GroupCoordinator(*surroundings)
+        self.coordinator.load(0, self.replica)
+
+    def ask(self, request: GroupRequest, kind: type[Answer]) -> Answer:
+        """The answer to a request, which is of a kind."""
+        answer: GroupAnswer = self.coordinator.handle(request)
+        assert isinstance(answer, kind)
+        return answer
+
+    # ---------------------------------------------------------------- members
+
+    def join(self, member: str = "", version: int = 3, instance: str | None = None) -> JoinGroupAnswer:
+        """JoinGroup."""
+        return self.ask(JoinGroup(version, GROUP, member, instance), JoinGroupAnswer)
+
+    def sync(self, member: str, generation: int) -> Error:
+        """SyncGroup."""
+        return Error(self.ask(SyncGroup(3, GROUP, generation, member), GroupError).error)
+
+    def leave(self, member: str) -> Error:
+        """LeaveGroup."""
+        return Error(self.ask(LeaveGroup(2, GROUP, member), GroupError).error)
+
+    def stable_member(self) -> str:
+        """The only member of a stable classic group of generation 1."""
+        joined = self.join()
+        assert self.sync(joined.member, joined.generation) == Error.NONE
+        return joined.member
+
+    def beat(self, member: str, epoch: int, topics: tuple[str, ...] | None = ("in",)) -> ConsumerGroupHeartbeatAnswer:
+        """ConsumerGroupHeartbeat."""
+        return self.ask(ConsumerGroupHeartbeat(0, GROUP, member, epoch, topics), ConsumerGroupHeartbeatAnswer)
+
+    # ---------------------------------------------------------------- offsets
+
+    def commit(
+        self, *rows: tuple[TopicPartition, int], generation: int = NONE, member: str = "", version: int = 8
+    ) -> OffsetsCommitted:
+        """OffsetCommit."""
+        return self.ask(OffsetCommit(version, GROUP, to_commit(rows), generation, member), OffsetsCommitted)
+
+    def txn_commit(
+        self,
+        *rows: tuple[TopicPartition, int],
+        producer_id: int = 7,
+        epoch: int = 0,
+        generation: int = NONE,
+        member: str = "",
+        version: int = 5,
+        group: str = GROUP,
+    ) -> OffsetsCommitted:
+        """TxnOffsetCommit, to which the transaction coordinator has no objection."""
+        request = TxnOffsetCommit(version, "x", group, producer_id, epoch, to_commit(rows), generation, member)
+        work = self.coordinator.commit(request, self.replica)
+        if work.start() is not None:
+            work.verified(Error.NONE)
+        return work.finish()
+
+    def end(self, producer_id: int = 7, *, committed: bool = True, epoch: int = 1) -> None:
+        """The marker of a producer id, as a broker writes it."""
+        marker = Marker(committed, 0, 2)
+        assert self.replica.append_marker(producer_id, epoch, marker, Origin.COORDINATOR).error == Error.NONE
+        self.coordinator.apply_marker(0, producer_id, committed)
+
+    def fetch(self, *partitions: TopicPartition, stable: bool = True) -> OffsetFetchAnswer:
+        """OffsetFetch."""
+        return self.ask(OffsetFetch(7, GROUP, stable, partitions or None), OffsetFetchAnswer)
+
+    def offset(self, partition: TopicPartition = A, *, stable: bool = False) -> int:
+        """The committed offset of a partition, or minus the error; NONE: there is none."""
+        row = self.fetch(partition, stable=stable).partitions[partition]
+        return -row.error if row.error else row.offset
+
+    def waiting(self, producer_id: int = 7) -> dict[TopicPartition, int]:
+        """The offsets that wait for the marker of a producer id."""
+        store = self.coordinator.store(0)
+        assert store is not None
+        return {(key.topic, key.partition): value.offset for key, value in store.offsets.waiting(producer_id).items()}
+
+    def written(self) -> list[tuple[TopicPartition, OffsetValue | None]]:
+        """Every offset record of the log, in order; None: a tombstone."""
+        rows = []
+        for batch in self.replica.log.read():
+            for record in batch.records:
+                if isinstance(record.key, OffsetKey):
+                    assert record.value is None or isinstance(record.value, OffsetValue)
+                    rows.append(((record.key.topic, record.key.partition), record.value))
+        return rows
+
+
+def to_commit(rows: tuple[tuple[TopicPartition, int], ...]) -> tuple[OffsetToCommit, ...]:
+    """Offsets with the metadata ``m``."""
+    return tuple(OffsetToCommit(partition, offset, "m") for partition, offset in rows)

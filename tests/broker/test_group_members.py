@@ -1,0 +1,259 @@
+"""Members of groups: generations of the classic protocol, epochs of KIP-848, and what of them survives."""
+
+import pytest
+
+from tests.broker.group_host import GROUP, A, B, GroupHost
+from zombieproof.broker.group_requests import ConsumerGroupHeartbeat, JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
+from zombieproof.broker.log import GroupKey
+from zombieproof.model.vocabulary import NONE, Error
+
+
+@pytest.fixture
+def host() -> GroupHost:
+    return GroupHost()
+
+
+def commits(host: GroupHost, generation: int, member: str) -> tuple[int, int]:
+    """What a transactional and a plain commit of a member are answered."""
+    rows = host.txn_commit((A, 1), generation=generation, member=member)
+    return rows.errors[A], host.commit((A, 1), generation=generation, member=member).errors[A]
+
+
+# ---------------------------------------------------------------- the classic protocol
+
+
+def test_every_generation_has_its_number(host: GroupHost) -> None:
+    first = host.join()
+    assert (first.error, first.generation, first.leader) == (0, 1, first.member)
+    assert host.sync(first.member, 1) == Error.NONE
+    again = host.join(first.member)
+    assert (again.generation, again.member) == (2, first.member)
+    assert host.sync(first.member, 1) == Error.ILLEGAL_GENERATION
+    assert host.sync(first.member, 2) == Error.NONE
+    assert host.leave(first.member) == Error.NONE
+    anew = host.join()
+    assert (anew.generation, anew.leader) == (4, anew.member), "the empty generation was number 3"
+    assert anew.member != first.member
+
+
+def test_a_plain_commit_waits_for_the_assignment_and_a_transactional_one_does_not(host: GroupHost) -> None:
+    member = host.join().member
+    assert commits(host, 1, member) == (Error.NONE, Error.REBALANCE_IN_PROGRESS)
+    host.sync(member, 1)
+    assert commits(host, 1, member) == (Error.NONE, Error.NONE)
+
+
+@pytest.mark.parametrize(
+    ("generation", "member", "transactional", "plain"),
+    [
+        (1, "me", 0, 0),
+        (0, "me", Error.ILLEGAL_GENERATION, Error.ILLEGAL_GENERATION),
+        (2, "me", Error.ILLEGAL_GENERATION, Error.ILLEGAL_GENERATION),
+        (1, "bogus", Error.UNKNOWN_MEMBER_ID, Error.UNKNOWN_MEMBER_ID),
+        (1, "", Error.UNKNOWN_MEMBER_ID, Error.UNKNOWN_MEMBER_ID),
+        (NONE, "", 0, Error.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_a_commit_names_a_member_and_its_generation(
+    host: GroupHost, generation: int, member: str, transactional: int, plain: int
+) -> None:
+    me = host.stable_member()
+    assert commits(host, generation, me if member == "me" else member) == (transactional, plain)
+
+
+def test_a_member_that_asks_twice_while_the_leader_is_busy_learns_the_same(host: GroupHost) -> None:
+    first = host.join()
+    assert host.join(first.member) == first
+
+
+def test_two_members_share_a_generation(host: GroupHost) -> None:
+    leader = host.stable_member()
+    second = host.join()
+    assert (second.generation, second.leader) == (2, leader)
+    assert host.join(leader).generation == 2, "it joins the generation that the other opened"
+    assert host.sync(second.member, 2) == Error.REBALANCE_IN_PROGRESS
+    assert (host.sync(leader, 2), host.sync(second.member, 2)) == (0, 0)
+    assert host.join(second.member).generation == 2, "a follower opens none"
+    assert host.leave(leader) == Error.NONE
+    alone = host.join(second.member)
+    assert (alone.generation, alone.leader) == (3, second.member)
+
+
+def test_who_is_no_member_is_told_so(host: GroupHost) -> None:
+    unknown = Error.UNKNOWN_MEMBER_ID
+    assert (host.join("bogus").error, host.sync("bogus", 1), host.leave("bogus")) == (unknown, unknown, unknown)
+    host.stable_member()
+    assert (host.join("bogus").error, host.sync("bogus", 1), host.leave("bogus")) == (unknown, unknown, unknown)
+    assert host.leave("") == unknown
+
+
+def test_a_group_needs_a_name(host: GroupHost) -> None:
+    coordinator = host.coordinator
+    coordinator.resign(0)
+    joined = coordinator.handle(JoinGroup(3, "", ""))
+    assert isinstance(joined, JoinGroupAnswer)
+    answers = [joined, *(coordinator.handle(one) for one in (SyncGroup(3, "", 1, "m"), LeaveGroup(2, "", "m")))]
+    assert {getattr(answer, "error", None) for answer in answers} == {Error.INVALID_GROUP_ID}
+    beat = coordinator.handle(ConsumerGroupHeartbeat(0, "", "", 0, ("in",)))
+    assert getattr(beat, "error", None) == Error.INVALID_REQUEST
+
+
+def test_a_newer_client_gets_its_id_before_it_joins(host: GroupHost) -> None:
+    told = host.join(version=5)
+    assert (told.error, told.generation) == (Error.MEMBER_ID_REQUIRED, NONE)
+    assert host.sync(told.member, 0) == Error.UNKNOWN_MEMBER_ID
+    joined = host.join(told.member, version=5)
+    assert (joined.error, joined.generation, joined.leader) == (0, 1, told.member)
+
+
+def test_an_id_that_was_given_out_can_be_given_back(host: GroupHost) -> None:
+    told = host.join(version=5)
+    assert host.leave(told.member) == Error.NONE
+    assert host.leave(told.member) == Error.UNKNOWN_MEMBER_ID
+
+
+def test_a_static_instance_that_begins_anew_takes_its_own_place(host: GroupHost) -> None:
+    first = host.join(version=5, instance="i")
+    host.sync(first.member, first.generation)
+    second = host.join(version=5, instance="i")
+    assert (second.generation, second.leader) == (1, first.member), "it is not told that it leads"
+    assert second.member != first.member
+    assert commits(host, 1, first.member) == (Error.UNKNOWN_MEMBER_ID, Error.UNKNOWN_MEMBER_ID)
+    assert commits(host, 1, second.member) == (0, 0)
+    host.restart()
+    assert commits(host, 1, second.member) == (0, 0)
+    assert host.join(first.member, version=5, instance="i").error == Error.FENCED_INSTANCE_ID
+    assert host.join(first.member, version=5, instance="j").error == Error.UNKNOWN_MEMBER_ID
+
+
+def test_a_static_instance_moves_also_while_the_group_rebalances(host: GroupHost) -> None:
+    first = host.join(version=5, instance="i")
+    second = host.join(version=5, instance="i")
+    assert (second.generation, second.leader) == (2, second.member)
+    assert first.member != second.member
+
+
+# ---------------------------------------------------------------- what survives
+
+
+def test_the_assignment_makes_a_generation_durable(host: GroupHost) -> None:
+    member = host.stable_member()
+    host.join(member)
+    host.restart()
+    assert host.txn_commit((A, 1), generation=1, member=member).errors[A] == Error.NONE
+    again = host.join(member)
+    assert (again.generation, again.leader) == (2, member)
+
+
+def test_an_empty_group_keeps_its_generation(host: GroupHost) -> None:
+    host.leave(host.stable_member())
+    host.restart()
+    assert host.commit((A, 1)).errors[A] == Error.NONE
+    assert host.join().generation == 3
+
+
+def test_a_member_that_joined_without_an_assignment_is_forgotten(host: GroupHost) -> None:
+    member = host.join().member
+    host.restart()
+    assert host.join(member).error == Error.UNKNOWN_MEMBER_ID
+    assert host.join().generation == 1
+    keys = [record.key for batch in host.replica.log.read() for record in batch.records]
+    assert keys == [GroupKey(GROUP)], "the group itself was written when it began"
+
+
+# ---------------------------------------------------------------- the consumer protocol
+
+
+def test_the_first_member_is_in_epoch_2(host: GroupHost) -> None:
+    first = host.beat("", 0)
+    assert (first.error, first.epoch) == (0, 2)
+    assert host.beat(first.member, 2) == first
+    assert host.beat(first.member, 2, None) == first
+
+
+def test_a_second_member_is_in_the_epoch_of_the_assignment_until_that_follows(host: GroupHost) -> None:
+    first, second = host.beat("", 0).member, host.beat("", 0)
+    assert second.epoch == 2
+    assert host.beat(first, 2).epoch == 2
+    host.place.clock.advance(1000)
+    assert (host.beat(first, 2).epoch, host.beat(second.member, 2).epoch) == (3, 3)
+    assert host.beat(first, 2).error == Error.NONE, "the answer with the new epoch may have been lost"
+    assert host.beat(first, 1).error == host.beat(first, 4).error == Error.FENCED_MEMBER_EPOCH
+
+
+def test_another_subscription_is_another_epoch(host: GroupHost) -> None:
+    member = host.beat("", 0).member
+    host.place.clock.advance(1000)
+    assert host.beat(member, 2, ("in", "out")).epoch == 3
+
+
+def test_a_member_that_left_is_gone(host: GroupHost) -> None:
+    member = host.beat("", 0).member
+    left = host.beat(member, -1)
+    assert (left.error, left.member, left.epoch) == (0, member, -1)
+    assert host.beat(member, 2).error == Error.UNKNOWN_MEMBER_ID
+    assert host.txn_commit((A, 1), generation=2, member=member).errors[A] == Error.UNKNOWN_MEMBER_ID
+    assert host.txn_commit((A, 1)).errors[A] == Error.NONE
+    host.place.clock.advance(1000)
+    assert host.beat("", 0).epoch == 4
+
+
+@pytest.mark.parametrize(
+    ("generation", "member", "error"),
+    [
+        (2, "me", 0),
+        (3, "me", Error.ILLEGAL_GENERATION),
+        (1, "me", Error.ILLEGAL_GENERATION),
+        (2, "bogus", Error.UNKNOWN_MEMBER_ID),
+        (NONE, "", 0),
+        (NONE, "me", Error.ILLEGAL_GENERATION),
+        (0, "", Error.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_a_commit_names_a_member_and_its_epoch(host: GroupHost, generation: int, member: str, error: int) -> None:
+    me = host.beat("", 0).member
+    assert host.txn_commit((A, 1), generation=generation, member=me if member == "me" else member).errors[A] == error
+
+
+def test_an_older_epoch_is_enough_for_what_the_member_had_then_and_has_still(host: GroupHost) -> None:
+    first = host.beat("", 0).member
+    host.beat("", 0)
+    host.place.clock.advance(1000)
+    assert host.beat(first, 2).epoch == 3
+    assert host.txn_commit((A, 1), generation=2, member=first).errors == {A: 0}
+    assert host.txn_commit((A, 1), (B, 1), generation=2, member=first).errors == {
+        A: Error.ILLEGAL_GENERATION,
+        B: Error.ILLEGAL_GENERATION,
+    }
+    assert host.commit((A, 2), generation=2, member=first, version=9).errors == {A: 0}
+    assert host.commit((B, 2), generation=2, member=first, version=9).errors == {B: Error.STALE_MEMBER_EPOCH}
+    assert host.commit((A, 2), generation=3, member=first, version=8).errors == {A: Error.UNSUPPORTED_VERSION}
+    host.restart()
+    assert host.txn_commit((A, 1), generation=2, member=first).errors == {A: 0}
+    assert host.txn_commit((B, 1), generation=2, member=first).errors == {B: Error.ILLEGAL_GENERATION}
+
+
+def test_an_empty_group_changes_its_protocol_and_keeps_its_offsets(host: GroupHost) -> None:
+    host.commit((A, 3))
+    member = host.beat("", 0).member
+    assert host.offset() == 3
+    assert host.join().error == host.sync(member, 2) == Error.INCONSISTENT_GROUP_PROTOCOL
+    host.restart()
+    assert host.beat(member, 2).epoch == 2
+    host.beat(member, -1)
+    classic = host.join()
+    assert (classic.error, classic.generation, host.offset()) == (0, 1, 3)
+    host.sync(classic.member, 1)
+    assert host.beat("", 0).error == host.beat("m", 1).error == Error.GROUP_ID_NOT_FOUND
+    host.restart()
+    assert host.txn_commit((A, 1), generation=1, member=classic.member).errors[A] == Error.NONE
+
+
+def test_a_broker_that_cannot_write_changes_nothing(host: GroupHost) -> None:
+    member = host.beat("", 0).member
+    host.replica.follow(9)
+    host.place.clock.advance(1000)
+    assert host.beat("", 0).error == Error.NOT_COORDINATOR
+    assert host.beat(member, -1).error == Error.NOT_COORDINATOR
+    host.replica.lead(9)
+    assert host.beat(member, 2).epoch == 2
