@@ -185,8 +185,11 @@ class Cluster:
 
     # ---------------------------------------------------------------- failover on command
 
-    def elect(self, partition: TopicPartition, node: int | None = None) -> None:
+    def elect(self, partition: TopicPartition, node: int | None = None, old_resigns: bool = True) -> None:
         """Another in-sync replica (the next one, or `node`) leads `partition`; the old leader lives on.
+
+        Unless `old_resigns`, a coordinator that is deposed does not know it before it is told to `resign`: it goes on
+        answering from memory, and only its appends fail.
 
         Raises:
             NoSuchNode: there is no other, or `node` is none.
@@ -197,7 +200,14 @@ class Cluster:
             raise NoSuchNode(
                 f"{_name(partition)} cannot be led by {node or 'another node'}; in sync are {_listed(others)}"
             )
-        self._hand_over(partition, others[0] if node is None else node)
+        self._hand_over(partition, others[0] if node is None else node, old_resigns)
+
+    def resign(self, node: int) -> None:
+        """`node` learns which partitions it does not lead any more."""
+        self._need_up(node)
+        for partition, known in self.metadata.partitions.items():
+            if node in known.replicas and known.leader != node:
+                self.brokers[node].step_down(partition)
 
     def stop(self, node: int) -> None:
         """A controlled shutdown: its partitions get other leaders, then `node` stops cleanly."""
@@ -267,11 +277,13 @@ class Cluster:
                 self._take_over(partition)
         self.resend_markers()
 
-    def _hand_over(self, partition: TopicPartition, node: int) -> None:
+    def _hand_over(self, partition: TopicPartition, node: int, old_resigns: bool = True) -> None:
         old = self.metadata.partitions[partition].leader
         self.metadata.elect(partition, node)
         if old in self.brokers:
-            self.brokers[old].step_down(partition)
+            self.brokers[old].lose_leadership(partition)
+            if old_resigns:
+                self.brokers[old].step_down(partition)
         self._take_over(partition)
         self.resend_markers()
 

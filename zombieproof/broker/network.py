@@ -76,6 +76,24 @@ class Network:
         elif not isinstance(message.body, Request):
             exchange.answer = message.body
 
+    def lose(self, message: Message) -> None:
+        """`message` does not arrive: whoever waits for the answer to its request sees the connection end."""
+        self.in_flight.remove(message)
+        waits = message.receiver if message.is_answer else message.sender
+        loses = message.sender if message.is_answer else message.receiver
+        self.answer(message.number, loses, waits, None)
+
+    def double(self, message: Message) -> None:
+        """A request was sent twice: nobody waits for the answer to the copy, which arrives whenever it is delivered.
+
+        Raises:
+            ValueError: `message` is an answer, or the end of a connection.
+        """
+        if message.is_answer or message.body is None or not isinstance(message.body, Request):
+            raise ValueError(f"{message} is no request; only requests are sent twice")
+        number = self.request(message.sender, message.receiver, message.body)
+        self.exchanges.pop(number, None)
+
     def cut_off(self, node: int) -> None:
         """`node` is gone: what was on its way to it, or from it, is lost; whoever waits sees the connection close."""
         lost = [message for message in self.in_flight if node in (message.sender, message.receiver)]

@@ -137,10 +137,14 @@ class Broker:
         elif partition[0] == CONSUMER_OFFSETS:
             self.groups.load(partition[1], replica)
 
+    def lose_leadership(self, partition: TopicPartition) -> None:
+        """Somebody else leads `partition`: nothing can be appended here any more."""
+        self.partitions.replicas[partition].follow(self._metadata.leader_epoch(partition))
+
     def step_down(self, partition: TopicPartition) -> None:
-        """Somebody else leads `partition` from now on."""
+        """The coordinators learn that somebody else leads `partition`."""
         epoch = self._metadata.leader_epoch(partition)
-        self.partitions.replicas[partition].follow(epoch)
+        self.lose_leadership(partition)
         if partition[0] == TRANSACTION_STATE:
             self._carry_out(self.coordinator.resign(partition[1], epoch))
         elif partition[0] == CONSUMER_OFFSETS:
