@@ -1,6 +1,7 @@
 """Records of ``__transaction_state`` as the coordinator writes them: key, value versions 0 and 1 (reference §7.1)."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from zombieproof.model.vocabulary import NONE, TransactionState
 from zombieproof.traces.codecs import Undecodable
@@ -9,6 +10,8 @@ from zombieproof.traces.primitives import INT16, INT64, Fields, tagged
 
 KEY_TYPE = 0
 LAST_DURABLE_STATE = TransactionState.COMPLETE_ABORT
+KNOWN_TAGS = frozenset({0, 1, 2, 3})
+"""Previous and next producer id, client transaction version, and the next producer epoch, which nobody writes."""
 
 
 def read_key(key: bytes) -> str | None:
@@ -21,8 +24,25 @@ def read_key(key: bytes) -> str | None:
     return fields.string() if fields.int16() == KEY_TYPE else None
 
 
+class UnknownTags(NamedTuple):
+    """The tagged fields of a value that no release up to now has: of the value itself, and of its topics."""
+
+    of_value: dict[int, bytes]
+    of_topics: dict[str, dict[int, bytes]]
+
+
 def read_value(value: bytes) -> TransactionLogValue:
-    """The value of a record that is no tombstone.
+    """The value of a record that is no tombstone; tagged fields of later releases are skipped.
+
+    Raises:
+        Undecodable: the bytes are not a value of version 0 or 1.
+    """
+    known, _ = read_value_and_unknown_tags(value)
+    return known
+
+
+def read_value_and_unknown_tags(value: bytes) -> tuple[TransactionLogValue, UnknownTags]:
+    """The value of a record, and beside it what a later release added to it.
 
     Raises:
         Undecodable: the bytes are not a value of version 0 or 1.
@@ -34,10 +54,11 @@ def read_value(value: bytes) -> TransactionLogValue:
     flexible = version == 1
     producer_id, epoch, timeout = fields.int64(), fields.int16(), fields.int32()
     state = durable_state(fields.int8())
-    partitions = _partitions(fields, flexible)
+    partitions, of_topics = _partitions(fields, flexible)
     last_update, start = fields.int64(), fields.int64()
     tags = fields.tags() if flexible else {}
-    return TransactionLogValue(
+    unknown = UnknownTags({tag: data for tag, data in tags.items() if tag not in KNOWN_TAGS}, of_topics)
+    known = TransactionLogValue(
         producer_id=producer_id,
         previous_producer_id=tagged(tags, 0, INT64, NONE) if flexible else None,
         next_producer_id=tagged(tags, 1, INT64, NONE) if flexible else None,
@@ -49,6 +70,7 @@ def read_value(value: bytes) -> TransactionLogValue:
         start_ms=start,
         client_transaction_version=tagged(tags, 2, INT16, 0) if flexible else None,
     )
+    return known, unknown
 
 
 def durable_state(number: int) -> TransactionState:
@@ -62,15 +84,17 @@ def durable_state(number: int) -> TransactionState:
     return TransactionState(number)
 
 
-def _partitions(fields: Fields, flexible: bool) -> frozenset[TopicPartition]:
-    found = set()
+def _partitions(fields: Fields, flexible: bool) -> tuple[frozenset[TopicPartition], dict[str, dict[int, bytes]]]:
+    """The partitions, and for each topic that has some the tagged fields: all of them are unknown."""
+    found, unknown = set(), {}
     for _ in range(fields.count(compact=flexible) or 0):
         topic = fields.string(compact=flexible)
         for _ in range(fields.count(compact=flexible) or 0):
             found.add((topic, fields.int32()))
-        if flexible:
-            fields.tags()
-    return frozenset(found)
+        tags = fields.tags() if flexible else {}
+        if tags:
+            unknown[topic] = tags
+    return frozenset(found), unknown
 
 
 def read_batch(batch: Batch, partition: int) -> Iterator[TransactionStateRecord]:

@@ -1,0 +1,110 @@
+"""Records of the transaction log as they are written: the test vectors of reference §7.1, and round trips."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zombieproof.model.vocabulary import TransactionState
+from zombieproof.traces.evidence import TransactionLogValue
+from zombieproof.traces.internal_text import transaction_record
+from zombieproof.traces.transaction_log import read_key, read_value, read_value_and_unknown_tags
+from zombieproof.traces.transaction_log_writer import Unwritable, shown, value_version, write_key, write_value
+
+EMPTY = TransactionLogValue(4000, None, None, 0, 60_000, TransactionState.EMPTY, frozenset(), 1700000000000, -1, None)
+ONGOING = replace(EMPTY, state=TransactionState.ONGOING, partitions=frozenset({("t", 0)}), start_ms=1700000000000)
+TV2 = replace(ONGOING, producer_epoch=1, previous_producer_id=4000, client_transaction_version=2)
+
+VECTORS = {
+    "v0 Empty": (EMPTY, 0, "0000 0000000000000fa0 0000 0000ea60 00 ffffffff 0000018bcfe56800 ffffffffffffffff"),
+    "v0 Ongoing": (
+        ONGOING,
+        0,
+        "0000 0000000000000fa0 0000 0000ea60 01 00000001 0001 74 00000001 00000000 0000018bcfe56800 0000018bcfe56800",
+    ),
+    "v1 Ongoing": (
+        TV2,
+        1,
+        (
+            "0001 0000000000000fa0 0001 0000ea60 01 02 02 74 02 00000000 00 0000018bcfe56800 0000018bcfe56800 "
+            "02 00 08 0000000000000fa0 02 02 0002"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("value", "version", "expected"), VECTORS.values(), ids=VECTORS)
+def test_the_bytes_are_those_of_the_reference(value: TransactionLogValue, version: int, expected: str) -> None:
+    assert write_value(value, version) == bytes.fromhex(expected)
+
+
+def test_a_key_is_a_type_and_an_id() -> None:
+    assert write_key("orders-1") == bytes.fromhex("000000086f72646572732d31")
+    assert read_key(write_key("ördérs")) == "ördérs"
+
+
+@pytest.mark.parametrize(("transaction_version", "version"), [(0, 0), (1, 1), (2, 1)])
+def test_flexible_values_are_written_from_transaction_version_1_on(transaction_version: int, version: int) -> None:
+    assert value_version(transaction_version) == version
+
+
+IDS = st.integers(-1, 2**63 - 1)
+TOPICS = st.text(st.sampled_from("abc._"), min_size=1, max_size=200)
+PARTITIONS = st.frozensets(st.tuples(TOPICS, st.integers(0, 2**31 - 1)), max_size=300)
+
+
+@given(
+    st.builds(
+        TransactionLogValue,
+        producer_id=IDS,
+        previous_producer_id=IDS,
+        next_producer_id=IDS,
+        producer_epoch=st.integers(-1, 32767),
+        timeout_ms=st.integers(0, 2**31 - 1),
+        state=st.sampled_from([state for state in TransactionState if 0 < state < 6]),
+        partitions=PARTITIONS,
+        last_update_ms=IDS,
+        start_ms=IDS,
+        client_transaction_version=st.integers(0, 2),
+    )
+)
+def test_what_is_written_is_read(value: TransactionLogValue) -> None:
+    assert read_value(write_value(value, 1)) == value
+    told = {"previous_producer_id": None, "next_producer_id": None, "client_transaction_version": None}
+    assert read_value(write_value(value, 0)) == replace(value, **told)  # type: ignore[arg-type]  # None for each
+    shown_value = replace(value, start_ms=None, **told)  # type: ignore[arg-type]  # None for each
+    assert transaction_record(shown("an id", value).split("::")[1]) == ("an id", shown_value)
+
+
+def test_a_tombstone_is_shown_as_deleted() -> None:
+    assert shown("orders-1", None) == "transaction_metadata::transactionalId=orders-1 payload: <DELETE>"
+
+
+@pytest.mark.parametrize(
+    ("value", "version", "says"),
+    [
+        (replace(ONGOING, state=TransactionState.EMPTY), 0, "so no partitions; got"),
+        (replace(ONGOING, state=TransactionState.DEAD), 1, "DEAD is never written"),
+        (replace(ONGOING, state=TransactionState.PREPARE_EPOCH_FENCE), 1, "PREPARE_EPOCH_FENCE is never written"),
+        (ONGOING, 2, "version 2 of the value is unknown"),
+    ],
+)
+def test_what_no_coordinator_writes_is_refused(value: TransactionLogValue, version: int, says: str) -> None:
+    with pytest.raises(Unwritable, match=says):
+        write_value(value, version)
+
+
+def test_tagged_fields_of_later_releases_are_kept_aside() -> None:
+    written = write_value(TV2, 1)
+    topic_tags, value_tags = bytes([1, 9, 2]) + b"zz", bytes([3, 0, 8]) + (4000).to_bytes(8, "big")
+    later = written.replace(
+        bytes.fromhex("00000000 00 0000018bcfe56800"), bytes(4) + topic_tags + bytes.fromhex("0000018bcfe56800")
+    )
+    at = later.index(bytes.fromhex("02 00 08 0000000000000fa0 02 02 0002"))
+    later = later[:at] + value_tags + bytes.fromhex("02 02 0002") + bytes([100, 1]) + b"!"
+    known, unknown = read_value_and_unknown_tags(later)
+    assert known == replace(TV2, next_producer_id=-1)
+    assert (unknown.of_value, unknown.of_topics) == ({100: b"!"}, {"t": {9: b"zz"}})
+    assert read_value(later) == known
+    assert read_value_and_unknown_tags(written)[1] == ({}, {})
