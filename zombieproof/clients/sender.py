@@ -31,9 +31,8 @@ from zombieproof.model.decisions.producer_batches import (
     BatchStanding,
     react_to_batch,
     repair_after_failure,
-    surfaces_as_abortable,
 )
-from zombieproof.model.decisions.producer_client import request_version
+from zombieproof.model.decisions.producer_client import error_for_application, request_version
 from zombieproof.model.vocabulary import NONE, ApiKey, Error, ProducerState, Reaction, SequenceRepair
 from zombieproof.traces.evidence import TopicPartition
 
@@ -90,7 +89,7 @@ class Sender:
         """A record was refused before it could be handed over: too large, no right to its topic, ..."""
         standing = BatchStanding(transactional=int(self.manager.is_transactional), may_retry=0)
         reaction = react_to_batch(failure.error, NONE, standing, self.manager.rules)
-        self.manager.fail(reaction, ApiKey.PRODUCE, self._as_reported(reaction, failure.error, failure))
+        self.manager.fail(reaction, ApiKey.PRODUCE, self._as_reported(failure.error, failure, may_retry=False))
 
     def close(self) -> None:
         """No record or transaction begins any more. What waits is finished; a transaction left open is aborted."""
@@ -264,14 +263,16 @@ class Sender:
         batch.fail(failure)
         self.accumulator.complete(batch)
         manager = self.manager
-        manager.fail(reaction, ApiKey.PRODUCE, self._as_reported(reaction, error, failure))
+        manager.fail(reaction, ApiKey.PRODUCE, self._as_reported(error, failure, may_retry=False))
         manager.sequences.untrack(batch)
         if manager.state != ProducerState.FATAL_ERROR and batch.has_sequence:
             repair = repair_after_failure(error, int(batch.transactional), int(outcome_is_known), manager.rules)
             self._repair(batch, repair)
 
-    def _as_reported(self, reaction: int, error: int, failure: ProducerFailure) -> ProducerFailure:
-        if reaction == Reaction.FATAL or not surfaces_as_abortable(error, self.manager.rules):
+    def _as_reported(self, error: int, failure: ProducerFailure, *, may_retry: bool) -> ProducerFailure:
+        transactional = int(self.manager.is_transactional)
+        told = error_for_application(error, transactional, int(may_retry), self.manager.rules)
+        if told == error:
             return failure
         reported = TransactionAbortable("a record could not be delivered")
         reported.__cause__ = failure

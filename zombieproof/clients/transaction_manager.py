@@ -44,7 +44,9 @@ from zombieproof.clients.transactional_requests import (
 )
 from zombieproof.model.decisions.producer_batches import resolve_sequences
 from zombieproof.model.decisions.producer_client import (
-    end_is_skipped,
+    bumps_on_upgrade,
+    end_is_needed,
+    end_is_skipped_after,
     is_dropped_in,
     must_bump_after_end,
     retry_backoff_ms,
@@ -299,19 +301,18 @@ class TransactionManager:
         result = PendingResult("endTransaction")
         ended_version = self.transaction_version
         self.enqueue(TransactionalRequest(body, result))
-        if self._learn_transaction_version():
+        self._learn_transaction_version()
+        if bumps_on_upgrade(int(ended_version >= 2), int(self.uses_v2), self._rules):
             self.bump_wanted = True
         if must_bump_after_end(int(self.bump_wanted), ended_version):
             return self._ask_for_producer_id(PendingResult("initTransactions"), raises_epoch=True)
         return result
 
-    def _learn_transaction_version(self) -> bool:
-        """Never within a transaction: only around one is it looked up which version counts; True if it became 2."""
-        if self.brokers.features_epoch <= self._features_epoch_seen:
-            return False
-        before, self._features_epoch_seen = self.uses_v2, self.brokers.features_epoch
-        self.transaction_version = self.brokers.transaction_version
-        return self.uses_v2 and not before
+    def _learn_transaction_version(self) -> None:
+        """Never within a transaction: only around one is it looked up which version counts."""
+        if self.brokers.features_epoch > self._features_epoch_seen:
+            self._features_epoch_seen = self.brokers.features_epoch
+            self.transaction_version = self.brokers.transaction_version
 
     # ------------------------------------------------------------ requests
 
@@ -354,11 +355,16 @@ class TransactionManager:
             self.requests.queue.remove(request)
             if is_dropped_in(self.state, request.api):
                 request.result.fail(self._reason())
-            elif ends and end_is_skipped(int(self.transaction_started), self._aborts_after, self._rules):
+            elif ends and self._end_is_skipped:
                 self.complete_transaction(request)
             elif (outgoing := self._send(request, now_ms)) is not None:
                 return outgoing
         return None
+
+    @property
+    def _end_is_skipped(self) -> bool:
+        unknown = end_is_skipped_after(self._aborts_after, self._rules)
+        return unknown or not end_is_needed(int(self.transaction_started))
 
     def _send(self, request: TransactionalRequest, now_ms: int) -> OutgoingRequest | None:
         try:

@@ -140,8 +140,3 @@ def advance(sequence: int, records: int, rules: Rules) -> int:
 def can_raise_locally(producer_epoch: int, rules: Rules) -> bool:
     """Whether an idempotent producer has an epoch left; else it asks for a new producer id (§5.6)."""
     return producer_epoch < rules.epoch_max
-
-
-def surfaces_as_abortable(error: int, rules: Rules) -> bool:
-    """Whether a transaction that a batch failed with `error` is reported as TRANSACTION_ABORTABLE (KIP-1050)."""
-    return rules.kip1050 == 1 and (is_retriable(error) or error == Error.INVALID_TXN_STATE)

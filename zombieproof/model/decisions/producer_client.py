@@ -206,15 +206,6 @@ def must_bump_after_end(bump_requested: int, transaction_version: int) -> bool:
     return bump_requested == 1 and transaction_version < 2
 
 
-def end_is_skipped(transaction_started: int, last_error: int, rules: Rules) -> bool:
-    """Whether EndTxn is left out: nothing was added, or (until 3.9) the coordinator does not know the producer (§5.5).
-
-    `last_error` is the error that an abort follows, NONE without one.
-    """
-    unknown = last_error == Error.INVALID_PRODUCER_ID_MAPPING and rules.kip1050 == 0
-    return unknown or not end_is_needed(transaction_started)
-
-
 def decides_alone(api: int, error: int, rules: Rules) -> bool:
     """Whether the error of one partition settles an answer that has many: the first such one does (§5.5).
 
