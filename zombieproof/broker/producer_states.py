@@ -260,16 +260,6 @@ class ProducerStates:
                 if event == PartitionEvent.EXPIRE_PRODUCER:
                     del self._producers[producer_id]
 
-    def clear_verification(self, producer_id: int) -> None:
-        """The guard of a producer id is void (``clearVerificationStateEntry``)."""
-        known = self._producers.get(producer_id)
-        if known is None or known.entry.guard == SENTINEL:
-            return
-        event = PartitionEvent.EXPIRE_VERIFICATION if known.entry.known else PartitionEvent.EXPIRE_PRODUCER
-        evolve_expiry(known.entry, event, self._move(known.entry, producer_id, event))
-        if not known.entry.known:
-            del self._producers[producer_id]
-
     # ---------------------------------------------------------------- snapshots and truncation
 
     def take_snapshot(self) -> None:
@@ -311,6 +301,11 @@ class ProducerStates:
         self.snapshots.delete_all()
         self._snapshot_offset = 0
         self.map_end_offset = offset
+
+    def truncate_fully_and_look_again(self) -> None:
+        """Forget everything, also the snapshots that are known; what is in the store besides is known then."""
+        self.truncate_fully_and_start_at(0)
+        self.snapshots.look_again()
 
     # ---------------------------------------------------------------- small helpers
 

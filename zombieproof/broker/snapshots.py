@@ -167,9 +167,13 @@ class Snapshots:
                 self.delete(offset)
 
     def remove_strays(self, segments: Iterable[int]) -> None:
-        """Delete what is at the start of no segment, but for the newest: a clean stop leaves one at the log's end."""
+        """Delete what is at the start of no segment, but for one behind the last: a clean stop leaves it there."""
         bases = set(segments)
-        newest = self.newest
+        newest, last_base = self.newest, max(bases, default=NONE)
         for offset in self.offsets:
-            if offset not in bases and offset != newest:
+            if offset not in bases and (offset != newest or offset < last_base):
                 self.delete(offset)
+
+    def look_again(self) -> None:
+        """Know what is in the store now."""
+        self._known = set(self._store.offsets())

@@ -1,0 +1,325 @@
+"""ProducerStateManager: what the leader of a partition remembers of its producers.
+
+A case is a state, steps (`producer_phrases`), and what is so behind each of them. Verification is off but for cases
+that open one: it belongs to the log around the producer state. A refused batch, and one that was only judged, must
+leave no trace; that is asserted in every step.
+"""
+
+import copy
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tests.conformance.baselines import rules_of
+from tests.conformance.cases import Case, Failed, NotRunnable
+from tests.conformance.phrases import Fields, check, error_name, error_of, listed, matched
+from tests.conformance.producer_phrases import World, damage, data_batch, make_snapshots, perform
+from zombieproof.model.decisions.produce import first_sequence, newest_sequence
+from zombieproof.model.rules import with_switches
+from zombieproof.model.vocabulary import NONE, Error, Mode, Origin
+
+
+def run(case: Case) -> None:
+    """Run one case; one that leaves a setting open is run with each of its values."""
+    given = dict(case.given) if isinstance(case.given, Mapping) else case.given
+    enabled = given.pop("verification_enabled", None) if isinstance(given, dict) else None
+    if enabled is None:
+        _run(replace(case, given=given), None)
+        return
+    matched("true, or switched off meanwhile", enabled, "verification_enabled")
+    for is_on in (True, False):
+        _run(replace(case, given=given), is_on)
+
+
+def _run(case: Case, verification_stays_on: bool | None) -> None:
+    world = World(rules_of(case.baseline))
+    if not _opens_verification(case) and not (isinstance(case.given, Mapping) and "verification" in case.given):
+        world.rules = world.states.rules = _switched(world, on=False)
+    reads_late = _given(world, Fields(case.given, "given"))
+    if verification_stays_on is not None:
+        world.rules = world.states.rules = _switched(world, on=verification_stays_on)
+    steps, expected = _aligned(case)
+    for step, wanted in zip(steps, expected, strict=True):
+        before = copy.deepcopy(world.entry)
+        if isinstance(wanted, Mapping) and "before_first_commit" in wanted:
+            _validate_and_commit(world, step, Fields(wanted, "expect"))
+            continue
+        perform(world, step)
+        if world.error and world.entry is not None and before is not None:
+            check(f"{step}: what is remembered behind a refusal", before, world.entry)
+        _expect(world, step, wanted, reads_late, str(case.note))
+
+
+def _switched(world: World, *, on: bool) -> Any:
+    return with_switches(world.rules, **{"on" if on else "off": ["verification"]})
+
+
+def _aligned(case: Case) -> tuple[list[Any], list[Any]]:
+    """The steps, and for each what is expected behind it."""
+    steps, expected = listed(case.when), case.expect
+    if isinstance(case.when, str):
+        steps = case.when.split("; ")
+        if not isinstance(expected, list) or len(steps) == 1:
+            return [case.when], [expected]
+    if not isinstance(expected, list) or len(steps) != len(expected):
+        raise NotRunnable(f"{len(steps)} steps, but other expectations")
+    return steps, expected
+
+
+def _opens_verification(case: Case) -> bool:
+    phrases = [phrase for phrase in listed(case.when) if isinstance(phrase, str)]
+    return any(re.match(r"open verification|seq \d+ epoch", phrase) for phrase in phrases)
+
+
+# ---------------------------------------------------------------- given
+
+
+def _given(world: World, fields: Fields) -> bool:
+    """Bring about what is given; returned is whether plain booleans in expect say if a transaction is late."""
+    opened = fields.take("verification")
+    late_after = fields.take("late_after_ms")
+    if late_after is not None:
+        matched(r"max timeout \+ buffer", late_after, "late_after_ms")
+    nothing_known = fields.take("no_state_for_pid")
+    if nothing_known not in (None, True):
+        raise NotRunnable(f"no_state_for_pid is {nothing_known!r}")
+    for key in ("state", "open"):
+        phrase = fields.take(key)
+        if phrase is not None:
+            perform(world, phrase)
+            check(f"{key}: error", 0, world.error)
+    if opened is not None:
+        _open(world, opened)
+    _snapshots(world, fields)
+    fields.done()
+    return late_after is not None
+
+
+def _open(world: World, phrase: object) -> None:
+    match = matched(
+        r"open(?:, (?P<mode>TV2|before TV2), lowest sequence (?P<lowest>\d+))?|seq (?P<seq>\d+) epoch (?P<epoch>\d+)",
+        phrase,
+        "verification",
+    )
+    world.mode = Mode.ADD if match["mode"] == "TV2" else Mode.GENERIC
+    world.verify(int(match["lowest"] or match["seq"] or 0), int(match["epoch"] or 0))
+
+
+def _snapshots(world: World, fields: Fields) -> None:
+    told, on_disk, files = fields.take("snapshots"), fields.take("snapshots_on_disk"), fields.take("files")
+    segments, kept = fields.take("segments"), fields.take("kept_copy")
+    if isinstance(told, str):
+        rows = [matched(r"at (\d+) \((.+)\)", row, "snapshot") for row in told.split(", ")]
+        make_snapshots(world, [int(row[1]) for row in rows])
+        for row in rows:
+            if row[2] != "good":
+                damage(world, int(row[1]), row[2])
+                world.damaged.append(int(row[1]))
+        return
+    gone = None
+    if isinstance(files, str):
+        match = matched(r"(\d+), then removed by someone else", files, "files")
+        gone, files = int(match[1]), [int(match[1])]
+    for offsets in (told, on_disk, files):
+        if offsets is not None:
+            make_snapshots(world, offsets)
+    if gone is not None:
+        world.store.delete(gone)
+    for offset in [] if kept is None else listed(kept):
+        world.kept_copies[offset] = world.store.read(offset) or b""
+    world.segments = [] if segments is None else segments
+
+
+# ---------------------------------------------------------------- expect
+
+
+def _expect(world: World, step: str, wanted: Any, reads_late: bool, note: str) -> None:
+    if isinstance(wanted, bool) and reads_late:
+        check(f"{step}: late", wanted, world.states.has_late_transaction())
+    elif isinstance(wanted, str) and wanted in WORDS:
+        WORDS[wanted](world, note)
+    elif isinstance(wanted, str) and re.fullmatch(r"[A-Z_]{5,}", wanted):
+        check(f"{step}: error", wanted, error_name(world.error))
+        error_of(wanted)
+    elif wanted == "none" or (isinstance(wanted, int) and not isinstance(wanted, bool)):
+        matched(r"reload to \d+", step, "step with a plain number in expect")
+        check(f"{step}: first unstable offset", _number(wanted), world.states.first_unstable_offset())
+    elif isinstance(wanted, list):
+        check(f"{step}: snapshots", wanted, list(world.store.offsets()))
+        check(f"{step}: snapshots that are known", wanted, list(world.states.snapshots.offsets))
+    elif isinstance(wanted, Mapping) and all(isinstance(key, int) for key in wanted):
+        for producer_id, part in wanted.items():
+            world.producer_id = producer_id
+            _expect_fields(world, f"{step}: producer {producer_id}", Fields(part, "expect"), note)
+        check(f"{step}: producers", sorted(wanted), list(world.states))
+    else:
+        _expect_fields(world, step, Fields(wanted, "expect"), note)
+
+
+def _expect_fields(world: World, step: str, fields: Fields, note: str) -> None:
+    visible = fields.take("visible_before_commit")
+    if visible is not None:
+        check(f"{step}: visible before it was committed", visible, world.was_visible)
+    error = fields.take("error")
+    if error is not None:
+        check(f"{step}: error", error_of(error), world.error)
+    for key, value in list(fields.items()):
+        if key not in READERS:
+            raise NotRunnable(f"expect: {key!r} is not understood")
+        check(f"{step}: {key}", _number(value), READERS[key](world, value))
+
+
+def _number(value: Any) -> Any:
+    return NONE if value == "none" else value
+
+
+def _ok(world: World, note: str) -> None:
+    check("error", "NONE", error_name(world.error))
+
+
+def _same_guard(world: World, note: str) -> None:
+    if len(world.guards) < 2 or len(set(world.guards)) != 1 or world.guards[0] == 0:
+        raise Failed(f"expected the same guard each time, got {world.guards}")
+
+
+def _no_guard(world: World, note: str) -> None:
+    check("guard", 0, world.guard)
+
+
+def _kept(world: World, note: str) -> None:
+    if world.guard == 0:
+        raise Failed("the guard is gone")
+    if note:
+        matched("looking it up does not refresh it", note, "note")
+        world.verify(0, 0)
+        check("guard", world.guards[0], world.guard)
+
+
+def _no_entry(world: World, note: str) -> None:
+    if world.entry is not None and world.entry.known:
+        raise Failed("there is an entry")
+
+
+WORDS: Mapping[str, Callable[[World, str], None]] = {
+    "ok": _ok,
+    "same guard both times": _same_guard,
+    "no guard": _no_guard,
+    "gone": _no_guard,
+    "kept": _kept,
+    "no entry": _no_entry,
+}
+
+
+def _oldest(world: World, of: str) -> int:
+    """First sequence or offset of the oldest batch that is remembered."""
+    entry = world.entry
+    if entry is None or entry.batch_count == 0:
+        return NONE
+    oldest = entry.batches[0]
+    return first_sequence(oldest, world.rules) if of == "sequence" else oldest.last_offset - oldest.offset_delta
+
+
+def _last_offset(world: World) -> int:
+    entry = world.entry
+    return NONE if entry is None or entry.batch_count == 0 else entry.batches[entry.batch_count - 1].last_offset
+
+
+def _of_entry(name: str) -> Callable[[World, Any], Any]:
+    return lambda world, wanted: NONE if world.entry is None else getattr(world.entry, name)
+
+
+def _files(world: World, wanted: Any) -> Any:
+    offsets = list(world.store.offsets())
+    if any(not world.store.read(offset) for offset in offsets):
+        raise Failed("a snapshot is empty")
+    return offsets if isinstance(wanted, list) else len(offsets)
+
+
+def _entry_is(world: World, wanted: Any) -> str:
+    return "kept" if world.entry is not None and world.entry.known else "gone"
+
+
+def _guard_is(world: World, wanted: Any) -> str:
+    return "kept" if world.guard != 0 and world.guard == world.guards[-1] else "gone"
+
+
+def _bad_file(world: World, wanted: Any) -> str:
+    if not world.damaged:
+        raise NotRunnable("no snapshot was damaged")
+    return "kept" if set(world.damaged) & set(world.store.offsets()) else "deleted"
+
+
+def _completed(world: World, wanted: Any) -> list[dict[str, Any]]:
+    rows = world.completed
+    return [{"first": row.first_offset, "last": row.last_offset, "aborted": row.is_aborted} for row in rows]
+
+
+def _note(world: World, wanted: Any) -> Any:
+    matched(r"duplicate marker is written and completes nothing \(KAFKA-19999\)", wanted, "note")
+    check("completed", [], world.completed)
+    return wanted
+
+
+def _lowest(world: World, wanted: Any) -> int:
+    if len(set(world.guards)) != 1:
+        raise Failed(f"the guard did not stay the same: {world.guards}")
+    return NONE if world.entry is None else world.entry.lowest_sequence
+
+
+def _epoch(world: World, wanted: Any) -> int:
+    """Of the verification while there is nothing else, of the producer else."""
+    if world.entry is None:
+        return NONE
+    return world.entry.producer_epoch if world.entry.known else world.entry.guard_epoch
+
+
+READERS: Mapping[str, Callable[[World, Any], Any]] = {
+    "ok": lambda world, wanted: world.error == Error.NONE,
+    "epoch": _epoch,
+    "coordinator_epoch": _of_entry("coordinator_epoch"),
+    "txn_first_offset": _of_entry("txn_first_offset"),
+    "first_seq": lambda world, wanted: _oldest(world, "sequence"),
+    "last_seq": lambda world, wanted: NONE if world.entry is None else newest_sequence(world.entry),
+    "first_offset": lambda world, wanted: _oldest(world, "offset"),
+    "last_offset": lambda world, wanted: _last_offset(world),
+    "offsets": lambda world, wanted: [_oldest(world, "offset"), _last_offset(world)],
+    "map_end_offset": lambda world, wanted: world.states.map_end_offset,
+    "state_from": lambda world, wanted: world.states.map_end_offset,
+    "entries": lambda world, wanted: len(world.states),
+    "entry": _entry_is,
+    "guard": _guard_is,
+    "seq": _lowest,
+    "undecided": lambda world, wanted: world.states.first_undecided_offset,
+    "unstable": lambda world, wanted: world.states.first_unstable_offset(),
+    "first_unstable_after": lambda world, wanted: world.states.first_undecided_offset,
+    "late": lambda world, wanted: world.states.has_late_transaction(),
+    "files": _files,
+    "latest": lambda world, wanted: NONE if world.states.snapshots.newest is None else world.states.snapshots.newest,
+    "result": lambda world, wanted: world.result,
+    "bad_file": _bad_file,
+    "completed": _completed,
+    "started": lambda world, wanted: world.started,
+    "note": _note,
+}
+
+
+def _validate_and_commit(world: World, phrase: str, fields: Fields) -> None:
+    """Validation and commitment are two steps: what is expected before each commitment, and behind the last."""
+    parts = [
+        matched(r"validate seq (\d+)\.\.(\d+) @(\d+)\.\.(\d+), (?:then )?commit it", part)
+        for part in phrase.split("; ")
+    ]
+    names = ["before_first_commit", "before_second_commit"]
+    if len(parts) != len(names):
+        raise NotRunnable(f"{phrase!r} has {len(parts)} validations")
+    for name, part in zip(names, parts, strict=True):
+        first, last, start, end = (int(number) for number in part.groups())
+        batch = data_batch((world.producer_id, 0), first, start, end, False)
+        check("sequences that fit the offsets", last, batch.last_sequence)
+        commit = world.judge(batch, Origin.CLIENT)
+        check(f"{part[0]}: error", 0, world.error)
+        _expect(world, name, fields.take(name), False, "")
+        commit()
+    _expect(world, "after", fields.take("after"), False, "")
+    fields.done()
