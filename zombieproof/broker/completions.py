@@ -87,6 +87,12 @@ class Completions:
         if aftermath == Aftermath.KEEP_PENDING:
             self._again.append(purpose)
 
+    def drives(self, transactional_id: str) -> bool:
+        """Whether somebody is at work on a decided transaction: its markers, or the append of its completion."""
+        appends = self.store.in_flight_of(transactional_id)
+        again = any(purpose.transaction.transactional_id == transactional_id for purpose in self._again)
+        return bool(appends) or again or transactional_id in self.channel.pending
+
     def remove(self, partition: int) -> None:
         """The ids of a transaction-log partition belong to somebody else now, or are being loaded anew."""
         self.channel.remove(partition)

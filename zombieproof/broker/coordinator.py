@@ -136,6 +136,10 @@ class TransactionCoordinator:
         loaded = self._store.partitions.get(partition)
         return loaded.coordinator_epoch if loaded else None
 
+    def is_driving(self, transactional_id: str) -> bool:
+        """Whether this coordinator is at work on the end of a decided transaction."""
+        return self._completions.drives(transactional_id)
+
     # ---------------------------------------------------------------- requests
 
     def handle(self, request: TransactionRequest, ticket: int) -> list[Effect]:

@@ -195,6 +195,11 @@ class TransactionStore:
         """The appends to a partition whose outcome is not known yet."""
         return [waiting.append for waiting in self._in_flight.values() if waiting.append.partition == partition]
 
+    def in_flight_of(self, transactional_id: str) -> list[Append]:
+        """The appends of an id whose outcome is not known yet."""
+        waiting = (each.append for each in self._in_flight.values())
+        return [append for append in waiting if append.transactional_id == transactional_id]
+
     def appended(self, append: Append, error: int) -> Outcome | None:
         """The outcome of an append: complete the transition, or give it up. None: it was answered before.
 
