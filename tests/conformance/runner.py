@@ -37,14 +37,20 @@ class Result:
 Run = Callable[[Case], None]
 
 
-def suite_of(prefix: str) -> Run | None:
-    """The interpreter of the cases with a prefix; None where there is none."""
-    name = f"tests.conformance.suite_{prefix.lower()}"
-    if importlib.util.find_spec(name) is None:
-        return None
-    module: Any = importlib.import_module(name)
+def has_suite(prefix: str) -> bool:
+    """Whether there is an interpreter of the cases with a prefix."""
+    return importlib.util.find_spec(_suite(prefix)) is not None
+
+
+def suite_of(prefix: str) -> Run:
+    """The interpreter of the cases with a prefix."""
+    module: Any = importlib.import_module(_suite(prefix))
     run: Run = module.run
     return run
+
+
+def _suite(prefix: str) -> str:
+    return f"tests.conformance.suite_{prefix.lower()}"
 
 
 def interpret(case: Case) -> Result:
@@ -52,11 +58,10 @@ def interpret(case: Case) -> Result:
 
     What breaks in between is a failure: an interpreter that stumbles has seen something that nobody expected.
     """
+    if not has_suite(case.prefix):
+        return Result(case, Outcome.NOT_RUNNABLE, "no suite interprets these cases, and no test is written for it")
     try:
-        run = suite_of(case.prefix)
-        if run is None:
-            return Result(case, Outcome.NOT_RUNNABLE, "no suite interprets these cases, and no test is written for it")
-        run(case)
+        suite_of(case.prefix)(case)
     except Failed as fault:
         return Result(case, Outcome.FAILED, str(fault))
     except NotRunnable as fault:

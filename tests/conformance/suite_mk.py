@@ -7,17 +7,16 @@ IllegalStateException the channel reports an internal error, and queues nothing 
 
 import copy
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, Failed, NotRunnable
+from tests.conformance.host import CoordinatorHost, batch, value
 from tests.conformance.phrases import Fields, check, error_of, listed, matched, state_name, state_of
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.coordinator import TransactionCoordinator
 from zombieproof.broker.effects import Append, Effect
 from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import TRANSACTION_STATE, Batch, Record, TransactionValue
+from zombieproof.broker.log import Batch
 from zombieproof.broker.markers import (
     DecidedTransaction,
     Leader,
@@ -26,14 +25,10 @@ from zombieproof.broker.markers import (
     MarkerResult,
     Standing,
 )
-from zombieproof.broker.metadata import Metadata
-from zombieproof.broker.partition_numbers import PartitionNumbers
 from zombieproof.broker.partition_requests import MarkerWritten, WriteTxnMarkersAnswer
-from zombieproof.broker.producer_ids import ProducerIds
-from zombieproof.broker.settings import Settings
 from zombieproof.model.decisions.marker_delivery import MarkerOutcome
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, TransactionState
+from zombieproof.model.vocabulary import Error, TransactionState
 from zombieproof.traces.evidence import TopicPartition
 
 ENTRIES = {"t1": ("partition1", "partition2"), "t2": ("partition1",)}
@@ -45,23 +40,12 @@ TOPICS = ("partition1", "partition2")
 
 
 @dataclass(slots=True)
-class Host:
-    """A coordinator with the metadata around it, and what has come of it."""
+class Host(CoordinatorHost):
+    """A coordinator with its markers, and what has come of it."""
 
-    rules: Rules
-    metadata: Metadata = field(default_factory=lambda: Metadata(place_transactional_id=lambda n, _: NAMES.index(n)))
-    numbers: PartitionNumbers = field(default_factory=PartitionNumbers)
+    places: Mapping[str, int] = field(default_factory=lambda: {name: number for number, name in enumerate(NAMES)})
     outcomes: list[int] = field(default_factory=list)
     appends: list[Append] = field(default_factory=list)
-    sent: list[MarkerRequest] = field(default_factory=list)
-    results: list[MarkerResult] = field(default_factory=list)
-    coordinator: TransactionCoordinator = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.coordinator = TransactionCoordinator(
-            self.rules, Settings(), ManualClock(), Journal(), self.numbers, ProducerIds(), self.metadata
-        )
-        self.metadata.create(TRANSACTION_STATE, [(0,)] * len(ENTRIES))
 
     @property
     def channel(self) -> MarkerChannel:
@@ -74,7 +58,6 @@ class Host:
     def drain(self) -> list[MarkerRequest]:
         """The requests that are to be sent now."""
         requests, effects = self.coordinator.markers_to_send()
-        self.sent += requests
         self.carry_out(effects)
         return requests
 
@@ -119,20 +102,8 @@ def described(rows: Iterable[tuple[int, Iterable[TopicPartition]]]) -> str:
 
 def record_of(name: str) -> Batch:
     """The log of the partition of an entry: one record in PrepareCommit."""
-    value = TransactionValue(
-        producer_id=NAMES.index(name),
-        previous_producer_id=NONE,
-        next_producer_id=NONE,
-        producer_epoch=0,
-        last_producer_epoch=NONE,
-        timeout_ms=0,
-        state=TransactionState.PREPARE_COMMIT,
-        partitions=frozenset((topic, 0) for topic in ENTRIES[name]),
-        last_update_ms=0,
-        start_ms=0,
-        client_transaction_version=0,
-    )
-    return Batch(records=(Record(name, value),), base_offset=0)
+    partitions = [(topic, 0) for topic in ENTRIES[name]]
+    return batch(0, name, value(NAMES.index(name), TransactionState.PREPARE_COMMIT, partitions))
 
 
 def run(case: Case) -> None:
@@ -242,7 +213,9 @@ def _compare_entry(host: Host, name: str, fields: Fields) -> None:
 def _compare_note(host: Host, names: list[str], note: str) -> None:
     if note == "the new owner will finish it":
         for name in names:
-            successor = Host(host.rules, metadata=host.metadata)
+            successor = Host(host.rules)
+            for topic in TOPICS:
+                successor.metadata.create(topic, [(BROKERS[topic.replace("partition", "broker")],)])
             successor.load(name, 1)
             for request in successor.drain():
                 successor.answer(request, {})

@@ -9,14 +9,14 @@ import pytest
 
 from tests.conformance.cases import Case, read_cases
 from tests.conformance.mutation import mutants
-from tests.conformance.runner import Outcome, interpret, suite_of
+from tests.conformance.runner import Outcome, has_suite, interpret
 
 SAMPLE = Path(__file__).parent / "sample.yaml"
 ALL = Path(__file__).parents[3] / "shared" / "conformance" / "kafka-cases.yaml"
 FILE = ALL if ALL.is_file() else SAMPLE
 
 SAMPLED = read_cases(SAMPLE).cases
-INTERPRETED = [case for case in read_cases(FILE).cases if suite_of(case.prefix) is not None]
+INTERPRETED = [case for case in read_cases(FILE).cases if has_suite(case.prefix)]
 
 
 def named(case: Case) -> str:
