@@ -465,7 +465,9 @@ class TransactionManager:
             elif reaction == Reaction.FORGET_PRODUCER_ID:
                 self.forget_identity()
             elif reaction != Reaction.DONE:
-                self.fail(reaction, NONE, OutcomeUnknown(partition))
+                unknown = OutcomeUnknown(partition)
+                unknown.__cause__ = self.lifecycle.last_error
+                self.fail(reaction, NONE, unknown)
 
     def _reason(self) -> Failure:
         reason = self.lifecycle.last_error
