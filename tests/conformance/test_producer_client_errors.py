@@ -235,7 +235,8 @@ def test_tp_051_tp_055_adding_offsets_fails_fatally(error: Error, told: Error) -
     "error",
     [
         pytest.param(Error.PRODUCER_FENCED, marks=pytest.mark.case("TP-069")),
-        pytest.param(Error.INVALID_PRODUCER_EPOCH, marks=[pytest.mark.case("TP-069"), pytest.mark.case("TP-070")]),
+        pytest.param(Error.INVALID_PRODUCER_EPOCH, marks=pytest.mark.case("TP-069")),
+        pytest.param(Error.INVALID_PRODUCER_EPOCH, marks=pytest.mark.case("TP-070")),
     ],
 )
 def test_tp_069_tp_070_fenced_when_offsets_are_added_is_fatal(error: Error) -> None:
@@ -252,9 +253,8 @@ def test_tp_069_tp_070_fenced_when_offsets_are_added_is_fatal(error: Error) -> N
 @pytest.mark.parametrize(
     "error",
     [
-        pytest.param(
-            Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, marks=[pytest.mark.case("TP-052"), pytest.mark.case("TP-065")]
-        ),
+        pytest.param(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, marks=pytest.mark.case("TP-052")),
+        pytest.param(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, marks=pytest.mark.case("TP-065")),
         pytest.param(Error.PRODUCER_FENCED, marks=pytest.mark.case("TP-064")),
         pytest.param(Error.UNSUPPORTED_FOR_MESSAGE_FORMAT, marks=pytest.mark.case("TP-066")),
     ],
