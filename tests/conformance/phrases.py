@@ -24,7 +24,7 @@ STATES = {
 """Kafka's names of the states of a transactional id."""
 
 
-OTHER_ERRORS = {"INVALID_TOPIC_EXCEPTION": 17, "INVALID_REQUIRED_ACKS": 21, "SASL_AUTHENTICATION_FAILED": 58}
+OTHER_ERRORS = {"INVALID_TOPIC_EXCEPTION": 17, "INVALID_REQUIRED_ACKS": 21}
 """Errors that no decision knows, which brokers may see all the same."""
 
 

@@ -8,8 +8,10 @@ import pytest
 
 from zombieproof.model.decisions.verification import (
     SENTINEL,
+    ChannelFailure,
     answer_of_broker_channel,
     answer_of_coordinator,
+    answer_of_failed_channel,
     answer_to_produce,
     answer_to_txn_offset_commit,
     decide_queue,
@@ -106,6 +108,19 @@ def test_the_sentinel_is_no_guard() -> None:
 )
 def test_one_request_of_an_id_waits_at_a_time(queued: int, incoming: int, verdict: tuple[int, int]) -> None:
     assert decide_queue(queued, incoming) == verdict
+
+
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [
+        (ChannelFailure.DISCONNECTED, Error.NETWORK_EXCEPTION),
+        (ChannelFailure.TIMED_OUT, Error.NETWORK_EXCEPTION),
+        (ChannelFailure.VERSION_MISMATCH, Error.NONE),
+        (ChannelFailure.NOT_AUTHENTICATED, Error.SASL_AUTHENTICATION_FAILED),
+    ],
+)
+def test_a_question_without_an_answer_can_be_asked_again(failure: ChannelFailure, error: Error) -> None:
+    assert answer_of_failed_channel(failure) == error
 
 
 def test_an_unauthorised_broker_is_an_invalid_state_for_the_producer() -> None:

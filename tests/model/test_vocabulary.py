@@ -46,6 +46,7 @@ def test_state_numbers_are_those_of_the_log() -> None:
         (52, "TRANSACTION_COORDINATOR_FENCED"),
         (53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
         (55, "OPERATION_NOT_ATTEMPTED"),
+        (58, "SASL_AUTHENTICATION_FAILED"),
         (59, "UNKNOWN_PRODUCER_ID"),
         (88, "UNSTABLE_OFFSET_COMMIT"),
         (90, "PRODUCER_FENCED"),

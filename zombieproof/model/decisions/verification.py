@@ -6,6 +6,7 @@ authorises a batch behind it.
 Source: reference §3.4; ``UnifiedLog.maybeStartTransactionVerification``, ``AddPartitionsToTxnManager.java``.
 """
 
+from enum import IntEnum
 from typing import NamedTuple
 
 from zombieproof.model.decisions.produce import has_open_transaction
@@ -89,6 +90,27 @@ def decide_queue(queued_epoch: int, incoming_epoch: int) -> QueueVerdict:
     if queued_epoch == incoming_epoch:
         return QueueVerdict(int(Error.NETWORK_EXCEPTION), int(Error.NONE))
     return QueueVerdict(int(Error.NONE), int(Error.INVALID_PRODUCER_EPOCH))
+
+
+class ChannelFailure(IntEnum):
+    """Why a broker got no answer to its verification request."""
+
+    DISCONNECTED = 0
+    TIMED_OUT = 1
+    VERSION_MISMATCH = 2
+    NOT_AUTHENTICATED = 3
+
+
+def answer_of_failed_channel(failure: int) -> int:
+    """What each partition is told where the coordinator did not answer (step 5).
+
+    A coordinator that does not know the version verifies nothing, so that a rolling upgrade goes on.
+    """
+    if failure == ChannelFailure.VERSION_MISMATCH:
+        return int(Error.NONE)
+    if failure == ChannelFailure.NOT_AUTHENTICATED:
+        return int(Error.SASL_AUTHENTICATION_FAILED)
+    return int(Error.NETWORK_EXCEPTION)
 
 
 def answer_of_broker_channel(error: int) -> int:
