@@ -119,8 +119,28 @@ def test_what_the_coordinator_refuses_fails_alone() -> None:
     ],
 )
 def test_the_coordinators_word_is_translated(version: int, word: Error, told: Error) -> None:
-    answer = Broker().produce({T0: data(1, 0)}, word, version=version)
-    assert answer == {T0: Produced(told)}
+    (answer,) = Broker().produce({T0: data(1, 0)}, word, version=version).values()
+    assert (answer.error, answer.base_offset, answer.log_start_offset) == (told, NONE, NONE)
+
+
+BUSY = "CONCURRENT_TRANSACTIONS"
+
+
+@pytest.mark.parametrize(
+    ("version", "word", "message"),
+    [
+        (10, Error.TRANSACTION_ABORTABLE, "Partition was not added to the transaction"),
+        (11, Error.TRANSACTION_ABORTABLE, ""),
+        (
+            11,
+            Error.CONCURRENT_TRANSACTIONS,
+            f"Unable to verify the partition has been added to the transaction. Underlying error: {BUSY}",
+        ),
+    ],
+)
+def test_the_answer_says_in_words_why_a_partition_was_not_verified(version: int, word: Error, message: str) -> None:
+    (answer,) = Broker().produce({T0: data(1, 0)}, word, version=version).values()
+    assert answer.message == message
 
 
 @pytest.mark.parametrize(

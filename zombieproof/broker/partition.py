@@ -184,6 +184,10 @@ class Replica:
         """Stop in order: what is known of producers is kept in a snapshot."""
         self.producers.take_snapshot()
 
+    def roll(self) -> None:
+        """The store begins a new segment: what is known of producers is kept beside it."""
+        self.producers.take_snapshot()
+
     def truncate(self, end_offset: int) -> None:
         """Drop everything from `end_offset` on, which the leader never had, and know what is left."""
         self.log.truncate(end_offset)
@@ -203,6 +207,7 @@ class Replica:
     def raise_log_start(self, offset: int) -> None:
         """Records below `offset` are not served any more; producers are remembered all the same."""
         self.log.raise_start(offset)
+        self.producers.snapshots.delete_before(offset)
         self.producers.on_log_start(offset)
 
     def _replay_log(self) -> None:

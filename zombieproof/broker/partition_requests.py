@@ -32,12 +32,13 @@ class Produce:
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """The answer for one partition; `record_errors` are indices of refused batches (version 8 and up)."""
+    """The answer for one partition; `record_errors` (indices of refused records) and `message`: version 8 and up."""
 
     error: int
     base_offset: int = NONE
     log_start_offset: int = NONE
     record_errors: tuple[int, ...] = ()
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ class ProduceInProgress:
             return False
         verification = replica.begin_verification(batch, self.mode)
         if verification.error != Error.NONE:
-            self._end(partition, answer_to_produce(verification.error, self.mode))
+            self._end(partition, verification.error)
             return False
         self.waiting[partition] = verification.guard
         return verification.asks
@@ -147,7 +147,7 @@ class ProduceInProgress:
 
     def _conclude(self, partition: TopicPartition, error: int) -> None:
         if error != Error.NONE:
-            self._end(partition, answer_to_produce(error, self.mode))
+            self._end(partition, error)
 
     def _append(self, partition: TopicPartition, guard: int, replica: Replica | None) -> Produced:
         sent, acks = self._sent(partition), self.request.acks
@@ -185,12 +185,22 @@ class ProduceInProgress:
         return Produced(verdict.error, log_start_offset=told)
 
     def _end(self, partition: TopicPartition, error: int) -> None:
-        self.produced[partition] = Produced(error)
+        told = answer_to_produce(error, self.mode)
+        self.produced[partition] = Produced(told, message=_message(error, told))
         self.waiting.pop(partition, None)
 
 
 def _can_open_transaction(batch: Batch) -> bool:
     return batch.transactional and batch.producer_id != NONE
+
+
+def _message(error: int, told: int) -> str:
+    """What the broker says about a partition that could not be verified (``ReplicaManager``)."""
+    if error != told:
+        return (
+            f"Unable to verify the partition has been added to the transaction. Underlying error: {Error(error).name}"
+        )
+    return "Partition was not added to the transaction" if error == Error.INVALID_TXN_STATE else ""
 
 
 def _is_consistent(batch: Batch) -> bool:
