@@ -65,7 +65,7 @@ class Broker:
 
 
 @pytest.mark.case("LG-017")
-@pytest.mark.parametrize("moves", itertools.product((False, True), repeat=3), ids=str)
+@pytest.mark.parametrize("moves", list(itertools.product((False, True), repeat=3)), ids=str)
 def test_no_undecided_data_is_read_however_the_high_watermark_moves(moves: tuple[bool, bool, bool]) -> None:
     """The two threads as interleavings: behind each step the high watermark reaches the log's end, or it does not."""
     replica = Place(rules=UNVERIFIED).leader()
