@@ -23,6 +23,7 @@ GENERATED = {
     "diagrams/*.mmd": "zombieproof diagrams",
     "docs/machines.md": "zombieproof diagrams",
     "docs/results.md": "zombieproof verify --write-results",
+    "docs/rules.md": "zombieproof verify --write-results",
 }
 """Every generated file and the command that writes it; the file itself says so near its head."""
 

@@ -14,7 +14,7 @@ from zombieproof.model.omissions import OMISSIONS
 from zombieproof.model.rules import PRESETS, switches
 from zombieproof.statemachines.registry import MACHINES
 
-COMMANDS = ("check", "replay", "verify", "scenarios", "diagrams", "about")
+COMMANDS = ("check", "replay", "verify", "scenarios", "rules", "diagrams", "about")
 
 
 def test_the_program_lists_its_commands_and_exit_codes(run: Any) -> None:

@@ -8,7 +8,8 @@ import typer
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.model.omissions import OMISSIONS
 from zombieproof.model.promises import PROMISES
-from zombieproof.model.rules import PRESETS, preset, switches
+from zombieproof.model.rules import PRESETS, switches
+from zombieproof.report.rules_page import in_releases
 from zombieproof.report.runs import Exit
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.statemachines.registry import MACHINES
@@ -59,28 +60,10 @@ def _show_omissions(screen: Screen) -> None:
 def _show_rules(screen: Screen) -> None:
     screen.say()
     screen.say("Rules (--rules PRESET, --with RULE, --without RULE)", "bold")
-    for name, (text, _) in PRESETS.items():
-        screen.say(f"preset {name}: {text}", indent=2)
+    screen.say(f"presets: {', '.join(PRESETS)}; zombieproof rules tells more of them", indent=2, hang=9)
     screen.say()
-    presets = {name: preset(name) for name in PRESETS}
-    columns = [
-        Column("rule"),
-        *(Column(name) for name in presets),
-        Column("since"),
-        Column("source"),
-        Column("meaning"),
-    ]
-    rows = [
-        (
-            facts.name,
-            *("on" if getattr(rules, facts.name) else "off" for rules in presets.values()),
-            facts.since,
-            facts.source,
-            facts.meaning,
-        )
-        for facts in switches()
-    ]
-    screen.table(columns, rows, indent=2)
+    columns = (Column("rule"), Column("releases"), Column("source"), Column("meaning"))
+    screen.table(columns, [(f.name, in_releases(f), f.source, f.meaning) for f in switches()], indent=2)
 
 
 def _show_modelled(screen: Screen) -> None:

@@ -57,7 +57,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         list[str] | None,
         typer.Argument(metavar="SCENARIO", help="which; all by default", autocompletion=_scenario_names),
     ] = None,
-    rules: Annotated[str, typer.Option(metavar="PRESET", help="rules of a release: newest, kip98")] = "",
+    rules: Annotated[str, typer.Option(metavar="PRESET", help="rules of a release: newest, 3.9, 4.3-tv0")] = "",
     on: Annotated[
         list[str] | None,
         typer.Option("--with", metavar="RULE", help="switch a rule on; repeatable", autocompletion=_rule_names),

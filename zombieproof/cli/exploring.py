@@ -64,9 +64,9 @@ def choose(names: Sequence[str], choice: Choice) -> list[Scenario]:
         WrongUsage: a scenario, preset, rule, mutant or bound does not exist, or cannot be.
     """
     if choice.rules:
-        known("preset of rules", choice.rules, PRESETS, "zombieproof about")
+        known("preset of rules", choice.rules, PRESETS, "zombieproof rules")
     for rule in (*choice.on, *choice.off):
-        known("rule", rule, [facts.name for facts in switches()], "zombieproof about")
+        known("rule", rule, [facts.name for facts in switches()], "zombieproof rules")
     try:
         with_switches(SCENARIOS[next(iter(SCENARIOS))].own_rules(), choice.on, choice.off)
     except UnknownRule as error:

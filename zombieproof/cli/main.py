@@ -10,7 +10,7 @@ from typing import Final
 import typer
 from typer.exceptions import TyperException
 
-from zombieproof.cli import about, check, diagrams, replay, scenarios, verify
+from zombieproof.cli import about, check, diagrams, replay, rules, scenarios, verify
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report.runs import Exit
 
@@ -31,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _command in (check, replay, verify, scenarios, diagrams, about):
+for _command in (check, replay, verify, scenarios, rules, diagrams, about):
     _command.register(app)
 
 

@@ -50,12 +50,12 @@ def register(app: typer.Typer) -> None:
 
 def replay_command(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="files and folders")],
-    rules: Annotated[str, typer.Option(metavar="PRESET", help="rules to judge by: newest, kip98")] = "",
+    rules: Annotated[str, typer.Option(metavar="PRESET", help="rules to judge by: newest, 3.9, 4.3-tv0")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> int:
     """Run the command."""
     if rules:
-        known("preset of rules", rules, PRESETS, "zombieproof about")
+        known("preset of rules", rules, PRESETS, "zombieproof rules")
     traces = [path for path in paths if is_trace(path)]
     screen = Screen()
     if traces:

@@ -13,7 +13,7 @@ import zombieproof
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.exploring import Choice, explore_all, hunt_all, workers_of
 from zombieproof.cli.usage import WrongUsage, memory_bytes
-from zombieproof.report import diagrams, machines_page, results, verification
+from zombieproof.report import diagrams, machines_page, results, rules_page, verification
 from zombieproof.report.diagrams import Stale
 from zombieproof.report.recordings import folders, judge
 from zombieproof.report.screen import Screen
@@ -29,7 +29,7 @@ pages are compared with their sources. One table, one exit code.
 Examples:
   zombieproof verify
   zombieproof verify --memory 4G --workers 2
-  zombieproof verify --write-results           also rewrite docs/results.md, the README's results and the schema
+  zombieproof verify --write-results           also rewrite docs/results.md, docs/rules.md, the README, the schema
 """
 
 RECORDINGS = Path("tests/recordings")
@@ -95,6 +95,7 @@ def _write(found: Found, root: Path) -> None:
         results.write(results.pages(found, root))
     except results.MissingMarkers as error:
         raise WrongUsage(str(error)) from error
+    rules_page.write(root / "docs/rules.md")
     write_schema(SCHEMA_PATH)
 
 
@@ -103,6 +104,7 @@ def compare(root: Path, found: Found) -> Iterator[Check]:
     pages: tuple[tuple[str, str, Callable[[], list[Stale]]], ...] = (
         ("diagrams", "diagrams/", lambda: diagrams.check(root / "diagrams")),
         ("page", "docs/machines.md", lambda: machines_page.check(root / "docs/machines.md")),
+        ("page", "docs/rules.md", lambda: rules_page.check(root / "docs/rules.md")),
         ("page", "docs/trace-schema.json", _schema),
     )
     if all(check.outcome == "ok" for check in verification.checks_of(found)):

@@ -1,0 +1,166 @@
+"""zombieproof rules: every switch, the rules of a release, and how two of them differ."""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from zombieproof.cli.usage import WrongUsage, known
+from zombieproof.model.releases import UnknownRelease
+from zombieproof.model.rules import PRESETS, Rules, SwitchFacts, preset, preset_for, switches
+from zombieproof.report import rules_page
+from zombieproof.report.results import table
+from zombieproof.report.rules_page import (
+    LIMITS,
+    Difference,
+    differences,
+    facts_by_name,
+    in_releases,
+    meaning_of,
+    spoken,
+)
+from zombieproof.report.runs import Exit
+from zombieproof.report.screen import Column, Screen, plural
+
+HELP = """Tell the rules of a release, or how two releases differ; without a name, all presets and switches.
+
+PRESET is a line (3.9, 0.11.0), a patch release (3.9.1), a cluster at a lower transaction version (4.3-tv1, 4.3-tv0),
+newest, kip98 (0.11.0), or kip939.
+
+\b
+Examples:
+  zombieproof rules                     all presets and all switches
+  zombieproof rules 3.9.1
+  zombieproof rules --diff 3.9 4.2
+  zombieproof rules --diff 4.3-tv0 4.3 --json
+  zombieproof rules --markdown          docs/rules.md
+"""
+
+Rows = Sequence[tuple[str, ...]]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("rules", help=HELP, short_help="Tell the rules of a release, or how two differ.")(rules_command)
+
+
+def rules_command(
+    name: Annotated[str, typer.Argument(metavar="[PRESET]", help="whose rules; all are listed by default")] = "",
+    diff: Annotated[
+        tuple[str, str] | None, typer.Option("--diff", metavar="PRESET PRESET", help="only what differs between two")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="write Markdown")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> int:
+    """Run the command."""
+    if name and diff:
+        raise WrongUsage(f"{name} and --diff: give the rules to compare behind --diff, or one preset without it")
+    if markdown and as_json:
+        raise WrongUsage("--markdown and --json: choose one form")
+    screen = Screen()
+    if diff:
+        _tell_difference(screen, diff, markdown=markdown, as_json=as_json)
+    elif name:
+        _tell_preset(screen, name, markdown=markdown, as_json=as_json)
+    elif as_json:
+        _data(screen, {"presets": {each: says for each, (says, _) in PRESETS.items()}, "rules": _all_facts()})
+    elif markdown:
+        screen.data(rules_page.page())
+    else:
+        _tell_all(screen)
+    return Exit.HOLDS
+
+
+def rules_named(name: str) -> Rules:
+    """The rules of a preset or of a patch release.
+
+    Raises:
+        WrongUsage: there is neither.
+    """
+    if name not in PRESETS and name[:1].isdigit() and "-" not in name:
+        try:
+            return preset_for(name)
+        except UnknownRelease as error:
+            raise WrongUsage(str(error)) from error
+    return preset(known("preset of rules", name, PRESETS, "zombieproof rules"))
+
+
+def _tell_all(screen: Screen) -> None:
+    screen.say("Presets", "bold")
+    screen.table((Column("preset"), Column("")), [(name, says) for name, (says, _) in PRESETS.items()], indent=2)
+    screen.say()
+    screen.say("Switches", "bold")
+    columns = (
+        Column("rule"),
+        Column("releases"),
+        Column("source"),
+        Column("reference"),
+        Column("holds while it is on"),
+    )
+    rows = [(f.name, in_releases(f), f.source, f.row, f.meaning) for f in switches()]
+    screen.table(columns, rows, indent=2)
+    screen.say()
+    screen.say("zombieproof rules PRESET tells one of them, zombieproof rules --diff PRESET PRESET compares two")
+
+
+def _tell_preset(screen: Screen, name: str, *, markdown: bool, as_json: bool) -> None:
+    rules = rules_named(name)
+    values = {field: getattr(rules, field) for field in (*LIMITS, *facts_by_name())}
+    if as_json:
+        _data(screen, {"preset": name, "rules": values})
+        return
+    rows = [(field, spoken(field, value), *_origin(field), meaning_of(field)) for field, value in values.items()]
+    _show(screen, ("rule", name, "releases", "source", "meaning"), rows, markdown=markdown)
+
+
+def _tell_difference(screen: Screen, pair: tuple[str, str], *, markdown: bool, as_json: bool) -> None:
+    left, right = pair
+    found = differences(rules_named(left), rules_named(right))
+    if as_json:
+        changed = {change.name: {"left": change.left, "right": change.right} for change in found}
+        _data(screen, {"left": left, "right": right, "differences": changed})
+        return
+    rows = [_compared(change) for change in found]
+    if rows:
+        _show(screen, ("rule", left, right, "releases", "source", "meaning"), rows, markdown=markdown)
+    if not markdown:
+        screen.say(
+            f"{left} and {right} differ in {plural(len(rows), 'rule')}" if rows else f"{left} and {right}: equal"
+        )
+
+
+def _compared(change: Difference) -> tuple[str, ...]:
+    name = change.name
+    return name, spoken(name, change.left), spoken(name, change.right), *_origin(name), meaning_of(name)
+
+
+def _origin(field: str) -> tuple[str, str]:
+    facts: SwitchFacts | None = facts_by_name().get(field)
+    return (in_releases(facts), facts.source) if facts else ("", "")
+
+
+def _show(screen: Screen, titles: tuple[str, ...], rows: Rows, *, markdown: bool) -> None:
+    if markdown:
+        screen.data(table(titles, [(f"`{first}`", *others) for first, *others in rows]))
+    else:
+        screen.table([Column(title) for title in titles], rows)
+
+
+def _all_facts() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": facts.name,
+            "meaning": facts.meaning,
+            "since": facts.since or None,
+            "until": facts.until or None,
+            "source": facts.source,
+            "reference": facts.row,
+            "newest": facts.is_newest,
+        }
+        for facts in switches()
+    ]
+
+
+def _data(screen: Screen, data: dict[str, Any]) -> None:
+    screen.data(json.dumps(data, indent=2, ensure_ascii=False))
