@@ -1,4 +1,4 @@
-"""How the leaders of a broker ask transaction coordinators about partitions: AddPartitionsToTxn among brokers (KIP-890).
+"""How the leaders of a broker ask transaction coordinators: AddPartitionsToTxn among brokers (KIP-890).
 
 Behaviour: questions wait by coordinator node, one for each transactional id: a later one takes the place of an earlier
 one, which is told so. All that wait for a node go out in one request; the next goes out when that is answered. The mode
