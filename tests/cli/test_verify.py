@@ -141,12 +141,14 @@ def test_stale_diagrams_and_pages_fail(run: Any, clone: Path) -> None:
     run("verify", "--write-results")
     (clone / "diagrams/consumer.dot").write_text("digraph {}\n")
     (clone / "docs/machines.md").write_text("# nothing\n")
+    (clone / "docs/rules.md").write_text("# nothing\n")
     (clone / "docs/trace-schema.json").write_text("{}\n")
     outcome = run("verify", "--json")
     assert outcome.code == 1
     assert [fault.split(":")[0].rpartition("/")[2] for fault in _faults(outcome)] == [
         "consumer.dot",
         "machines.md",
+        "rules.md",
         "trace-schema.json",
     ]
 

@@ -42,11 +42,10 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "two-phase commit that keeps a prepared transaction (KIP-939)",
-        "Kafka refuses KeepPreparedTxn with UNSUPPORTED_VERSION as well; its broker side is not merged",
+        "two-phase commit that keeps a prepared transaction (KIP-939), but for the preset kip939",
+        "no release has it whole: brokers refuse KeepPreparedTxn with UNSUPPORTED_VERSION",
         "KIP-939; reference §11.2",
-        "the rows of PREPARED_TRANSACTION in the producer's machine are taken by no decision; Enable2Pc only lifts the "
-        "time-out",
+        "by the rules of releases Enable2Pc only lifts the time-out; the preset follows a design, and no recording",
     ),
     Omission(
         MODEL,
@@ -129,10 +128,10 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "releases between 0.11.0 and the newest one",
-        "each difference is a switch of `Rules`; only the two ends are presets",
-        "reference §11.3",
-        "UNKNOWN_PRODUCER_ID of 1.0 to 2.4, the answer to an absent group in 3.9 and the like are not answered",
+        "differences of releases that no decision can see",
+        "each difference of a rule is a switch of `Rules`; docs/rules.md lists what is none, with reasons",
+        "reference §11.3, §12.3",
+        "patch releases other than 4.0.0, configuration defaults and formats of older releases are not told apart",
     ),
     Omission(
         CHECKER,
