@@ -17,14 +17,16 @@ from tests.conformance.phrases import STATES, Fields, check, listed, matched, pa
 from zombieproof.broker.partition_numbers import PartitionNumbers
 from zombieproof.model.decisions import transition
 from zombieproof.model.decisions.add_partitions_to_txn import decide_add_partitions_to_txn
+from zombieproof.model.decisions.describe_transactions import decide_describe_transactions
 from zombieproof.model.decisions.end_txn import decide_end_txn
 from zombieproof.model.decisions.init_producer_id import decide_init_producer_id, is_exhausted
+from zombieproof.model.decisions.list_transactions import STATE_NAMES, is_listed
 from zombieproof.model.decisions.marker_delivery import decide_completion
 from zombieproof.model.decisions.transaction_timeout import decide_timeout
 from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, NOTHING, CoordinatorEvent, TransactionState
+from zombieproof.model.vocabulary import NONE, NOTHING, CoordinatorEvent, Error, TransactionState
 from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.statemachines.kernel import IllegalTransition
 
@@ -333,7 +335,16 @@ def _map_states(expect: object) -> None:
 
 
 def _hidden_from_administrators() -> TransactionState:
-    raise NotRunnable("nothing says which states an administrator is shown")
+    """The one state that neither DescribeTransactions nor ListTransactions shows."""
+    entries = {state: Transaction(known=1, state=state, start_ms=0) for state in TransactionState}
+    told = {state for state in entries if decide_describe_transactions(entries[state], 0, 0).error == Error.NONE}
+    seen = {state for state in entries if is_listed(entries[state], NOW_MS, NONE, 1)}
+    check("described and listed", told, seen)
+    check("names in answers", {int(state): name for name, state in STATES.items()}, dict(STATE_NAMES))
+    hidden = set(TransactionState) - told
+    if len(hidden) != 1:
+        raise Failed(f"an administrator is not shown {sorted(hidden)}")
+    return hidden.pop()
 
 
 def _enumerate_states(expect: object) -> None:
