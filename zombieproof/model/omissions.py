@@ -77,17 +77,20 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "how a consumer group comes to its members, generation and assignment",
-        "TxnOffsetCommit asks for the result only",
-        "ClassicGroup.java, ConsumerGroup.java; KIP-848",
-        "a rebalance is a fact: from now on other members and another generation count",
+        "of a consumer group: requests that wait for other members, session time-outs, what the members' assignors say",
+        "only which generation or epoch a commit has to name matters to a transaction; a rebalance ends with the "
+        "request that opened it, as if every member had joined again at once",
+        "GroupMetadataManager.java, ClassicGroup.java; KIP-345, KIP-848",
+        "a SyncGroup that comes before its leader's is told REBALANCE_IN_PROGRESS instead of waiting; silent members "
+        "stay; a consumer group's partition is its new member's before the old one has given it back",
     ),
     Omission(
-        MODEL,
-        "plain OffsetCommit",
-        "it has no transaction; what matters is the position of its record, with which a marker is compared",
-        "OffsetMetadataManager.commitOffset; reference §4.3",
-        "the answers to plain commits are not judged",
+        CHECKER,
+        "members of groups and plain OffsetCommit",
+        "they are decided (join_group, offset_commit, …) and served by a host, but no transaction depends on them but "
+        "by facts: member, generation, position of a record",
+        "ClassicGroup.java, OffsetMetadataManager.commitOffset; reference §4.3",
+        "a rebalance is a fact: from now on other members and another generation count",
     ),
     Omission(
         MODEL,
