@@ -145,7 +145,7 @@ class Lanes:
         if lane.appends:
             appends, lane.appends = lane.appends, []
             for append in appends:
-                self.carry_out(self.coordinator.appended(append, 0), lane)
+                self.carry_out(self.coordinator.appended(append, 0), None)
             self.write_markers()
         elif lane.asked < len(lane.script):
             ticket = len(self._tickets)
