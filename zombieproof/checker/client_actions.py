@@ -233,7 +233,7 @@ def crash(world: World, c: int) -> bool:
         return False
     world.budget.crashes -= 1
     network.hang_up(world, c)
-    began = client.state not in (ProducerState.INITIALIZING, ProducerState.READY)
+    began = client.state not in (ProducerState.UNINITIALIZED, ProducerState.INITIALIZING, ProducerState.READY)
     client.alive = 0
     client.state = ProducerState.UNINITIALIZED
     client.producer_id = NONE

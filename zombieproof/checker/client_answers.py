@@ -5,7 +5,7 @@ from zombieproof.checker.client_actions import ABORT, COMMIT
 from zombieproof.checker.views import is_tv2
 from zombieproof.checker.world import MESSAGES, OFFSETS, PARTITIONS, Kind, Message, Setup, Trail, World
 from zombieproof.model.decisions.producer_client import react, react_to_produce
-from zombieproof.model.vocabulary import ApiKey, ProducerEvent, ProducerState, Reaction
+from zombieproof.model.vocabulary import NONE, ApiKey, ProducerEvent, ProducerState, Reaction
 
 
 def hear(world: World, setup: Setup, trail: Trail, i: int, error: int) -> None:
@@ -77,6 +77,8 @@ def _hear_produce(world: World, setup: Setup, trail: Trail, message: Message, er
         _ask_again(message)
     elif reaction == Reaction.BUMP_LOCALLY:
         _bump_locally(world, c, message.partition)
+    elif reaction == Reaction.FORGET_PRODUCER_ID:
+        _forget_producer_id(world, trail, message)
     else:
         network.empty(message)
         _fail(world, setup, trail, c, reaction)
@@ -108,6 +110,24 @@ def _bump_locally(world: World, c: int, p: int) -> None:
             _ask_again(message)
     for q in range(PARTITIONS):
         client.sequences[q] = client.sequences[q] - first if q == p else 0
+
+
+def _forget_producer_id(world: World, trail: Trail, message: Message) -> None:
+    """Before KIP-360 a gap ends the identity: the batch fails, and the client asks for a new producer id (§5.6).
+
+    Every partition begins again at 0. What else is under way goes on as it is; its failures concern nobody any more.
+    """
+    c = int(message.client)
+    client = world.clients[c]
+    current = message.producer_id == client.producer_id and client.state == ProducerState.READY
+    network.empty(message)
+    if not current:
+        return
+    client_actions.fire(world, trail, c, ProducerEvent.RESET)
+    client.producer_id = NONE
+    client.producer_epoch = NONE
+    for p in range(PARTITIONS):
+        client.sequences[p] = 0
 
 
 def _fail(world: World, setup: Setup, trail: Trail, c: int, reaction: int) -> None:

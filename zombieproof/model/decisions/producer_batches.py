@@ -14,6 +14,7 @@ from zombieproof.model.decisions.producer_client import (
     is_retriable,
     react_to_produce,
 )
+from zombieproof.model.fields import integer
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Reaction, SequenceRepair
 
@@ -27,14 +28,14 @@ class BatchStanding:
     if this one comes right behind it; `may_retry`: delivery time and attempts are left.
     """
 
-    transactional: int = 0
-    records: int = 1
-    may_retry: int = 1
-    is_next: int = 1
-    has_been_renumbered: int = 0
-    partition_is_unresolved: int = 0
-    follows_unresolved: int = 0
-    last_acked_offset: int = NONE
+    transactional: int = integer(0)
+    records: int = integer(1)
+    may_retry: int = integer(1)
+    is_next: int = integer(1)
+    has_been_renumbered: int = integer(0)
+    partition_is_unresolved: int = integer(0)
+    follows_unresolved: int = integer(0)
+    last_acked_offset: int = integer(NONE)
 
 
 @dataclass(slots=True)
@@ -45,13 +46,13 @@ class DrainStanding:
     `is_stale`: the partition was last numbered under another (producer id, epoch).
     """
 
-    joined: int = 1
-    has_producer_id: int = 1
-    has_sequence: int = 0
-    in_flight: int = 0
-    is_stale: int = 0
-    is_unresolved: int = 0
-    is_lowest_in_flight: int = 0
+    joined: int = integer(1)
+    has_producer_id: int = integer(1)
+    has_sequence: int = integer(0)
+    in_flight: int = integer(0)
+    is_stale: int = integer(0)
+    is_unresolved: int = integer(0)
+    is_lowest_in_flight: int = integer(0)
 
 
 def react_to_batch(error: int, log_start_offset: int, batch: BatchStanding, rules: Rules) -> int:
