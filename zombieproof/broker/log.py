@@ -89,10 +89,11 @@ RecordValue = bytes | TransactionValue | OffsetValue | GroupValue | None
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record; `value` None is a tombstone."""
+    """One record; `value` None is a tombstone. `offset_delta`: its place in a batch of which records are gone."""
 
     key: RecordKey
     value: RecordValue
+    offset_delta: int = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,12 @@ class Batch:
     def last_offset(self) -> int:
         """The offset of the last record."""
         return self.base_offset + self.last_offset_delta
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The offset of each record."""
+        deltas = (i if record.offset_delta == NONE else record.offset_delta for i, record in enumerate(self.records))
+        return tuple(self.base_offset + delta for delta in deltas)
 
     @property
     def last_sequence(self) -> int:
