@@ -191,7 +191,7 @@ def test_a_memory_limit_is_inconclusive(run: Any) -> None:
     [
         (["check", "leaderles"], "did you mean leaderless_partition"),
         (["check", "--without", "marker_waits"], "did you mean marker_waits_for_leader"),
-        (["check", "--rules", "kip99"], "did you mean kip98"),
+        (["check", "--rules", "kip99"], "did you mean kip939 or kip98"),
         (["check", "timeout", "--mutant", "timeout_keeps"], "did you mean timeout_keeps_the_epoch"),
         (["check", "timeout", "--bounds", "lots=1"], "did you mean lost"),
         (["check", "timeout", "two_phase_commit", "--bounds", "lost=2"], "no bound of two_phase_commit named 'lost'"),
@@ -214,7 +214,7 @@ def test_a_memory_limit_is_inconclusive(run: Any) -> None:
         (["scenarios", "timeuot"], "did you mean timeout"),
         (["replay"], "missing argument"),
         (["replay", "no/such/file"], "no such file"),
-        (["replay", "--rules", "kip99", "."], "did you mean kip98"),
+        (["replay", "--rules", "kip99", "."], "did you mean kip939 or kip98"),
         (["diagrams", "--check", "--format", "dot"], "leave --format away"),
         (["diagrams", "--format", "png"], "png"),
     ],
