@@ -57,7 +57,8 @@ class Joins:
             error, appends = self._join(transaction, ticket, part, request.version)
             effects += appends
             if error == Error.UNSUPPORTED_VERSION:
-                # The record cannot be written, and Kafka's handler throws: nobody looks at the rest (§14).
+                # The record cannot be written, and Kafka's handler throws (§14): nobody looks at the rest. No append of
+                # this request is in flight, since none of its records could be written.
                 del self._gatherings[ticket]
                 return [*effects, Reply(ticket, AddPartitionsToTxnAnswer(error, ()))]
             if error != Error.NONE or not appends:
@@ -127,10 +128,7 @@ class Joins:
 
     def joined(self, purpose: Join, error: int) -> list[Effect]:
         """The append of one transaction of an AddPartitionsToTxn has its outcome."""
-        gathering = self._gatherings.get(purpose.ticket)
-        if gathering is None:
-            return []
-        added = _same_for_all(purpose.asked, error, gathering.version)
+        added = _same_for_all(purpose.asked, error, self._gatherings[purpose.ticket].version)
         return self._part_added(purpose.ticket, purpose.part, added)
 
     def offsets_joined(self, purpose: JoinOffsets, error: int) -> list[Effect]:
