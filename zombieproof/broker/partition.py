@@ -196,6 +196,7 @@ class Replica:
             self._high_watermark = min(self._high_watermark, self.log.end_offset)
         self.aborted.truncate(self.log.end_offset)
         self._replay_log()
+        self.producers.on_high_watermark(self.high_watermark)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Drop everything; the log begins anew at `offset`."""
