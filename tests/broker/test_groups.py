@@ -6,6 +6,7 @@ import pytest
 
 from tests.broker.group_host import GROUP, A, B, GroupHost, to_commit
 from tests.broker.partitions import Place
+from zombieproof.broker.cluster import Cluster
 from zombieproof.broker.group_requests import (
     OffsetCommit,
     OffsetDelete,
@@ -19,9 +20,12 @@ from zombieproof.broker.group_requests import (
 )
 from zombieproof.broker.groups import OffsetCommitInProgress
 from zombieproof.broker.log import CONSUMER_OFFSETS
+from zombieproof.broker.partition_requests import MarkerToWrite, MarkerWritten, WriteTxnMarkers, WriteTxnMarkersAnswer
+from zombieproof.broker.settings import Settings
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, Error, Guard, Mode
 
+OFFSETS = (CONSUMER_OFFSETS, 0)
 UNSTABLE = -Error.UNSTABLE_OFFSET_COMMIT
 NOWHERE = ("nope", 0)
 
@@ -223,6 +227,27 @@ def test_who_has_resigned_sends_everybody_away(host: GroupHost) -> None:
     assert host.fetch(A).error == Error.NOT_COORDINATOR
     assert host.coordinator.handle(OffsetDelete(0, GROUP, (A,))) == OffsetsDeleted(Error.NOT_COORDINATOR, {})
     host.coordinator.apply_marker(0, 7, committed=True)
+
+
+def test_a_marker_comes_again_where_its_offsets_are_not_answered_for(host: GroupHost) -> None:
+    assert host.coordinator.error_of_marker(0) == Error.NONE
+    host.coordinator.begin_loading(0)
+    assert host.coordinator.error_of_marker(0) == Error.NOT_LEADER_OR_FOLLOWER
+    host.coordinator.resign(0)
+    assert host.coordinator.error_of_marker(0) == Error.NOT_LEADER_OR_FOLLOWER
+
+
+def test_markers_of_a_cluster_wait_for_the_group_coordinator() -> None:
+    settings = Settings(offsets_topic_num_partitions=1, transaction_state_log_num_partitions=1)
+    cluster = Cluster(settings=settings, topics={"in": 1})
+    markers = WriteTxnMarkers(1, (MarkerToWrite(7, 0, committed=True, coordinator_epoch=0, partitions=(OFFSETS,)),))
+    groups = cluster.brokers[1].groups
+    groups.begin_loading(0)
+    assert cluster.ask(markers) == WriteTxnMarkersAnswer((MarkerWritten(7, {OFFSETS: Error.NOT_LEADER_OR_FOLLOWER}),))
+    replica = cluster.brokers[1].partitions.replica(OFFSETS)
+    assert replica is not None
+    groups.load(0, replica)
+    assert cluster.ask(markers) == WriteTxnMarkersAnswer((MarkerWritten(7, {OFFSETS: 0}),))
 
 
 def test_a_new_coordinator_knows_what_the_log_says(host: GroupHost) -> None:

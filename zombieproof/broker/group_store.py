@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zombieproof.broker.classic_group import NO_GROUP, ClassicGroup, NoGroup, loaded_classic_group
 from zombieproof.broker.consumer_group import ConsumerGroup, loaded_consumer_group
 from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import Batch, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
+from zombieproof.broker.log import CONSUMER_OFFSETS, Batch, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
 from zombieproof.broker.metadata import Metadata
 from zombieproof.broker.offset_store import OffsetStore
 from zombieproof.broker.partition import Replica
@@ -137,12 +137,15 @@ class GroupStores:
     def find(self, group: str) -> FoundGroup:
         """The store of a group, or why this broker cannot answer for it."""
         partition = self._metadata.group_partition(group)[1]
-        store = self._stores.get(partition)
-        verdict = decide_lookup(int(partition in self._loading), int(store is not None))
+        error = self.error_of(partition)
+        return FoundGroup(error, None if error != Error.NONE else self._stores[partition])
+
+    def error_of(self, partition: int) -> int:
+        """NONE, or why this broker does not answer for a partition (L1, L2)."""
+        verdict = decide_lookup(int(partition in self._loading), int(partition in self._stores))
         if verdict.error != Error.NONE:
-            self.journal.decided("find_coordinator", verdict.guard, verdict.error, group)
-            return FoundGroup(verdict.error, None)
-        return FoundGroup(verdict.error, store)
+            self.journal.decided("find_coordinator", verdict.guard, verdict.error, f"{CONSUMER_OFFSETS}-{partition}")
+        return verdict.error
 
     def store(self, partition: int) -> GroupStore | None:
         """What is held of a partition."""

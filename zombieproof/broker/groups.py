@@ -38,6 +38,7 @@ from zombieproof.broker.partition import Replica
 from zombieproof.broker.settings import Settings
 from zombieproof.model.decisions.offset_delete import decide_offset_delete, decide_offset_expiry, group_may_go
 from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
+from zombieproof.model.decisions.txn_offset_commit import answer_to_marker
 from zombieproof.model.records import AppendVerdict
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NOTHING, Error, Guard
@@ -110,6 +111,10 @@ class GroupCoordinator:
     def commit(self, request: TxnOffsetCommit, replica: Replica | None) -> OffsetCommitInProgress:
         """Begin a TxnOffsetCommit; `replica` is this broker's replica of the group's partition."""
         return OffsetCommitInProgress(request, replica, self._commit_context())
+
+    def error_of_marker(self, partition: int) -> int:
+        """NONE, or what a transaction coordinator is told that sends a marker to a partition not answered for here."""
+        return answer_to_marker(self._stores.error_of(partition))
 
     def apply_marker(self, partition: int, producer_id: int, committed: bool) -> None:
         """A marker is in the log of `partition`: what waits there for the producer id counts now, or is gone."""

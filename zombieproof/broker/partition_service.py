@@ -87,6 +87,8 @@ class PartitionService:
             replica.in_sync if replica is not None else 0,
             self.settings.min_insync_replicas,
         )
+        if error == Error.NONE and partition[0] == CONSUMER_OFFSETS:
+            error = self.groups.error_of_marker(partition[1])
         if error != Error.NONE or replica is None:
             return error
         marker = Marker(asked.committed, asked.coordinator_epoch, asked.transaction_version)
