@@ -52,21 +52,14 @@ OMISSIONS: Final = (
         "topic ids (KIP-516, KIP-1319)",
         "a partition is a bit of a mask; how a request names it makes no difference to any rule",
         "Produce 13, TxnOffsetCommit 6",
-        "UNKNOWN_TOPIC_ID is never answered",
-    ),
-    Omission(
-        MODEL,
-        "markers that are in the log but not replicated",
-        "an append that was answered counts as replicated, so a completed transaction is stable at once",
-        "UnifiedLog.unreplicatedTxns; reference §3.6",
-        "the last stable offset never waits for the high watermark to pass a marker",
+        "UNKNOWN_TOPIC_ID is answered where a host says that an id is of no topic, by Produce 13 only",
     ),
     Omission(
         MODEL,
         "bytes: compression, checksums, sizes, time stamps of records",
-        "whether a batch is well formed is one fact that the host finds out (`is_consistent`)",
+        "whether a batch is well formed is what the host finds out (`is_consistent`, `is_corrupt`)",
         "LogValidator.java; reference §3.2",
-        "CORRUPT_MESSAGE, MESSAGE_TOO_LARGE and the splitting of batches that follows it do not occur",
+        "MESSAGE_TOO_LARGE and the splitting of batches that follows it do not occur",
     ),
     Omission(
         MODEL,
@@ -83,6 +76,13 @@ OMISSIONS: Final = (
         "GroupMetadataManager.java, ClassicGroup.java; KIP-345, KIP-848",
         "a SyncGroup that comes before its leader's is told REBALANCE_IN_PROGRESS instead of waiting; silent members "
         "stay; a consumer group's partition is its new member's before the old one has given it back",
+    ),
+    Omission(
+        CHECKER,
+        "markers that are in the log but not replicated",
+        "an append that was answered counts as replicated, so a completed transaction is stable at once",
+        "UnifiedLog.unreplicatedTxns; reference §3.6",
+        "the last stable offset never waits for the high watermark to pass a marker",
     ),
     Omission(
         CHECKER,
