@@ -51,8 +51,9 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
             *("+ pending_first", "+ epoch_aware_ongoing", "+ guard_keep_same_epoch", "+ single_fence_bump"),
             *("+ mapping_fatal", "+ upgrade_bump", "+ init_clears_start", "+ client_version_in_records"),
             *("+ unload_by_epoch", "+ absent_group_generation", "+ end_by_request_version"),
+            "+ completion_keeps_last_epoch",
         ),
-        "+ kip890p2, P3 first, epoch-aware ongoing; §3.4 step 8; §2.11 Δ; §5.5 Δ ≤R3.9; §5.1; §14; Z7; §2.10",
+        "+ kip890p2, P3 first, epoch-aware ongoing; §3.4 step 8; §2.11 Δ; §5.5 Δ ≤R3.9; §5.1; §14; Z7; §2.10; §2.3 Δ A",
     ),
     (
         "4.1",

@@ -269,6 +269,11 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     ),
     "upgrade_bump": (lambda rules: producer_client.bumps_on_upgrade(0, 1, rules), True, False),
     "init_clears_start": (uninitialised, NONE, 1000),
+    "completion_keeps_last_epoch": (
+        lambda rules: end_txn.completion_by(txn(client_transaction_version=2), rules).last_producer_epoch,
+        6,
+        7,
+    ),
     "client_version_in_records": (
         lambda rules: add_partitions_to_txn.decide_add_partitions_to_txn(OPEN, ask(), rules).client_transaction_version,
         2,

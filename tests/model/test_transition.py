@@ -187,6 +187,8 @@ VALID = [
     ("completed", ongoing(state=2), S.COMPLETE_COMMIT, {}),
     ("rotated", ongoing(state=2), S.COMPLETE_COMMIT,
      {"producer_id": 6000, "producer_epoch": 0, "previous_producer_id": 4000}),
+    ("rotated while TV2 was made", ongoing(state=2), S.COMPLETE_COMMIT,
+     {"producer_id": 6000, "producer_epoch": 0, "previous_producer_id": 4000, "last_producer_epoch": 7}),
 ]  # fmt: skip
 
 INVALID = [
@@ -210,6 +212,8 @@ INVALID = [
     ("TV0 raises the epoch", ongoing(), S.PREPARE_COMMIT,
      {"producer_epoch": 8, "client_transaction_version": 0}),
     ("no clock when completed", ongoing(state=2, start_ms=NONE), S.COMPLETE_COMMIT, {}),
+    ("rotated with another last epoch", ongoing(state=2), S.COMPLETE_COMMIT,
+     {"producer_id": 6000, "previous_producer_id": 4000, "producer_epoch": 0, "last_producer_epoch": 3}),
     ("rotated from nowhere", ongoing(state=2), S.COMPLETE_COMMIT, {"producer_id": 6000, "producer_epoch": 0}),
     ("a fence is never durable", ongoing(), S.PREPARE_EPOCH_FENCE, {}),
     ("a tombstone is never completed", ongoing(state=0), S.DEAD, {}),

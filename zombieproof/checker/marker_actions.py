@@ -3,7 +3,7 @@
 from zombieproof.checker import coordinator_log, network
 from zombieproof.checker.moves import successor
 from zombieproof.checker.world import IDS, PARTITIONS, Kind, MachineIndex, Setup, Trail, World
-from zombieproof.model.decisions.end_txn import completion_of
+from zombieproof.model.decisions.end_txn import completion_by
 from zombieproof.model.decisions.marker_delivery import Route, route_marker
 from zombieproof.model.vocabulary import CoordinatorEvent, TransactionState
 
@@ -62,7 +62,7 @@ def finish(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
     if txn.state not in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
         return
     world.nodes[node].driving[k] = 0
-    coordinator_log.append(world, setup, trail, node, k, completion_of(txn), 0)
+    coordinator_log.append(world, setup, trail, node, k, completion_by(txn, setup.rules), 0)
 
 
 def drive_waiting_markers(world: World, setup: Setup, trail: Trail) -> None:

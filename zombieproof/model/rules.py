@@ -276,6 +276,12 @@ class Rules:
         source="KIP-890 part 2",
         row="§2.10, §2.11",
     )
+    completion_keeps_last_epoch: int = switch(
+        "the end of a TV2 transaction leaves what is known of the epoch before it, for a client that asks again",
+        since="4.0",
+        source="KIP-890 part 2",
+        row="§2.3",
+    )
     last_epoch_recovery: int = switch(
         "a transaction that is open under the last epoch can be fenced and aborted",
         since="4.3",

@@ -302,3 +302,20 @@ def completion_of(txn: Transaction) -> Verdict:
         0,
         txn.client_transaction_version,
     )
+
+
+def completion_by(txn: Transaction, rules: Rules) -> Verdict:
+    """As ``completion_of``, by the rules of a release: while TV2 was made, an end took the last epoch for its own."""
+    completed = completion_of(txn)
+    if rules.completion_keeps_last_epoch == 1 or txn.client_transaction_version != TransactionVersion.TV2:
+        return completed
+    return transit(
+        completed.guard,
+        completed.event,
+        completed.producer_id,
+        completed.producer_epoch,
+        txn.producer_epoch,
+        completed.next_producer_id,
+        completed.partitions,
+        completed.client_transaction_version,
+    )

@@ -8,7 +8,7 @@ Source: reference §2.12; ``TransactionMarkerChannelManager.scala``, ``Transacti
 
 from enum import IntEnum
 
-from zombieproof.model.decisions.end_txn import completion_of
+from zombieproof.model.decisions.end_txn import completion_by
 from zombieproof.model.decisions.verdicts import refuse
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
@@ -94,5 +94,5 @@ def decide_completion(txn: Transaction, lookup_error: int, is_same_coordinator_e
         return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.C3)
     if is_same_coordinator_epoch == 0:
         return refuse(Error.NOT_COORDINATOR, Guard.C4)
-    verdict = completion_of(txn)
+    verdict = completion_by(txn, rules)
     return verdict._replace(guard=int(Guard.C5))

@@ -154,9 +154,8 @@ def _valid_epoch(txn: Transaction, target: Transaction) -> bool:
         if completing and is_kept(txn):
             return target.producer_id == txn.next_producer_id and target.producer_epoch == txn.next_producer_epoch
         if completing and target.producer_epoch == 0:
-            return (
-                target.last_producer_epoch == txn.last_producer_epoch and target.previous_producer_id == txn.producer_id
-            )
+            last_is_known = target.last_producer_epoch in (txn.last_producer_epoch, txn.producer_epoch)
+            return last_is_known and target.previous_producer_id == txn.producer_id
         if target.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
             return target.last_producer_epoch == txn.producer_epoch and target.producer_id == txn.producer_id
     return target.producer_epoch == txn.producer_epoch and target.producer_id == txn.producer_id
