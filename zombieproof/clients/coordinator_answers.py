@@ -69,7 +69,7 @@ def _act(
     reaction = react(request.api, error, request.commits, manager.rules)
     if reaction == Reaction.DONE:
         return False
-    if reaction == Reaction.FIND_COORDINATOR_AND_RETRY:
+    if reaction == Reaction.FIND_COORDINATOR_AND_RETRY and request.coordinator is not None:
         manager.requests.look_up(request)
     if reaction in (Reaction.RETRY, Reaction.FIND_COORDINATOR_AND_RETRY):
         manager.retry(request, error, now_ms)

@@ -439,7 +439,9 @@ class TransactionManager:
             self._learn_transaction_version()
 
     def forget_identity(self) -> None:
-        """The producer id is given up, and every sequence with it (before KIP-360)."""
+        """The producer id is given up, and every sequence with it (before KIP-360); not a second time for one reason."""
+        if not self.sequences.has_producer_id:
+            return
         self.sequences.producer_id = self.sequences.producer_epoch = NONE
         self.sequences.reset()
         self.lifecycle.move(ProducerEvent.RESET)
@@ -459,7 +461,7 @@ class TransactionManager:
             reaction = resolve_sequences(len(known.in_flight), int(is_next), int(self.is_transactional), self.rules)
             if reaction == Reaction.RETRY:
                 continue
-            del sequences.unresolved[partition]
+            sequences.unresolved.pop(partition, None)
             if reaction == Reaction.BUMP_LOCALLY:
                 sequences.want_local_bump(partition)
             elif reaction == Reaction.FORGET_PRODUCER_ID:

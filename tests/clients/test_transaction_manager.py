@@ -1,0 +1,236 @@
+"""The transactional side of the producer, beyond Kafka's own cases: transaction version 2, illegal moves."""
+
+import pytest
+
+from tests.conformance.producer_client import (
+    EPOCH,
+    GROUP,
+    OFFSETS,
+    PID,
+    TP0,
+    TP1,
+    Producer,
+    failed_with,
+    versions,
+)
+from zombieproof.broker.group_requests import TxnOffsetCommit
+from zombieproof.broker.transaction_requests import EndTxn, InitProducerId
+from zombieproof.clients.errors import IllegalState, ProducerFailure
+from zombieproof.clients.transactional_requests import GroupMetadata
+from zombieproof.model.vocabulary import NONE, Error, ProducerEvent, ProducerState
+
+# ---------------------------------------------------------------- transaction version 2
+
+
+def test_version_2_adds_nothing_and_takes_the_next_epoch_from_the_end() -> None:
+    producer = Producer(transaction_version=2).initialised()
+    producer.manager.begin_transaction()
+    offsets = producer.send_offsets()
+    record = producer.send()
+    producer.exchange("FC")
+    producer.leave("TOC")
+    body = producer.request("TOC").body
+    assert isinstance(body, TxnOffsetCommit)
+    assert body.version == 5
+    producer.answer("TOC")
+    producer.leave("Produce")
+    assert producer.request("Produce").body.version == 12
+    producer.answer("Produce")
+    commit = producer.manager.begin_commit()
+    producer.exchange("ET", producer_id=PID, producer_epoch=EPOCH + 1)
+    assert producer.left == ["FC", "TOC", "Produce", "ET"]
+    for result in (offsets, record, commit):
+        assert result.is_successful
+    assert producer.identity == (PID, EPOCH + 1)
+    assert producer.next_sequence() == 0
+
+
+def test_version_2_asks_for_no_epoch_behind_an_abort() -> None:
+    producer = Producer(transaction_version=2).initialised()
+    producer.manager.begin_transaction()
+    producer.send_now()
+    producer.answer("Produce", Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    abort = producer.manager.begin_abort()
+    producer.exchange("ET", producer_id=PID + 1, producer_epoch=0)
+    assert abort.is_successful
+    assert producer.left == ["Produce", "ET"]
+    assert producer.identity == (PID + 1, 0), "the producer id was exhausted"
+
+
+def test_version_2_ends_an_empty_transaction_without_asking() -> None:
+    producer = Producer(transaction_version=2).initialised()
+    producer.manager.begin_transaction()
+    commit = producer.manager.begin_commit()
+    assert producer.sends() is None
+    assert commit.is_successful
+    assert producer.left == []
+
+
+def test_version_2_can_abort_at_a_coordinator_that_is_not_asked_for_epochs() -> None:
+    producer = Producer(transaction_version=2, broker_versions=versions(INIT_PRODUCER_ID=1)).initialised()
+    assert producer.can_raise_epoch()
+
+
+def test_what_an_older_epoch_of_features_says_is_no_news() -> None:
+    producer = Producer(transaction_version=2)
+    producer.brokers.learn_features(1, features_epoch=0)
+    producer.initialised()
+    assert producer.uses_v2()
+
+
+# ---------------------------------------------------------------- what is asked for
+
+
+def test_each_transactional_id_is_initialised_with_its_own_timeout_and_no_expectation() -> None:
+    producer = Producer()
+    producer.manager.init_transactions()
+    producer.exchange("FC")
+    producer.leave("IO")
+    body = producer.request("IO").body
+    assert isinstance(body, InitProducerId)
+    assert (body.transactional_id, body.timeout_ms, body.producer_id, body.producer_epoch) == (
+        "foobar",
+        60_000,
+        NONE,
+        NONE,
+    )
+
+
+def test_an_idempotent_producer_asks_any_broker() -> None:
+    producer = Producer(None)
+    producer.leave("IO")
+    request = producer.request("IO")
+    assert request.node is None
+    assert isinstance(request.body, InitProducerId)
+    assert request.body.transactional_id is None
+    assert request.body.timeout_ms == 2147483647
+
+
+def test_offsets_of_two_groups_are_committed_apart() -> None:
+    producer = Producer(transaction_version=2).initialised()
+    producer.manager.begin_transaction()
+    first = producer.manager.send_offsets(OFFSETS[:1], GROUP)
+    second = producer.manager.send_offsets(OFFSETS[1:], GroupMetadata("another"))
+    groups = {}
+    while (name := producer.sends()) is not None:
+        body = producer.request(name).body
+        if isinstance(body, TxnOffsetCommit):
+            groups[body.group] = body.offsets
+        producer.answer(name)
+    assert groups == {GROUP.group: OFFSETS[:1], "another": OFFSETS[1:]}
+    assert first.is_successful
+    assert second.is_successful
+
+
+def test_no_offsets_are_sent_at_once() -> None:
+    producer = Producer().in_transaction()
+    assert producer.manager.send_offsets((), GROUP).is_successful
+    assert producer.sends() is None
+
+
+def test_an_end_that_the_coordinator_forgot_the_producer_of_can_be_aborted() -> None:
+    producer = Producer().with_partition()
+    commit = producer.manager.begin_commit()
+    producer.exchange("ET", Error.UNKNOWN_PRODUCER_ID)
+    assert failed_with(commit) == Error.UNKNOWN_PRODUCER_ID
+    with pytest.raises(ProducerFailure):
+        commit.acknowledge()
+    abort = producer.manager.begin_abort()
+    producer.exchange("ET")
+    producer.exchange("IO", producer_epoch=EPOCH + 1)
+    assert abort.is_successful
+    assert producer.identity == (PID, EPOCH + 1)
+
+
+def test_a_raised_epoch_that_is_wanted_only_during_the_abort_comes_before_the_abort_is_over() -> None:
+    producer = Producer().with_partition(TP0)
+    producer.manager.add_partition(TP1)
+    producer.leave("APT")
+    abort = producer.manager.begin_abort()
+    producer.answer("APT", Error.UNKNOWN_PRODUCER_ID)
+    assert producer.state == ProducerState.ABORTING_TRANSACTION
+    producer.exchange("ET")
+    assert not abort.is_completed
+    producer.exchange("IO", producer_epoch=EPOCH + 1)
+    assert abort.is_successful
+    assert producer.state == ProducerState.READY
+    assert producer.identity == (PID, EPOCH + 1)
+
+
+def test_a_coordinator_that_cannot_raise_epochs_makes_such_errors_fatal() -> None:
+    producer = Producer(broker_versions=versions(INIT_PRODUCER_ID=2)).with_partition()
+    producer.manager.begin_commit()
+    producer.exchange("ET", Error.UNKNOWN_PRODUCER_ID)
+    assert producer.state == ProducerState.FATAL_ERROR
+
+
+def test_after_a_raised_epoch_the_next_end_is_of_that_epoch() -> None:
+    producer = Producer().with_partition()
+    producer.send_now()
+    producer.answer("Produce", Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    producer.manager.begin_abort()
+    producer.exchange("ET")
+    producer.exchange("IO", producer_epoch=EPOCH + 1)
+    producer.manager.begin_abort().acknowledge()
+    producer.with_begun_transaction()
+    producer.manager.begin_commit()
+    producer.leave("ET")
+    body = producer.request("ET").body
+    assert isinstance(body, EndTxn)
+    assert (body.producer_id, body.producer_epoch) == (PID, EPOCH + 1)
+
+
+# ---------------------------------------------------------------- illegal
+
+
+def test_transactional_calls_need_a_transactional_id() -> None:
+    producer = Producer(None).idempotent()
+    for name, call in producer.calls().items():
+        if name == "send":
+            continue
+        with pytest.raises(IllegalState, match="needs a transactional id"):
+            call()
+
+
+def test_a_generation_without_a_member_is_refused() -> None:
+    producer = Producer().in_transaction()
+    with pytest.raises(IllegalState, match="generation 5 without a member"):
+        producer.send_offsets(GroupMetadata("group", generation=5))
+    assert producer.state == ProducerState.IN_TRANSACTION
+
+
+@pytest.mark.parametrize("call", ["begin", "send", "send offsets", "commit", "abort"])
+def test_before_init_transactions_nothing_is_allowed(call: str) -> None:
+    producer = Producer()
+    with pytest.raises(IllegalState):
+        producer.calls()[call]()
+    assert producer.state == ProducerState.UNINITIALIZED
+    assert producer.sends() is None
+
+
+def test_a_result_cannot_be_seen_before_it_is_there() -> None:
+    init = Producer().manager.init_transactions()
+    with pytest.raises(IllegalState, match="initTransactions is not over"):
+        init.acknowledge()
+
+
+def test_an_illegal_move_that_an_answer_asks_for_poisons_the_producer() -> None:
+    producer = Producer().initialised()
+    with producer.manager.lifecycle.serving_an_answer():
+        producer.manager.lifecycle.move(ProducerEvent.END_ACKNOWLEDGED)
+    assert producer.state == ProducerState.FATAL_ERROR
+    for name, call in producer.calls().items():
+        with pytest.raises(IllegalState, match="END_ACKNOWLEDGED is illegal in READY"):
+            call()
+        assert producer.state == ProducerState.FATAL_ERROR, name
+
+
+def test_an_answer_that_comes_after_a_fatal_error_changes_nothing() -> None:
+    producer = Producer()
+    producer.manager.init_transactions()
+    producer.exchange("FC")
+    producer.leave("IO")
+    fatal = producer.fatal()
+    producer.answer("IO")
+    assert producer.state == ProducerState.FATAL_ERROR
+    assert producer.manager.lifecycle.last_error is fatal
