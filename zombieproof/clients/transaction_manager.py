@@ -439,7 +439,7 @@ class TransactionManager:
             self._learn_transaction_version()
 
     def forget_identity(self) -> None:
-        """The producer id is given up, and every sequence with it (before KIP-360); not a second time for one reason."""
+        """The producer id is given up, and every sequence with it (before KIP-360); once for each reason."""
         if not self.sequences.has_producer_id:
             return
         self.sequences.producer_id = self.sequences.producer_epoch = NONE
