@@ -4,108 +4,14 @@ A phrase is one or more actions, with commas, semicolons or "and" between them. 
 in the phrase; an epoch that is not given is the one that the producer has. Defaults: producer id 1, epoch 0.
 """
 
-import copy
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from tests.broker.partitions import Tokens
 from tests.conformance.cases import Failed, NotRunnable
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import Batch, Marker, Record
-from zombieproof.broker.producer_states import CompletedTransaction, ProducerStates
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.snapshots import MemorySnapshots
+from tests.conformance.producer_world import PRODUCER_ID, World, data_batch
+from zombieproof.broker.log import Batch, Marker
 from zombieproof.model.decisions.produce import LATE_BUFFER_MS, newest_sequence
-from zombieproof.model.records import ProducerEntry
-from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, NOTHING, SEQUENCE_MAX, Error, Mode, Origin
-
-PRODUCER_ID = 1
-
-
-class CountingSnapshots(MemorySnapshots):
-    """Snapshots that know how often one was written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.writes = 0
-
-    def write(self, offset: int, data: bytes) -> None:
-        """Keep `data`, and count."""
-        self.writes += 1
-        super().write(offset, data)
-
-
-@dataclass
-class World:
-    """One partition's producer state with all that surrounds it, and what the last actions came to."""
-
-    rules: Rules
-    settings: Settings = field(default_factory=Settings)
-    clock: ManualClock = field(default_factory=ManualClock)
-    journal: Journal = field(default_factory=Journal)
-    tokens: Tokens = field(default_factory=Tokens)
-    store: CountingSnapshots = field(default_factory=CountingSnapshots)
-    producer_id: int = PRODUCER_ID
-    mode: Mode = Mode.GENERIC
-    error: int = 0
-    completed: list[CompletedTransaction] = field(default_factory=list)
-    started: list[int] = field(default_factory=list)
-    guards: list[int] = field(default_factory=list)
-    kept_copies: dict[int, bytes] = field(default_factory=dict)
-    segments: list[int] = field(default_factory=list)
-    damaged: list[int] = field(default_factory=list)
-    result: object = None
-    was_visible: bool = False
-
-    def __post_init__(self) -> None:
-        self.states = self.fresh()
-
-    def fresh(self) -> ProducerStates:
-        """Producer state that knows nothing but where its snapshots are."""
-        return ProducerStates("t-0", self.rules, self.settings, self.clock, self.journal, self.store)
-
-    @property
-    def entry(self) -> ProducerEntry | None:
-        """What is known of the producer that the last action named."""
-        return self.states.get(self.producer_id)
-
-    @property
-    def guard(self) -> int:
-        """The guard of that producer, 0 for none."""
-        return 0 if self.entry is None else self.entry.guard
-
-    def verify(self, sequence: int, epoch: int) -> None:
-        """Open, or look up, the verification of a batch."""
-        batch = Batch(self.producer_id, epoch, sequence, True)
-        self.guards.append(self.states.begin_verification(batch, self.mode, self.tokens).guard)
-
-    def write(self, batch: Batch, origin: Origin) -> None:
-        """Judge a batch, and record it if it is accepted."""
-        self.judge(batch, origin)()
-
-    def judge(self, batch: Batch, origin: Origin) -> Callable[[], None]:
-        """Judge a batch; what comes back records it if it was accepted. Judging alone must leave no trace."""
-        before = {each: copy.deepcopy(self.states.get(each)) for each in self.states}
-        verdict = self.states.judge(batch, self.guard, origin)
-        self.was_visible = before != {each: self.states.get(each) for each in self.states}
-        self.error = verdict.error
-        if self.was_visible:
-            raise Failed("a batch that was only judged has changed what is remembered")
-        return lambda: self._record(batch, verdict.event)
-
-    def _record(self, batch: Batch, event: int) -> None:
-        if event == NOTHING:
-            return
-        entry = self.entry
-        was_open = entry is not None and entry.txn_first_offset != NONE
-        completed = self.states.record(batch, event)
-        if completed is not None:
-            self.completed.append(completed)
-        if batch.marker is None and batch.transactional and not was_open:
-            self.started.append(batch.base_offset)
+from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, Error, Origin
 
 
 def perform(world: World, phrase: object) -> None:
@@ -132,17 +38,15 @@ def perform(world: World, phrase: object) -> None:
 
 
 def _named(world: World, match: re.Match[str]) -> tuple[int, int]:
-    """The producer id and epoch of a phrase."""
-    pid, epoch = match["pid"], match["epoch"]
+    return _producer(world, match["pid"], match["epoch"])
+
+
+def _producer(world: World, pid: str | None, epoch: str | None) -> tuple[int, int]:
+    """The producer id and epoch told, or those of the defaults."""
     world.producer_id = PRODUCER_ID if pid is None else int(pid)
     known = world.entry
     current = 0 if known is None or known.producer_epoch == NONE else known.producer_epoch
     return world.producer_id, current if epoch is None else int(epoch)
-
-
-def data_batch(producer: tuple[int, int], sequence: int, first: int, last: int, transactional: bool) -> Batch:
-    records = tuple(Record(None, str(offset).encode()) for offset in range(first, last + 1))
-    return Batch(*producer, sequence, transactional, records, None, last - first, base_offset=first)
 
 
 def _append(world: World, match: re.Match[str]) -> None:
@@ -173,11 +77,13 @@ def _replicate(world: World, match: re.Match[str]) -> None:
 
 
 def _mark(world: World, match: re.Match[str]) -> None:
-    producer = _named(world, match)
-    offset = world.states.map_end_offset if match["offset"] is None else int(match["offset"])
-    version, coordinator = int(match["tv"] or 0), int(match["coordinator"] or 0)
-    marker = Marker(match["outcome"] == "COMMIT", coordinator, version)
-    world.write(Batch(*producer, NONE, True, marker=marker, base_offset=offset), Origin.COORDINATOR)
+    told = {name: re.search(pattern, match[0]) for name, pattern in OF_MARKERS.items()}
+    number = {name: None if found is None else found[1] for name, found in told.items()}
+    producer = _producer(world, number["pid"], number["epoch"])
+    offset = world.states.map_end_offset if number["offset"] is None else int(number["offset"])
+    marker = Marker("COMMIT" in match[0], int(number["coordinator"] or 0), int(number["tv"] or 0))
+    batch = Batch(*producer, NONE, True, marker=marker, base_offset=offset)
+    world.write(batch, Origin.COORDINATOR)
 
 
 def _append_emptied_marker(world: World, match: re.Match[str]) -> None:
@@ -320,6 +226,15 @@ def damage(world: World, offset: int, how: str) -> None:
     world.store.write(offset, bytes(data) if match["over"] else bytes(count))
 
 
+MARKER = r"(?:TV\d|COMMIT|ABORT|marker|epoch \d+|pid \d+|@\d+|coordinator \d+|again)"
+OF_MARKERS = {
+    "tv": r"TV(\d)",
+    "pid": r"pid (\d+)",
+    "epoch": r"\bepoch (\d+)",
+    "offset": r"@(\d+)",
+    "coordinator": r"coordinator (\d+)",
+}
+
 WHO = r"(?:pid (?P<pid>\d+) ?)?(?:epoch (?P<epoch>\d+) ?)?"
 
 ACTIONS: tuple[tuple[str, Callable[[World, re.Match[str]], None]], ...] = (
@@ -333,13 +248,7 @@ ACTIONS: tuple[tuple[str, Callable[[World, re.Match[str]], None]], ...] = (
         ),
         _replicate,
     ),
-    (
-        (
-            r"(?:TV(?P<tv>\d) )?(?P<outcome>COMMIT|ABORT)(?: marker)?(?: epoch (?P<epoch>\d+))?(?: pid (?P<pid>\d+))?"
-            r"(?: ?@(?P<offset>\d+))?(?: coordinator (?P<coordinator>\d+))?(?: again)?"
-        ),
-        _mark,
-    ),
+    (rf"(?=[^,;]*\b(?:COMMIT|ABORT)\b){MARKER}(?: ?{MARKER})*", _mark),
     (r"append a control batch without records(?: \(left by compaction\))? @(?P<offset>\d+)", _append_emptied_marker),
     (r"one append:", lambda world, match: None),
     (r"open verification(?P<twice> twice)?", _open_verification),
