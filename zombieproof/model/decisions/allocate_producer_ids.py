@@ -19,14 +19,14 @@ RETRY_BACKOFF_MS = 50
 
 def decide_allocation(first_id: int, size: int) -> Verdict:
     """Whether the controller can hand out a block; refused, the 63 bits of producer ids are used up."""
-    if first_id > PRODUCER_ID_MAX - size + 1:
+    if not is_block(first_id, size):
         return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.NO_GUARD)
     return refuse(Error.NONE, Guard.NO_GUARD)
 
 
 def is_block(first_id: int, size: int) -> bool:
     """Whether a block holds an id and nothing but producer ids."""
-    return first_id >= 0 and size > 0 and first_id <= PRODUCER_ID_MAX - size + 1
+    return first_id >= 0 and size > 0 and first_id <= PRODUCER_ID_MAX - (size - 1)
 
 
 def accepts_block(first_id: int, last_id_of_current: int, rules: Rules) -> bool:
