@@ -278,7 +278,10 @@ def test_what_is_cut_off_is_forgotten() -> None:
     verified(replica, data(2, 0))
     replica.truncate(1)
     assert (replica.first_unstable_offset, len(replica.aborted), list(replica.producers)) == (0, 0, [1])
+    end(replica, 1, committed=False)
+    replica.high_watermark = 1
     replica.truncate_fully_and_start_at(30)
+    assert (replica.high_watermark, len(replica.aborted)) == (30, 0)
     assert (replica.first_unstable_offset, replica.log.end_offset, list(replica.producers)) == (NONE, 30, [])
 
 
@@ -292,7 +295,39 @@ def test_a_snapshot_that_is_damaged_is_passed_over() -> None:
     assert list(replica.producers) == [1]
 
 
+def test_snapshots_are_taken_at_a_roll_and_at_a_stop_of_what_nobody_numbered_too() -> None:
+    place = Place()
+    replica = place.leader()
+    numbered(replica, 0)
+    replica.roll()
+    replica.append(plain(2), 0, Origin.CLIENT)
+    replica.stop()
+    replica.stop()
+    assert place.snapshots.offsets() == (1, 3)
+    replica.raise_log_start(3)
+    assert place.snapshots.offsets() == (3,)
+
+
+def test_what_the_log_does_not_hold_any_more_is_not_unstable() -> None:
+    replica = Place().leader()
+    verified(replica, data(1, 0))
+    replica.high_watermark = 1
+    end(replica, 1)
+    replica.append(plain(1), 0, Origin.CLIENT)
+    assert replica.first_unstable_offset == 0
+    replica.raise_log_start(2)
+    assert replica.first_unstable_offset == NONE
+
+
 # ---------------------------------------------------------------- small things
+
+
+def test_a_batch_carries_the_epoch_of_the_leader_that_wrote_it() -> None:
+    replica = Place().replica()
+    replica.lead(3)
+    assert replica.append(plain(1), 0, Origin.CLIENT).batch == replace(
+        plain(1), leader_epoch=3, base_offset=0, timestamp_ms=1_000_000
+    )
 
 
 def test_late_is_what_is_open_for_longer_than_any_timeout() -> None:

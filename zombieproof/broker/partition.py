@@ -178,7 +178,6 @@ class Replica:
             self.producers.take_snapshot()
             self.producers.reload(start)
         self._rebuild_index()
-        self.producers.on_high_watermark(self.high_watermark)
 
     def stop(self) -> None:
         """Stop in order: what is known of producers is kept in a snapshot."""
