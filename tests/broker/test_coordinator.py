@@ -256,7 +256,7 @@ def test_a_fence_that_finds_no_producer_id_leaves_nothing_pending() -> None:
     host = open_transaction()
     entry = host.coordinator.entries(0)[NAME]
     entry.producer_epoch = 32766
-    host.coordinator._producer_ids = NoProducerIds()  # ids run out in the middle
+    host.coordinator._endings.producer_ids = NoProducerIds()  # ids run out in the middle
     assert host.ask(taking()) == InitProducerIdAnswer(int(Error.COORDINATOR_LOAD_IN_PROGRESS))
     assert (host.entry.state, host.entry.pending_state, host.entry.producer_epoch) == (S.ONGOING, NONE, 32766)
 

@@ -7,11 +7,12 @@ outcome is data (``waiting``). Fences are two operations, as in Kafka: `fence` a
 Source: reference §2; ``TransactionCoordinator.scala``.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from zombieproof.broker.clock import Clock
 from zombieproof.broker.completions import Completions
 from zombieproof.broker.effects import Append, Effect, Reply
+from zombieproof.broker.endings import Endings, init_refused, with_producer_id
 from zombieproof.broker.joins import Joins
 from zombieproof.broker.journal import Journal
 from zombieproof.broker.log import Batch
@@ -27,7 +28,6 @@ from zombieproof.broker.transaction_requests import (
     AddPartitionsToTxn,
     DescribeTransactions,
     EndTxn,
-    EndTxnAnswer,
     InitProducerId,
     InitProducerIdAnswer,
     TransactionRequest,
@@ -36,23 +36,12 @@ from zombieproof.broker.transaction_store import Found, Outcome, TransactionStor
 from zombieproof.broker.waiting import (
     Complete,
     Decide,
-    EndedBy,
-    EndedByClient,
     EndedByInit,
-    EndedByTimeout,
     Expire,
     Grant,
-    IdRequest,
     Join,
     JoinOffsets,
     ServerEnd,
-)
-from zombieproof.model.decisions import transition
-from zombieproof.model.decisions.end_txn import (
-    FIRST_VERSION_OF_TV2,
-    decide_after_append,
-    decide_end_txn,
-    decide_end_txn_front_door,
 )
 from zombieproof.model.decisions.init_producer_id import (
     TIMEOUT_MS_OF_TWO_PHASE_COMMIT,
@@ -61,22 +50,15 @@ from zombieproof.model.decisions.init_producer_id import (
 )
 from zombieproof.model.decisions.keep_prepared import decide_keep_front_door, decide_keep_prepared, granted
 from zombieproof.model.decisions.log_append import error_of_append
-from zombieproof.model.decisions.transaction_timeout import decide_timeout, is_timed_out
 from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
-from zombieproof.model.decisions.verdicts import refuse
-from zombieproof.model.decisions.versions import error_on_the_wire
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import (
     NONE,
-    ApiKey,
     CoordinatorEvent,
     Error,
     Guard,
-    TransactionState,
-    TransactionVersion,
 )
-from zombieproof.statemachines.coordinator import COORDINATOR
 
 
 class TransactionCoordinator:
@@ -97,6 +79,7 @@ class TransactionCoordinator:
         self._store = TransactionStore(rules, clock, journal, numbers, metadata)
         self.channel = MarkerChannel(rules, journal)
         self._completions = Completions(rules, clock, journal, numbers, metadata, self._store, self.channel)
+        self._endings = Endings(rules, clock, journal, producer_ids, self._store, self._completions)
         self._joins = Joins(rules, journal, numbers, metadata, self._store)
         self._listings = TransactionListings(clock, journal, numbers, self._store)
 
@@ -151,21 +134,13 @@ class TransactionCoordinator:
         if isinstance(request, AddOffsetsToTxn):
             return self._joins.add_offsets(request, ticket)
         if isinstance(request, EndTxn):
-            return self._end_txn(request, ticket)
+            return self._endings.end_by_client(request, ticket)
         if isinstance(request, DescribeTransactions):
             return [Reply(ticket, self._listings.describe(request))]
         return [Reply(ticket, self._listings.list(request))]
 
     def _note(self, decision: str, verdict: Verdict, subject: str | None) -> Verdict:
         self._journal.decided(decision, verdict.guard, verdict.error, subject or "")
-        return verdict
-
-    def _with_producer_id(self, decide: Callable[[int], Verdict]) -> Verdict:
-        """What is decided, with a fresh producer id if it takes one: allocated only then."""
-        verdict = decide(NONE)
-        if verdict.error == Error.COORDINATOR_LOAD_IN_PROGRESS:
-            fresh = self._producer_ids.next()
-            return verdict if fresh is None else decide(fresh)
         return verdict
 
     # ---------------------------------------------------------------- InitProducerId
@@ -189,10 +164,10 @@ class TransactionCoordinator:
             self._note("init_producer_id", front, name)
             if front.guard == Guard.I1:
                 return [self._granted_without_id(ticket)]
-            return [_init_refused(ticket, request.version, front.error)]
+            return [init_refused(ticket, request.version, front.error)]
         found = self._store.lookup(name)
         if found.error != Error.NONE:
-            return [_init_refused(ticket, request.version, found.error)]
+            return [init_refused(ticket, request.version, found.error)]
         return self._take_id(name, found, request, ticket)
 
     def _granted_without_id(self, ticket: int) -> Reply:
@@ -209,16 +184,18 @@ class TransactionCoordinator:
                 return decide_keep_prepared(transaction, self._rules, fresh)
             return decide_init_producer_id(transaction, request, self._rules, fresh)
 
-        verdict = self._with_producer_id(decide) if transaction.known == 1 else decide(NONE)
+        verdict = with_producer_id(self._producer_ids, decide) if transaction.known == 1 else decide(NONE)
         self._note("keep_prepared" if request.keep_prepared else "init_producer_id", verdict, name)
         if verdict.event == CoordinatorEvent.FENCE:
-            return self.end_by_server(self._fence(name, transaction, verdict, EndedByInit(ticket, request.version)))
+            return self._endings.end_by_server(
+                self._endings.fence(name, transaction, verdict, EndedByInit(ticket, request.version))
+            )
         if verdict.event == CoordinatorEvent.NOTHING:
-            return [_init_refused(ticket, request.version, verdict.error)]
+            return [init_refused(ticket, request.version, verdict.error)]
         timeout_ms = TIMEOUT_MS_OF_TWO_PHASE_COMMIT if request.enable_2pc else request.timeout_ms
         found = found._replace(transaction=transaction)
         error, appends = self._store.append(name, found, verdict, Grant(ticket, request.version), timeout_ms)
-        return [_init_refused(ticket, request.version, error)] if error else [*appends]
+        return [init_refused(ticket, request.version, error)] if error else [*appends]
 
     def _fresh(self, name: str, found: Found) -> Transaction:
         """Metadata of an id that was not known, held before anything is logged (I7); unknown still without an id."""
@@ -228,55 +205,6 @@ class TransactionCoordinator:
         transaction = Transaction(known=1, producer_id=fresh)
         self._store.insert(found, name, transaction)
         return transaction
-
-    # ---------------------------------------------------------------- EndTxn
-
-    def _end_txn(self, request: EndTxn, ticket: int) -> list[Effect]:
-        asked = IdRequest(request.version, request.producer_id, request.producer_epoch, int(request.committed))
-        return self._end(request.transactional_id, asked, 1, EndedByClient(ticket, request.version))
-
-    def end_by_server(self, end: ServerEnd) -> list[Effect]:
-        """Abort a transaction whose owner was fenced: the second half of I12 and X5, as EndTxn of the server."""
-        is_tv2 = self._rules.transaction_version == TransactionVersion.TV2
-        version = FIRST_VERSION_OF_TV2 if is_tv2 else FIRST_VERSION_OF_TV2 - 1
-        asked = IdRequest(version, end.producer_id, end.producer_epoch)
-        return self._end(end.transactional_id, asked, 0, end.ended_by)
-
-    def _end(self, name: str | None, request: IdRequest, from_client: int, ended_by: EndedBy) -> list[Effect]:
-        front = decide_end_txn_front_door(int(bool(name)), request.version)
-        if front.error != Error.NONE or not name:
-            return _ended(ended_by, self._note("end_txn", front, name))
-        found = self._store.lookup(name)
-        if found.error != Error.NONE:
-            return _ended(ended_by, refuse(found.error, Guard.NO_GUARD))
-        transaction = found.transaction or Transaction()
-        fences = transaction.pending_state == TransactionState.PREPARE_EPOCH_FENCE
-        verdict = self._with_producer_id(
-            lambda fresh: decide_end_txn(transaction, request, self._rules, from_client, fresh)
-        )
-        self._note("end_txn", verdict, name)
-        if verdict.event == CoordinatorEvent.NOTHING:
-            if fences and from_client == 0:
-                transaction.pending_state = NONE
-            return _ended(ended_by, verdict)
-        if fences and transition.fence_counts_at_once(request.version, self._rules):
-            transition.fence_in_memory(transaction, request.producer_epoch)
-        error, appends = self._store.append(name, found, verdict, Decide(request, fences, ended_by))
-        return _ended(ended_by, refuse(error, Guard.NO_GUARD)) if error else [*appends]
-
-    def _decided(self, append: Append, decide: Decide, outcome: Outcome) -> list[Effect]:
-        """The decision has its outcome: look again, answer, and send the markers (F1 to F5)."""
-        found = self._store.lookup(append.transactional_id)
-        same = int(found.coordinator_epoch == append.coordinator_epoch)
-        transaction = found.transaction or Transaction()
-        verdict = decide_after_append(
-            transaction, decide.request, outcome.target.state, outcome.error, found.error, same
-        )
-        self._note("end_txn", verdict, append.transactional_id)
-        effects = _ended(decide.ended_by, verdict)
-        if verdict.error == Error.NONE:
-            effects += self._completions.start(append.transactional_id)
-        return effects
 
     # ---------------------------------------------------------------- appends and markers
 
@@ -305,7 +233,7 @@ class TransactionCoordinator:
         if isinstance(purpose, JoinOffsets):
             return self._joins.offsets_joined(purpose, outcome.error)
         if isinstance(purpose, Decide):
-            return self._decided(append, purpose, outcome)
+            return self._endings.decided(append, purpose, outcome)
         if isinstance(purpose, Complete):
             self._completions.appended(purpose, outcome.aftermath)
         return []
@@ -323,32 +251,15 @@ class TransactionCoordinator:
 
     def abort_timed_out_transactions(self) -> list[Effect]:
         """One sweep: fence and abort what is open for longer than its timeout (X1 to X5)."""
-        now_ms, effects = self._clock.now_ms(), list[Effect]()
-        candidates = [
-            (name, transaction.producer_id)
-            for name, transaction in self._store.transactions()
-            if is_timed_out(transaction, now_ms)
-        ]
-        for name, producer_id in candidates:
-            verdict, end = self.fence_timed_out(name, producer_id)
-            if verdict.error != Error.NONE:
-                break
-            if end is not None:
-                effects += self.end_by_server(end)
-        return effects
+        return self._endings.abort_timed_out()
 
     def fence_timed_out(self, name: str, producer_id: int) -> tuple[Verdict, ServerEnd | None]:
         """Look at a candidate of the sweep again (X1 to X5): fenced, it has to be ended by the server."""
-        transaction = self._store.lookup(name).transaction or Transaction()
-        verdict = self._note("transaction_timeout", decide_timeout(transaction, producer_id, self._rules), name)
-        if verdict.event != CoordinatorEvent.FENCE:
-            return verdict, None
-        return verdict, self._fence(name, transaction, verdict, EndedByTimeout())
+        return self._endings.fence_timed_out(name, producer_id)
 
-    def _fence(self, name: str, transaction: Transaction, verdict: Verdict, ended_by: EndedBy) -> ServerEnd:
-        """The owner is fenced from now on, in memory; the abort that makes it durable is the server's to do."""
-        transaction.pending_state = self._journal.move(COORDINATOR, name, transaction.state, verdict.event)
-        return ServerEnd(name, transaction.producer_id, verdict.producer_epoch, ended_by)
+    def end_by_server(self, end: ServerEnd) -> list[Effect]:
+        """Abort a transaction whose owner was fenced: the second half of I12 and X5."""
+        return self._endings.end_by_server(end)
 
     def remove_expired_ids(self) -> list[Effect]:
         """One sweep: forget the ids that nobody used for too long (Y1, Y2)."""
@@ -364,22 +275,7 @@ class TransactionCoordinator:
         return effects
 
 
-def _init_refused(ticket: int, version: int, error: int) -> Reply:
-    return Reply(ticket, InitProducerIdAnswer(error_on_the_wire(ApiKey.INIT_PRODUCER_ID, version, error)))
-
-
 def _granted(grant: Grant, outcome: Outcome) -> Reply:
     if outcome.error != Error.NONE:
-        return _init_refused(grant.ticket, grant.version, outcome.error)
+        return init_refused(grant.ticket, grant.version, outcome.error)
     return Reply(grant.ticket, InitProducerIdAnswer(0, *granted(outcome.target)))
-
-
-def _ended(ended_by: EndedBy, verdict: Verdict) -> list[Effect]:
-    """The answer to whoever ended the transaction. InitProducerId has to be asked again when the abort is decided."""
-    if isinstance(ended_by, EndedByInit):
-        error = verdict.error if verdict.error != Error.NONE else Error.CONCURRENT_TRANSACTIONS
-        return [_init_refused(ended_by.ticket, ended_by.version, error)]
-    if isinstance(ended_by, EndedByClient):
-        error = error_on_the_wire(ApiKey.END_TXN, ended_by.version, verdict.error)
-        return [Reply(ended_by.ticket, EndTxnAnswer(error, verdict.producer_id, verdict.producer_epoch))]
-    return []
