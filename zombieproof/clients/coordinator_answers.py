@@ -21,7 +21,7 @@ from zombieproof.model.vocabulary import NONE, ApiKey, Error, Reaction
 from zombieproof.traces.evidence import TopicPartition
 
 if TYPE_CHECKING:
-    from zombieproof.clients.transaction_manager import TransactionManager
+    from zombieproof.clients.producer_core import ProducerCore
 
 CoordinatorAnswer = (
     CoordinatorFound
@@ -33,7 +33,7 @@ CoordinatorAnswer = (
 )
 
 
-def hear(manager: TransactionManager, request: TransactionalRequest, answer: CoordinatorAnswer, now_ms: int) -> None:
+def hear(manager: ProducerCore, request: TransactionalRequest, answer: CoordinatorAnswer, now_ms: int) -> None:
     """The answer to `request` is here.
 
     Raises:
@@ -59,7 +59,7 @@ def hear(manager: TransactionManager, request: TransactionalRequest, answer: Coo
 
 
 def _act(
-    manager: TransactionManager,
+    manager: ProducerCore,
     request: TransactionalRequest,
     error: int,
     errors: dict[TopicPartition, int],
@@ -78,14 +78,14 @@ def _act(
     return True
 
 
-def _succeed(manager: TransactionManager, request: TransactionalRequest, answer: CoordinatorAnswer) -> None:
+def _succeed(manager: ProducerCore, request: TransactionalRequest, answer: CoordinatorAnswer) -> None:
     match answer:
         case CoordinatorFound():
             assert isinstance(request.body, FindCoordinator)
             manager.brokers.coordinators[request.body.key_type] = answer.node
             request.result.succeed()
         case InitProducerIdAnswer():
-            manager.adopt(request, answer.producer_id, answer.producer_epoch)
+            manager.adopt(request, answer)
         case AddOffsetsToTxnAnswer():
             assert request.group is not None, "AddOffsetsToTxn knows whose offsets they are"
             manager.transaction_started = True
@@ -94,11 +94,11 @@ def _succeed(manager: TransactionManager, request: TransactionalRequest, answer:
             if answer.producer_id != NONE:
                 manager.sequences.reset()
                 manager.sequences.adopt(answer.producer_id, answer.producer_epoch)
-            manager.complete_transaction(request)
+            manager.finish_transaction(request)
 
 
 def _hear_partitions(
-    manager: TransactionManager, request: TransactionalRequest, errors: dict[TopicPartition, int], now_ms: int
+    manager: ProducerCore, request: TransactionalRequest, errors: dict[TopicPartition, int], now_ms: int
 ) -> None:
     """AddPartitionsToTxn: the first decisive error counts, else all of them together."""
     for error in errors.values():
@@ -116,7 +116,7 @@ def _hear_partitions(
 
 
 def _hear_offsets(
-    manager: TransactionManager, request: TransactionalRequest, errors: dict[TopicPartition, int], now_ms: int
+    manager: ProducerCore, request: TransactionalRequest, errors: dict[TopicPartition, int], now_ms: int
 ) -> None:
     """TxnOffsetCommit: a decisive error fails all; else what is left is sent again, perhaps to another coordinator."""
     moved = False

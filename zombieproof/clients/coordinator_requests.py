@@ -15,7 +15,11 @@ from zombieproof.clients.transactional_requests import (
     RequestQueue,
     TransactionalRequest,
 )
-from zombieproof.model.decisions.producer_client import names_member_in_vain, request_version
+from zombieproof.model.decisions.producer_client import (
+    names_member_in_vain,
+    request_version,
+    version_for_two_phase_commit,
+)
 from zombieproof.model.vocabulary import NONE, ApiKey
 
 
@@ -59,6 +63,8 @@ class CoordinatorRequests:
                 self.brokers.coordinator_is_ready(node)
         newest = self.brokers.newest_version(node, request.api)
         version = request_version(request.api, newest, request.transaction_version)
+        if request.is_of_two_phase_commit:
+            version = version_for_two_phase_commit(newest)
         in_vain = request.api == ApiKey.TXN_OFFSET_COMMIT and names_member_in_vain(version, request.names_member)
         if version == NONE or in_vain:
             raise UnsupportedVersion(f"{request.api.name}: the broker's newest version is {newest}, which is too old")

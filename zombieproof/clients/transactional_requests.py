@@ -5,6 +5,7 @@ Source: reference §5.3; ``TransactionManager.TxnRequestHandler``.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from zombieproof.broker.group_requests import FindCoordinator, OffsetToCommit, TxnOffsetCommit
 from zombieproof.broker.partition_requests import Produce
@@ -50,6 +51,17 @@ class GroupMetadata:
         return self.generation != NONE or self.member != "" or self.instance is not None
 
 
+class PreparedTransaction(NamedTuple):
+    """What an outer commit remembers of a prepared transaction (KIP-939): its producer id and epoch."""
+
+    producer_id: int
+    producer_epoch: int
+
+    def __str__(self) -> str:
+        """The text ``id:epoch``, as Kafka writes it."""
+        return f"{self.producer_id}:{self.producer_epoch}"
+
+
 @dataclass(slots=True)
 class TransactionalRequest:
     """A request in the queue. `body` has version NONE until it is sent.
@@ -78,6 +90,12 @@ class TransactionalRequest:
     def names_member(self) -> int:
         """1 if it says which member of the group it comes from."""
         return int(self.group is not None and self.group.names_member)
+
+    @property
+    def is_of_two_phase_commit(self) -> int:
+        """1 if it is an InitProducerId that speaks of two-phase commit."""
+        body = self.body
+        return int(isinstance(body, InitProducerId) and (body.enable_2pc or body.keep_prepared))
 
     @property
     def commits(self) -> int:

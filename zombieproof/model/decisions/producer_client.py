@@ -13,6 +13,9 @@ FIRST_RETRY_BACKOFF_MS = 20
 FIRST_INIT_THAT_RAISES = 3
 """The first version of InitProducerId in which a client asks for a raised epoch (KIP-360)."""
 
+FIRST_INIT_WITH_TWO_PHASES = 6
+"""The first version of InitProducerId with enable2Pc and keepPreparedTxn (KIP-939)."""
+
 FIRST_COMMIT_WITH_MEMBER = 3
 """The first version of TxnOffsetCommit that names a group's member and generation (KIP-447)."""
 
@@ -294,6 +297,11 @@ def _newest_version(api: int, transaction_version: int) -> int:
     if api == ApiKey.ADD_OFFSETS_TO_TXN:
         return 4
     return 5 if api == ApiKey.INIT_PRODUCER_ID else 6
+
+
+def version_for_two_phase_commit(broker_version: int) -> int:
+    """The version of an InitProducerId that speaks of two-phase commit; NONE: the broker does not (KIP-939)."""
+    return FIRST_INIT_WITH_TWO_PHASES if broker_version >= FIRST_INIT_WITH_TWO_PHASES else NONE
 
 
 def can_ask_for_raised_epoch(broker_version: int) -> bool:
