@@ -233,6 +233,7 @@ def test_closing_by_force_fails_everything() -> None:
     producer.sender.close_by_force()
     for result in (sent, unsent, offsets, commit):
         assert isinstance(result.error, ProducerClosed)
+        assert str(result.error) == "UNKNOWN_SERVER_ERROR: the producer was closed by force"
     assert producer.sends() is None
     assert producer.sender.is_closed
     producer.answer("Produce")

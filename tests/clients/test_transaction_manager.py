@@ -16,7 +16,8 @@ from tests.conformance.producer_client import (
 from zombieproof.broker.group_requests import TxnOffsetCommit
 from zombieproof.broker.transaction_requests import EndTxn, InitProducerId
 from zombieproof.clients.errors import IllegalState, ProducerFailure
-from zombieproof.clients.transactional_requests import GroupMetadata
+from zombieproof.clients.joined_partitions import JoinedPartitions
+from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction
 from zombieproof.model.vocabulary import NONE, Error, ProducerEvent, ProducerState
 
 # ---------------------------------------------------------------- transaction version 2
@@ -180,7 +181,86 @@ def test_after_a_raised_epoch_the_next_end_is_of_that_epoch() -> None:
     assert (body.producer_id, body.producer_epoch) == (PID, EPOCH + 1)
 
 
+# ---------------------------------------------------------------- prepared transactions (KIP-939)
+
+
+def prepared(*, two_phase_commit: bool = True) -> tuple[Producer, PreparedTransaction]:
+    """A transaction with one record, prepared."""
+    producer = Producer(transaction_version=2, two_phase_commit=two_phase_commit).initialised()
+    producer.manager.begin_transaction()
+    producer.send_now()
+    producer.answer("Produce")
+    token = producer.manager.prepare_transaction()
+    assert producer.state == ProducerState.PREPARED_TRANSACTION
+    return producer, token
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_an_outer_commit_decides_about_what_is_prepared(same: bool) -> None:
+    producer, token = prepared()
+    assert str(token) == f"{PID}:{EPOCH}"
+    for call in ("begin", "send", "send offsets"):
+        with pytest.raises(IllegalState):
+            producer.calls()[call]()
+    end = producer.manager.complete_transaction(token if same else PreparedTransaction(PID, EPOCH + 1))
+    producer.leave("ET")
+    body = producer.request("ET").body
+    assert isinstance(body, EndTxn)
+    assert body.committed is same
+    producer.answer("ET", producer_id=PID, producer_epoch=EPOCH + 1)
+    assert end.is_successful
+    with pytest.raises(IllegalState, match="nothing is prepared"):
+        producer.manager.complete_transaction(token)
+
+
+def test_a_producer_without_two_phase_commit_prepares_nothing() -> None:
+    with pytest.raises(ProducerFailure) as raised:
+        prepared(two_phase_commit=False)
+    assert raised.value.error == Error.INVALID_TXN_STATE
+
+
+def test_a_new_instance_keeps_what_is_prepared_and_ends_it() -> None:
+    producer = Producer(transaction_version=2, two_phase_commit=True)
+    init = producer.manager.init_transactions(keep_prepared=True)
+    producer.exchange("FC")
+    producer.leave("IO")
+    body = producer.request("IO").body
+    assert isinstance(body, InitProducerId)
+    assert (body.version, body.enable_2pc, body.keep_prepared) == (6, True, True)
+    producer.answer("IO", ongoing_producer_id=PID, ongoing_producer_epoch=0)
+    init.acknowledge()
+    assert producer.state == ProducerState.PREPARED_TRANSACTION
+    commit = producer.manager.complete_transaction(PreparedTransaction(PID, 0))
+    producer.exchange("ET", producer_id=PID, producer_epoch=EPOCH + 1)
+    assert commit.is_successful
+
+
+def test_two_phase_commit_needs_a_broker_that_knows_it() -> None:
+    producer = Producer(broker_versions=versions(INIT_PRODUCER_ID=5), two_phase_commit=True)
+    producer.manager.init_transactions()
+    producer.exchange("FC")
+    assert producer.sends() is None
+    assert producer.error == Error.UNSUPPORTED_VERSION
+
+
 # ---------------------------------------------------------------- illegal
+
+
+def test_offsets_are_refused_while_a_commit_was_not_waited_for() -> None:
+    producer = Producer().with_partition()
+    producer.manager.begin_commit()
+    producer.exchange("ET")
+    with pytest.raises(IllegalState, match="call commitTransaction again"):
+        producer.send_offsets()
+
+
+def test_what_is_over_is_forgotten() -> None:
+    partitions = JoinedPartitions()
+    partitions.register(TP0)
+    partitions.settle(partitions.ask_for_new(), are_added=True)
+    partitions.register(TP1)
+    partitions.clear()
+    assert (partitions.new, partitions.pending, partitions.added) == ([], set(), set())
 
 
 def test_transactional_calls_need_a_transactional_id() -> None:

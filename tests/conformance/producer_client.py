@@ -68,10 +68,13 @@ class Producer:
         rules: Rules | None = None,
         broker_versions: Mapping[ApiKey, int] = NEWEST_VERSIONS,
         settings: SenderSettings | None = None,
+        two_phase_commit: bool = False,
     ) -> None:
         self.brokers = Brokers(broker_versions)
         self.brokers.learn_features(transaction_version, features_epoch=1)
-        self.manager = TransactionManager(transactional_id, brokers=self.brokers, rules=rules)
+        self.manager = TransactionManager(
+            transactional_id, brokers=self.brokers, rules=rules, two_phase_commit=two_phase_commit
+        )
         self.sender = Sender(self.manager, settings or SenderSettings(batch_records=1))
         self.sender.set_leaders({TP0: LEADER, TP1: LEADER})
         self.now_ms = 1_000

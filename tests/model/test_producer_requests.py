@@ -12,6 +12,7 @@ from zombieproof.model.decisions.producer_client import (
     request_version,
     retry_backoff_ms,
     starts_over_after,
+    version_for_two_phase_commit,
     wants_raised_epoch,
 )
 from zombieproof.model.rules import Rules, preset
@@ -86,6 +87,11 @@ def test_a_request_is_sent_in_the_highest_version_that_both_sides_know(
 @pytest.mark.parametrize(("version", "raises"), [(NONE, False), (2, False), (3, True), (5, True)])
 def test_a_coordinator_raises_epochs_since_init_producer_id_3(version: int, raises: bool) -> None:
     assert can_ask_for_raised_epoch(version) is raises
+
+
+@pytest.mark.parametrize(("broker", "version"), [(NONE, NONE), (5, NONE), (6, 6), (7, 6)])
+def test_two_phase_commit_needs_init_producer_id_6(broker: int, version: int) -> None:
+    assert version_for_two_phase_commit(broker) == version
 
 
 @pytest.mark.parametrize(("version", "member", "in_vain"), [(2, 1, True), (3, 1, False), (2, 0, False)])

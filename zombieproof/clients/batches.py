@@ -89,7 +89,6 @@ class ProducerBatch:
         if self.has_sequence:
             halves[0].number(self.producer_id, self.producer_epoch, self.base_sequence)
             halves[1].number(self.producer_id, self.producer_epoch, advance(self.base_sequence, middle, rules))
-        self.is_done = True
         return halves[0], halves[1]
 
     def send(self) -> Batch:
