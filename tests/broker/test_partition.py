@@ -285,6 +285,38 @@ def test_what_is_cut_off_is_forgotten() -> None:
     assert (replica.first_unstable_offset, replica.log.end_offset, list(replica.producers)) == (NONE, 30, [])
 
 
+def test_the_high_watermark_is_never_behind_the_end_of_the_log() -> None:
+    replica = Place().leader()
+    replica.append(plain(1), 0, Origin.CLIENT)
+    replica.append(plain(2), 0, Origin.CLIENT)
+    replica.high_watermark = 7
+    assert replica.high_watermark == 3
+    replica.truncate(1)
+    assert replica.high_watermark == 1
+    replica.high_watermark = None
+    replica.append(plain(1), 0, Origin.CLIENT)
+    assert replica.high_watermark == 2, "unless somebody says otherwise it is the end"
+
+
+def test_memory_that_ends_where_the_log_does_is_kept_but_for_what_is_below_its_start() -> None:
+    place = Place()
+    replica = place.leader()
+    verified(replica, data(1, 0))
+    replica.high_watermark = 1
+    end(replica, 1)
+    for sequence in range(3):
+        verified(replica, data(2, sequence))
+    replica.producers.truncate_and_reload(log_start=2, log_end=5)
+    assert replica.producers.first_unstable_offset() == 2
+    assert numbered_in_memory(replica, 2) == 3
+
+
+def numbered_in_memory(replica: Replica, producer_id: int) -> int:
+    """How many batches of a producer are remembered."""
+    entry = replica.producers.get(producer_id)
+    return 0 if entry is None else entry.batch_count
+
+
 def test_a_snapshot_that_is_damaged_is_passed_over() -> None:
     place = Place()
     replica = place.leader()
