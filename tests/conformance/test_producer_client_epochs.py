@@ -5,6 +5,7 @@ import pytest
 from tests.conformance.producer_client import (
     COORDINATOR,
     EPOCH,
+    LEADER,
     PID,
     TP0,
     Producer,
@@ -58,15 +59,17 @@ def test_tp_036_an_abort_after_a_batch_was_given_up_raises_the_epoch() -> None:
     two_stored_one_sent(producer)
     third = producer.send_now()
     producer.disconnect("Produce")
-    producer.brokers.coordinators[1] = None  # the same node coordinates
+    for node in (LEADER, COORDINATOR):
+        producer.brokers.set_ready(node, ready=False)
     producer.wait(10_000)
-    producer.brokers.set_ready(3, ready=False)
     assert producer.sends() is None
     assert failed_with(third) == Error.REQUEST_TIMED_OUT
     assert producer.state == ProducerState.ABORTABLE_ERROR
     abort = producer.manager.begin_abort()
     producer.left.clear()
-    producer.exchange("FC")
+    producer.leave("FC")
+    producer.brokers.set_ready(COORDINATOR, ready=True)
+    producer.answer("FC")
     producer.exchange("ET")
     producer.exchange("IO", producer_epoch=EPOCH + 1)
     assert producer.left == ["FC", "ET", "IO"]
