@@ -81,7 +81,7 @@ OMISSIONS: Final = (
         CHECKER,
         "the inside of a producer in a scenario: batches that are split, shifted down after a failed one, or left "
         "unresolved; UNKNOWN_PRODUCER_ID judged by the log start offset; exhausted retries",
-        "the producer of `zombieproof.clients` has them, and is tested on its own; in a scenario they would multiply worlds",
+        "the producer of `zombieproof.clients` has them and is tested by itself; in a scenario they would multiply worlds",
         "Sender.java, TxnPartitionMap.java; reference §5.6",
         "a scenario's client answers by `react_to_produce` while retries are left, and a batch that it gives up fails",
     ),
@@ -135,7 +135,7 @@ OMISSIONS: Final = (
         "compression, interceptors, metadata refresh",
         "none of it changes what a request means; a batch holds a number of records, and is split in the middle",
         "KafkaProducer.java, RecordAccumulator.java; reference §5.3",
-        "when and with which neighbours a record leaves is not Kafka's choice; in which order and under which sequence is",
+        "when a record leaves, and with which neighbours, is ours; in which order and under which sequence is Kafka's",
     ),
     Omission(
         MODEL,
