@@ -240,6 +240,18 @@ def test_closing_by_force_fails_everything() -> None:
     assert isinstance(sent.error, ProducerClosed), "what comes later is not heard"
 
 
+def test_closing_by_force_gives_up_what_is_asked_of_a_coordinator() -> None:
+    producer = Producer()
+    init = producer.manager.init_transactions()
+    producer.exchange("FC")
+    producer.leave("IO")
+    producer.sender.close_by_force()
+    assert isinstance(init.error, ProducerClosed)
+    assert producer.sender.is_closed
+    producer.answer("IO")
+    assert producer.identity == (NONE, NONE)
+
+
 # ---------------------------------------------------------------- failures before a record is handed over
 
 

@@ -81,7 +81,7 @@ OMISSIONS: Final = (
         CHECKER,
         "the inside of a producer in a scenario: batches that are split, shifted down after a failed one, or left "
         "unresolved; UNKNOWN_PRODUCER_ID judged by the log start offset; exhausted retries",
-        "the producer of `zombieproof.clients` has them and is tested by itself; in a scenario they would multiply worlds",
+        "the producer of `zombieproof.clients` has them and is tested by itself; here they would multiply worlds",
         "Sender.java, TxnPartitionMap.java; reference §5.6",
         "a scenario's client answers by `react_to_produce` while retries are left, and a batch that it gives up fails",
     ),
