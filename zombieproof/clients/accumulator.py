@@ -24,7 +24,7 @@ class Accumulator:
     def __init__(self, batch_records: int, retry_backoff_ms: int) -> None:
         self.batch_records, self.retry_backoff_ms = batch_records, retry_backoff_ms
         self._queues: dict[TopicPartition, list[ProducerBatch]] = {}
-        self._incomplete: list[ProducerBatch] = []
+        self._incomplete: dict[ProducerBatch, None] = {}
 
     @property
     def has_incomplete(self) -> bool:
@@ -41,7 +41,7 @@ class Accumulator:
         queue = self._queues.setdefault(partition, [])
         if not queue or queue[-1].has_sequence or len(queue[-1].records) >= self.batch_records:
             queue.append(ProducerBatch(partition, transactional, now_ms))
-            self._incomplete.append(queue[-1])
+            self._incomplete[queue[-1]] = None
         sent = SentRecord(record)
         queue[-1].add(sent)
         return sent
@@ -78,13 +78,12 @@ class Accumulator:
         """`parts` take the place of a batch that was split, and wait to be sent."""
         self.complete(batch)
         for part in parts:
-            self._incomplete.append(part)
+            self._incomplete[part] = None
             self.put_back(part)
 
     def complete(self, batch: ProducerBatch) -> None:
         """The batch has an outcome."""
-        if batch in self._incomplete:
-            self._incomplete.remove(batch)
+        self._incomplete.pop(batch, None)
         queue = self._queues.get(batch.partition, [])
         if batch in queue:
             queue.remove(batch)

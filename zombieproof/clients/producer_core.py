@@ -83,6 +83,7 @@ class ProducerCore:
         self.brokers = brokers or Brokers()
         self.requests = CoordinatorRequests(transactional_id, self.brokers, retry_backoff_ms)
         self._rules = rules or Rules()
+        self._rules_without_raised_epochs = replace(self._rules, kip360=0)
         self.lifecycle = Lifecycle(transactional_id or "")
         self.sequences = Sequences(self._rules)
         self.transaction_version = 0
@@ -118,7 +119,7 @@ class ProducerCore:
     @property
     def rules(self) -> Rules:
         """The rules as far as the coordinator can follow them."""
-        return replace(self._rules, kip360=int(self._rules.kip360 == 1 and self.can_raise_epoch))
+        return self._rules if self.can_raise_epoch else self._rules_without_raised_epochs
 
     @property
     def is_completing(self) -> bool:
