@@ -86,8 +86,8 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 
 @pytest.mark.parametrize(
     ("group_epoch", "assignment_epoch", "assigned_ms", "now_ms", "due"),
-    [(2, -1, -1, 50, 1), (3, 2, 50, 1049, 0), (3, 2, 50, 1050, 1), (2, 2, 50, 9999, 0)],
-    ids=["the first", "too early", "late enough", "nothing changed"],
+    [(2, -1, -1, 50, 1), (3, 2, 50, 1049, 0), (3, 2, 50, 1050, 1), (3, 2, 0, 999, 0), (2, 2, 50, 9999, 0)],
+    ids=["the first", "too early", "late enough", "assigned at time 0", "nothing changed"],
 )
 def test_the_assignment_follows_once_in_an_interval(
     group_epoch: int, assignment_epoch: int, assigned_ms: int, now_ms: int, due: int

@@ -52,7 +52,7 @@ LADDERS: dict[str, Any] = {
         lambda: {
             "group": group(state=S.COMPLETING_REBALANCE),
             "sender": sender(instance=1, instance_is_known=1),
-            "version": 5,
+            "version": 4,
             "has_group_id": 1,
         },
         (

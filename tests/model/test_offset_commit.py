@@ -104,7 +104,10 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 
 def test_generation_0_is_a_generation() -> None:
     empty = SimpleNamespace(known=1, dead=0, empty=1, generation=4, state=ClassicGroupState.EMPTY, is_consumer=0)
-    assert decide_offset_commit(empty, sender(), 8, 0).error == Error.UNKNOWN_MEMBER_ID
+    verdict = decide_offset_commit(empty, sender(), 8, 0)
+    assert (verdict.guard, verdict.error) == (Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID)
+    absent = SimpleNamespace(known=0, dead=0, empty=1, generation=NONE, state=ClassicGroupState.EMPTY, is_consumer=0)
+    assert decide_offset_commit(absent, sender(), 8, 0).error == Error.ILLEGAL_GENERATION
     assert decide_plain_commit_to_consumer_group(0, 0, NONE, NONE, 9, 0).error == Error.UNKNOWN_MEMBER_ID
 
 
