@@ -1,0 +1,217 @@
+"""What each kind of action of the checker (``zombieproof.checker.acts``) is at a live cluster.
+
+`COMMANDS` and `OF_CLIENTS` hold every kind between them, so that neither side knows a fault that the other does not.
+Where the checker says "at any moment", the clock is moved here until the broker's own sweep finds that it is time.
+"""
+
+from collections.abc import Callable, Mapping
+
+from zombieproof.broker.clock import ManualClock
+from zombieproof.broker.cluster import Cluster
+from zombieproof.broker.group_requests import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
+from zombieproof.broker.log import TRANSACTION_STATE
+from zombieproof.broker.network import Answer, Message, Request
+from zombieproof.broker.node import AppendFault
+from zombieproof.checker.acts import Act
+from zombieproof.model.vocabulary import Error
+from zombieproof.traces.evidence import TopicPartition
+
+COORDINATORS: TopicPartition = (TRANSACTION_STATE, 0)
+"""The partition whose leader coordinates every transactional id of a small cluster."""
+
+
+# ---------------------------------------------------------------- messages
+
+
+def deliver(cluster: Cluster, message: Message) -> None:
+    """A message arrives."""
+    cluster.deliver(message)
+
+
+def answer_to(cluster: Cluster, message: Message) -> Message | None:
+    """The answer to a request, if it is in flight."""
+    answers = (each for each in cluster.network.in_flight if each.is_answer and each.number == message.number)
+    return next(answers, None)
+
+
+def lose_answer(cluster: Cluster, message: Message) -> None:
+    """A request arrives and has its effect; the answer, if there is one at once, does not arrive."""
+    cluster.deliver(message)
+    answer = answer_to(cluster, message)
+    if answer is not None:
+        cluster.network.lose(answer)
+
+
+def double(cluster: Cluster, message: Message) -> Message:
+    """A request was sent twice; nobody waits for the answer to the copy, which is returned."""
+    cluster.network.double(message)
+    return cluster.network.in_flight[-1]
+
+
+def append_unknown(cluster: Cluster, message: Message) -> None:
+    """A request arrives at its coordinator; what it wants appended is in the log, but reported as failed."""
+    faults = cluster.brokers[message.receiver].append_faults
+    faults.append(AppendFault(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND, is_written=True))
+    cluster.deliver(message)
+    faults.clear()
+
+
+def ask(cluster: Cluster, request: Request, node: int) -> Answer | None:
+    """Ask a broker and hear its answer; whatever else is in flight stays there."""
+    exchange = cluster.send(request, node)
+    for _ in range(2):
+        cluster.deliver(next(each for each in cluster.network.in_flight if each.number == exchange.number))
+    del cluster.network.exchanges[exchange.number]
+    return exchange.answer
+
+
+# ---------------------------------------------------------------- coordinators
+
+
+def fail_over(cluster: Cluster) -> None:
+    """The coordinator's broker crashes and is there again at once; another one has loaded the log meanwhile.
+
+    What it had sent, and what was on its way to it, is still on its way.
+    """
+    node, under_way = _leader(cluster, COORDINATORS), list(cluster.network.in_flight)
+    cluster.kill(node)
+    cluster.start(node, was_clean=False)
+    _keep_under_way(cluster, under_way)
+
+
+def depose(cluster: Cluster) -> None:
+    """Another broker is elected coordinator; the old one does not know it yet."""
+    cluster.elect(COORDINATORS, old_resigns=False)
+
+
+def resign(cluster: Cluster, node: int) -> None:
+    """A deposed coordinator learns of it."""
+    cluster.resign(node)
+
+
+def time_out(cluster: Cluster, transactional_id: str) -> None:
+    """The coordinator finds that the transaction of an id is open for too long, and looks at every other one too."""
+    node = _leader(cluster, COORDINATORS)
+    transaction = cluster.brokers[node].coordinator.entries(COORDINATORS[1]).get(transactional_id)
+    if transaction is not None:
+        advance(cluster, transaction.timeout_ms + 1)
+        cluster.abort_timed_out_transactions(node)
+
+
+def expire(cluster: Cluster) -> None:
+    """The coordinator finds that its idle ids were not used for too long."""
+    advance(cluster, cluster.settings.transactional_id_expiration_ms + 1)
+    cluster.remove_expired_ids(_leader(cluster, COORDINATORS))
+
+
+# ---------------------------------------------------------------- partitions
+
+
+def lose_leader(cluster: Cluster, partition: TopicPartition) -> None:
+    """The leader of a partition crashes; where it was the only replica in sync there is none until `elect`."""
+    cluster.kill(_leader(cluster, partition))
+
+
+def elect(cluster: Cluster, partition: TopicPartition) -> None:
+    """A replica that is down is there again, with what its log says, and leads if nobody else does."""
+    node = next(node for node in cluster.metadata.partitions[partition].in_sync if node not in cluster.brokers)
+    cluster.start(node, was_clean=False)
+
+
+def change_leader(cluster: Cluster, partition: TopicPartition) -> None:
+    """The leader of a partition crashes, and another replica leads.
+
+    Requests that were on their way to it are on their way to the new one. Coordinators see that the connection ends,
+    and send their markers again; what is left of a late copy of a marker goes to the new leader too.
+    """
+    old, under_way = _leader(cluster, partition), list(cluster.network.in_flight)
+    cluster.kill(old)
+    new = _leader(cluster, partition)
+    waited_for = {number for broker in cluster.brokers.values() for number in broker._markers_sent}
+    for message in [each for each in cluster.network.in_flight if each not in under_way and each.body is None]:
+        if message.number in waited_for:
+            cluster.deliver(message)
+        else:
+            cluster.network.in_flight.remove(message)
+    for message in under_way:
+        if message.receiver == old and not message.is_answer and message.number not in waited_for:
+            again = Message(message.number, message.sender, new, message.body)
+            cluster.network.in_flight.append(again)
+    cluster.resend_markers()
+
+
+def forget_producers(cluster: Cluster, partition: TopicPartition) -> None:
+    """The leader of a partition forgets producers that were silent, and guards that were unused, for too long."""
+    advance(cluster, cluster.settings.producer_id_expiration_ms + 1)
+    cluster.expire_producers(_leader(cluster, partition))
+
+
+# ---------------------------------------------------------------- groups
+
+
+def join(cluster: Cluster, group: str) -> str:
+    """A member joins a classic group, and the generation that begins with it is durable; returned is its member id."""
+    node = cluster.group_coordinator_of(group)
+    assert node is not None, "a group is joined at its coordinator"
+    joined = ask(cluster, JoinGroup(3, group, ""), node)
+    assert isinstance(joined, JoinGroupAnswer)
+    ask(cluster, SyncGroup(3, group, joined.generation, joined.member), node)
+    return joined.member
+
+
+def rebalance(cluster: Cluster, group: str, leaves: str) -> str:
+    """A member is taken for dead, and another one joins; returned is its member id."""
+    node = cluster.group_coordinator_of(group)
+    assert node is not None, "a group is left at its coordinator"
+    ask(cluster, LeaveGroup(2, group, leaves), node)
+    return join(cluster, group)
+
+
+# ---------------------------------------------------------------- small helpers
+
+
+def advance(cluster: Cluster, milliseconds: int) -> None:
+    """Time passes."""
+    assert isinstance(cluster.clock, ManualClock), "time is moved here"
+    cluster.clock.advance(milliseconds)
+
+
+def _leader(cluster: Cluster, partition: TopicPartition) -> int:
+    leader = cluster.leader_of(partition)
+    assert leader is not None, f"{partition} has no leader to strike"
+    return leader
+
+
+def _keep_under_way(cluster: Cluster, under_way: list[Message]) -> None:
+    fresh = [each for each in cluster.network.in_flight if each not in under_way and each.body is not None]
+    cluster.network.in_flight[:] = [*under_way, *fresh]
+
+
+COMMANDS: Mapping[Act, Callable[..., object]] = {
+    Act.DELIVER: deliver,
+    Act.LOSE_ANSWER: lose_answer,
+    Act.DOUBLE: double,
+    Act.UNKNOWN_APPEND: append_unknown,
+    Act.FAIL_OVER: fail_over,
+    Act.DEPOSE: depose,
+    Act.RESIGN: resign,
+    Act.TIME_OUT: time_out,
+    Act.EXPIRE: expire,
+    Act.CHANGE_LEADER: change_leader,
+    Act.LOSE_LEADER: lose_leader,
+    Act.ELECT: elect,
+    Act.FORGET_PRODUCER: forget_producers,
+    Act.FORGET_GUARD: forget_producers,
+    Act.REBALANCE: rebalance,
+}
+"""Kind of action -> the command."""
+
+OF_CLIENTS: Mapping[Act, str] = {
+    Act.STEP: "an application goes on with its program",
+    Act.ABORT_INSTEAD: "an application aborts where its program commits",
+    Act.GIVE_UP: "a client's delivery time-out: it stops waiting for a batch that is still in flight",
+    Act.CRASH: "a client's process is gone; what it sent stays in flight",
+    Act.READ_ONE: "a consumer fetches one batch",
+    Act.READ_ALL: "a consumer fetches all that there is",
+}
+"""Kinds of action that happen at a client: nothing happens at the cluster but what the client sends."""

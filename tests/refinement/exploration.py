@@ -1,0 +1,151 @@
+"""Breadth first through the twins of a scenario, comparing each step with the checker's, and through the checker alone."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from tests.refinement.twin import Twin, copied, first_twin
+from zombieproof.checker.acts import ACTIONS, Act
+from zombieproof.checker.hosts import difference
+from zombieproof.checker.layout import layout_of
+from zombieproof.checker.narration import describe
+from zombieproof.checker.transactions import TRANSACTIONS
+from zombieproof.checker.world import Setup, Trail, World
+from zombieproof.model.rules import Rules
+
+
+LAYOUT = layout_of(World)
+_LEAVES: Callable[[World], tuple[int, ...]] = eval(  # the layout's own paths; `Layout.leaves` says the same, but slower
+    f"lambda world: ({', '.join(f'world.{path}' for path in LAYOUT.paths())})"
+)
+
+
+def pack(world: World) -> bytes:
+    """A world as the checker packs it."""
+    return LAYOUT._struct.pack(*_LEAVES(world)).ljust(LAYOUT.padded.itemsize, b"\0")
+
+
+class Differs(AssertionError):
+    """The live system does what the checker does not, or the other way round; the message names the first leaf."""
+
+
+@dataclass(slots=True)
+class Explored:
+    """What was reached: packed worlds, how many transitions were taken, and how many of each kind."""
+
+    worlds: set[bytes] = field(default_factory=set)
+    transitions: int = 0
+    kinds: dict[Act, int] = field(default_factory=dict)
+
+    def count(self, action: int) -> None:
+        """One transition more."""
+        kind = Act(ACTIONS[action][0])
+        self.transitions += 1
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+
+
+def reachable(setup: Setup) -> Explored:
+    """Every world that the checker reaches, interpreted."""
+    first = TRANSACTIONS.initial(setup)
+    found = Explored({pack(first)})
+    frontier = [first]
+    while frontier:
+        following = []
+        for world in frontier:
+            for action, after in checked_steps(world, setup):
+                found.count(action)
+                packed = pack(after)
+                if packed not in found.worlds:
+                    found.worlds.add(packed)
+                    following.append(after)
+        frontier = following
+    return found
+
+
+def checked_steps(world: World, setup: Setup) -> Iterator[tuple[int, World]]:
+    """The actions that the checker allows in a world, and where they lead."""
+    after = copied(world)
+    for action in range(TRANSACTIONS.actions):
+        if TRANSACTIONS.step(after, action, setup, Trail()):
+            assert not after.overflow, "the scenario is too large for the checker's record"
+            TRANSACTIONS.normalise(after, setup)
+            yield action, after
+            after = copied(world)
+
+
+def live_steps(twin: Twin, without: frozenset[Act]) -> Iterator[tuple[int, Twin]]:
+    """The actions that the live system allows, and where they lead."""
+    twin.freeze()
+    for action in range(len(ACTIONS)):
+        if Act(ACTIONS[action][0]) in without or not twin.may_try(action):
+            continue
+        after = twin.clone()
+        if after.step(action):
+            after.refresh()
+            yield action, after
+
+
+def live_reachable(setup: Setup, rules: Rules | None = None, *, without: frozenset[Act] = frozenset()) -> Explored:
+    """Every projected world that the live system reaches; `without` are actions that it is not to take."""
+    return _explore_live(first_twin(setup, rules), without, ways=1, compare=lambda twin: None)
+
+
+def refined(setup: Setup, rules: Rules | None = None, *, ways: int = 2) -> Explored:
+    """The same, each step compared with the checker's.
+
+    A world that is reached in several ways is expanded from `ways` of them: what a projection leaves out must not count.
+
+    Raises:
+        Differs: from some world the live system and the checker do not take the same steps.
+    """
+    return _explore_live(first_twin(setup, rules), frozenset(), ways, lambda twin: _Expected(twin.world, setup))
+
+
+class _Expected:
+    """The steps that the checker takes from a world, until the live system has taken them."""
+
+    def __init__(self, world: World, setup: Setup) -> None:
+        self.world, self.setup = world, setup
+        self.left = {action: pack(after) for action, after in checked_steps(world, setup)}
+
+    def take(self, action: int, reached: bytes) -> None:
+        """The live system takes an action, and has reached a world."""
+        expected = self.left.pop(action, None)
+        if expected is None:
+            raise Differs(f"{self._words(action)}: the live system does it, the checker does not")
+        if expected != reached:
+            where = difference(LAYOUT, expected, reached)
+            raise Differs(f"{self._words(action)}: the checker and the live system differ: {where}")
+
+    def end(self) -> None:
+        """The live system has taken every action that it can."""
+        if self.left:
+            raise Differs(f"{self._words(min(self.left))}: the checker does it, the live system does not")
+
+    def _words(self, action: int) -> str:
+        kind, argument = ACTIONS[action]
+        return f"{Act(kind).name} {argument} ({describe(self.world, action, self.setup)})"
+
+
+def _explore_live(
+    first: Twin, without: frozenset[Act], ways: int, compare: Callable[[Twin], _Expected | None]
+) -> Explored:
+    found, arrivals = Explored({pack(first.world)}), {pack(first.world): 1}
+    frontier = [(first, True)]
+    while frontier:
+        following = []
+        for twin, is_first in frontier:
+            expected = compare(twin)
+            for action, after in live_steps(twin, without):
+                reached = pack(after.world)
+                if expected is not None:
+                    expected.take(action, reached)
+                if is_first:
+                    found.count(action)
+                arrivals[reached] = arrivals.get(reached, 0) + 1
+                if arrivals[reached] <= ways:
+                    following.append((after, reached not in found.worlds))
+                    found.worlds.add(reached)
+            if expected is not None:
+                expected.end()
+        frontier = following
+    return found

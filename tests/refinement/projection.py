@@ -1,0 +1,454 @@
+"""A live cluster as the checker's world: one function for each field of `World`, one named function for each abstraction.
+
+Where the live system knows more than the checker's record holds, a function here says what is left out and why. What
+has no live counterpart at all is in `NOT_PROJECTED`; leaves of projected fields that are always the same in `CONSTANT`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from tests.refinement.commands import COORDINATORS
+from tests.refinement.requests import (
+    DATA,
+    GROUP,
+    INPUT,
+    OFFSETS_PARTITION,
+    PARTITIONS,
+    TRANSACTIONAL_IDS,
+    generation_of,
+    message_of,
+    names_partition,
+)
+from zombieproof.broker.cluster import Cluster
+from zombieproof.broker.log import Batch, OffsetKey, OffsetValue, TransactionValue
+from zombieproof.broker.network import CLIENT
+from zombieproof.broker.network import Message as LiveMessage
+from zombieproof.broker.node import Broker, InProgress
+from zombieproof.broker.offset_store import OffsetStore
+from zombieproof.broker.offsets_commit import OffsetCommitInProgress
+from zombieproof.broker.partition_requests import WriteTxnMarkers
+from zombieproof.broker.transaction_requests import AddPartitionsToTxnAnswer
+from zombieproof.broker.transaction_store import last_values
+from zombieproof.checker.world import (
+    CACHED,
+    IDS,
+    LOG,
+    NODES,
+    OFFSETS,
+    PRODUCER_IDS,
+    CheckedEntry,
+    Group,
+    Kind,
+    LogRecord,
+    Message,
+    Node,
+    Partition,
+    Setup,
+    Stage,
+)
+from zombieproof.checker.partition_actions import mode
+from zombieproof.model.decisions.verification import answer_of_broker_channel, answer_of_coordinator
+from zombieproof.model.records import GroupOffset, PendingOffset, ProducerEntry, Transaction
+from zombieproof.model.vocabulary import NONE, Error, LogEntry, TransactionState
+from zombieproof.traces.evidence import TopicPartition
+
+COORDINATOR_NODES = (1, 2)
+"""The brokers that may coordinate: nodes 0 and 1 of a world."""
+
+NOT_PROJECTED: Mapping[str, str] = {
+    "clients": "applications and their programs are the checker's own functions: the live part of a twin is the cluster",
+    "ghost": "no broker knows what applications asked for and were told; the twin works it out from the durable records",
+    "budget": "how often a fault may still strike is a bound of the exploration",
+    "readers": "what a consumer reads is a function of the log, which is compared; no scenario here has a reader",
+    "overflow": "the live system has no capacities",
+}
+"""Fields of `World` that have no live counterpart, and why."""
+
+CONSTANT: Mapping[str, str] = {
+    "messages[].answered": "answers are heard in the step that gives them, as in the checker without `answers_travel`",
+}
+"""Leaves of projected fields that are 0 throughout, and why."""
+
+
+# ---------------------------------------------------------------- what is left out on purpose
+
+
+def without_time(transaction: Transaction) -> Transaction:
+    """Times are 0 where they are set: in the checker a time-out may strike whenever something is open."""
+    return replace(
+        transaction,
+        timeout_ms=int(transaction.timeout_ms != 0),
+        start_ms=NONE if transaction.start_ms == NONE else 0,
+        last_update_ms=NONE if transaction.last_update_ms == NONE else 0,
+    )
+
+
+def without_fresh_metadata(transaction: Transaction | None, is_deposed: bool) -> Transaction:
+    """A deposed coordinator that meets an unknown id holds metadata that it can never log: the checker leaves it out.
+
+    Its producer id is granted to nobody, and everything it is asked is refused all the same (NOT_COORDINATOR).
+    """
+    if transaction is None:
+        return Transaction()
+    never_logged = transaction.last_update_ms == NONE and transaction.state == TransactionState.EMPTY
+    return Transaction() if is_deposed and never_logged else transaction
+
+
+def in_first_use(partitions: frozenset[TopicPartition]) -> int:
+    """A set of partitions as a mask by the checker's numbers, not by the order in which the cluster met them."""
+    return sum(1 << PARTITIONS.index(partition) for partition in partitions)
+
+
+def without_group_records(batches: list[Batch]) -> dict[int, int]:
+    """Offset in the log -> number among offset commits and markers.
+
+    The log of the group's partition also holds who is a member; to the checker a rebalance is a fact without a record.
+    """
+    kept = [batch.base_offset for batch in batches if batch.marker is not None or not _is_of_group(batch)]
+    return {offset: number for number, offset in enumerate(kept)}
+
+
+def _is_of_group(batch: Batch) -> bool:
+    return not all(isinstance(record.value, OffsetValue) for record in batch.records)
+
+
+def without_sequence(entry: CheckedEntry) -> CheckedEntry:
+    """Batches of a group coordinator all have sequence 0 and nobody looks at it; the checker says: no sequence."""
+    for cached in entry.batches[: entry.batch_count]:
+        cached.last_sequence = NONE
+    return entry
+
+
+@dataclass(slots=True)
+class GuardNames:
+    """The checker's names of verification guards: a new one gets the smallest number that no other in play has."""
+
+    names: dict[int, int] = field(default_factory=dict)
+
+    def update(self, in_play: set[int]) -> None:
+        """Forget the guards that nobody has any more, and name the new ones."""
+        self.names = {guard: name for guard, name in self.names.items() if guard in in_play}
+        for guard in sorted(in_play - set(self.names)):
+            self.names[guard] = next(n for n in range(1, len(in_play) + 1) if n not in self.names.values())
+
+    def of(self, guard: int) -> int:
+        """The name of a guard; 0 for none."""
+        return 0 if guard == 0 else self.names[guard]
+
+
+# ---------------------------------------------------------------- coordinators
+
+
+def durable(cluster: Cluster) -> list[Transaction]:
+    """What the log says of each id: the fold of its records."""
+    values = last_values(leading_log(cluster, COORDINATORS))
+    return [_durable(values.get(TRANSACTIONAL_IDS[k])) for k in range(IDS)]
+
+
+def _durable(value: TransactionValue | None) -> Transaction:
+    """`last_producer_epoch` is in the record as Kafka keeps it in memory, but not in the bytes (reference §2.2)."""
+    if value is None:
+        return Transaction()
+    return without_time(
+        Transaction(
+            known=1,
+            state=value.state,
+            producer_id=value.producer_id,
+            previous_producer_id=value.previous_producer_id,
+            next_producer_id=value.next_producer_id,
+            producer_epoch=value.producer_epoch,
+            partitions=in_first_use(value.partitions),
+            timeout_ms=value.timeout_ms,
+            start_ms=value.start_ms,
+            last_update_ms=value.last_update_ms,
+            client_transaction_version=value.client_transaction_version,
+            next_producer_epoch=value.next_producer_epoch,
+        )
+    )
+
+
+def nodes(cluster: Cluster) -> list[Node]:
+    """Each broker that may coordinate: what it holds in memory, under which epoch, and what it is at work on."""
+    return [_node(cluster, cluster.brokers.get(node)) for node in COORDINATOR_NODES[:NODES]]
+
+
+def _node(cluster: Cluster, broker: Broker | None) -> Node:
+    epoch = None if broker is None else broker.coordinator.coordinator_epoch(COORDINATORS[1])
+    if broker is None or epoch is None:
+        return Node()
+    entries = broker.coordinator.entries(COORDINATORS[1])
+    is_deposed = cluster.leader_of(COORDINATORS) != broker.node_id
+    cache = [without_fresh_metadata(entries.get(TRANSACTIONAL_IDS[k]), is_deposed) for k in range(IDS)]
+    numbers = cluster._surroundings.numbers
+    return Node(
+        role=1,
+        epoch=epoch,
+        cache=[
+            without_time(replace(txn, partitions=in_first_use(numbers.partitions(txn.partitions)))) for txn in cache
+        ],
+        driving=[int(_drives(broker, epoch, TRANSACTIONAL_IDS[k])) for k in range(IDS)],
+    )
+
+
+def _drives(broker: Broker, epoch: int, transactional_id: str) -> bool:
+    """Whether it is at work on the end of a decided transaction, in its present office.
+
+    What is left of an earlier office is dropped when its answer comes (FORGET).
+    """
+    pending = broker.coordinator.channel.pending.get(transactional_id)
+    if pending is not None:
+        return pending.coordinator_epoch == epoch
+    return broker.coordinator.is_driving(transactional_id)
+
+
+def coordinator(cluster: Cluster) -> int:
+    """Which node is the coordinator."""
+    node = cluster.leader_of(COORDINATORS)
+    assert node is not None, "the coordinator fails over at once"
+    return COORDINATOR_NODES.index(node)
+
+
+def highest_epoch(cluster: Cluster) -> int:
+    """The epoch of the last election of a coordinator."""
+    return cluster.metadata.leader_epoch(COORDINATORS)
+
+
+def next_producer_id(cluster: Cluster) -> int:
+    """The producer id that is given out next."""
+    return cluster._surroundings.producer_ids._next
+
+
+# ---------------------------------------------------------------- partitions and the group
+
+
+def leading_log(cluster: Cluster, partition: TopicPartition) -> list[Batch]:
+    """What is durable: the log of the leader, or of a replica that was in sync when the last leader went."""
+    leader = cluster.leader_of(partition)
+    node = leader if leader is not None else cluster.metadata.partitions[partition].in_sync[0]
+    return list(cluster.stores[node, partition].log.read())
+
+
+def partitions(cluster: Cluster, guards: GuardNames) -> list[Partition]:
+    """Each partition as its leader has it."""
+    return [_partition(cluster, tp, guards) for tp in PARTITIONS]
+
+
+def _partition(cluster: Cluster, tp: TopicPartition, guards: GuardNames) -> Partition:
+    batches = leading_log(cluster, tp)
+    numbers = without_group_records(batches) if tp == OFFSETS_PARTITION else {b.base_offset: b.base_offset for b in batches}
+    log = [_log_record(batch) for batch in batches if batch.base_offset in numbers]
+    leader = cluster.leader_of(tp)
+    entries = [CheckedEntry() for _ in range(PRODUCER_IDS)]
+    if leader is not None:
+        producers = cluster.brokers[leader].partitions.replicas[tp].producers
+        entries = [_entry(producers.get(pid), numbers, guards) for pid in range(PRODUCER_IDS)]
+    if tp == OFFSETS_PARTITION:
+        entries = [without_sequence(entry) for entry in entries]
+    assert len(log) <= LOG, f"{tp}: the world's log holds {LOG} records"
+    log += [LogRecord() for _ in range(LOG - len(log))]
+    return Partition(leader=int(leader is not None), end=len(numbers), log=log, entries=entries)
+
+
+def _log_record(batch: Batch) -> LogRecord:
+    identity = batch.producer_id, batch.producer_epoch
+    if batch.marker is not None:
+        kind = LogEntry.COMMIT if batch.marker.committed else LogEntry.ABORT
+        return LogRecord(kind, *identity, batch.marker.coordinator_epoch)
+    (record,) = batch.records
+    if isinstance(record.value, OffsetValue):
+        return LogRecord(LogEntry.OFFSET, *identity, record.value.offset, int(record.value.metadata))
+    assert isinstance(record.value, bytes), f"a data batch holds {record.value!r}"
+    kind = LogEntry.DATA if batch.transactional else LogEntry.PLAIN
+    return LogRecord(kind, *identity, batch.base_sequence, int(record.value))
+
+
+def _entry(live: ProducerEntry | None, numbers: Mapping[int, int], guards: GuardNames) -> CheckedEntry:
+    entry = CheckedEntry()
+    if live is None:
+        return entry
+    entry.known, entry.state = live.known, live.state
+    entry.producer_epoch, entry.coordinator_epoch = live.producer_epoch, live.coordinator_epoch
+    entry.txn_first_offset = NONE if live.txn_first_offset == NONE else numbers[live.txn_first_offset]
+    entry.guard, entry.guard_epoch = guards.of(live.guard), live.guard_epoch
+    entry.lowest_sequence, entry.supports_epoch_bump = live.lowest_sequence, live.supports_epoch_bump
+    entry.batch_count = live.batch_count
+    assert live.batch_count <= CACHED, "the rules of a scenario let a leader remember no more than the world can hold"
+    for cached, known in zip(entry.batches, live.batches[: live.batch_count], strict=False):
+        cached.last_sequence, cached.offset_delta = known.last_sequence, known.offset_delta
+        cached.last_offset = numbers[known.last_offset]
+    return entry
+
+
+def group(cluster: Cluster, members: tuple[str, ...]) -> Group:
+    """The group: who owns the input in which generation, what is committed, and what waits for a marker.
+
+    A consumer without a committed offset begins at 0. `members` are the member ids of the clients, "" before they join.
+    """
+    found = Group(committed=GroupOffset(offset=0))
+    leader = cluster.leader_of(OFFSETS_PARTITION)
+    store = None if leader is None else cluster.brokers[leader].groups.store(OFFSETS_PARTITION[1])
+    if store is None:
+        return found
+    live = store.groups.get(GROUP)
+    if live is not None and members:
+        (owner,) = live.members
+        found.owner = members.index(owner)
+        found.generation = generation_of(live.generation)
+    numbers = without_group_records(leading_log(cluster, OFFSETS_PARTITION))
+    key = OffsetKey(GROUP, *INPUT)
+    committed = store.offsets._committed.get(key)
+    if committed is not None:
+        found.committed = GroupOffset(committed.record.offset, numbers[committed.record.record_offset])
+    found.pending = [_pending(store.offsets, pid, key, numbers) for pid in range(PRODUCER_IDS)]
+    return found
+
+
+def _pending(offsets: OffsetStore, producer_id: int, key: OffsetKey, numbers: Mapping[int, int]) -> PendingOffset:
+    waiting = offsets._waiting.get(producer_id, {}).get(key)
+    if waiting is None:
+        return PendingOffset()
+    return PendingOffset(waiting.record.state, waiting.record.offset, numbers[waiting.record.record_offset])
+
+
+# ---------------------------------------------------------------- messages
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What is known of a client's request beside its content: who sent it for which label, and whether it waits."""
+
+    client: int
+    label: int
+    waits: bool
+
+
+class InFlight(NamedTuple):
+    """One message of the world, the live message that its delivery delivers, and the client's request (0: none)."""
+
+    message: Message
+    live: LiveMessage
+    request: int
+
+
+def messages(cluster: Cluster, sent: Mapping[int, Sent], guards: GuardNames, setup: Setup) -> list[InFlight]:
+    """Every message in flight."""
+    return list(_messages(cluster, sent, guards, setup))
+
+
+def _messages(
+    cluster: Cluster, sent: Mapping[int, Sent], guards: GuardNames, setup: Setup
+) -> Iterator[InFlight]:
+    for live in cluster.network.in_flight:
+        if isinstance(live.body, WriteTxnMarkers):
+            yield InFlight(_marker(cluster, live, live.body), live, 0)
+        elif live.sender == CLIENT:
+            assert not live.is_answer, "a client is never asked"
+            yield InFlight(_of_client(live, sent[live.number]), live, live.number)
+        else:
+            yield _verification(cluster, live, sent, guards, setup)
+
+
+def _of_client(live: LiveMessage, facts: Sent) -> Message:
+    message = message_of(live.body, facts.client, facts.label)
+    message.live = int(facts.waits)
+    if not names_partition(message.kind):
+        message.node = COORDINATOR_NODES.index(live.receiver)
+    return message
+
+
+def in_progress(cluster: Cluster, live: LiveMessage) -> tuple[int, InProgress]:
+    """The client's request behind a leader's question to the coordinator, or behind the answer to it."""
+    leader = cluster.brokers[live.receiver if live.is_answer else live.sender]
+    number = leader._questions[live.number]
+    return number, leader._in_progress[number]
+
+
+def _verification(
+    cluster: Cluster, live: LiveMessage, sent: Mapping[int, Sent], guards: GuardNames, setup: Setup
+) -> InFlight:
+    number, work = in_progress(cluster, live)
+    message = message_of(work.request, sent[number].client, sent[number].label)
+    message.live = int(sent[number].waits)
+    message.guard = guards.of(guard_of(work))
+    if live.is_answer:
+        message.stage, message.error = Stage.BACK_TO_LEADER, _error_of(live, setup)
+    else:
+        message.stage, message.node = Stage.TO_COORDINATOR, COORDINATOR_NODES.index(live.receiver)
+    return InFlight(message, live, number)
+
+
+def guard_of(work: InProgress) -> int:
+    """The guard under which a write waits for the coordinator."""
+    if isinstance(work, OffsetCommitInProgress):
+        return work.guard
+    (guard,) = work.waiting.values()
+    return guard
+
+
+def _error_of(live: LiveMessage, setup: Setup) -> int:
+    """What the coordinator has answered, as the leader understands it: the checker translates where it is said."""
+    answer = live.body
+    if not isinstance(answer, AddPartitionsToTxnAnswer):
+        return answer_of_broker_channel(Error.NETWORK_EXCEPTION)
+    if answer.error != Error.NONE:
+        return answer_of_broker_channel(answer.error)
+    (error,) = answer.transactions[0].errors.values()
+    return answer_of_coordinator(error, mode(setup))
+
+
+def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers) -> Message:
+    """Each partition has a leader of its own and one transaction ends at a time, so a request holds one marker."""
+    (marker,) = request.markers
+    (partition,) = marker.partitions
+    return Message(
+        kind=Kind.MARKER,
+        live=int(is_waited_for(cluster, live)),
+        client=_id_of(cluster, marker.producer_id),
+        node=COORDINATOR_NODES.index(live.sender),
+        stage=marker.transaction_version,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        partition=PARTITIONS.index(partition),
+        value=marker.coordinator_epoch,
+        detail=int(marker.committed),
+    )
+
+
+def _id_of(cluster: Cluster, producer_id: int) -> int:
+    """The id whose transaction a marker ends; its bytes name the producer id only."""
+    for batch in reversed(leading_log(cluster, COORDINATORS)):
+        for record in batch.records:
+            if isinstance(record.value, TransactionValue) and record.value.producer_id == producer_id:
+                return TRANSACTIONAL_IDS.index(str(record.key))
+    raise AssertionError(f"no transaction of producer id {producer_id} was ever logged")
+
+
+def is_waited_for(cluster: Cluster, live: LiveMessage) -> bool:
+    """Whether the answer to a marker can still mean something to the coordinator that sent it."""
+    broker = cluster.brokers.get(live.sender)
+    if broker is None or live.number not in broker._markers_sent:
+        return False
+    channel = broker.coordinator.channel
+    epoch = broker.coordinator.coordinator_epoch(COORDINATORS[1])
+    queued = channel.in_flight.get(broker._markers_sent[live.number], [])
+    transactions = [each.transaction for each in queued]
+    return any(
+        txn == channel.pending.get(txn.transactional_id) and txn.coordinator_epoch == epoch for txn in transactions
+    )
+
+
+def guards_in_play(cluster: Cluster) -> set[int]:
+    """Every guard that a leader remembers, or that a write under way carries."""
+    found = {
+        entry.guard
+        for tp in PARTITIONS
+        if (leader := cluster.leader_of(tp)) is not None
+        for pid in range(PRODUCER_IDS)
+        if (entry := cluster.brokers[leader].partitions.replicas[tp].producers.get(pid)) is not None
+    }
+    found |= {guard_of(work) for broker in cluster.brokers.values() for work in broker._in_progress.values()}
+    return found - {0}
+
+
+__all__ = ["DATA"]
