@@ -7,109 +7,27 @@ IllegalStateException the channel reports an internal error, and queues nothing 
 
 import copy
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, Failed, NotRunnable
-from tests.conformance.host import CoordinatorHost, batch, value
+from tests.conformance.marker_host import BROKERS, ENTRIES, NAMES, TOPICS, Host, described
+from tests.conformance.marker_reload import no_completion_lost
 from tests.conformance.phrases import Fields, check, error_of, listed, matched, state_name, state_of
-from zombieproof.broker.effects import Append, Effect
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import Batch
 from zombieproof.broker.markers import (
     DecidedTransaction,
-    Leader,
-    MarkerChannel,
     MarkerRequest,
     MarkerResult,
-    Standing,
 )
 from zombieproof.broker.partition_requests import MarkerWritten, WriteTxnMarkersAnswer
 from zombieproof.model.decisions.marker_delivery import MarkerOutcome
-from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Error, TransactionState
+from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import TopicPartition
-
-ENTRIES = {"t1": ("partition1", "partition2"), "t2": ("partition1",)}
-"""The entries of the suite: name -> the partitions of the transaction; the producer id is the position."""
-
-NAMES = tuple(ENTRIES)
-BROKERS = {"broker1": 1, "broker2": 2}
-TOPICS = ("partition1", "partition2")
-
-
-@dataclass(slots=True)
-class Host(CoordinatorHost):
-    """A coordinator with its markers, and what has come of it."""
-
-    places: Mapping[str, int] = field(default_factory=lambda: {name: number for number, name in enumerate(NAMES)})
-    outcomes: list[int] = field(default_factory=list)
-    appends: list[Append] = field(default_factory=list)
-
-    @property
-    def channel(self) -> MarkerChannel:
-        return self.coordinator.channel
-
-    def load(self, name: str, coordinator_epoch: int = 0) -> None:
-        """An election that loads the log partition of an entry: its markers are added."""
-        self.carry_out(self.coordinator.load(NAMES.index(name), coordinator_epoch, [record_of(name)]))
-
-    def drain(self) -> list[MarkerRequest]:
-        """The requests that are to be sent now."""
-        requests, effects = self.coordinator.markers_to_send()
-        self.carry_out(effects)
-        return requests
-
-    def answer(self, request: MarkerRequest, errors: dict[TopicPartition, int] | None) -> None:
-        """A reply to every marker of a request; None: the connection is lost."""
-        markers = None
-        if errors is not None:
-            markers = tuple(
-                MarkerWritten(marker.producer_id, {one: errors.get(one, 0) for one in marker.partitions})
-                for marker in request.request.markers
-            )
-        self.reply(request, None if markers is None else WriteTxnMarkersAnswer(markers))
-
-    def reply(self, request: MarkerRequest, answer: WriteTxnMarkersAnswer | None) -> None:
-        """A reply as it is."""
-        self.carry_out(self.coordinator.markers_answered(request.number, answer))
-
-    def carry_out(self, effects: Iterable[Effect]) -> None:
-        """Every append gets the next outcome of the case; success when there are none left."""
-        for effect in effects:
-            if isinstance(effect, Append):
-                self.appends.append(effect)
-                outcome = self.outcomes.pop(0) if self.outcomes else int(Error.NONE)
-                self.carry_out(self.coordinator.append_ended(effect, outcome))
-
-    def queued(self, broker: int) -> str:
-        """What waits for a broker, as ``t1 partition1, t2 partition1``; ``nothing`` if there is none."""
-        rows = [(one.transaction.producer_id, one.partitions) for one in self.channel.queues.get(broker, [])]
-        return described(rows)
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether nothing waits, and nothing is under way."""
-        return not any(self.channel.queues.values()) and not self.channel.unknown_leader and not self.channel.in_flight
-
-
-def described(rows: Iterable[tuple[int, Iterable[TopicPartition]]]) -> str:
-    """Markers in words: entry and partitions of each."""
-    words = [f"{NAMES[producer_id]} {topic}" for producer_id, partitions in rows for topic, _ in partitions]
-    return ", ".join(words) or "nothing"
-
-
-def record_of(name: str) -> Batch:
-    """The log of the partition of an entry: one record in PrepareCommit."""
-    partitions = [(topic, 0) for topic in ENTRIES[name]]
-    return batch(0, name, value(NAMES.index(name), TransactionState.PREPARE_COMMIT, partitions))
 
 
 def run(case: Case) -> None:
     """Run one case."""
     if isinstance(case.given, str):
-        _no_completion_lost(case)
+        no_completion_lost(case)
         return
     host = Host(rules_of(case.baseline))
     given, expect = Fields(case.given, "given"), Fields(case.expect, "expect")
@@ -295,93 +213,3 @@ def _compare_reply(
         check("requeued", requeued, ", ".join(topic for partitions in waiting for topic, _ in partitions))
         check("still pending", sent, host.channel.pending.get(name))
     expect.done()
-
-
-# ---------------------------------------------------------------- a reload in between
-
-
-def _no_completion_lost(case: Case) -> None:
-    given = matched(
-        r"a marker of coordinator epoch (?P<old>\d+) in flight; its log partition unloaded, "
-        r"then loaded at epoch (?P<new>\d+) and markers added again",
-        case.given,
-    )
-    when = matched(
-        r"for old reply in \{(?P<replies>[^}]*)\} x state seen by the old reply in \{(?P<states>[^}]*)\}: "
-        r"old reply arrives, then the new marker is answered (?P<answer>\w+)",
-        case.when,
-    )
-    expect = Fields(case.expect, "expect")
-    count = int(matched(r"exactly (\d+)", expect.take("appends_of_CompleteCommit"))[1])
-    wanted = [expect.take("at_coordinator_epoch")] * count
-    expect.done()
-    old, new = int(given["old"]), int(given["new"])
-    for reply in when["replies"].split(", "):
-        for seen in when["states"].split(", "):
-            errors = None if reply == "disconnected" else {("partition1", 0): error_of(reply)}
-            answer = {("partition1", 0): error_of(when["answer"])}
-            what = f"completions behind {reply}, {seen}"
-            check(what, wanted, _by_events(Host(rules_of(case.baseline)), (old, new), seen, errors, answer))
-            check(f"{what}, seen late", wanted, _by_a_late_look((old, new), seen, errors, answer))
-
-
-def _by_events(
-    host: Host,
-    epochs: tuple[int, int],
-    seen: str,
-    errors: dict[TopicPartition, int] | None,
-    answer: dict[TopicPartition, int],
-) -> list[int]:
-    """The coordinator epochs of the completions, where the old reply comes when the coordinator is in that state."""
-    name, partition = "t2", NAMES.index("t2")
-    host.metadata.create("partition1", [(1,)])
-    host.load(name, epochs[0])
-    (old,) = host.drain()
-    host.coordinator.resign(partition, None)
-    if seen == "NOT_COORDINATOR":
-        host.answer(old, errors)
-        host.load(name, epochs[1])
-    elif seen == "COORDINATOR_LOAD_IN_PROGRESS":
-        host.coordinator.begin_loading(partition, epochs[1])
-        host.answer(old, errors)
-        host.carry_out(host.coordinator.finish_loading(partition, epochs[1], [record_of(name)]))
-    elif seen == f"entry at epoch {epochs[1]}":
-        host.load(name, epochs[1])
-        host.answer(old, errors)
-    else:
-        raise NotRunnable(f"state {seen!r} is not understood")
-    for request in host.drain():
-        host.answer(request, answer)
-    return [one.coordinator_epoch for one in host.appends if one.value is not None and one.value.state == 4]
-
-
-def _by_a_late_look(
-    epochs: tuple[int, int], seen: str, errors: dict[TopicPartition, int] | None, answer: dict[TopicPartition, int]
-) -> list[int]:
-    """The same for a channel whose new markers are queued already when the old reply finds that state."""
-    channel = MarkerChannel(Rules(), Journal())
-    partition = ("partition1", 0)
-    old, new = (DecidedTransaction("t2", 1, epoch, 1, 0, committed=True, transaction_version=0) for epoch in epochs)
-
-    def leader_of(_: TopicPartition) -> Leader:
-        return Leader(topic_exists=True, node=1)
-
-    def in_office(_: str) -> Standing:
-        return Standing(0, known=True, coordinator_epoch=epochs[1])
-
-    def as_seen(name: str) -> Standing:
-        return (
-            in_office(name) if seen.startswith("entry") else Standing(error_of(seen), known=False, coordinator_epoch=-1)
-        )
-
-    channel.add(old, frozenset({partition}), leader_of, lambda _: Standing(0, True, epochs[0]))
-    (sent,) = channel.drain(leader_of, in_office).requests
-    channel.remove(old.txn_partition)
-    channel.add(new, frozenset({partition}), leader_of, in_office)
-    reply = None if errors is None else WriteTxnMarkersAnswer((MarkerWritten(1, errors),))
-    results = channel.answered(sent.number, reply, leader_of, as_seen)
-    for request in channel.drain(leader_of, in_office).requests:
-        again = WriteTxnMarkersAnswer((MarkerWritten(1, answer),))
-        results += channel.answered(request.number, again, leader_of, in_office)
-    written = [result.transaction for result in results if result.outcome == MarkerOutcome.WRITTEN]
-    return [one.coordinator_epoch for one in written if channel.finish(one)]

@@ -13,41 +13,26 @@ from typing import Any
 
 from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, Failed, NotRunnable
-from tests.conformance.phrases import STATES, Fields, check, listed, matched, partition_of, state_name, state_of
+from tests.conformance.metadata_states import ENUMERATIONS, NOW_MS, PRODUCER_ID, Asked, while_pending
+from tests.conformance.phrases import Fields, check, listed, matched, partition_of, state_name, state_of
 from zombieproof.broker.partition_numbers import PartitionNumbers
 from zombieproof.model.decisions import transition
 from zombieproof.model.decisions.add_partitions_to_txn import decide_add_partitions_to_txn
-from zombieproof.model.decisions.describe_transactions import decide_describe_transactions
 from zombieproof.model.decisions.end_txn import decide_end_txn
 from zombieproof.model.decisions.init_producer_id import decide_init_producer_id, is_exhausted
-from zombieproof.model.decisions.list_transactions import STATE_NAMES, is_listed
 from zombieproof.model.decisions.marker_delivery import decide_completion
 from zombieproof.model.decisions.transaction_timeout import decide_timeout
-from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, NOTHING, CoordinatorEvent, Error, TransactionState
+from zombieproof.model.vocabulary import NONE, NOTHING, CoordinatorEvent, TransactionState
 from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.statemachines.kernel import IllegalTransition
 
-NOW_MS = 1_000_000
-PRODUCER_ID = 23423
 TIMEOUT_MS = 30_000
 
 
 class Refused(Exception):
     """What Kafka answers with an IllegalStateException."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a decision is asked: a producer, and as far as it matters the rest."""
-
-    producer_id: int = NONE
-    producer_epoch: int = NONE
-    version: int = 0
-    committed: int = 0
-    partitions: int = 0
 
 
 @dataclass(slots=True)
@@ -67,7 +52,7 @@ def run(case: Case) -> None:
         ENUMERATIONS[case.when](case.expect)
         return
     if case.when == "prepare any transition":
-        _while_pending(case)
+        while_pending(case)
         return
     fields = Fields(case.given, "given")
     versions = listed(fields.take("tv", 0))
@@ -87,11 +72,15 @@ def _entry(case: Case, version: int) -> Entry:
         known=1,
         state=state,
         pending_state=NONE if pending is None else state_of(pending),
-        producer_id=PRODUCER_ID,
+        producer_id=int(fields.take("pid", PRODUCER_ID)),
+        previous_producer_id=int(fields.take("prev_pid", NONE)),
+        next_producer_id=int(fields.take("next_pid", NONE)),
         producer_epoch=int(fields.take("epoch", 0)),
-        timeout_ms=TIMEOUT_MS,
+        last_producer_epoch=int(fields.take("last_epoch", NONE)),
+        partitions=numbers.mask(partition_of(name) for name in fields.take("partitions", [])),
+        timeout_ms=int(fields.take("timeout_ms", TIMEOUT_MS)),
         start_ms=_time(fields.take("start_ts", NONE)),
-        last_update_ms=NOW_MS,
+        last_update_ms=_time(fields.take("last_update", NOW_MS)),
         client_transaction_version=version,
     )
     fields.done()
@@ -172,7 +161,7 @@ def _complete(entry: Entry, back: str | None = None) -> None:
             raise Refused(f"{state_name(entry.txn.pending_state)} is nothing that can be completed")
         transition.complete(entry.txn, target)
         return
-    verdict = decide_completion(entry.txn, 0, 1, entry.rules)
+    verdict = decide_completion(replace(entry.txn, partitions=0), 0, 1, entry.rules)
     _apply(entry, verdict, CoordinatorEvent.MARKERS_WRITTEN, _clock(back))
 
 
@@ -202,7 +191,7 @@ def _prepare(entry: Entry, verdict: Verdict, event: CoordinatorEvent, now_ms: in
     check("event", event, CoordinatorEvent(verdict.event))
     state = COORDINATOR.target(entry.txn.state, verdict.event)
     entry.prepared = Transaction()
-    transition.prepare(entry.txn, verdict, state, TIMEOUT_MS, now_ms, entry.prepared)
+    transition.prepare(entry.txn, verdict, state, entry.txn.timeout_ms, now_ms, entry.prepared)
     entry.txn.pending_state = state
 
 
@@ -288,71 +277,3 @@ def _compare_record(what: str, entry: Entry, record: Transaction, fields: Fields
         wanted = {partition_of(name) for name in partitions}
         check(f"{what} partitions", wanted, set(entry.numbers.partitions(record.partitions)))
     fields.done()
-
-
-# ---------------------------------------------------------------- cases of their own form
-
-
-def _while_pending(case: Case) -> None:
-    """Nothing may be prepared while something is pending, but the abort that a fence is handed over to."""
-    given, fields = Fields(case.given, "given"), Fields(case.expect, "expect")
-    pending = given.take("pending")
-    given.done()
-    matched("IllegalStateException", fields.take("raises"), "raises")
-    fields.done()
-    for under_way in STATES.values() if pending == "any" else [state_of(pending)]:
-        for state in COORDINATOR.states:
-            if state in COORDINATOR.transient:
-                continue
-            txn = Transaction(known=1, state=state, pending_state=under_way, producer_id=PRODUCER_ID, producer_epoch=5)
-            for what, verdict in _every_decision(txn, rules_of(case.baseline)):
-                handed_over = under_way == TransactionState.PREPARE_EPOCH_FENCE and what == "end"
-                if verdict.event != NOTHING and not handed_over:
-                    raise Failed(f"{what} in {state_name(state)} is prepared while {state_name(under_way)} is pending")
-
-
-def _every_decision(txn: Transaction, rules: Rules) -> list[tuple[str, Verdict]]:
-    asked = Asked(txn.producer_id, txn.producer_epoch, 5, 0, 1)
-    return [
-        ("bump", decide_init_producer_id(txn, Asked(), rules, PRODUCER_ID + 1)),
-        ("add", decide_add_partitions_to_txn(txn, asked, rules)),
-        ("end", decide_end_txn(txn, replace(asked, version=4), rules, 1, PRODUCER_ID + 1)),
-        ("end", decide_end_txn(txn, asked, rules, 1, PRODUCER_ID + 1)),
-        ("fence", decide_timeout(txn, txn.producer_id, rules)),
-        ("expire", decide_expiration(txn, NOW_MS, 0, rules)),
-    ]
-
-
-def _map_states(expect: object) -> None:
-    fields = Fields(expect, "expect")
-    check("ids", fields.take("ids"), {name: int(state) for name, state in STATES.items()})
-    check("names", {state: name for name, state in STATES.items()}, {s: state_name(s) for s in TransactionState})
-    known = fields.take("admin_knows")
-    if known is not None:
-        unknown = matched(r"all but (\w+)", known, "admin_knows")[1]
-        check("hidden from an administrator", state_of(unknown), _hidden_from_administrators())
-    fields.done()
-
-
-def _hidden_from_administrators() -> TransactionState:
-    """The one state that neither DescribeTransactions nor ListTransactions shows."""
-    entries = {state: Transaction(known=1, state=state, start_ms=0) for state in TransactionState}
-    told = {state for state in entries if decide_describe_transactions(entries[state], 0, 0).error == Error.NONE}
-    seen = {state for state in entries if is_listed(entries[state], NOW_MS, NONE, 1)}
-    check("described and listed", told, seen)
-    check("names in answers", {int(state): name for name, state in STATES.items()}, dict(STATE_NAMES))
-    hidden = set(TransactionState) - told
-    if len(hidden) != 1:
-        raise Failed(f"an administrator is not shown {sorted(hidden)}")
-    return hidden.pop()
-
-
-def _enumerate_states(expect: object) -> None:
-    check("states", {state_of(name) for name in listed(expect)}, set(TransactionState))
-    check("states of the machine", set(TransactionState), set(COORDINATOR.states))
-
-
-ENUMERATIONS: Mapping[str, Callable[[object], None]] = {
-    "map every state to id and name and back": _map_states,
-    "enumerate states": _enumerate_states,
-}
