@@ -18,6 +18,7 @@ from zombieproof.broker.network import CLIENT, Answer, Exchange, Message, Networ
 from zombieproof.broker.node import Broker, Store, Surroundings
 from zombieproof.broker.settings import Settings
 from zombieproof.broker.snapshots import MemorySnapshots
+from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import Rules
 from zombieproof.traces.evidence import TopicPartition
 
@@ -40,6 +41,9 @@ class Cluster:
             with the replicas of each partition. The two internal topics exist in any case; where they are not given
             they have as many partitions as `settings` says, and every node has a replica of each.
         clock: where the time comes from.
+        metadata: says where ids and groups live; Kafka's own placement by default.
+        release: the Kafka release that the brokers are: they end the connection of a request that it does not
+            understand. It does not choose the rules (``rules.preset_for`` does).
     """
 
     def __init__(
@@ -50,6 +54,7 @@ class Cluster:
         topics: Mapping[str, int | Replicas] | None = None,
         clock: Clock | None = None,
         metadata: Metadata | None = None,
+        release: str = RELEASES[-1],
     ) -> None:
         self.clock = clock or ManualClock()
         self.settings = settings or Settings()
@@ -59,15 +64,14 @@ class Cluster:
         self.stores: dict[tuple[int, TopicPartition], Store] = {}
         self.brokers: dict[int, Broker] = {}
         self._surroundings = Surroundings(
-            rules or Rules(), self.settings, self.clock, self.journal, self.metadata, self.network
+            rules or Rules(), self.settings, self.clock, self.journal, self.metadata, self.network, release
         )
         self._node_ids = tuple(range(1, nodes + 1))
         for topic, partitions in self._all_topics(topics or {}).items():
             self.metadata.create(topic, partitions)
         for node in self._node_ids:
             self._start(node, was_clean=True)
-        for partition in self.metadata.partitions:
-            self._take_over(partition)
+        self._take_over(self.metadata.partitions)
 
     @property
     def rules(self) -> Rules:
@@ -232,15 +236,17 @@ class Cluster:
         if node not in self._node_ids or node in self.brokers:
             raise NoSuchNode(f"node {node} cannot start; down are {_listed(set(self._node_ids) - set(self.brokers))}")
         self._start(node, was_clean)
+        led = []
         for partition, known in self.metadata.partitions.items():
             if node not in known.replicas:
                 continue
             if known.leader == NOBODY and node in known.in_sync:
                 self.metadata.elect(partition, node)
-                self._take_over(partition)
+                led.append(partition)
             elif known.leader != NOBODY:
                 self._catch_up(partition, node)
                 self.metadata.set_in_sync(partition, (*(n for n in known.in_sync if n != node), node))
+        self._take_over(led)
         self.resend_markers()
 
     def restart(self, clean: bool) -> None:
@@ -266,6 +272,7 @@ class Cluster:
     def _lose(self, node: int) -> None:
         del self.brokers[node]
         self.network.cut_off(node)
+        led = []
         for partition, known in self.metadata.partitions.items():
             if node not in known.in_sync:
                 continue
@@ -274,7 +281,8 @@ class Cluster:
                 self.metadata.set_in_sync(partition, left)
             if known.leader == node:
                 self.metadata.elect(partition, left[0] if left else NOBODY)
-                self._take_over(partition)
+                led.append(partition)
+        self._take_over(led)
         self.resend_markers()
 
     def _hand_over(self, partition: TopicPartition, node: int, old_resigns: bool = True) -> None:
@@ -284,14 +292,16 @@ class Cluster:
             self.brokers[old].lose_leadership(partition)
             if old_resigns:
                 self.brokers[old].step_down(partition)
-        self._take_over(partition)
+        self._take_over([partition])
         self.resend_markers()
 
-    def _take_over(self, partition: TopicPartition) -> None:
-        leader = self.leader_of(partition)
-        if leader is not None:
-            self.brokers[leader].take_over(partition)
-            self._replicate(self.brokers[leader])
+    def _take_over(self, partitions: Iterable[TopicPartition]) -> None:
+        """New leaders begin. Everybody knows them before a coordinator loads: it asks at once who leads what."""
+        for partition in sorted(partitions, key=lambda led: led[0] == TRANSACTION_STATE):
+            leader = self.leader_of(partition)
+            if leader is not None:
+                self.brokers[leader].take_over(partition)
+                self._replicate(self.brokers[leader])
 
     # ---------------------------------------------------------------- replication
 

@@ -90,10 +90,10 @@ class Metadata:
         return CONSUMER_OFFSETS, self.place_group(group, self.count(CONSUMER_OFFSETS))
 
     def elect(self, partition: TopicPartition, node: int) -> None:
-        """`node` (or NOBODY) leads `partition` under the next leader epoch."""
+        """`node` leads `partition` under the next leader epoch; with NOBODY nobody does, and no epoch begins."""
         known = self.partitions[partition]
         known.leader = node
-        known.leader_epoch += 1
+        known.leader_epoch += node != NOBODY
         self.version += 1
 
     def set_in_sync(self, partition: TopicPartition, nodes: tuple[int, ...]) -> None:

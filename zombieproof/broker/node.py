@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from zombieproof.broker.apis import is_understood
 from zombieproof.broker.clock import Clock
 from zombieproof.broker.coordinator import TransactionCoordinator
 from zombieproof.broker.effects import Append, Effect, Reply
@@ -72,6 +73,7 @@ class Surroundings:
     journal: Journal
     metadata: Metadata
     network: Network
+    release: str
     numbers: PartitionNumbers = field(default_factory=PartitionNumbers)
     producer_ids: ProducerIds = field(default_factory=ProducerIds)
     tokens: Tokens = field(default_factory=Tokens)
@@ -187,7 +189,10 @@ class Broker:
             self._hear(message)
         elif message.body is not None:
             self._requesters[message.number] = message.sender
-            self._handle(message.number, message.body)
+            if isinstance(message.body, Request) and not is_understood(message.body, self._around.release):
+                self._answer(message.number, ConnectionClosed())
+            else:
+                self._handle(message.number, message.body)
 
     def _handle(self, number: int, request: Request | Answer) -> None:
         match request:
@@ -239,9 +244,10 @@ class Broker:
         of_group = request.key_type == KEY_TYPE_OF_GROUPS
         place = self._metadata.group_partition if of_group else self._metadata.transaction_partition
         leader = self._metadata.leader_of(place(request.key))
-        verdict = decide_find_coordinator(int(leader.topic_exists), int(leader.node is not None))
+        verdict = decide_find_coordinator(int(leader.topic_exists), int(leader.node is not None), request.key_type)
         self._around.journal.decided("find_coordinator", verdict.guard, verdict.error, request.key)
-        return CoordinatorFound(verdict.error, NONE if leader.node is None else leader.node)
+        found = leader.node if verdict.error == Error.NONE and leader.node is not None else NONE
+        return CoordinatorFound(verdict.error, found)
 
     # ---------------------------------------------------------------- writes that may have to wait
 

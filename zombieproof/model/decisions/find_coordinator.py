@@ -8,11 +8,18 @@ from zombieproof.model.records import Verdict
 from zombieproof.model.vocabulary import Error, Guard
 
 
-def decide_find_coordinator(topic_exists: int, leader_is_live: int) -> Verdict:
+def is_key_type(number: int) -> bool:
+    """Whether FindCoordinator can be asked for keys of this type: 0 groups, 1 transactional ids."""
+    return number in (0, 1)
+
+
+def decide_find_coordinator(topic_exists: int, leader_is_live: int, key_type: int = 1) -> Verdict:
     """Whether the internal topic's partition of an id or group has somebody to ask; else its client asks again (§2.5).
 
     Where the topic is missing, the host also creates it.
     """
+    if not is_key_type(key_type):
+        return refuse(Error.INVALID_REQUEST, Guard.NO_COORDINATOR)
     if topic_exists == 0 or leader_is_live == 0:
         return refuse(Error.COORDINATOR_NOT_AVAILABLE, Guard.NO_COORDINATOR)
     return refuse(Error.NONE, Guard.NO_GUARD)
