@@ -114,6 +114,19 @@ def test_a_guard_is_void_when_it_is_as_old_as_a_forgotten_producer() -> None:
     assert replica.begin_verification(data(1, 0), Mode.GENERIC).guard == 2
 
 
+def test_a_guard_can_be_forgotten_alone() -> None:
+    place = Place(settings=Settings(producer_id_expiration_ms=1000))
+    replica = place.leader()
+    replica.begin_verification(data(1, 1), Mode.GENERIC)
+    place.clock.advance(600)
+    numbered(replica, 0)
+    place.clock.advance(600)
+    replica.expire_producers()
+    entry = replica.producers.get(1)
+    assert entry is not None
+    assert (entry.guard, entry.known, entry.state) == (0, 1, PartitionState.IDLE)
+
+
 def test_without_verification_nobody_is_asked() -> None:
     replica = Place(rules=with_switches(Rules(), off=["verification"])).leader()
     assert not replica.begin_verification(data(1, 0), Mode.GENERIC).asks
@@ -281,7 +294,7 @@ def test_what_is_cut_off_is_forgotten() -> None:
     end(replica, 1, committed=False)
     replica.high_watermark = 1
     replica.truncate_fully_and_start_at(30)
-    assert (replica.high_watermark, len(replica.aborted)) == (30, 0)
+    assert (replica.high_watermark, len(replica.aborted), replica.producers.map_end_offset) == (30, 0, 30)
     assert (replica.first_unstable_offset, replica.log.end_offset, list(replica.producers)) == (NONE, 30, [])
 
 
