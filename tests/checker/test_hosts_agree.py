@@ -64,6 +64,8 @@ class Request:
     known: int = integer(0)
     dead: int = integer(0)
     empty: int = integer(0)
+    state: int = integer(0)
+    is_consumer: int = integer(0)
 
 
 @dataclasses.dataclass(slots=True)
@@ -248,7 +250,8 @@ def drawn(function: Callable[..., Any], seed: int, count: int) -> list[Any]:
             records = np.zeros(count, layout_of(argument.record).dtype)
             fill(random, records)
             columns.append(records)
-    owners = [column for column in columns if "state" in (column.dtype.names or ())]
+    names = [(column, column.dtype.names or ()) for column in columns]
+    owners = [column for column, fields in names if "state" in fields and "version" not in fields]
     requests = [column for column in columns if "instance" in (column.dtype.names or ())]
     for owner, request in itertools.product(owners, requests):
         for name in ("producer_id", "producer_epoch"):
