@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.broker.coordinator_host import FIRST, NAME, SECOND, Host, NoProducerIds, adding, ending, taking
-from zombieproof.broker.log import TransactionValue
+from zombieproof.broker.log import Batch, Record, TransactionValue
 from zombieproof.broker.metadata import NOBODY
 from zombieproof.broker.settings import Settings
 from zombieproof.broker.transaction_requests import (
@@ -195,6 +195,28 @@ def test_loading_folds_the_log_and_forgets_what_only_memory_had() -> None:
     assert host.ask(taking(4000, 0)) == InitProducerIdAnswer(int(Error.PRODUCER_FENCED))
 
 
+def test_a_log_may_hold_what_a_coordinator_does_not_know() -> None:
+    host = open_transaction()
+    foreign = Batch(records=(Record(b"of another version", None), Record("other", b"of another version")))
+    host.log = [foreign, Batch(), *host.log, foreign]
+    host.load(1)
+    assert list(host.coordinator.entries(0)) == [NAME]
+
+
+def test_a_load_that_comes_late_does_not_replace_a_newer_one() -> None:
+    host = open_transaction()
+    host.ask(ending(4000, 0, committed=True))
+    late = list(host.log)
+    host.write_markers()
+    host.coordinator.begin_loading(0, 1)
+    host.coordinator.begin_loading(0, 2)
+    host.coordinator.finish_loading(0, 2, list(host.log))
+    assert host.coordinator.finish_loading(0, 1, late) == []
+    assert host.coordinator.coordinator_epoch(0) == 2
+    assert host.describe().state == "CompleteCommit"
+    assert list(host.coordinator.entries(0)) == [NAME]
+
+
 def test_whoever_loads_a_decided_transaction_sends_all_its_markers_again() -> None:
     host = open_transaction()
     host.add(4000, 0, SECOND)
@@ -273,6 +295,29 @@ def test_what_is_open_for_too_long_is_fenced_and_aborted_and_what_is_not_stays()
     assert host.describe().state == "CompleteAbort"
 
 
+def test_a_transaction_that_cannot_be_fenced_ends_the_sweep_for_all_behind_it() -> None:
+    host = open_transaction(with_switches(Rules(), off=["last_epoch_recovery"]))
+    host.ask(taking(name="other"))
+    host.ask(adding(4001, 0, FIRST, name="other"))
+    host.clock.advance(60_001)
+    first = host.coordinator.entries(0)[NAME]
+    first.producer_epoch = 32767
+    host.carry_out(host.coordinator.abort_timed_out_transactions())
+    assert host.describe("other").state == "Ongoing"
+    first.producer_epoch = 0
+    host.carry_out(host.coordinator.abort_timed_out_transactions())
+    assert host.describe("other").state == "PrepareAbort"
+
+
+def test_a_candidate_that_is_busy_when_its_turn_comes_is_passed_over() -> None:
+    host = open_transaction()
+    stepped(host)
+    host.send(ending(4000, 0, committed=True))
+    verdict, end = host.coordinator.fence_timed_out(NAME, 4000)
+    assert (verdict.error, end) == (Error.NONE, None)
+    assert host.entry.pending_state == S.PREPARE_COMMIT
+
+
 def test_a_client_that_ends_what_is_being_fenced_is_told_to_wait_or_takes_over() -> None:
     host = open_transaction()
     _, end = host.coordinator.fence_timed_out(NAME, 4000)
@@ -296,6 +341,31 @@ def test_a_completion_that_could_not_be_appended_is_tried_again() -> None:
     assert host.write_markers() == []
     host.finish()
     assert host.entry.state == S.COMPLETE_COMMIT
+
+
+def test_a_completion_that_waits_to_be_tried_again_is_dropped_with_its_partition() -> None:
+    host = open_transaction()
+    host.ask(ending(4000, 0, committed=True))
+    stepped(host)
+    host.write_markers()
+    host.finish(UNAVAILABLE)
+    assert host.coordinator.is_driving(NAME)
+    host.coordinator.resign(0, 1)
+    assert not host.coordinator.is_driving(NAME)
+    assert host.write_markers() == []
+    assert host.waiting == []
+
+
+def test_a_transaction_is_driven_from_its_decision_to_its_completion() -> None:
+    host = open_transaction()
+    assert not host.coordinator.is_driving(NAME)
+    host.ask(ending(4000, 0, committed=True))
+    assert host.coordinator.is_driving(NAME)
+    stepped(host)
+    host.write_markers()
+    assert host.coordinator.is_driving(NAME)
+    host.finish()
+    assert not host.coordinator.is_driving(NAME)
 
 
 def test_a_completion_that_failed_for_good_leaves_the_transaction_without_a_driver() -> None:
@@ -372,6 +442,29 @@ def test_several_transactions_of_one_request_are_answered_together_when_the_last
             TransactionAdded(NAME, {FIRST: outside, SECOND: outside}),
         ),
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "resigned", "error"),
+    [("", False, Error.INVALID_REQUEST), (None, False, Error.INVALID_REQUEST), (NAME, True, Error.NOT_COORDINATOR)],
+)
+@pytest.mark.parametrize("verify_only", [True, False])
+def test_a_transaction_that_cannot_be_looked_up_refuses_all_its_partitions(
+    name: str | None, resigned: bool, error: int, verify_only: bool
+) -> None:
+    host = open_transaction()
+    if resigned:
+        host.coordinator.resign(0, 1)
+    answer = host.ask(AddPartitionsToTxn(5, (TransactionToAdd(name, 4000, 0, (FIRST, SECOND), verify_only),)))
+    errors = dict.fromkeys((FIRST, SECOND), int(error))
+    assert answer == AddPartitionsToTxnAnswer(0, (TransactionAdded(name, errors),))
+
+
+def test_partitions_that_joined_before_join_again_without_a_record() -> None:
+    host = open_transaction()
+    before = len(host.log)
+    assert host.add(4000, 0, FIRST) == Error.NONE
+    assert len(host.log) == before
 
 
 def test_a_request_that_names_no_transaction_is_not_answered() -> None:

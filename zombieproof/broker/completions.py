@@ -96,6 +96,7 @@ class Completions:
     def remove(self, partition: int) -> None:
         """The ids of a transaction-log partition belong to somebody else now, or are being loaded anew."""
         self.channel.remove(partition)
+        self._again = [purpose for purpose in self._again if purpose.transaction.txn_partition != partition]
 
     def _apply(self, results: list[MarkerResult]) -> list[Append]:
         appends: list[Append] = []

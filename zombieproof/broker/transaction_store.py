@@ -122,7 +122,7 @@ class TransactionStore:
     def finish_loading(self, partition: int, coordinator_epoch: int, batches: Iterable[Batch]) -> list[str]:
         """The log was read (Z3 to Z5); returned are the ids whose decided transactions must be driven to their end.
 
-        Nothing is installed if the partition was lost meanwhile (Z4).
+        Nothing is installed if the partition was lost meanwhile (Z4), or is here under a newer epoch already.
         """
         if (partition, coordinator_epoch) not in self._loading:
             return []
@@ -134,8 +134,9 @@ class TransactionStore:
             loaded.transactions[transactional_id] = transaction
         self._loading.discard((partition, coordinator_epoch))
         present = self._loaded.get(partition)
-        if present is None or present.coordinator_epoch <= coordinator_epoch:
-            self._loaded[partition] = loaded
+        if present is not None and present.coordinator_epoch > coordinator_epoch:
+            return []
+        self._loaded[partition] = loaded
         return [name for name, transaction in loaded.transactions.items() if transaction.pending_state != NONE]
 
     def remove(self, partition: int, coordinator_epoch: int | None) -> None:
