@@ -237,7 +237,8 @@ def test_an_empty_group_changes_its_protocol_and_keeps_its_offsets(host: GroupHo
     host.commit((A, 3))
     member = host.beat("", 0).member
     assert host.offset() == 3
-    assert host.join().error == host.sync(member, 2) == Error.INCONSISTENT_GROUP_PROTOCOL
+    assert host.join().error == Error.INCONSISTENT_GROUP_PROTOCOL
+    assert host.sync(member, 2) == host.leave(member) == Error.UNKNOWN_MEMBER_ID
     host.restart()
     assert host.beat(member, 2).epoch == 2
     host.beat(member, -1)

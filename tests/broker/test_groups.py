@@ -20,10 +20,11 @@ from zombieproof.broker.group_requests import (
 )
 from zombieproof.broker.groups import OffsetCommitInProgress
 from zombieproof.broker.log import CONSUMER_OFFSETS
+from zombieproof.broker.offset_store import OffsetStore
 from zombieproof.broker.partition_requests import MarkerToWrite, MarkerWritten, WriteTxnMarkers, WriteTxnMarkersAnswer
 from zombieproof.broker.settings import Settings
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NONE, Error, Guard, Mode
+from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Guard, Mode
 
 OFFSETS = (CONSUMER_OFFSETS, 0)
 UNSTABLE = -Error.UNSTABLE_OFFSET_COMMIT
@@ -33,6 +34,11 @@ NOWHERE = ("nope", 0)
 @pytest.fixture
 def host() -> GroupHost:
     return GroupHost()
+
+
+def moved(host: GroupHost) -> list[GroupEvent]:
+    """What happened to offsets that wait."""
+    return [GroupEvent(move.event) for move in host.place.journal.moves if move.machine == "group_coordinator"]
 
 
 # ---------------------------------------------------------------- offsets wait for their marker
@@ -51,6 +57,7 @@ def test_an_offset_of_an_aborted_transaction_is_gone(host: GroupHost) -> None:
     assert (host.offset(stable=True), host.offset()) == (UNSTABLE, 3)
     host.end(committed=False)
     assert (host.offset(stable=True), host.waiting()) == (3, {})
+    assert moved(host) == [GroupEvent.TXN_OFFSET_COMMIT, GroupEvent.ABORT_MARKER]
 
 
 def test_a_plain_commit_behind_that_of_the_transaction_wins_over_it(host: GroupHost) -> None:
@@ -79,8 +86,10 @@ def test_transactions_of_one_group_end_each_for_itself(host: GroupHost) -> None:
 
 def test_a_marker_for_which_nothing_waits_changes_nothing(host: GroupHost) -> None:
     host.txn_commit((A, 10))
+    host.place.journal.clear()
     host.end(99, committed=True)
     assert (host.waiting(), host.offset()) == ({A: 10}, NONE)
+    assert moved(host) == [GroupEvent.COMMIT_MARKER]
 
 
 def test_offsets_without_a_producer_count_at_once_where_nobody_is_asked() -> None:
@@ -312,10 +321,23 @@ def test_a_deleted_offset_takes_what_waits_along(host: GroupHost) -> None:
     host.txn_commit((A, 10))
     assert host.coordinator.handle(OffsetDelete(0, GROUP, (A,))) == OffsetsDeleted(Error.NONE, {A: 0})
     assert (host.offset(A, stable=True), host.offset(B, stable=True), host.waiting()) == (NONE, 4, {})
+    assert moved(host)[-1] == GroupEvent.TOMBSTONE
     host.end(committed=True)
     assert host.offset(A) == NONE
     host.restart()
     assert (host.offset(A), host.offset(B)) == (NONE, 4)
+
+
+@pytest.mark.parametrize("by", ["marker", "tombstone"])
+def test_nothing_is_kept_of_what_is_over(host: GroupHost, by: str) -> None:
+    host.txn_commit((A, 1), (B, 2))
+    if by == "marker":
+        host.end(committed=False)
+    else:
+        host.coordinator.handle(OffsetDelete(0, GROUP, (A, B)))
+    store = host.coordinator.store(0)
+    assert store is not None
+    assert store.offsets == OffsetStore()
 
 
 def test_deleting_says_what_is_in_the_way(host: GroupHost) -> None:

@@ -76,7 +76,7 @@ LADDERS: dict[str, Any] = {
             ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
             ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("nobody is in it", {"group.known": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("it speaks KIP-848", {"group.empty": 0}, Guard.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, 0),
+            ("it speaks KIP-848", {"group.empty": 0}, Guard.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("the classic one", {"group.is_consumer": 0}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
             ("and lives", {"group.dead": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
@@ -93,7 +93,8 @@ LADDERS: dict[str, Any] = {
         (
             ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
             ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the group exists", {"group.known": 1}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("it speaks KIP-848", {"group.known": 1}, Guard.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the classic one", {"group.is_consumer": 0}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
             ("and lives", {"group.dead": 0}, Guard.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("that had an id only", {"sender.member": 1}, Guard.MEMBER_LEAVES, Error.NONE, NOTHING),
             ("or not even that", {"sender.is_pending": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
@@ -118,9 +119,3 @@ LADDERS: dict[str, Any] = {
 
 def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
-
-
-def test_a_stranger_cannot_sync_or_leave_a_group_of_kip_848_by_the_classic_protocol() -> None:
-    consumers = group(is_consumer=1)
-    assert decide_leave_group(consumers, sender(member=1), 1).error == Error.UNKNOWN_MEMBER_ID
-    assert decide_sync_group(consumers, sender(member=1), 4, 1).error == Error.INCONSISTENT_GROUP_PROTOCOL

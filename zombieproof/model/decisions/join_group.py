@@ -1,7 +1,8 @@
 """JoinGroup (API key 11, versions 0-9): a member takes part in the next generation of a classic group.
 
 Behaviour: a new member gets its id and opens a rebalance, and so does the leader that joins again; a member that
-joins again otherwise is told the generation that it is in.
+joins again otherwise is told the generation that it is in. Nobody joins a group that speaks the consumer protocol
+(KIP-848), as if its members' assignors were none that a classic member knows.
 Versions: 4 answers a new dynamic member with its id only, and the member joins with it (KIP-394); 5 carries the static
 instance (KIP-345).
 Source: ``GroupMetadataManager.classicGroupJoinToClassicGroup``.

@@ -16,6 +16,8 @@ def decide_leave_group(group: ClassicFacts, sender: Identity, has_group_id: int)
         return append_refused(Error.INVALID_GROUP_ID, Guard.NO_GROUP_ID)
     if group.known == 0:
         return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.NOT_KNOWN)
+    if group.is_consumer == 1:
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.OTHER_PROTOCOL)
     if group.dead == 1:
         return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O4)
     if sender.member == NONE:

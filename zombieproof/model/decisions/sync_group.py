@@ -20,7 +20,7 @@ def decide_sync_group(group: ClassicFacts, sender: Identity, generation: int, ha
     if group.known == 0 or group.empty == 1:
         return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.NOT_KNOWN)
     if group.is_consumer == 1:
-        return append_refused(Error.INCONSISTENT_GROUP_PROTOCOL, Guard.OTHER_PROTOCOL)
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.OTHER_PROTOCOL)
     if group.dead == 1:
         return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O4)
     verdict = decide_identity(sender)
