@@ -32,11 +32,15 @@ BREACHES = (
     Breach("broker", "from zombieproof import checker", LAYERS),
     Breach("broker", "from zombieproof import clients", LAYERS),
     Breach("clients", "from zombieproof import wire", LAYERS),
+    Breach("wire", "from zombieproof import conformance", LAYERS),
+    Breach("conformance", "from zombieproof import report", LAYERS),
+    Breach("conformance", "from zombieproof import checker", LAYERS),
     Breach("pipeline", "from zombieproof import report", LAYERS),
     Breach("report", "from zombieproof import cli", LAYERS),
     Breach("a_package_without_a_layer", "", LAYERS),
     Breach("checker", "from zombieproof import broker", TWO_SIDES),
     Breach("checker", "from zombieproof import wire", TWO_SIDES),
+    Breach("checker", "from zombieproof import conformance", TWO_SIDES),
     Breach("model", "import time", PURE),
     Breach("model", "import random", PURE),
     Breach("statemachines", "import threading", PURE),
@@ -48,7 +52,19 @@ BREACHES = (
     Breach("broker", "import socket", SOCKETS),
     Breach("clients", "import asyncio", SOCKETS),
 )
-PACKAGES = ("model", "statemachines", "traces", "checker", "broker", "clients", "wire", "report", "pipeline", "cli")
+PACKAGES = (
+    "model",
+    "statemachines",
+    "traces",
+    "checker",
+    "broker",
+    "clients",
+    "wire",
+    "conformance",
+    "report",
+    "pipeline",
+    "cli",
+)
 
 Lint = Callable[[Path], subprocess.CompletedProcess[str]]
 

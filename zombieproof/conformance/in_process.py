@@ -1,0 +1,358 @@
+"""The subject in this process: a cluster of interpreted brokers over logs in memory.
+
+A request goes to the node that has to answer it, as a client that knows the metadata would send it; readings over
+several leaders are asked of each and put together.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from zombieproof.broker.clock import ManualClock
+from zombieproof.broker.cluster import Cluster, Replicas
+from zombieproof.broker.group_requests import FindCoordinator
+from zombieproof.broker.journal import Decided
+from zombieproof.broker.log import CONSUMER_OFFSETS
+from zombieproof.broker.metadata import Metadata
+from zombieproof.broker.network import Answer, Request
+from zombieproof.broker.partition_requests import (
+    DescribeProducers,
+    DescribeProducersAnswer,
+    Fetch,
+    FetchAnswer,
+    ListOffsets,
+    ListOffsetsAnswer,
+    Produce,
+    WriteTxnMarkers,
+)
+from zombieproof.broker.settings import Settings
+from zombieproof.broker.transaction_requests import (
+    AddPartitionsToTxn,
+    DescribeTransactions,
+    DescribeTransactionsAnswer,
+    ListTransactions,
+)
+from zombieproof.conformance.recording import Recorded
+from zombieproof.conformance.subject import Closed, Role, Silence
+from zombieproof.conformance.symbols import place_group, place_transactional_id
+from zombieproof.model.releases import NEWEST_VERSIONS, UnknownRelease, understands
+from zombieproof.model.rules import preset_for
+from zombieproof.model.vocabulary import ApiKey
+from zombieproof.traces.evidence import TopicPartition
+
+T = TypeVar("T")
+
+ATTEMPTS = 4
+"""How often a request is sent again: each time everything has arrived before, so more cannot tell more."""
+
+LAYOUT = frozenset({"transaction.version", "nodes", "replicas"})
+"""What `config` says besides the settings of brokers."""
+
+RECORDER = Settings(
+    transaction_state_log_num_partitions=2,
+    transaction_abort_timed_out_transaction_cleanup_interval_ms=200,
+    offsets_topic_num_partitions=2,
+    unstable_api_versions_enable=True,
+)
+"""The settings of every recorded broker that a sequence does not repeat."""
+
+RECORDER_OF_THREE = replace(RECORDER, transaction_state_log_num_partitions=3, offsets_topic_num_partitions=3)
+
+READER = "x0"
+"""The transactional id whose coordinator answers what concerns no id."""
+
+
+def settings_of(recorded: Recorded) -> Settings:
+    """The broker settings of a sequence.
+
+    Raises:
+        RecordingError: a setting does not exist here, or has a value of another kind.
+    """
+    known = {field.name.replace("_", "."): field for field in fields(Settings)}
+    given: dict[str, JsonValue] = {}
+    for name, value in recorded.sequence.config.items():
+        if name in LAYOUT:
+            continue
+        if name not in known:
+            raise recorded.refused(
+                f"config {name}", f"there is no such setting here; legal are {', '.join(sorted({*known, *LAYOUT}))}"
+            )
+        kind = type(known[name].default)
+        if type(value) is not kind:
+            raise recorded.refused(f"config {name}", f"{value!r} is no {kind.__name__}")
+        given[known[name].name] = value
+    base = RECORDER if recorded.sequence.config.get("nodes", 1) == 1 else RECORDER_OF_THREE
+    # The names are those of fields, and the values were compared with their kinds.
+    return replace(base, **given)  # type: ignore[arg-type]
+
+
+def topics_of(recorded: Recorded) -> Mapping[str, int | Replicas]:
+    """The topics of a sequence, with replicas where it says them. g0 is coordinated by the last node.
+
+    Raises:
+        RecordingError: the replicas are no lists of nodes, or not of these topics.
+    """
+    sequence, replicas = recorded.sequence, recorded.sequence.config.get("replicas")
+    if replicas is None:
+        return dict(sequence.topics)
+    if not isinstance(replicas, dict):
+        raise recorded.refused("config replicas", "is no object; legal is a list of nodes for each topic-partition")
+    nodes = tuple(range(1, nodes_of(recorded) + 1))
+    turned = [tuple(nodes[(first + i) % len(nodes)] for i in range(len(nodes))) for first in range(len(nodes))]
+    found: dict[str, int | Replicas] = {CONSUMER_OFFSETS: turned[-1:] + turned[:-1]}
+    for topic, partitions in sequence.topics.items():
+        found[topic] = [_replicas(recorded, replicas, f"{topic}-{number}", nodes) for number in range(partitions)]
+    return found
+
+
+def _replicas(recorded: Recorded, given: Mapping[str, JsonValue], name: str, nodes: Sequence[int]) -> tuple[int, ...]:
+    wanted = given.get(name)
+    found = (
+        tuple(node for node in wanted if isinstance(node, int) and node in nodes) if isinstance(wanted, list) else ()
+    )
+    if not found or not isinstance(wanted, list) or len(found) != len(wanted):
+        raise recorded.refused(f"config replicas {name}", f"{wanted!r} is no list of nodes; nodes are {nodes}")
+    return found
+
+
+def nodes_of(recorded: Recorded) -> int:
+    """How many brokers a sequence has.
+
+    Raises:
+        RecordingError: that is no positive number.
+    """
+    nodes = recorded.sequence.config.get("nodes", 1)
+    if not isinstance(nodes, int) or nodes < 1:
+        raise recorded.refused("config nodes", f"{nodes!r} is no number of brokers; legal is 1 or more")
+    return nodes
+
+
+class InProcess:
+    """A cluster of interpreted brokers for one sequence.
+
+    Raises:
+        RecordingError: there is no such release or transaction version, or no such setting.
+    """
+
+    def __init__(self, recorded: Recorded) -> None:
+        sequence, settings = recorded.sequence, settings_of(recorded)
+        try:
+            rules = preset_for(sequence.kafka, sequence.tv)
+        except UnknownRelease as error:
+            raise recorded.refused("kafka", str(error)) from error
+        if not settings.transaction_partition_verification_enable:
+            rules.verification = 0
+        self._kafka = sequence.kafka
+        self._clock = ManualClock()
+        self._settings = settings
+        self.cluster = Cluster(
+            nodes_of(recorded),
+            rules,
+            settings,
+            topics_of(recorded),
+            self._clock,
+            Metadata(place_transactional_id=place_transactional_id, place_group=place_group),
+        )
+        self.cluster.settle()
+        self._down: list[tuple[int, bool]] = []
+        self._holders: dict[Role, list[int]] = {}
+        self._epochs: list[int] = []
+        self._look()
+
+    # ---------------------------------------------------------------- requests
+
+    def ask(self, request: Request, role: Role | None) -> Answer | Closed | Silence:
+        """Ask, and let everything arrive."""
+        self.cluster.journal.clear()
+        api = _KEYS.get(type(request).__name__)
+        if api is not None and not understands(self._kafka, api, request.version):
+            return Closed()
+        if role is not None:
+            return self._ask(request, self._node(role))
+        if isinstance(request, Fetch | ListOffsets | DescribeProducers | DescribeTransactions):
+            return self._read(request)
+        return self._ask(request, self._receiver(request))
+
+    def _ask(self, request: Request, node: int | None) -> Answer | Closed | Silence:
+        exchange = self.cluster.send(request, node)
+        self.cluster.settle()
+        self.cluster.network.exchanges.pop(exchange.number, None)
+        if exchange.is_closed:
+            return Closed()
+        return Silence() if exchange.answer is None else exchange.answer
+
+    def _receiver(self, request: Request) -> int | None:
+        """The node that has to answer; None: any node."""
+        match request:
+            case Produce() | WriteTxnMarkers():
+                return next((node for tp in _written(request) if (node := self.cluster.leader_of(tp))), None)
+            case AddPartitionsToTxn():
+                return self._coordinator(next((each.transactional_id for each in request.transactions), None))
+            case ListTransactions():
+                return self._coordinator(READER)
+            case FindCoordinator():
+                return None
+        group = getattr(request, "group", None)
+        if isinstance(group, str) and not hasattr(request, "committed") and _asks_group(request):
+            return self.cluster.group_coordinator_of(group)
+        return self._coordinator(getattr(request, "transactional_id", None))
+
+    def _coordinator(self, transactional_id: str | None) -> int | None:
+        return None if transactional_id is None else self.cluster.coordinator_of(transactional_id)
+
+    def _read(
+        self, request: Fetch | ListOffsets | DescribeProducers | DescribeTransactions
+    ) -> Answer | Closed | Silence:
+        """Ask each leader (or coordinator) for its part, and put the answers together."""
+        if isinstance(request, DescribeTransactions):
+            by_node = _grouped(request.transactional_ids, self.cluster.coordinator_of)
+            parts = [self._ask(replace(request, transactional_ids=ids), node) for node, ids in by_node.items()]
+            rows = [row for part in parts if isinstance(part, DescribeTransactionsAnswer) for row in part.transactions]
+            return _whole(parts) or DescribeTransactionsAnswer(tuple(rows))
+        return self._read_partitions(request)
+
+    def _read_partitions(self, request: Fetch | ListOffsets | DescribeProducers) -> Answer | Closed | Silence:
+        by_node = _grouped(request.partitions, self.cluster.leader_of)
+        parts: list[Answer | Closed | Silence] = []
+        for node, wanted in by_node.items():
+            if isinstance(request, Fetch):
+                parts.append(
+                    self._ask(replace(request, partitions={tp: request.partitions[tp] for tp in wanted}), node)
+                )
+            else:
+                parts.append(self._ask(replace(request, partitions=wanted), node))
+        unlike = _whole(parts)
+        if unlike is not None:
+            return unlike
+        if isinstance(request, Fetch):
+            fetched = [part.partitions for part in parts if isinstance(part, FetchAnswer)]
+            return FetchAnswer({tp: row for part in fetched for tp, row in part.items()})
+        if isinstance(request, ListOffsets):
+            listed = [part.partitions for part in parts if isinstance(part, ListOffsetsAnswer)]
+            return ListOffsetsAnswer({tp: row for part in listed for tp, row in part.items()})
+        described = [part.partitions for part in parts if isinstance(part, DescribeProducersAnswer)]
+        return DescribeProducersAnswer({tp: row for part in described for tp, row in part.items()})
+
+    def go_on(self, attempt: int) -> bool:
+        """Markers that could not be written are sent again; everything else has happened already."""
+        self.cluster.resend_markers()
+        self.cluster.settle()
+        return attempt < ATTEMPTS
+
+    # ---------------------------------------------------------------- time and faults
+
+    def pass_time(self, milliseconds: int) -> None:
+        """Time passes in steps of the shortest interval at which brokers look at their clock."""
+        settings = self._settings
+        interval = min(
+            settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+            settings.transaction_remove_expired_transaction_cleanup_interval_ms,
+            settings.producer_id_expiration_check_interval_ms,
+        )
+        left = milliseconds
+        while left > 0:
+            self._clock.advance(min(interval, left))
+            left -= interval
+            self.cluster.sweep()
+
+    def restart(self, clean: bool) -> None:
+        """Every node stops or is killed, and starts again."""
+        self.cluster.restart(clean)
+        self._settle()
+
+    def move(self, role: Role) -> None:
+        """Another node in sync is elected."""
+        self._remember(role)
+        self.cluster.elect(self._partition(role))
+        self._settle()
+
+    def stop(self, role: Role) -> None:
+        """The node stops in order."""
+        node = self._remember(role)
+        self.cluster.stop(node)
+        self._down.append((node, True))
+        self._settle()
+
+    def kill(self, role: Role) -> None:
+        """The node is gone."""
+        node = self._remember(role)
+        self.cluster.kill(node)
+        self._down.append((node, False))
+        self._settle()
+
+    def give_back(self) -> None:
+        """The node that went down last starts again."""
+        node, was_clean = self._down.pop()
+        self.cluster.start(node, was_clean)
+        self._settle()
+
+    def _settle(self) -> None:
+        self.cluster.settle()
+        self._look()
+
+    def _look(self) -> None:
+        """Note the epoch of the coordinator if it has another."""
+        epoch = self.cluster.metadata.leader_epoch(self.cluster.metadata.transaction_partition(READER))
+        if not self._epochs or self._epochs[-1] != epoch:
+            self._epochs.append(epoch)
+
+    def coordinator_epochs(self) -> Sequence[int]:
+        """The epochs of x0's coordinator."""
+        return self._epochs
+
+    def decisions(self) -> Sequence[Decided]:
+        """What the journal holds since the last request."""
+        return self.cluster.journal.decisions
+
+    # ---------------------------------------------------------------- roles
+
+    def _partition(self, role: Role) -> TopicPartition:
+        if role.kind == "coordinator":
+            return self.cluster.metadata.transaction_partition(role.name)
+        if role.kind == "group" or role.partition is None:
+            return self.cluster.metadata.group_partition(role.name)
+        return role.partition
+
+    def _node(self, role: Role) -> int:
+        """The node that has a role, or had it."""
+        if role.is_old:
+            return self._holders[replace(role, is_old=False)][-1]
+        known = self.cluster.metadata.partitions[self._partition(role)]
+        return next(n for n in known.replicas if n != known.leader) if role.kind == "follower" else known.leader
+
+    def _remember(self, role: Role) -> int:
+        """The node that has a role, which from now on is the old one."""
+        node = self._node(role)
+        self._holders.setdefault(role, []).append(node)
+        return node
+
+
+def _written(request: Produce | WriteTxnMarkers) -> Iterable[TopicPartition]:
+    if isinstance(request, Produce):
+        return request.partitions
+    return (tp for marker in request.markers for tp in marker.partitions)
+
+
+def _asks_group(request: Request) -> bool:
+    """AddOffsetsToTxn names a group, and asks the coordinator of a transaction."""
+    return type(request).__name__ != "AddOffsetsToTxn"
+
+
+def _grouped(wanted: Iterable[T], node_of: Callable[[T], int | None]) -> dict[int | None, tuple[T, ...]]:
+    """What is wanted, by the node that has it; one empty group where nothing is wanted."""
+    found: dict[int | None, tuple[T, ...]] = {}
+    for each in wanted:
+        node = node_of(each)
+        found[node] = (*found.get(node, ()), each)
+    return found or {None: ()}
+
+
+def _whole(parts: Iterable[Answer | Closed | Silence]) -> Closed | Silence | None:
+    """The part that is no answer, if there is one."""
+    return next((part for part in parts if isinstance(part, Closed | Silence)), None)
+
+
+_KEYS: Mapping[str, ApiKey] = {key.name.title().replace("_", ""): key for key in NEWEST_VERSIONS}
+"""The requests whose versions are known of every release, by their names."""

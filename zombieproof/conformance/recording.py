@@ -1,0 +1,202 @@
+"""Reading recordings: JSON lines, plain or gzipped, one sequence each; what is malformed is refused by its place."""
+
+import gzip
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from pydantic import BaseModel, Field, JsonValue, ValidationError
+
+from zombieproof.conformance.forms import Form
+from zombieproof.conformance.steps import AnyStep, Step
+
+SUFFIXES = (".jsonl.gz", ".jsonl")
+STDIN = Path("-")
+
+
+class RecordingError(ValueError):
+    """A recording that cannot be read or played: file, line, subject, fault, what would have been legal."""
+
+    def __init__(self, file: str, line: int, subject: str, fault: str) -> None:
+        place = f"{file}, line {line}" if line else file
+        super().__init__(f"{place}: {subject}: {fault}" if subject else f"{place}: {fault}")
+
+
+class Sequence(Form):
+    """Requests to a new cluster with these topics, and the answers of a real one.
+
+    `tv` is the finalized transaction version, `kafka` the release, `rule` the reference row of a hand-written sequence,
+    `config` the broker settings under Kafka's names (and `nodes`, `replicas`).
+    """
+
+    id: str
+    tv: int = Field(ge=0, le=2)
+    kafka: str
+    rule: str | None = None
+    config: dict[str, JsonValue]
+    topics: dict[str, int]
+    steps: tuple[AnyStep, ...]
+    security: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A sequence and where it was read."""
+
+    file: str
+    line: int
+    sequence: Sequence
+
+    def refused(self, subject: str, fault: str) -> RecordingError:
+        """The error that says what is wrong with this sequence."""
+        return RecordingError(self.file, self.line, subject, fault)
+
+
+def files_of(paths: Iterable[Path]) -> list[Path]:
+    """The recordings that paths name; of a folder all that it holds, by name.
+
+    Raises:
+        RecordingError: there is no such file, or a folder holds none.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(each for each in path.iterdir() if each.name.endswith(SUFFIXES))
+            if not inside:
+                raise RecordingError(str(path), 0, "", f"the folder holds no recording ({' or '.join(SUFFIXES)})")
+            found += inside
+        elif path == STDIN or path.is_file():
+            found.append(path)
+        else:
+            raise RecordingError(str(path), 0, "", "there is no such file; give recordings, folders of them, or -")
+    return found
+
+
+def read(path: Path) -> Iterator[Recorded]:
+    """The sequences of a recording, in order.
+
+    Raises:
+        RecordingError: the file cannot be read, holds nothing, or a line is not a sequence.
+    """
+    name = "<stdin>" if path == STDIN else str(path)
+    number = 0
+    try:
+        with _opened(path) as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield Recorded(name, number, _parsed(name, number, line))
+    except (OSError, EOFError) as error:
+        raise RecordingError(name, number, "", f"cannot be read: {error}") from error
+    if not number:
+        raise RecordingError(name, 0, "", "is empty; a recording holds one sequence in each line")
+
+
+def count(path: Path) -> int | None:
+    """How many lines a recording has; None where that cannot be known before it is read."""
+    if path == STDIN:
+        return None
+    try:
+        with _opened(path) as file:
+            return sum(1 for line in file if line.strip())
+    except (OSError, EOFError):
+        return None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    if path == STDIN:
+        return sys.stdin.buffer
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    # What it returns is closed by whoever reads.
+    return cast("IO[bytes]", gzip.open(path, "rb")) if packed else path.open("rb")
+
+
+def _parsed(file: str, number: int, line: bytes) -> Sequence:
+    try:
+        sequence = Sequence.model_validate_json(line)
+    except ValidationError as error:
+        _refuse_users(file, number, line)
+        first = error.errors(include_url=False)[0]
+        place = [part for part in first["loc"] if part not in _APIS]
+        raise RecordingError(
+            file, number, _subject(place), _fault(first["type"], first["msg"], first["loc"])
+        ) from error
+    if sequence.security is not None:
+        _refuse_users(file, number, line)
+    return sequence
+
+
+def _refuse_users(file: str, number: int, line: bytes) -> None:
+    """A sequence with users and rights is whole, but nobody here could refuse them."""
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return
+    if isinstance(data, dict) and data.get("security") is not None:
+        raise RecordingError(
+            file,
+            number,
+            f"sequence {data.get('id')}",
+            "has users and rights (security), and the cluster in this process has no authorizer; "
+            "legal are sequences without them",
+        )
+
+
+def _subject(place: list[int | str]) -> str:
+    """Steps are counted from 1."""
+    text = ""
+    for i, part in enumerate(place):
+        if isinstance(part, int):
+            text += f" {part + 1}" if place[i - 1] == "steps" else f"[{part}]"
+        else:
+            text += (
+                f", {part}"
+                if text and place[i - 1] != "request" and isinstance(place[i - 1], int)
+                else (f".{part}" if text else part)
+            )
+    return text.replace("steps ", "step ", 1)
+
+
+def _fault(kind: str, message: str, loc: tuple[int | str, ...]) -> str:
+    if kind == "extra_forbidden":
+        return f"there is no such field; legal are {', '.join(_legal_fields(loc))}"
+    return message[:1].lower() + message[1:]
+
+
+def _legal_fields(loc: tuple[int | str, ...]) -> list[str]:
+    """The fields that could stand where an unknown one does."""
+    at: object = Sequence
+    for part in loc[:-1]:
+        if isinstance(part, str) and part in _APIS:
+            at = _APIS[part]
+        elif isinstance(part, str) and isinstance(at, type) and issubclass(at, BaseModel) and part in at.model_fields:
+            at = _innermost(at.model_fields[part].annotation)
+    if isinstance(at, type) and issubclass(at, BaseModel):
+        return sorted(at.model_fields)
+    return []
+
+
+def _innermost(annotation: object) -> object:
+    """The form inside of tuples and alternatives."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in getattr(annotation, "__args__", ()):
+        found = _innermost(argument)
+        if found is not None:
+            return found
+    return None
+
+
+def _apis() -> dict[str, type[Step]]:
+    """Each API's name and the class of its steps."""
+    return {
+        name: step
+        for step in Step.__subclasses__()
+        for name in getattr(step.model_fields["api"].annotation, "__args__", ())
+    }
+
+
+_APIS = _apis()

@@ -1,0 +1,139 @@
+"""Plays sequences against subjects: asks, asks again where the recorder did, and compares.
+
+Source: the README of the recordings, chapter "Time, and answers that say ask again".
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from zombieproof.broker.network import Request
+from zombieproof.broker.transaction_requests import DescribeTransactions
+from zombieproof.conformance import forms
+from zombieproof.conformance.comparison import Difference, Json, answering, canonical, errors_in
+from zombieproof.conformance.in_process import settings_of
+from zombieproof.conformance.recording import Recorded
+from zombieproof.conformance.steps import Step
+from zombieproof.conformance.subject import Closed, Role, Silence, Subject, role_of
+from zombieproof.conformance.symbols import Symbols, UnknownSymbol
+from zombieproof.conformance.to_answers import answer_form
+from zombieproof.conformance.to_requests import request_of
+from zombieproof.model.vocabulary import Error
+
+AGAIN = frozenset(
+    {
+        Error.REQUEST_TIMED_OUT,
+        Error.NETWORK_EXCEPTION,
+        Error.COORDINATOR_LOAD_IN_PROGRESS,
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.NOT_COORDINATOR,
+        Error.CONCURRENT_TRANSACTIONS,
+    }
+)
+"""Answers with which a request was sent again, unchanged."""
+
+AGAIN_FOR_PRODUCE = AGAIN | {Error.NOT_ENOUGH_REPLICAS}
+
+CLOCK_INTERVAL_MS = 200
+"""How often a recorded broker looked for transactions that were open for too long."""
+
+SubjectOf = Callable[[Recorded], Subject]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of one sequence; `steps` were compared."""
+
+    recorded: Recorded
+    steps: int
+    difference: Difference | None
+
+
+def play(recorded: Recorded, subject_of: SubjectOf) -> Played:
+    """Play a sequence up to the first answer that differs.
+
+    Raises:
+        RecordingError: the sequence asks for something that does not exist.
+    """
+    sequence = recorded.sequence
+    count = settings_of(recorded).offsets_topic_num_partitions
+    player = _Player(subject_of(recorded), Symbols(count))
+    for number, step in enumerate(sequence.steps, start=1):
+        try:
+            got = player.answer(step)
+        except UnknownSymbol as error:
+            raise recorded.refused(f"sequence {sequence.id}, step {number}", str(error)) from error
+        if canonical(got, count) != canonical(step.answer, count):
+            decision = answering(player.subject.decisions(), errors_in(got))
+            request = step.request.model_dump(mode="json", exclude_unset=True)
+            place = (recorded.file, sequence.id, number, step.api, step.version)
+            return Played(recorded, number, Difference(*place, request, dict(step.answer), got, decision))
+    return Played(recorded, len(sequence.steps), None)
+
+
+@dataclass(slots=True)
+class _Player:
+    """One sequence while it is played."""
+
+    subject: Subject
+    symbols: Symbols
+
+    def answer(self, step: Step) -> Json:
+        """What the subject answers to a step."""
+        self.symbols.coordinator_epochs(self.subject.coordinator_epochs())
+        match step.request:
+            case forms.WaitForm(transactional_id=transactional_id, ms=milliseconds):
+                # It ended when the broker had looked at its clock once more.
+                self.subject.pass_time(milliseconds + CLOCK_INTERVAL_MS)
+                return self._described(transactional_id)
+            case forms.SleepForm(ms=milliseconds):
+                self.subject.pass_time(milliseconds)
+            case forms.RestartForm(how=how):
+                self.subject.restart(clean=how == "clean")
+            case forms.NodeForm(node=node):
+                _FAULTS[step.api](self.subject, role_of(node))
+            case forms.NothingForm():
+                self.subject.give_back()
+            case _:
+                return self._asked(step)
+        return {}
+
+    def _described(self, transactional_id: str) -> Json:
+        answer = self._sent(DescribeTransactions(0, (transactional_id,)), None)
+        rows = answer.get("transactions")
+        row = rows[0] if isinstance(rows, list) and rows else None
+        return row if isinstance(row, dict) else answer
+
+    def _asked(self, step: Step) -> Json:
+        role = None if step.node is None else role_of(step.node)
+        request = request_of(step.version, step.request, self.symbols)
+        repeat = step.request.repeat if isinstance(step.request, forms.InitProducerIdForm) else 1
+        answer: Json = {}
+        for _ in range(repeat):
+            answer = self._until_settled(step.api, request, role)
+        return answer
+
+    def _until_settled(self, api: str, request: Request, role: Role | None) -> Json:
+        """Send a request until the answer is not "ask again", or nothing can change any more."""
+        again = AGAIN_FOR_PRODUCE if api == "Produce" else AGAIN
+        attempt = 1
+        answer = self._sent(request, role)
+        while (role is None or not role.is_old) and errors_in(answer) & again and self.subject.go_on(attempt):
+            answer = self._sent(request, role)
+            attempt += 1
+        return answer
+
+    def _sent(self, request: Request, role: Role | None) -> Json:
+        answer = self.subject.ask(request, role)
+        match answer:
+            case Closed():
+                return {"closed": True}
+            case Silence():
+                return {"answered": False}
+        return answer_form(request, answer, self.symbols)
+
+
+_FAULTS: Mapping[str, Callable[[Subject, Role], None]] = {
+    "Move": lambda subject, role: subject.move(role),
+    "Stop": lambda subject, role: subject.stop(role),
+    "Kill": lambda subject, role: subject.kill(role),
+}

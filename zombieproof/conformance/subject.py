@@ -1,0 +1,91 @@
+"""Who is asked: what a recording needs of a cluster, whether it lives in this process or behind a socket."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from zombieproof.broker.journal import Decided
+from zombieproof.broker.network import Answer, Request
+from zombieproof.traces.evidence import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role that one node of a cluster has: `kind` is coordinator, group, leader or follower.
+
+    `is_old`: whoever had it before it moved the last time.
+    """
+
+    kind: str
+    name: str = ""
+    partition: TopicPartition | None = None
+    is_old: bool = False
+
+
+def role_of(symbol: str, transactional_id: str = "x0") -> Role:
+    """The role that a node symbol names; "coordinator" is that of `transactional_id`."""
+    is_old = symbol.startswith("old-")
+    kind, _, name = symbol.removeprefix("old-").partition(":")
+    if kind == "coordinator":
+        return Role(kind, transactional_id, None, is_old)
+    found = re.fullmatch(r"(.+)-(\d+)", name)
+    return Role(kind, name, (found[1], int(found[2])) if found and kind != "group" else None, is_old)
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The connection ended instead of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """There was no answer."""
+
+
+class Subject(Protocol):
+    """A cluster that has just been made for one sequence."""
+
+    def ask(self, request: Request, role: Role | None) -> Answer | Closed | Silence:
+        """Send a request to the node that has `role`, or that has to answer it, and wait for the answer."""
+        ...
+
+    def go_on(self, attempt: int) -> bool:
+        """Let the cluster go on before a request is sent again; False: that cannot change the answer any more.
+
+        Args:
+            attempt: how often it was sent, from 1.
+        """
+        ...
+
+    def pass_time(self, milliseconds: int) -> None:
+        """Let time pass, with all that brokers do by a timer."""
+        ...
+
+    def restart(self, clean: bool) -> None:
+        """Stop or kill every node, and start it again on its data."""
+        ...
+
+    def move(self, role: Role) -> None:
+        """Another node in sync takes the role; the old one lives on."""
+        ...
+
+    def stop(self, role: Role) -> None:
+        """Stop the node that has the role in order."""
+        ...
+
+    def kill(self, role: Role) -> None:
+        """Kill the node that has the role."""
+        ...
+
+    def give_back(self) -> None:
+        """Start the node that was stopped or killed on its data."""
+        ...
+
+    def coordinator_epochs(self) -> Sequence[int]:
+        """The epochs of the coordinator of x0 so far, the first at the start of the sequence."""
+        ...
+
+    def decisions(self) -> Sequence[Decided]:
+        """What was decided since the last request was sent; empty where that cannot be seen."""
+        ...
