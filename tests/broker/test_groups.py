@@ -129,6 +129,10 @@ def test_a_partition_that_does_not_exist_and_metadata_that_is_too_long_refuse_on
 
 def test_without_a_partition_that_exists_nothing_is_looked_at(host: GroupHost) -> None:
     assert host.txn_commit((NOWHERE, 1), group="").errors == {NOWHERE: Error.UNKNOWN_TOPIC_OR_PARTITION}
+    work = host.coordinator.commit(TxnOffsetCommit(3, "x", GROUP, 7, 0, to_commit(((NOWHERE, 1),))), host.replica)
+    assert work.start() is None, "nobody is asked either"
+    assert host.commit((NOWHERE, 1)).errors == {NOWHERE: Error.UNKNOWN_TOPIC_OR_PARTITION}
+    assert host.commit((A, 1), generation=0).errors == {A: Error.ILLEGAL_GENERATION}, "so there is no group either"
     assert host.txn_commit((A, 1), (NOWHERE, 1), group="").errors == {
         A: Error.INVALID_GROUP_ID,
         NOWHERE: Error.UNKNOWN_TOPIC_OR_PARTITION,
@@ -326,6 +330,15 @@ def test_a_deleted_offset_takes_what_waits_along(host: GroupHost) -> None:
     assert host.offset(A) == NONE
     host.restart()
     assert (host.offset(A), host.offset(B)) == (NONE, 4)
+
+
+def test_a_transaction_holds_the_group_that_it_has_committed_to_and_no_other(host: GroupHost) -> None:
+    host.leave(host.stable_member())
+    host.txn_commit((A, 1), group="others")
+    host.coordinator.expire_offsets()
+    store = host.coordinator.store(0)
+    assert store is not None
+    assert list(store.groups) == ["others"]
 
 
 @pytest.mark.parametrize("by", ["marker", "tombstone"])
