@@ -170,6 +170,15 @@ def test_a_request_that_times_out_is_a_disconnect_and_its_late_answer_is_not_hea
     assert record.offset == 4
 
 
+def test_a_batch_whose_partition_the_answer_leaves_out_is_sent_again() -> None:
+    producer = Producer(None).idempotent()
+    record = producer.send_now()
+    producer.sender.handle_answer(producer.out["Produce"].pop(), ProduceAnswer({}), producer.now_ms)
+    assert not record.is_done
+    producer.exchange("Produce")
+    assert record.is_successful
+
+
 def test_a_coordinator_that_does_not_answer_is_looked_up_again() -> None:
     producer = Producer(settings=SenderSettings(request_timeout_ms=1_000, batch_records=1))
     init = producer.manager.init_transactions()

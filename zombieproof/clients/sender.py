@@ -191,7 +191,8 @@ class Sender:
             self.manager.handle_answer(request, answer, now_ms)
             return
         for partition, batch in self._land(request).items():
-            self._hear(batch, answer.partitions[partition], now_ms)
+            # A partition that the answer leaves out was not answered for.
+            self._hear(batch, answer.partitions.get(partition, Produced(Error.NETWORK_EXCEPTION)), now_ms)
 
     def handle_disconnect(self, request: OutgoingRequest, now_ms: int) -> None:
         """No answer to `request` will come."""
