@@ -1,4 +1,4 @@
-"""Breadth first through the twins of a scenario, comparing each step with the checker's, and through the checker alone."""
+"""Breadth first through the twins of a scenario, each step beside the checker's; and through the checker alone."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,7 +11,6 @@ from zombieproof.checker.narration import describe
 from zombieproof.checker.transactions import TRANSACTIONS
 from zombieproof.checker.world import Setup, Trail, World
 from zombieproof.model.rules import Rules
-
 
 LAYOUT = layout_of(World)
 _LEAVES: Callable[[World], tuple[int, ...]] = eval(  # the layout's own paths; `Layout.leaves` says the same, but slower
@@ -92,7 +91,7 @@ def live_reachable(setup: Setup, rules: Rules | None = None, *, without: frozens
 def refined(setup: Setup, rules: Rules | None = None, *, ways: int = 2) -> Explored:
     """The same, each step compared with the checker's.
 
-    A world that is reached in several ways is expanded from `ways` of them: what a projection leaves out must not count.
+    A world that is reached in several ways is expanded from `ways` of them: what is left out must not count.
 
     Raises:
         Differs: from some world the live system and the checker do not take the same steps.

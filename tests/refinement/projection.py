@@ -1,4 +1,4 @@
-"""A live cluster as the checker's world: one function for each field of `World`, one named function for each abstraction.
+"""A live cluster as the checker's world: a function for each field of `World`, a named function for each abstraction.
 
 Where the live system knows more than the checker's record holds, a function here says what is left out and why. What
 has no live counterpart at all is in `NOT_PROJECTED`; leaves of projected fields that are always the same in `CONSTANT`.
@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from tests.refinement.commands import COORDINATORS
 from tests.refinement.requests import (
-    DATA,
     GROUP,
     INPUT,
     OFFSETS_PARTITION,
@@ -30,12 +29,12 @@ from zombieproof.broker.offsets_commit import OffsetCommitInProgress
 from zombieproof.broker.partition_requests import WriteTxnMarkers
 from zombieproof.broker.transaction_requests import AddPartitionsToTxnAnswer
 from zombieproof.broker.transaction_store import last_values
+from zombieproof.checker.partition_actions import mode
 from zombieproof.checker.world import (
     CACHED,
     IDS,
     LOG,
     NODES,
-    OFFSETS,
     PRODUCER_IDS,
     CheckedEntry,
     Group,
@@ -47,18 +46,18 @@ from zombieproof.checker.world import (
     Setup,
     Stage,
 )
-from zombieproof.checker.partition_actions import mode
 from zombieproof.model.decisions.verification import answer_of_broker_channel, answer_of_coordinator
 from zombieproof.model.records import GroupOffset, PendingOffset, ProducerEntry, Transaction
-from zombieproof.model.vocabulary import NONE, Error, LogEntry, TransactionState
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, LogEntry
+from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.traces.evidence import TopicPartition
 
 COORDINATOR_NODES = (1, 2)
 """The brokers that may coordinate: nodes 0 and 1 of a world."""
 
 NOT_PROJECTED: Mapping[str, str] = {
-    "clients": "applications and their programs are the checker's own functions: the live part of a twin is the cluster",
-    "ghost": "no broker knows what applications asked for and were told; the twin works it out from the durable records",
+    "clients": "applications are the checker's own functions: the live part of a twin is the cluster",
+    "ghost": "no broker knows what applications were told; a twin works decisions out from the durable records",
     "budget": "how often a fault may still strike is a bound of the exploration",
     "readers": "what a consumer reads is a function of the log, which is compared; no scenario here has a reader",
     "overflow": "the live system has no capacities",
@@ -82,17 +81,6 @@ def without_time(transaction: Transaction) -> Transaction:
         start_ms=NONE if transaction.start_ms == NONE else 0,
         last_update_ms=NONE if transaction.last_update_ms == NONE else 0,
     )
-
-
-def without_fresh_metadata(transaction: Transaction | None, is_deposed: bool) -> Transaction:
-    """A deposed coordinator that meets an unknown id holds metadata that it can never log: the checker leaves it out.
-
-    Its producer id is granted to nobody, and everything it is asked is refused all the same (NOT_COORDINATOR).
-    """
-    if transaction is None:
-        return Transaction()
-    never_logged = transaction.last_update_ms == NONE and transaction.state == TransactionState.EMPTY
-    return Transaction() if is_deposed and never_logged else transaction
 
 
 def in_first_use(partitions: frozenset[TopicPartition]) -> int:
@@ -121,32 +109,87 @@ def without_sequence(entry: CheckedEntry) -> CheckedEntry:
 
 
 @dataclass(slots=True)
-class GuardNames:
-    """The checker's names of verification guards: a new one gets the smallest number that no other in play has."""
+class Names:
+    """The checker's numbers of what the cluster numbers for ever: verification guards, producer ids.
 
-    names: dict[int, int] = field(default_factory=dict)
+    A new guard gets the smallest number that no other in play has. Producer ids are numbered as they come into use at
+    the coordinator in office. A deposed one that meets an unknown id takes a producer id too, for metadata that it can
+    never log: nobody is granted it, and the checker leaves both out (`without_fresh_metadata`).
+    """
 
-    def update(self, in_play: set[int]) -> None:
-        """Forget the guards that nobody has any more, and name the new ones."""
-        self.names = {guard: name for guard, name in self.names.items() if guard in in_play}
-        for guard in sorted(in_play - set(self.names)):
-            self.names[guard] = next(n for n in range(1, len(in_play) + 1) if n not in self.names.values())
+    guards: dict[int, int] = field(default_factory=dict)
+    producer_ids: list[int] = field(default_factory=list)
 
-    def of(self, guard: int) -> int:
+    def update(self, cluster: Cluster) -> None:
+        """Name what is new, and forget the guards that nobody has any more."""
+        in_play = guards_in_play(cluster)
+        self.guards = {guard: name for guard, name in self.guards.items() if guard in in_play}
+        for guard in sorted(in_play - set(self.guards)):
+            self.guards[guard] = next(n for n in range(1, len(in_play) + 1) if n not in self.guards.values())
+        self.producer_ids += sorted(producer_ids_in_use(cluster) - set(self.producer_ids))
+
+    def guard(self, live: int) -> int:
         """The name of a guard; 0 for none."""
-        return 0 if guard == 0 else self.names[guard]
+        return 0 if live == 0 else self.guards[live]
+
+    def producer_id(self, live: int) -> int:
+        """The name of a producer id; NONE for none."""
+        return NONE if live == NONE else self.producer_ids.index(live)
+
+    def live_producer_id(self, name: int) -> int:
+        """The producer id that is named so."""
+        return NONE if name == NONE else self.producer_ids[name]
+
+
+def guards_in_play(cluster: Cluster) -> set[int]:
+    """Every guard that a leader remembers, or that a write under way carries."""
+    found = {
+        known.entry.guard
+        for tp in PARTITIONS
+        if (leader := cluster.leader_of(tp)) is not None
+        for known in cluster.brokers[leader].partitions.replicas[tp].producers._producers.values()
+    }
+    found |= {guard_of(work) for broker in cluster.brokers.values() for work in broker._in_progress.values()}
+    return found - {0}
+
+
+def producer_ids_in_use(cluster: Cluster) -> set[int]:
+    """Every producer id that the coordinator in office, or its log, knows."""
+    node = cluster.leader_of(COORDINATORS)
+    cache = {} if node is None else cluster.brokers[node].coordinator.entries(COORDINATORS[1])
+    known: list[Transaction | TransactionValue] = [*cache.values()]
+    known += last_values(leading_log(cluster, COORDINATORS)).values()
+    return ({each.producer_id for each in known} | {each.next_producer_id for each in known}) - {NONE}
+
+
+def without_fresh_metadata(transaction: Transaction | None, names: Names) -> Transaction:
+    """What a coordinator holds of an id, unless it made it up when it was deposed already (see `Names`)."""
+    if transaction is None or transaction.producer_id not in names.producer_ids:
+        return Transaction()
+    return transaction
+
+
+def with_completion_pending(transaction: Transaction, is_deposed: bool) -> Transaction:
+    """A deposed coordinator that cannot log a completion drops it, and to the checker that changes nothing in memory.
+
+    Live, as in Kafka, its completion is not pending any more then; a transaction that is decided answers alike.
+    """
+    if not is_deposed or transaction.pending_state != NONE:
+        return transaction
+    completing = COORDINATOR.table[transaction.state][CoordinatorEvent.MARKERS_WRITTEN]
+    return replace(transaction, pending_state=completing) if completing >= 0 else transaction
 
 
 # ---------------------------------------------------------------- coordinators
 
 
-def durable(cluster: Cluster) -> list[Transaction]:
+def durable(cluster: Cluster, names: Names) -> list[Transaction]:
     """What the log says of each id: the fold of its records."""
     values = last_values(leading_log(cluster, COORDINATORS))
-    return [_durable(values.get(TRANSACTIONAL_IDS[k])) for k in range(IDS)]
+    return [_durable(values.get(TRANSACTIONAL_IDS[k]), names) for k in range(IDS)]
 
 
-def _durable(value: TransactionValue | None) -> Transaction:
+def _durable(value: TransactionValue | None, names: Names) -> Transaction:
     """`last_producer_epoch` is in the record as Kafka keeps it in memory, but not in the bytes (reference §2.2)."""
     if value is None:
         return Transaction()
@@ -154,9 +197,9 @@ def _durable(value: TransactionValue | None) -> Transaction:
         Transaction(
             known=1,
             state=value.state,
-            producer_id=value.producer_id,
-            previous_producer_id=value.previous_producer_id,
-            next_producer_id=value.next_producer_id,
+            producer_id=names.producer_id(value.producer_id),
+            previous_producer_id=names.producer_id(value.previous_producer_id),
+            next_producer_id=names.producer_id(value.next_producer_id),
             producer_epoch=value.producer_epoch,
             partitions=in_first_use(value.partitions),
             timeout_ms=value.timeout_ms,
@@ -168,26 +211,34 @@ def _durable(value: TransactionValue | None) -> Transaction:
     )
 
 
-def nodes(cluster: Cluster) -> list[Node]:
+def nodes(cluster: Cluster, names: Names) -> list[Node]:
     """Each broker that may coordinate: what it holds in memory, under which epoch, and what it is at work on."""
-    return [_node(cluster, cluster.brokers.get(node)) for node in COORDINATOR_NODES[:NODES]]
+    return [_node(cluster, cluster.brokers.get(node), names) for node in COORDINATOR_NODES[:NODES]]
 
 
-def _node(cluster: Cluster, broker: Broker | None) -> Node:
+def _node(cluster: Cluster, broker: Broker | None, names: Names) -> Node:
     epoch = None if broker is None else broker.coordinator.coordinator_epoch(COORDINATORS[1])
     if broker is None or epoch is None:
         return Node()
     entries = broker.coordinator.entries(COORDINATORS[1])
+    cache = [without_fresh_metadata(entries.get(TRANSACTIONAL_IDS[k]), names) for k in range(IDS)]
     is_deposed = cluster.leader_of(COORDINATORS) != broker.node_id
-    cache = [without_fresh_metadata(entries.get(TRANSACTIONAL_IDS[k]), is_deposed) for k in range(IDS)]
-    numbers = cluster._surroundings.numbers
+    cache = [with_completion_pending(transaction, is_deposed) for transaction in cache]
     return Node(
         role=1,
         epoch=epoch,
-        cache=[
-            without_time(replace(txn, partitions=in_first_use(numbers.partitions(txn.partitions)))) for txn in cache
-        ],
+        cache=[_held(cluster, transaction, names) for transaction in cache],
         driving=[int(_drives(broker, epoch, TRANSACTIONAL_IDS[k])) for k in range(IDS)],
+    )
+
+
+def _held(cluster: Cluster, transaction: Transaction, names: Names) -> Transaction:
+    return replace(
+        without_time(transaction),
+        producer_id=names.producer_id(transaction.producer_id),
+        previous_producer_id=names.producer_id(transaction.previous_producer_id),
+        next_producer_id=names.producer_id(transaction.next_producer_id),
+        partitions=in_first_use(cluster._surroundings.numbers.partitions(transaction.partitions)),
     )
 
 
@@ -214,9 +265,9 @@ def highest_epoch(cluster: Cluster) -> int:
     return cluster.metadata.leader_epoch(COORDINATORS)
 
 
-def next_producer_id(cluster: Cluster) -> int:
-    """The producer id that is given out next."""
-    return cluster._surroundings.producer_ids._next
+def next_producer_id(names: Names) -> int:
+    """The producer id that comes into use next."""
+    return len(names.producer_ids)
 
 
 # ---------------------------------------------------------------- partitions and the group
@@ -229,20 +280,23 @@ def leading_log(cluster: Cluster, partition: TopicPartition) -> list[Batch]:
     return list(cluster.stores[node, partition].log.read())
 
 
-def partitions(cluster: Cluster, guards: GuardNames) -> list[Partition]:
+def partitions(cluster: Cluster, names: Names) -> list[Partition]:
     """Each partition as its leader has it."""
-    return [_partition(cluster, tp, guards) for tp in PARTITIONS]
+    return [_partition(cluster, tp, names) for tp in PARTITIONS]
 
 
-def _partition(cluster: Cluster, tp: TopicPartition, guards: GuardNames) -> Partition:
+def _partition(cluster: Cluster, tp: TopicPartition, names: Names) -> Partition:
     batches = leading_log(cluster, tp)
-    numbers = without_group_records(batches) if tp == OFFSETS_PARTITION else {b.base_offset: b.base_offset for b in batches}
-    log = [_log_record(batch) for batch in batches if batch.base_offset in numbers]
+    numbers = (
+        without_group_records(batches) if tp == OFFSETS_PARTITION else {b.base_offset: b.base_offset for b in batches}
+    )
+    log = [_log_record(batch, names) for batch in batches if batch.base_offset in numbers]
     leader = cluster.leader_of(tp)
-    entries = [CheckedEntry() for _ in range(PRODUCER_IDS)]
+    entries = list[CheckedEntry]()
     if leader is not None:
         producers = cluster.brokers[leader].partitions.replicas[tp].producers
-        entries = [_entry(producers.get(pid), numbers, guards) for pid in range(PRODUCER_IDS)]
+        entries = [_entry(producers.get(pid), numbers, names) for pid in _known(names)]
+    entries += [CheckedEntry() for _ in range(PRODUCER_IDS - len(entries))]
     if tp == OFFSETS_PARTITION:
         entries = [without_sequence(entry) for entry in entries]
     assert len(log) <= LOG, f"{tp}: the world's log holds {LOG} records"
@@ -250,8 +304,13 @@ def _partition(cluster: Cluster, tp: TopicPartition, guards: GuardNames) -> Part
     return Partition(leader=int(leader is not None), end=len(numbers), log=log, entries=entries)
 
 
-def _log_record(batch: Batch) -> LogRecord:
-    identity = batch.producer_id, batch.producer_epoch
+def _known(names: Names) -> list[int]:
+    assert len(names.producer_ids) <= PRODUCER_IDS, f"the world holds {PRODUCER_IDS} producer ids"
+    return names.producer_ids
+
+
+def _log_record(batch: Batch, names: Names) -> LogRecord:
+    identity = names.producer_id(batch.producer_id), batch.producer_epoch
     if batch.marker is not None:
         kind = LogEntry.COMMIT if batch.marker.committed else LogEntry.ABORT
         return LogRecord(kind, *identity, batch.marker.coordinator_epoch)
@@ -263,14 +322,14 @@ def _log_record(batch: Batch) -> LogRecord:
     return LogRecord(kind, *identity, batch.base_sequence, int(record.value))
 
 
-def _entry(live: ProducerEntry | None, numbers: Mapping[int, int], guards: GuardNames) -> CheckedEntry:
+def _entry(live: ProducerEntry | None, numbers: Mapping[int, int], names: Names) -> CheckedEntry:
     entry = CheckedEntry()
     if live is None:
         return entry
     entry.known, entry.state = live.known, live.state
     entry.producer_epoch, entry.coordinator_epoch = live.producer_epoch, live.coordinator_epoch
     entry.txn_first_offset = NONE if live.txn_first_offset == NONE else numbers[live.txn_first_offset]
-    entry.guard, entry.guard_epoch = guards.of(live.guard), live.guard_epoch
+    entry.guard, entry.guard_epoch = names.guard(live.guard), live.guard_epoch
     entry.lowest_sequence, entry.supports_epoch_bump = live.lowest_sequence, live.supports_epoch_bump
     entry.batch_count = live.batch_count
     assert live.batch_count <= CACHED, "the rules of a scenario let a leader remember no more than the world can hold"
@@ -280,7 +339,7 @@ def _entry(live: ProducerEntry | None, numbers: Mapping[int, int], guards: Guard
     return entry
 
 
-def group(cluster: Cluster, members: tuple[str, ...]) -> Group:
+def group(cluster: Cluster, members: tuple[str, ...], names: Names) -> Group:
     """The group: who owns the input in which generation, what is committed, and what waits for a marker.
 
     A consumer without a committed offset begins at 0. `members` are the member ids of the clients, "" before they join.
@@ -300,7 +359,8 @@ def group(cluster: Cluster, members: tuple[str, ...]) -> Group:
     committed = store.offsets._committed.get(key)
     if committed is not None:
         found.committed = GroupOffset(committed.record.offset, numbers[committed.record.record_offset])
-    found.pending = [_pending(store.offsets, pid, key, numbers) for pid in range(PRODUCER_IDS)]
+    for name, producer_id in enumerate(_known(names)):
+        found.pending[name] = _pending(store.offsets, producer_id, key, numbers)
     return found
 
 
@@ -331,26 +391,25 @@ class InFlight(NamedTuple):
     request: int
 
 
-def messages(cluster: Cluster, sent: Mapping[int, Sent], guards: GuardNames, setup: Setup) -> list[InFlight]:
+def messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Setup) -> list[InFlight]:
     """Every message in flight."""
-    return list(_messages(cluster, sent, guards, setup))
+    return list(_messages(cluster, sent, names, setup))
 
 
-def _messages(
-    cluster: Cluster, sent: Mapping[int, Sent], guards: GuardNames, setup: Setup
-) -> Iterator[InFlight]:
+def _messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Setup) -> Iterator[InFlight]:
     for live in cluster.network.in_flight:
         if isinstance(live.body, WriteTxnMarkers):
-            yield InFlight(_marker(cluster, live, live.body), live, 0)
+            yield InFlight(_marker(cluster, live, live.body, names), live, 0)
         elif live.sender == CLIENT:
             assert not live.is_answer, "a client is never asked"
-            yield InFlight(_of_client(live, sent[live.number]), live, live.number)
+            yield InFlight(_of_client(live, sent[live.number], names), live, live.number)
         else:
-            yield _verification(cluster, live, sent, guards, setup)
+            yield _verification(cluster, live, sent, names, setup)
 
 
-def _of_client(live: LiveMessage, facts: Sent) -> Message:
+def _of_client(live: LiveMessage, facts: Sent, names: Names) -> Message:
     message = message_of(live.body, facts.client, facts.label)
+    message.producer_id = names.producer_id(message.producer_id)
     message.live = int(facts.waits)
     if not names_partition(message.kind):
         message.node = COORDINATOR_NODES.index(live.receiver)
@@ -365,12 +424,13 @@ def in_progress(cluster: Cluster, live: LiveMessage) -> tuple[int, InProgress]:
 
 
 def _verification(
-    cluster: Cluster, live: LiveMessage, sent: Mapping[int, Sent], guards: GuardNames, setup: Setup
+    cluster: Cluster, live: LiveMessage, sent: Mapping[int, Sent], names: Names, setup: Setup
 ) -> InFlight:
     number, work = in_progress(cluster, live)
     message = message_of(work.request, sent[number].client, sent[number].label)
+    message.producer_id = names.producer_id(message.producer_id)
     message.live = int(sent[number].waits)
-    message.guard = guards.of(guard_of(work))
+    message.guard = names.guard(guard_of(work))
     if live.is_answer:
         message.stage, message.error = Stage.BACK_TO_LEADER, _error_of(live, setup)
     else:
@@ -397,7 +457,7 @@ def _error_of(live: LiveMessage, setup: Setup) -> int:
     return answer_of_coordinator(error, mode(setup))
 
 
-def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers) -> Message:
+def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names: Names) -> Message:
     """Each partition has a leader of its own and one transaction ends at a time, so a request holds one marker."""
     (marker,) = request.markers
     (partition,) = marker.partitions
@@ -407,7 +467,7 @@ def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers) -> Me
         client=_id_of(cluster, marker.producer_id),
         node=COORDINATOR_NODES.index(live.sender),
         stage=marker.transaction_version,
-        producer_id=marker.producer_id,
+        producer_id=names.producer_id(marker.producer_id),
         producer_epoch=marker.producer_epoch,
         partition=PARTITIONS.index(partition),
         value=marker.coordinator_epoch,
@@ -436,19 +496,3 @@ def is_waited_for(cluster: Cluster, live: LiveMessage) -> bool:
     return any(
         txn == channel.pending.get(txn.transactional_id) and txn.coordinator_epoch == epoch for txn in transactions
     )
-
-
-def guards_in_play(cluster: Cluster) -> set[int]:
-    """Every guard that a leader remembers, or that a write under way carries."""
-    found = {
-        entry.guard
-        for tp in PARTITIONS
-        if (leader := cluster.leader_of(tp)) is not None
-        for pid in range(PRODUCER_IDS)
-        if (entry := cluster.brokers[leader].partitions.replicas[tp].producers.get(pid)) is not None
-    }
-    found |= {guard_of(work) for broker in cluster.brokers.values() for work in broker._in_progress.values()}
-    return found - {0}
-
-
-__all__ = ["DATA"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from tests.refinement import commands, projection
 from tests.refinement.commands import COORDINATORS
-from tests.refinement.projection import COORDINATOR_NODES, GuardNames, InFlight, Sent
+from tests.refinement.projection import COORDINATOR_NODES, InFlight, Names, Sent
 from tests.refinement.requests import (
     DATA,
     GROUP,
@@ -92,11 +92,11 @@ class Beside:
     budget: Budget
     sent: dict[int, Sent] = field(default_factory=dict)
     members: tuple[str, ...] = ()
-    guards: GuardNames = field(default_factory=GuardNames)
+    names: Names = field(default_factory=Names)
 
 
 class Twin:
-    """One state. `world` is its projection in the checker's normal form, `flights` what each message of it stands for."""
+    """One state. `world` is its projection in normal form, `flights` what each message of it stands for."""
 
     def __init__(
         self, cluster: Cluster, beside: Beside, setup: Setup, world: World, flights: list[InFlight | None]
@@ -120,8 +120,8 @@ class Twin:
     def refresh(self) -> None:
         """Project the cluster; what the normal form drops, late copies that change nothing, is lost on its way."""
         self.cluster.journal.clear()
-        self.beside.guards.update(projection.guards_in_play(self.cluster))
-        flights = projection.messages(self.cluster, self.beside.sent, self.beside.guards, self.setup)
+        self.beside.names.update(self.cluster)
+        flights = projection.messages(self.cluster, self.beside.sent, self.beside.names, self.setup)
         world = self.brokers()
         for slot, flight in enumerate(flights):
             network.copy(flight.message, world.messages[slot])
@@ -146,15 +146,15 @@ class Twin:
         clients, ghost, budget = pickle.loads(pickle.dumps(known, pickle.HIGHEST_PROTOCOL))
         return World(
             clients=clients,
-            nodes=projection.nodes(cluster),
-            durable=projection.durable(cluster),
-            partitions=projection.partitions(cluster, beside.guards),
-            group=projection.group(cluster, beside.members),
+            nodes=projection.nodes(cluster, beside.names),
+            durable=projection.durable(cluster, beside.names),
+            partitions=projection.partitions(cluster, beside.names),
+            group=projection.group(cluster, beside.members, beside.names),
             ghost=ghost,
             budget=budget,
             coordinator=projection.coordinator(cluster),
             highest_epoch=projection.highest_epoch(cluster),
-            next_producer_id=projection.next_producer_id(cluster),
+            next_producer_id=projection.next_producer_id(beside.names),
         )
 
     # ---------------------------------------------------------------- steps
@@ -195,7 +195,7 @@ class Twin:
         self.beside.clients, self.beside.ghost, self.beside.budget = world.clients, world.ghost, world.budget
 
     def _follow(self, world: World, heard: int = NONE) -> None:
-        """Send what clients have sent in `world`. The message in slot `heard` was answered; what is there now is new."""
+        """Send what clients have sent in `world`. Slot `heard` was answered: what is there now is new."""
         for slot in range(MESSAGES):
             before, after = self.world.messages[slot], world.messages[slot]
             flight = self.flights[slot]
@@ -226,7 +226,9 @@ class Twin:
                 self.beside.sent[doubled.number] = Sent(message.client, message.label, waits=False)
             return
         member = self.beside.members[message.client] if self.beside.members[message.client :] else ""
-        request = request_of(message, self.setup, member)
+        named = _copied_message(message)
+        named.producer_id = self.beside.names.live_producer_id(message.producer_id)
+        request = request_of(named, self.setup, member)
         node = self._receiver(message)
         exchange = self.cluster.send(request, node)
         self.beside.sent[exchange.number] = Sent(message.client, message.label, waits=True)
@@ -324,13 +326,14 @@ class Twin:
         facts = self.beside.sent.pop(flight.request)
         if not facts.waits:
             return
+        self.beside.names.update(self.cluster)
         world = self._listening(i)
         message = world.messages[i]
         if is_lost:
             actions._restore_request(world, message)
         else:
-            assert told.body is not None, "a broker that was asked lives"
-            client_answers.hear(world, self.setup, Trail(), i, _hear(told.body, message))
+            assert isinstance(told.body, Answer), "a broker that was asked lives, and answers"
+            client_answers.hear(world, self.setup, Trail(), i, self._told(told.body, message))
         self._take(world)
         self._follow(world, heard=i)
 
@@ -344,6 +347,25 @@ class Twin:
         if names_partition(message.kind):
             message.node = 0
         return world
+
+    def _told(self, answer: Answer, message: Message) -> int:
+        """The error of an answer; what it grants is left in the message."""
+        match answer:
+            case InitProducerIdAnswer() | EndTxnAnswer():
+                if answer.error == Error.NONE and answer.producer_id != NONE:
+                    message.producer_id = self.beside.names.producer_id(answer.producer_id)
+                    message.producer_epoch = answer.producer_epoch
+                return answer.error
+            case AddPartitionsToTxnAnswer():
+                return answer.error or next(iter(answer.transactions[0].errors.values()))
+            case AddOffsetsToTxnAnswer():
+                return answer.error
+            case ProduceAnswer():
+                return answer.partitions[DATA[message.partition]].error
+            case OffsetsCommitted():
+                return answer.errors[INPUT]
+            case _:
+                raise AssertionError(f"{answer!r} answers no request of a client")
 
     # ---------------------------------------------------------------- what strikes brokers
 
@@ -379,7 +401,8 @@ class Twin:
         return True
 
     def _was_decided(self, decision: str, subject: str) -> bool:
-        if self.setup.bounds.clients > 1 and len(set(self.setup.bounds.transactional_id[: self.setup.bounds.clients])) > 1:
+        bounds = self.setup.bounds
+        if len(set(bounds.transactional_id[: bounds.clients])) > 1:
             raise OutOfScope("a sweep looks at every id, the checker's faults at one")
         return any(each.decision == decision and each.subject == subject for each in self.cluster.journal.decisions)
 
@@ -462,25 +485,6 @@ def _at_leader(message: Message) -> Message:
     again = _copied_message(message)
     again.stage, again.node, again.error, again.guard = Stage.TO_LEADER, 0, Error.NONE, 0
     return again
-
-
-def _hear(answer: Answer, message: Message) -> int:
-    """The error of an answer; what it grants is left in the message."""
-    match answer:
-        case InitProducerIdAnswer() | EndTxnAnswer():
-            if answer.error == Error.NONE and answer.producer_id != NONE:
-                message.producer_id, message.producer_epoch = answer.producer_id, answer.producer_epoch
-            return answer.error
-        case AddPartitionsToTxnAnswer():
-            return answer.error or next(iter(answer.transactions[0].errors.values()))
-        case AddOffsetsToTxnAnswer():
-            return answer.error
-        case ProduceAnswer():
-            return answer.partitions[DATA[message.partition]].error
-        case OffsetsCommitted():
-            return answer.errors[INPUT]
-        case _:
-            raise AssertionError(f"{answer!r} answers no request of a client")
 
 
 def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
