@@ -239,6 +239,30 @@ def test_a_batch_is_looked_at_in_the_brokers_order(
     assert broker.produce({partition: what}, transactional_id=None) == {partition: told}
 
 
+@pytest.mark.parametrize(
+    "batch",
+    [
+        replace(data(1, 0, 2, transactional=False), last_offset_delta=2),
+        replace(data(1, 0, 2, transactional=False), last_offset_delta=0),
+        replace(data(1, 0, transactional=False), records=()),
+        replace(data(1, 0, transactional=False), records=(), last_offset_delta=-1),
+        data(1, NONE, transactional=False),
+        replace(data(1, 0, transactional=False), marker=Marker(True, 0)),
+    ],
+    ids=["longer than it says", "shorter than it says", "empty", "empty and says so", "no sequence", "a marker"],
+)
+def test_each_fault_of_a_batch_alone_is_enough(batch: Batch) -> None:
+    assert Broker().produce({T0: batch}, transactional_id=None) == {T0: Produced(Error.INVALID_RECORD, NONE, 0)}
+
+
+def test_a_transactional_batch_for_a_partition_led_elsewhere_is_refused_before_its_topic_is_looked_at() -> None:
+    broker = Broker()
+    broker.replicas[INTERNAL].follow(1)
+    assert errors(broker.produce({INTERNAL: data(1, 0)})) == {INTERNAL: Error.NOT_LEADER_OR_FOLLOWER}
+    plain_batch = data(1, 0, transactional=False)
+    assert errors(broker.produce({INTERNAL: plain_batch})) == {INTERNAL: Error.INVALID_TOPIC_EXCEPTION}
+
+
 def test_too_few_replicas_matter_only_to_who_waits_for_all() -> None:
     broker = Broker(settings=Settings(min_insync_replicas=2))
     assert errors(broker.produce({T0: plain(1)}, acks=1)) == {T0: 0}

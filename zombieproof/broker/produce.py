@@ -76,7 +76,6 @@ class ProduceInProgress:
         identities = self._identities()
         if len(identities) > 1:
             verdict = decide_produce_front_door(1, 1, len(identities), 1)
-            self.waiting.clear()
             for partition in self.request.partitions:
                 self._refuse(partition, verdict)
         asked = [partition for partition in tuple(self.waiting) if self._must_ask(partition, replica_of)]
