@@ -136,6 +136,17 @@ def test_before_kip_360_an_idempotent_producer_starts_anew() -> None:
     assert producer.next_sequence() == 0
 
 
+def test_before_kip_360_an_idempotent_producer_starts_anew_when_it_does_not_know_what_is_stored() -> None:
+    settings = SenderSettings(delivery_timeout_ms=1_000, batch_records=1)
+    producer = Producer(None, rules=preset("2.4"), settings=settings).idempotent()
+    record = producer.send_now()
+    producer.wait(1_000)
+    assert producer.sends() is None
+    assert isinstance(record.error, DeliveryTimedOut)
+    producer.exchange("IO", producer_id=PID + 1, producer_epoch=0)
+    assert producer.identity == (PID + 1, 0)
+
+
 def test_a_stored_batch_counts_even_if_its_record_was_given_up() -> None:
     """The answer comes after the delivery time: the application keeps its failure, the sequences are in order."""
     settings = SenderSettings(delivery_timeout_ms=5_000, request_timeout_ms=60_000, batch_records=1)

@@ -13,7 +13,7 @@ from tests.conformance.producer_client import (
     failed_with,
     versions,
 )
-from zombieproof.broker.group_requests import TxnOffsetCommit
+from zombieproof.broker.group_requests import FindCoordinator, TxnOffsetCommit
 from zombieproof.broker.transaction_requests import EndTxn, InitProducerId
 from zombieproof.clients.errors import IllegalState, ProducerFailure
 from zombieproof.clients.joined_partitions import JoinedPartitions
@@ -95,6 +95,20 @@ def test_each_transactional_id_is_initialised_with_its_own_timeout_and_no_expect
         NONE,
         NONE,
     )
+
+
+def test_coordinators_are_looked_up_by_transactional_id_and_by_group() -> None:
+    producer = Producer(transaction_version=2)
+    producer.manager.init_transactions()
+    producer.leave("FC")
+    assert producer.request("FC").body == FindCoordinator(6, "foobar", 1)
+    producer.answer("FC")
+    producer.exchange("IO")
+    producer.manager.init_transactions().acknowledge()
+    producer.manager.begin_transaction()
+    producer.send_offsets()
+    producer.leave("FC")
+    assert producer.request("FC").body == FindCoordinator(6, GROUP.group, 0)
 
 
 def test_an_idempotent_producer_asks_any_broker() -> None:
