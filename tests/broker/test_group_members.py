@@ -5,7 +5,7 @@ import pytest
 from tests.broker.group_host import GROUP, A, B, GroupHost
 from zombieproof.broker.group_requests import ConsumerGroupHeartbeat, JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
 from zombieproof.broker.log import GroupKey
-from zombieproof.model.vocabulary import NONE, Error
+from zombieproof.model.vocabulary import NONE, Error, Guard
 
 
 @pytest.fixture
@@ -244,6 +244,9 @@ def test_an_empty_group_changes_its_protocol_and_keeps_its_offsets(host: GroupHo
     host.beat(member, -1)
     classic = host.join()
     assert (classic.error, classic.generation, host.offset()) == (0, 1, 3)
+    rows = [(row.key, row.value is None) for batch in host.replica.log.read() for row in batch.records[:2]]
+    assert rows[1] == (GroupKey(GROUP), True), "the record of the former protocol is taken back"
+    assert rows[-2:] == [(GroupKey(GROUP, classic=False), True), (GroupKey(GROUP), False)]
     host.sync(classic.member, 1)
     assert host.beat("", 0).error == host.beat("m", 1).error == Error.GROUP_ID_NOT_FOUND
     host.restart()
@@ -258,3 +261,43 @@ def test_a_broker_that_cannot_write_changes_nothing(host: GroupHost) -> None:
     assert host.beat(member, -1).error == Error.NOT_COORDINATOR
     host.replica.lead(9)
     assert host.beat(member, 2).epoch == 2
+
+
+def test_a_group_that_cannot_be_written_does_not_begin(host: GroupHost) -> None:
+    host.replica.follow(9)
+    joined = host.join()
+    assert (joined.error, joined.member, joined.generation) == (Error.NOT_COORDINATOR, "", NONE)
+    assert host.beat("", 0).error == Error.NOT_COORDINATOR
+    host.replica.lead(9)
+    assert host.commit((A, 1), generation=0).errors[A] == Error.ILLEGAL_GENERATION, "there is none"
+    assert host.join().generation == 1
+
+
+def test_an_instance_whose_new_member_cannot_be_written_stays_who_it_was(host: GroupHost) -> None:
+    member = host.join(version=5, instance="i").member
+    host.sync(member, 1)
+    host.replica.follow(9)
+    assert host.join(version=5, instance="i").error == Error.NOT_COORDINATOR
+    host.replica.lead(9)
+    assert commits(host, 1, member) == (0, 0)
+
+
+def test_an_assignment_that_cannot_be_written_leaves_the_group_waiting(host: GroupHost) -> None:
+    member = host.join().member
+    host.replica.follow(9)
+    assert host.sync(member, 1) == Error.NOT_COORDINATOR
+    host.replica.lead(9)
+    assert host.commit((A, 1), generation=1, member=member).errors[A] == Error.REBALANCE_IN_PROGRESS
+    assert host.sync(member, 1) == Error.NONE
+
+
+def test_every_decision_about_members_is_noted(host: GroupHost) -> None:
+    host.leave(host.stable_member())
+    host.beat("", 0)
+    noted = [(row.decision, row.guard, row.error, row.subject) for row in host.place.journal.decisions]
+    assert noted == [
+        ("join_group", Guard.MEMBER_JOINS, 0, GROUP),
+        ("sync_group", Guard.LEADER_ASSIGNS, 0, GROUP),
+        ("leave_group", Guard.MEMBER_LEAVES, 0, GROUP),
+        ("consumer_group_heartbeat", Guard.MEMBER_JOINS, 0, GROUP),
+    ]

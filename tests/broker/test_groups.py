@@ -297,6 +297,22 @@ def test_every_decision_is_noted_with_its_row(host: GroupHost) -> None:
     host.txn_commit((A, 1), generation=4, member="m")
     rows = [(row.decision, row.guard, row.error) for row in host.place.journal.decisions]
     assert ("txn_offset_commit", Guard.O3, Error.ILLEGAL_GENERATION) in rows
+    host.place.journal.clear()
+    host.commit((A, 1))
+    host.offset()
+    host.coordinator.handle(OffsetDelete(0, GROUP, (A,)))
+    host.ask(OffsetCommit(8, GROUP, (OffsetToCommit(A, 1, "m" * 4097),)), OffsetsCommitted)
+    host.coordinator.resign(0)
+    host.fetch(A)
+    rows = [(row.decision, row.guard, row.error) for row in host.place.journal.decisions]
+    assert rows == [
+        ("offset_commit", Guard.O3, 0),
+        ("offset_fetch", Guard.NO_GUARD, 0),
+        ("offset_delete", Guard.OFFSET_DELETED, 0),
+        ("txn_offset_commit", Guard.O9, Error.OFFSET_METADATA_TOO_LARGE),
+        ("offset_commit", Guard.O5, 0),
+        ("find_coordinator", Guard.L2, Error.NOT_COORDINATOR),
+    ]
 
 
 def test_a_commit_that_may_wait_is_not_handled_at_once(host: GroupHost) -> None:
