@@ -10,7 +10,7 @@ from typing import Final
 import typer
 from typer.exceptions import TyperException
 
-from zombieproof.cli import about, check, diagrams, replay, rules, scenarios, verify
+from zombieproof.cli import about, check, conform, diagrams, replay, rules, scenarios, verify
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report.runs import Exit
 
@@ -23,6 +23,7 @@ app = typer.Typer(
     "  zombieproof check                       explore every scenario\n"
     "  zombieproof check leaderless_partition --without marker_waits_for_leader\n"
     "  zombieproof replay segments/ client.jsonl   judge what a cluster recorded\n"
+    "  zombieproof conform --recording answers.jsonl.gz   does it answer as a real broker did?\n"
     "  zombieproof verify                      all that this clone promises, in one table\n\n"
     "\b\nExit codes: 0 holds or conforms, 1 a promise is violated, 2 wrong usage,\n"
     "  3 inconclusive (a bound, memory, damaged input), 70 internal error, 130 interrupted.",
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for _command in (check, replay, verify, scenarios, rules, diagrams, about):
+for _command in (check, replay, conform, verify, scenarios, rules, diagrams, about):
     _command.register(app)
 
 

@@ -25,6 +25,10 @@ class RecordingError(ValueError):
         super().__init__(f"{place}: {subject}: {fault}" if subject else f"{place}: {fault}")
 
 
+class UsersAndRights(RecordingError):
+    """A sequence with users and rights: it is whole, but nobody here could refuse them."""
+
+
 class Sequence(Form):
     """Requests to a new cluster with these topics, and the answers of a real one.
 
@@ -130,19 +134,16 @@ def _parsed(file: str, number: int, line: bytes) -> Sequence:
 
 
 def _refuse_users(file: str, number: int, line: bytes) -> None:
-    """A sequence with users and rights is whole, but nobody here could refuse them."""
     try:
         data = json.loads(line)
     except ValueError:
         return
     if isinstance(data, dict) and data.get("security") is not None:
-        raise RecordingError(
-            file,
-            number,
-            f"sequence {data.get('id')}",
+        fault = (
             "has users and rights (security), and the cluster in this process has no authorizer; "
-            "legal are sequences without them",
+            "legal are sequences without them"
         )
+        raise UsersAndRights(file, number, f"sequence {data.get('id')}", fault)
 
 
 def _subject(place: list[int | str]) -> str:

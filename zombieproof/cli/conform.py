@@ -1,0 +1,127 @@
+"""zombieproof conform: does the interpreted host answer as a real broker did?"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from zombieproof.cli.usage import WrongUsage
+from zombieproof.conformance.in_process import InProcess
+from zombieproof.conformance.recording import RecordingError, UsersAndRights, count, files_of, read
+from zombieproof.conformance.runner import Played
+from zombieproof.conformance.tally import play_all
+from zombieproof.report import conform_json, conform_text
+from zombieproof.report.runs import Exit
+from zombieproof.report.screen import Screen
+
+HELP = """Replay recorded answers of a real broker against brokers in this process.
+
+A recording (.jsonl or .jsonl.gz) holds one sequence in each line: requests to a new cluster, and what Kafka answered.
+Of a sequence that is answered otherwise the first difference is shown: step, request, expected, got, and the decision
+with the reference row that answered.
+
+\b
+Examples:
+  zombieproof conform --recording random.jsonl.gz
+  zombieproof conform --recording one.jsonl two.jsonl.gz folder/
+  zombieproof conform --recording random.jsonl.gz --limit 100 --json
+
+\b
+Exit codes: 0 every answer is the recorded one, 1 some are not, 2 wrong usage or a malformed recording.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("conform", help=HELP, short_help="Replay recorded answers of a real broker.")(conform_command)
+
+
+def conform_command(
+    recordings: Annotated[
+        list[Path] | None,
+        typer.Option("--recording", metavar="FILE...", help="recordings and folders of them, - for stdin; repeatable"),
+    ] = None,
+    more: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="more recordings")] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="play only the first N sequences")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> int:
+    """Run the command."""
+    given = [*(recordings or ()), *(more or ())]
+    if not given:
+        raise WrongUsage("there is nothing to replay: give --recording FILE, a recording or a folder of them")
+    try:
+        files = chosen(given)
+        with watching(files, limit) as watch:
+            tallies = play_all(files, InProcess, limit, watch)
+    except RecordingError as error:
+        raise WrongUsage(str(error)) from error
+    screen = Screen()
+    if as_json:
+        screen.data(conform_json.as_json(tallies))
+    else:
+        conform_text.show(screen, tallies)
+    return Exit.VIOLATED if any(tally.differences for tally in tallies) else Exit.HOLDS
+
+
+def chosen(given: Sequence[Path]) -> list[Path]:
+    """The recordings that paths name; of a folder those that can be replayed here, and stderr says which cannot.
+
+    Raises:
+        RecordingError: there is no such file, or nothing is left.
+    """
+    files: list[Path] = []
+    for path in given:
+        found = files_of([path])
+        if path.is_dir():
+            found = [file for file in found if _is_playable(file)]
+        files += found
+    if not files:
+        raise WrongUsage("none of the recordings can be replayed here; legal are sequences without users and rights")
+    return files
+
+
+def _is_playable(file: Path) -> bool:
+    try:
+        next(read(file), None)
+    except UsersAndRights as error:
+        Screen(sys.stderr).say(f"not replayed: {error}")
+        return False
+    return True
+
+
+@contextmanager
+def watching(files: Sequence[Path], limit: int | None) -> Iterator[Callable[[Played], None]]:
+    """A bar on a terminal, nothing in a pipe; on stderr, and gone afterwards."""
+    console = Console(stderr=True, highlight=False)
+    is_seen = console.is_terminal and sys.stderr.isatty()
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[different]}", markup=False),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not is_seen,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    counts = [count(file) for file in files] if is_seen else []
+    known = [number for number in counts if number is not None]
+    total = sum(known) if len(known) == len(counts) else None
+    with bar:
+        task = bar.add_task("", total=min(total, limit or total) if total is not None else None, different="")
+        different = 0
+
+        def watch(played: Played) -> None:
+            nonlocal different
+            different += played.difference is not None
+            told = f"{different:,} different" if different else ""
+            bar.update(task, advance=1, description=Path(played.recorded.file).name, different=told)
+
+        yield watch
