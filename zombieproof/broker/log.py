@@ -6,6 +6,7 @@ A batch holds typed records: bytes in data partitions, `TransactionValue` under 
 Source: reference §7.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -208,7 +209,8 @@ class MemoryLog:
 
     def read(self, from_offset: int = 0) -> Iterator[Batch]:
         """Every batch that reaches `from_offset` or goes beyond, in order."""
-        return (batch for batch in tuple(self._batches) if batch.last_offset >= from_offset)
+        first = bisect_left(self._batches, from_offset, key=lambda batch: batch.last_offset)
+        return iter(self._batches[first:])
 
     def truncate(self, end_offset: int) -> None:
         """Drop every batch at or behind `end_offset`."""

@@ -95,7 +95,7 @@ class Network:
         self.exchanges.pop(number, None)
 
     def cut_off(self, node: int) -> None:
-        """`node` is gone: what was on its way to it, or from it, is lost; whoever waits sees the connection close."""
+        """`node` is gone with what was on its way to it, or from it, or was being worked on: who waits sees the end."""
         lost = [message for message in self.in_flight if node in (message.sender, message.receiver)]
         self.in_flight = [message for message in self.in_flight if message not in lost]
         for message in lost:
@@ -103,3 +103,7 @@ class Network:
                 self.answer(message.number, node, message.sender, None)
             elif message.is_answer and message.sender == node and message.receiver != node:
                 self.answer(message.number, node, message.receiver, None)
+        on_its_way = {message.number for message in self.in_flight}
+        for exchange in self.exchanges.values():
+            if exchange.node == node and not exchange.is_over and exchange.number not in on_its_way:
+                self.answer(exchange.number, node, CLIENT, None)
