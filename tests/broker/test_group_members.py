@@ -1,5 +1,7 @@
 """Members of groups: generations of the classic protocol, epochs of KIP-848, and what of them survives."""
 
+import copy
+
 import pytest
 
 from tests.broker.group_host import GROUP, A, B, GroupHost
@@ -104,6 +106,7 @@ def test_a_newer_client_gets_its_id_before_it_joins(host: GroupHost) -> None:
     assert host.sync(told.member, 0) == Error.UNKNOWN_MEMBER_ID
     joined = host.join(told.member, version=5)
     assert (joined.error, joined.generation, joined.leader) == (0, 1, told.member)
+    assert (host.leave(told.member), host.leave(told.member)) == (Error.NONE, Error.UNKNOWN_MEMBER_ID)
 
 
 def test_an_id_that_was_given_out_can_be_given_back(host: GroupHost) -> None:
@@ -124,6 +127,8 @@ def test_a_static_instance_that_begins_anew_takes_its_own_place(host: GroupHost)
     assert commits(host, 1, second.member) == (0, 0)
     assert host.join(first.member, version=5, instance="i").error == Error.FENCED_INSTANCE_ID
     assert host.join(first.member, version=5, instance="j").error == Error.UNKNOWN_MEMBER_ID
+    again = host.join(second.member, version=5, instance="i")
+    assert (again.generation, again.leader) == (2, second.member), "all the same it leads"
 
 
 def test_a_static_instance_moves_also_while_the_group_rebalances(host: GroupHost) -> None:
@@ -187,6 +192,13 @@ def test_another_subscription_is_another_epoch(host: GroupHost) -> None:
     assert host.beat(member, 2, ("in", "out")).epoch == 3
 
 
+def test_what_a_member_reads_no_more_is_not_its_own(host: GroupHost) -> None:
+    member = host.beat("", 0).member
+    host.place.clock.advance(1000)
+    assert host.beat(member, 2, ("out",)).epoch == 3
+    assert host.txn_commit((A, 1), generation=2, member=member).errors[A] == Error.ILLEGAL_GENERATION
+
+
 def test_a_member_that_left_is_gone(host: GroupHost) -> None:
     member = host.beat("", 0).member
     left = host.beat(member, -1)
@@ -242,6 +254,9 @@ def test_an_empty_group_changes_its_protocol_and_keeps_its_offsets(host: GroupHo
     host.restart()
     assert host.beat(member, 2).epoch == 2
     host.beat(member, -1)
+    twin = copy.deepcopy(host)
+    assert twin.join("bogus").error == Error.UNKNOWN_MEMBER_ID
+    assert twin.join(version=5, instance="i").generation == 1
     classic = host.join()
     assert (classic.error, classic.generation, host.offset()) == (0, 1, 3)
     rows = [(row.key, row.value is None) for batch in host.replica.log.read() for row in batch.records[:2]]

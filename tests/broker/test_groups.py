@@ -24,7 +24,7 @@ from zombieproof.broker.offset_store import OffsetStore
 from zombieproof.broker.partition_requests import MarkerToWrite, MarkerWritten, WriteTxnMarkers, WriteTxnMarkersAnswer
 from zombieproof.broker.settings import Settings
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Guard, Mode
+from zombieproof.model.vocabulary import NONE, ClassicGroupEvent, Error, GroupEvent, Guard, Mode
 
 OFFSETS = (CONSUMER_OFFSETS, 0)
 UNSTABLE = -Error.UNSTABLE_OFFSET_COMMIT
@@ -398,6 +398,8 @@ def test_old_offsets_expire_and_with_the_last_one_their_group(host: GroupHost) -
     store = host.coordinator.store(0)
     assert store is not None
     assert (host.offset(B), store.groups) == (NONE, {})
+    last = host.place.journal.moves[-1]
+    assert (last.machine, last.event) == ("classic_group", ClassicGroupEvent.DELETE)
     host.restart()
     assert host.coordinator.store(0) is not store
     assert host.txn_commit((A, 1), generation=0, epoch=1).errors == {A: Error.ILLEGAL_GENERATION}

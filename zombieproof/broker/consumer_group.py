@@ -79,12 +79,8 @@ class ConsumerGroup:
         self.generation += 1
 
     def sender(self, member: str, instance: str | None) -> Identity:
-        """What the group knows of who sends a request of the classic protocol."""
-        return Identity(
-            member=NONE if member == "" else 1,
-            instance=NONE if instance is None else 1,
-            member_is_known=int(member in self.members),
-        )
+        """What the group knows of who sends a request of the classic protocol: nobody of that is in it."""
+        return Identity(member=NONE if member == "" else 1, instance=NONE if instance is None else 1)
 
     def epoch_of(self, member: str) -> int:
         """The epoch of a member; NONE if it is none."""
