@@ -147,6 +147,44 @@ def test_before_kip_360_an_idempotent_producer_starts_anew_when_it_does_not_know
     assert producer.identity == (PID + 1, 0)
 
 
+@pytest.mark.parametrize("transactional_id", ["foobar", None])
+def test_a_batch_whose_retries_are_used_up_fails(transactional_id: str | None) -> None:
+    producer = Producer(transactional_id, settings=SenderSettings(retries=1, batch_records=1))
+    if transactional_id is None:
+        producer.idempotent()
+    else:
+        producer.with_partition()
+    record = producer.send_now()
+    producer.answer("Produce", Error.NOT_LEADER_OR_FOLLOWER)
+    producer.exchange("Produce", Error.NOT_LEADER_OR_FOLLOWER)
+    assert failed_with(record) == Error.NOT_LEADER_OR_FOLLOWER
+    if transactional_id is None:
+        assert producer.state == ProducerState.READY
+    else:
+        assert producer.error == Error.TRANSACTION_ABORTABLE
+
+
+def test_a_raised_epoch_ends_the_wait_for_what_was_given_up() -> None:
+    settings = SenderSettings(delivery_timeout_ms=5_000, request_timeout_ms=60_000, batch_records=1)
+    producer = Producer(None, settings=settings).idempotent()
+    producer.send_now()
+    producer.wait(1_000)
+    behind = producer.send_now()
+    producer.wait(4_000)
+    producer.sends()
+    producer.out["Produce"].pop(0)
+    waiting = producer.send()
+    assert producer.sends() is None
+    producer.answer("Produce", Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    producer.leave("Produce", "Produce")
+    assert [batch.base_sequence for batch in producer.in_flight()] == [0, 1]
+    producer.answer("Produce")
+    producer.answer("Produce")
+    assert behind.is_successful
+    assert waiting.is_successful
+    assert producer.identity == (PID, EPOCH + 1)
+
+
 def test_a_stored_batch_counts_even_if_its_record_was_given_up() -> None:
     """The answer comes after the delivery time: the application keeps its failure, the sequences are in order."""
     settings = SenderSettings(delivery_timeout_ms=5_000, request_timeout_ms=60_000, batch_records=1)
@@ -231,6 +269,22 @@ def test_closing_sends_what_waits_and_aborts_an_open_transaction() -> None:
     assert producer.left == ["Produce", "ET"]
     assert producer.sender.is_closed
     assert producer.state == ProducerState.READY
+
+
+def test_a_producer_is_closed_only_when_nothing_is_left_to_do() -> None:
+    producer = Producer()
+    assert not producer.sender.is_closed
+    init = producer.manager.init_transactions()
+    producer.exchange("FC", Error.COORDINATOR_NOT_AVAILABLE)
+    producer.sender.close()
+    assert not producer.sender.is_closed, "the look-up is repeated"
+    producer.exchange("FC")
+    producer.leave("IO")
+    assert not producer.sender.is_closed
+    producer.answer("IO")
+    assert init.is_successful
+    assert producer.sends() is None
+    assert producer.sender.is_closed
 
 
 def test_closing_with_a_call_that_nobody_waited_for_closes_by_force() -> None:

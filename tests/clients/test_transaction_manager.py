@@ -15,8 +15,10 @@ from tests.conformance.producer_client import (
 )
 from zombieproof.broker.group_requests import FindCoordinator, TxnOffsetCommit
 from zombieproof.broker.transaction_requests import EndTxn, InitProducerId
+from zombieproof.clients.brokers import Brokers
 from zombieproof.clients.errors import IllegalState, ProducerFailure
 from zombieproof.clients.joined_partitions import JoinedPartitions
+from zombieproof.clients.transaction_manager import TransactionManager
 from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction
 from zombieproof.model.vocabulary import NONE, Error, ProducerEvent, ProducerState
 
@@ -77,6 +79,11 @@ def test_what_an_older_epoch_of_features_says_is_no_news() -> None:
     producer.brokers.learn_features(1, features_epoch=0)
     producer.initialised()
     assert producer.uses_v2()
+
+
+def test_a_cluster_that_was_not_asked_for_its_features_follows_version_1() -> None:
+    assert TransactionManager("foobar").transaction_version == 0
+    assert Brokers().transaction_version == 0
 
 
 # ---------------------------------------------------------------- what is asked for
@@ -179,6 +186,34 @@ def test_a_coordinator_that_cannot_raise_epochs_makes_such_errors_fatal() -> Non
     assert producer.state == ProducerState.FATAL_ERROR
 
 
+def test_what_one_transaction_needed_the_next_one_does_not() -> None:
+    producer = Producer().with_partition()
+    producer.send_now()
+    producer.answer("Produce", Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    producer.manager.begin_abort()
+    producer.exchange("ET")
+    producer.exchange("IO", producer_epoch=EPOCH + 1)
+    producer.manager.begin_abort().acknowledge()
+    producer.left.clear()
+    producer.with_begun_transaction().manager.begin_commit()
+    producer.exchange("ET")
+    producer.manager.begin_commit().acknowledge()
+    assert producer.left == ["ET"], "no epoch is raised a second time"
+    producer.manager.begin_transaction()
+    empty = producer.manager.begin_commit()
+    assert producer.sends() is None
+    assert empty.is_successful
+    assert producer.left == ["ET"], "an empty transaction is not ended at the coordinator"
+
+
+def test_a_fatal_error_ends_the_call_whose_request_is_under_way() -> None:
+    producer = Producer().with_partition()
+    commit = producer.manager.begin_commit()
+    producer.leave("ET")
+    fatal = producer.fatal()
+    assert commit.error is fatal
+
+
 def test_after_a_raised_epoch_the_next_end_is_of_that_epoch() -> None:
     producer = Producer().with_partition()
     producer.send_now()
@@ -223,8 +258,24 @@ def test_an_outer_commit_decides_about_what_is_prepared(same: bool) -> None:
     assert body.committed is same
     producer.answer("ET", producer_id=PID, producer_epoch=EPOCH + 1)
     assert end.is_successful
+    assert producer.manager.prepared is None
     with pytest.raises(IllegalState, match="nothing is prepared"):
         producer.manager.complete_transaction(token)
+
+
+def test_what_is_prepared_is_completed_once() -> None:
+    producer, token = prepared()
+    producer.manager.complete_transaction(token)
+    with pytest.raises(IllegalState, match="nothing is prepared"):
+        producer.manager.complete_transaction(token)
+
+
+def test_a_transaction_that_can_only_be_aborted_is_not_prepared() -> None:
+    producer = Producer(transaction_version=2, two_phase_commit=True).in_transaction()
+    producer.abortable(Error.TOPIC_AUTHORIZATION_FAILED)
+    with pytest.raises(ProducerFailure) as raised:
+        producer.manager.prepare_transaction()
+    assert raised.value.error == Error.TOPIC_AUTHORIZATION_FAILED
 
 
 def test_a_producer_without_two_phase_commit_prepares_nothing() -> None:

@@ -293,7 +293,6 @@ class ProducerCore:
         bumps = must_bump_after_end(int(self.bump_wanted), request.transaction_version)
         self.lifecycle.move(ProducerEvent.BUMP_EPOCH if bumps else ProducerEvent.END_ACKNOWLEDGED)
         self.bump_wanted = self.transaction_started = False
-        self._aborts_after = NONE
         self.prepared = None
         self.partitions.clear()
         if bumps and not any(waiting.raises_epoch for waiting in self.requests.queue):
