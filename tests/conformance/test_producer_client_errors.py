@@ -144,12 +144,17 @@ def test_tp_053_no_right_to_the_transactional_id_when_a_partition_is_added_is_fa
 
 
 @pytest.mark.case("TP-054")
-def test_tp_054_a_commit_is_cancelled_when_its_partition_is_denied() -> None:
+@pytest.mark.parametrize(("denied", "other"), [(TP0, TP1), (TP1, TP0)])
+def test_tp_054_a_commit_is_cancelled_when_its_partition_is_denied(
+    denied: tuple[str, int], other: tuple[str, int]
+) -> None:
     producer = Producer().in_transaction()
     records = [producer.send(TP0), producer.send(TP1)]
     producer.leave("APT")
     commit = producer.manager.begin_commit()
-    producer.answer("APT", {TP0: Error.TOPIC_AUTHORIZATION_FAILED, TP1: Error.OPERATION_NOT_ATTEMPTED})
+    producer.answer(
+        "APT", dict(sorted({denied: Error.TOPIC_AUTHORIZATION_FAILED, other: Error.OPERATION_NOT_ATTEMPTED}.items()))
+    )
     records_fail(producer, records, Error.TOPIC_AUTHORIZATION_FAILED)
     assert isinstance(commit.error, TopicAuthorizationFailed)
     assert commit.error.topics == {"test"}

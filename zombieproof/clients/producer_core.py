@@ -211,10 +211,7 @@ class ProducerCore:
                 return
             self._resolve_sequences()
             if isinstance(self.lifecycle.last_error, InitialisationRefused):
-                refused = self.lifecycle.last_error
-                self.requests.drop(self._reason())
                 self.lifecycle.move(ProducerEvent.RESET)
-                self.lifecycle.fail_pending(refused)
             elif not self.is_transactional:
                 self._keep_identity()
 
