@@ -9,16 +9,17 @@ Source: reference §1, §2.5, §2.12, §3.7.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from zombieproof.broker.clock import Clock, ManualClock
 from zombieproof.broker.journal import Journal
 from zombieproof.broker.log import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, MemoryLog
 from zombieproof.broker.metadata import NOBODY, Metadata
 from zombieproof.broker.network import CLIENT, Answer, Exchange, Message, Network, Request
-from zombieproof.broker.node import Broker, Store, Surroundings
-from zombieproof.broker.settings import Settings
+from zombieproof.broker.node import Broker, Software, Store, Surroundings
+from zombieproof.broker.settings import RECONFIGURABLE, Settings
 from zombieproof.broker.snapshots import MemorySnapshots
-from zombieproof.model.releases import RELEASES
+from zombieproof.model.releases import RELEASES, transaction_version_of
 from zombieproof.model.rules import Rules
 from zombieproof.traces.evidence import TopicPartition
 
@@ -35,7 +36,7 @@ class Cluster:
 
     Args:
         nodes: how many brokers.
-        rules: the rules in force in all of them.
+        rules: the rules in force in all of them, and the feature level of the cluster.
         settings: their settings.
         topics: the topics that exist, each with its number of partitions (spread over the nodes, one replica each) or
             with the replicas of each partition. The two internal topics exist in any case; where they are not given
@@ -57,26 +58,23 @@ class Cluster:
         release: str = RELEASES[-1],
     ) -> None:
         self.clock = clock or ManualClock()
-        self.settings = settings or Settings()
+        self.settings = replace(settings or Settings())
         self.journal = Journal()
         self.network = Network()
         self.metadata = metadata or Metadata()
         self.stores: dict[tuple[int, TopicPartition], Store] = {}
         self.brokers: dict[int, Broker] = {}
-        self._surroundings = Surroundings(
-            rules or Rules(), self.settings, self.clock, self.journal, self.metadata, self.network, release
-        )
+        self.rules = replace(rules or Rules())
+        self.features_epoch = 1
+        self._surroundings = Surroundings(self.settings, self.clock, self.journal, self.metadata, self.network)
         self._node_ids = tuple(range(1, nodes + 1))
+        self._software = self._surroundings.software
+        self._software.update(dict.fromkeys(self._node_ids, Software(self.rules, release)))
         for topic, partitions in self._all_topics(topics or {}).items():
             self.metadata.create(topic, partitions)
         for node in self._node_ids:
             self._start(node, was_clean=True)
         self._take_over(self.metadata.partitions)
-
-    @property
-    def rules(self) -> Rules:
-        """The rules in force."""
-        return self._surroundings.rules
 
     def _all_topics(self, topics: Mapping[str, int | Replicas]) -> dict[str, Replicas]:
         every = dict[str, Replicas]()
@@ -153,6 +151,10 @@ class Cluster:
         """Each replica looks once for producers that were silent, and verifications that were unused, for too long."""
         self._on_each(node, Broker.expire_producers)
 
+    def answer_waiting_fetches(self, node: int | None = None) -> None:
+        """Each broker answers the fetches that have waited for long enough, or have enough to read now."""
+        self._on_each(node, Broker.answer_waiting_fetches)
+
     def resend_markers(self, node: int | None = None) -> None:
         """Each coordinator sends again the markers that could not be written."""
         self._on_each(node, Broker.send_markers)
@@ -164,6 +166,7 @@ class Cluster:
             self.abort_timed_out_transactions,
             self.remove_expired_ids,
             self.expire_producers,
+            self.answer_waiting_fetches,
         ):
             timer()
             self.settle()
@@ -172,6 +175,45 @@ class Cluster:
         for broker in [self.brokers[node]] if node is not None else list(self.brokers.values()):
             timer(broker)
             self._replicate(broker)
+
+    # ---------------------------------------------------------------- administration
+
+    def configure(self, name: str, value: int) -> None:
+        """Change a setting in all brokers, also in those that start later.
+
+        Raises:
+            ValueError: it cannot be changed while brokers run.
+        """
+        if name not in RECONFIGURABLE:
+            raise ValueError(f"{name} needs a restart; while brokers run {', '.join(sorted(RECONFIGURABLE))} may change")
+        setattr(self.settings, name, value)
+
+    def upgrade(self, node: int, rules: Rules, release: str) -> None:
+        """`node`, which is down, runs another release when it starts; the feature level stays.
+
+        Raises:
+            NoSuchNode: it is up, or does not exist.
+        """
+        if node not in self._node_ids or node in self.brokers:
+            raise NoSuchNode(f"node {node} is not down; down are {_listed(set(self._node_ids) - set(self.brokers))}")
+        at_level = replace(rules, transaction_version=self.rules.transaction_version)
+        self._software[node] = Software(at_level, release)
+
+    def finalize_transaction_version(self, version: int) -> None:
+        """Raise or lower the feature ``transaction.version`` of the cluster: all brokers follow it at once.
+
+        Raises:
+            UnknownRelease: a broker is of a release that has no such version.
+        """
+        for software in self._software.values():
+            transaction_version_of(software.release, version)
+        for rules in (self.rules, *(software.rules for software in self._software.values())):
+            rules.transaction_version = version
+        self.features_epoch += 1
+
+    def release_of(self, node: int) -> str:
+        """The release that `node` runs."""
+        return self._software[node].release
 
     # ---------------------------------------------------------------- who is who
 

@@ -9,7 +9,8 @@ Source: reference §2.5, §2.8, §3.3 to §3.5, §4.1, §7.5; ``KafkaApis.scala`
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from zombieproof.broker.apis import is_understood
 from zombieproof.broker.clock import Clock
@@ -24,7 +25,14 @@ from zombieproof.broker.network import Answer, Message, Network, Request
 from zombieproof.broker.offsets_commit import OffsetCommitInProgress, ToVerify
 from zombieproof.broker.partition import Replica
 from zombieproof.broker.partition_numbers import PartitionNumbers
-from zombieproof.broker.partition_requests import ConnectionClosed, PartitionRequest, Produce, WriteTxnMarkersAnswer
+from zombieproof.broker.partition_requests import (
+    ConnectionClosed,
+    Fetch,
+    PartitionRequest,
+    Produce,
+    WriteTxnMarkers,
+    WriteTxnMarkersAnswer,
+)
 from zombieproof.broker.partition_service import PartitionService
 from zombieproof.broker.produce import PartitionsToVerify, ProduceInProgress
 from zombieproof.broker.producer_ids import ProducerIds
@@ -37,12 +45,14 @@ from zombieproof.broker.transaction_requests import (
     TransactionRequest,
     TransactionToAdd,
 )
+from zombieproof.broker.waiting_fetches import WaitingFetches
 from zombieproof.model.decisions.add_partitions_to_txn import error_of_partition_to_add
 from zombieproof.model.decisions.find_coordinator import decide_find_coordinator
 from zombieproof.model.decisions.verification import SENTINEL, answer_of_broker_channel, version_of_verification
 from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
+from zombieproof.model.releases import newest_version
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Mode, Origin
+from zombieproof.model.vocabulary import NONE, ApiKey, Error, Mode, Origin
 from zombieproof.traces.evidence import TopicPartition
 
 InProgress = ProduceInProgress | OffsetCommitInProgress
@@ -63,20 +73,26 @@ class Tokens:
         return self.last
 
 
+class Software(NamedTuple):
+    """What a broker runs: its rules (with the feature level of the cluster) and the release that it is."""
+
+    rules: Rules
+    release: str
+
+
 @dataclass(slots=True)
 class Surroundings:
     """What all brokers of a cluster share."""
 
-    rules: Rules
     settings: Settings
     clock: Clock
     journal: Journal
     metadata: Metadata
     network: Network
-    release: str
     numbers: PartitionNumbers = field(default_factory=PartitionNumbers)
     producer_ids: ProducerIds = field(default_factory=ProducerIds)
     tokens: Tokens = field(default_factory=Tokens)
+    software: dict[int, Software] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +120,15 @@ class Broker:
     """
 
     def __init__(
-        self, node_id: int, around: Surroundings, stores: Mapping[TopicPartition, Store], was_clean: bool
+        self,
+        node_id: int,
+        around: Surroundings,
+        stores: Mapping[TopicPartition, Store],
+        was_clean: bool,
     ) -> None:
-        self.node_id, self._around = node_id, around
+        self.node_id, self._around, self.software = node_id, around, around.software[node_id]
         self._network, self._metadata = around.network, around.metadata
-        rules, settings, clock, journal = around.rules, around.settings, around.clock, around.journal
+        rules, settings, clock, journal = self.software.rules, around.settings, around.clock, around.journal
         self.groups = GroupCoordinator(rules, settings, clock, journal, self._metadata)
         self.partitions = PartitionService(self._metadata, settings, self.groups)
         self.coordinator = TransactionCoordinator(
@@ -117,6 +137,7 @@ class Broker:
         self.append_faults: deque[AppendFault] = deque()
         self.holds_appends = False
         self.held_appends: list[Append] = []
+        self._fetches = WaitingFetches(clock, self.partitions)
         self._requesters: dict[int, int] = {}
         self._in_progress: dict[int, InProgress] = {}
         self._questions: dict[int, int] = {}
@@ -172,11 +193,17 @@ class Broker:
         for replica in self.partitions.replicas.values():
             replica.expire_producers()
 
+    def answer_waiting_fetches(self) -> None:
+        """Answer the fetches that have waited for long enough, or have enough to read now."""
+        for number, answer in self._fetches.due():
+            self._answer(number, answer)
+
     def send_markers(self) -> None:
         """Put every marker that waits on the network, and go on with what needs none."""
         requests, effects = self.coordinator.markers_to_send()
         for request in requests:
-            number = self._network.request(self.node_id, request.broker, request.request)
+            newest = newest_version(self._around.software[request.broker].release, ApiKey.WRITE_TXN_MARKERS)
+            number = self._network.request(self.node_id, request.broker, _at_most(request.request, newest))
             self._markers_sent[number] = request.number
         if effects:
             self._carry_out(effects)
@@ -189,7 +216,7 @@ class Broker:
             self._hear(message)
         elif message.body is not None:
             self._requesters[message.number] = message.sender
-            if isinstance(message.body, Request) and not is_understood(message.body, self._around.release):
+            if isinstance(message.body, Request) and not is_understood(message.body, self.software.release):
                 self._answer(message.number, ConnectionClosed())
             else:
                 self._handle(message.number, message.body)
@@ -207,6 +234,8 @@ class Broker:
                 self._answer(number, self._find_coordinator(request))
             case _ if isinstance(request, TransactionRequest):
                 self._carry_out(self.coordinator.handle(request, number))
+            case Fetch():
+                self._answer_if(number, self._fetches.start(number, request))
             case _ if isinstance(request, PartitionRequest):
                 self._answer(number, self.partitions.handle(request))
             case _ if isinstance(request, GroupRequest):
@@ -240,6 +269,11 @@ class Broker:
             body = None if isinstance(answer, ConnectionClosed) else answer
             self._network.answer(number, self.node_id, sender, body)
 
+    def _answer_if(self, number: int, answer: Answer | None) -> None:
+        """Answer request `number`, unless it waits."""
+        if answer is not None:
+            self._answer(number, answer)
+
     def _find_coordinator(self, request: FindCoordinator) -> CoordinatorFound:
         of_group = request.key_type == KEY_TYPE_OF_GROUPS
         place = self._metadata.group_partition if of_group else self._metadata.transaction_partition
@@ -263,7 +297,7 @@ class Broker:
             self._finish(number, work)
             return
         self._in_progress[number] = work
-        asked = self._network.request(self.node_id, leader.node, _as_request(question, self._around.rules))
+        asked = self._network.request(self.node_id, leader.node, _as_request(question, self.software.rules))
         self._questions[asked] = number
 
     def _question(self, work: InProgress) -> PartitionsToVerify | ToVerify | None:
@@ -343,6 +377,13 @@ class Broker:
             merged = tuple(next(decided) if refusal is None else refusal for refusal in refused)
             answer = AddPartitionsToTxnAnswer(answer.error, merged)
         self._answer(reply.ticket, answer)
+
+
+def _at_most(request: WriteTxnMarkers, newest: int) -> WriteTxnMarkers:
+    """`request` in a version that its receiver understands; before 2 markers say nothing of a transaction version."""
+    if request.version <= newest:
+        return request
+    return WriteTxnMarkers(newest, tuple(replace(marker, transaction_version=0) for marker in request.markers))
 
 
 def _verification_failed(work: InProgress, error: int) -> None:

@@ -17,7 +17,7 @@ from zombieproof.broker.partition_requests import Fetched, ProducerDescription, 
 from zombieproof.broker.producer_states import CompletedTransaction, ProducerStates, TokenSource, Verification
 from zombieproof.broker.settings import Settings
 from zombieproof.broker.snapshots import SnapshotStore
-from zombieproof.model.decisions.fetch import error_of_fetch, fetch_bound, last_stable_offset
+from zombieproof.model.decisions.fetch import error_of_fetch, fetch_bound, last_stable_offset, offset_by_time
 from zombieproof.model.decisions.produce import newest_sequence
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, Isolation, Mode, Origin
@@ -241,6 +241,12 @@ class Replica:
     def latest_offset(self, isolation: Isolation) -> int:
         """Where a reader that begins at the end begins."""
         return fetch_bound(isolation, self.high_watermark, self.last_stable_offset, self.rules)
+
+    def offset_for_time(self, timestamp_ms: int, isolation: Isolation) -> int:
+        """The first offset with this time or a later one that such a reader may read; NONE if there is none."""
+        late = (batch for batch in self.log.read(self.log.start_offset) if batch.timestamp_ms >= timestamp_ms)
+        first = next(late, None)
+        return NONE if first is None else offset_by_time(first.base_offset, self.latest_offset(isolation))
 
     def describe_producers(self) -> ProducersDescribed:
         """Every producer that is remembered; followers answer too."""

@@ -6,6 +6,9 @@ from zombieproof.broker.log import Batch
 from zombieproof.model.vocabulary import NONE, Isolation
 from zombieproof.traces.evidence import TopicPartition
 
+LATEST = -1
+"""The time that stands for the end of a partition."""
+
 
 @dataclass(frozen=True, slots=True)
 class SentBatch:
@@ -90,11 +93,16 @@ class WriteTxnMarkersAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """API key 1, version 11: where to read from in each partition."""
+    """API key 1, version 11: where to read from in each partition.
+
+    The answer waits until there are `min_bytes` to be read, but not longer than `max_wait_ms`.
+    """
 
     version: int
     isolation: Isolation
     partitions: dict[TopicPartition, int]
+    min_bytes: int = 1
+    max_wait_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +126,17 @@ class FetchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ListOffsets:
-    """API key 2, version 5, of the latest offset: high watermark or last stable offset."""
+    """API key 2, version 5, of the latest offset (high watermark or last stable offset), or of the first at a time."""
 
     version: int
     isolation: Isolation
     partitions: tuple[TopicPartition, ...]
+    timestamp_ms: int = LATEST
 
 
 @dataclass(frozen=True, slots=True)
 class ListOffsetsAnswer:
-    """(error, offset) of each partition."""
+    """(error, offset) of each partition; offset NONE: nothing is so late."""
 
     partitions: dict[TopicPartition, tuple[int, int]]
 

@@ -11,6 +11,7 @@ from zombieproof.broker.log import CONSUMER_OFFSETS, Batch, Marker
 from zombieproof.broker.metadata import Metadata
 from zombieproof.broker.partition import Replica
 from zombieproof.broker.partition_requests import (
+    LATEST,
     DescribeProducers,
     DescribeProducersAnswer,
     Fetch,
@@ -121,13 +122,17 @@ class PartitionService:
         return Fetched(error) if error != Error.NONE or replica is None else replica.fetch(offset, isolation)
 
     def list_offsets(self, request: ListOffsets) -> ListOffsetsAnswer:
-        """Answer ListOffsets of the latest offset."""
-        return ListOffsetsAnswer({tp: self._latest(tp, request.isolation) for tp in request.partitions})
+        """Answer ListOffsets."""
+        return ListOffsetsAnswer({tp: self._offset(tp, request) for tp in request.partitions})
 
-    def _latest(self, partition: TopicPartition, isolation: Isolation) -> tuple[int, int]:
+    def _offset(self, partition: TopicPartition, request: ListOffsets) -> tuple[int, int]:
         replica = self.replica(partition)
         error = self._error_of_read(partition, replica, needs_leader=True)
-        return (error, NONE) if error != Error.NONE or replica is None else (0, replica.latest_offset(isolation))
+        if error != Error.NONE or replica is None:
+            return error, NONE
+        if request.timestamp_ms == LATEST:
+            return error, replica.latest_offset(request.isolation)
+        return error, replica.offset_for_time(request.timestamp_ms, request.isolation)
 
     def describe_producers(self, request: DescribeProducers) -> DescribeProducersAnswer:
         """Answer DescribeProducers; a follower answers too."""

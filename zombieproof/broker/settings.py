@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Settings:
-    """Settings of every broker of a cluster; times in milliseconds (Kafka's name: underscores are dots)."""
+    """Settings of every broker of a cluster; times in milliseconds (Kafka's name: underscores are dots).
+
+    `Cluster.configure` changes some of them while brokers run.
+    """
 
     transaction_max_timeout_ms: int = 900_000
     transaction_two_phase_commit_enable: bool = False
@@ -22,3 +25,10 @@ class Settings:
     group_consumer_assignment_interval_ms: int = 1000
     min_insync_replicas: int = 1
     unstable_api_versions_enable: bool = False
+
+
+RECONFIGURABLE = frozenset({"min_insync_replicas", "producer_id_expiration_ms"})
+"""The settings that Kafka lets be changed while a broker runs (``DynamicBrokerConfig``), of those above.
+
+It has one more, ``transaction.partition.verification.enable``: here that is a rule.
+"""

@@ -118,8 +118,16 @@ def understands(kafka: str, api: ApiKey, version: int) -> bool:
     Raises:
         UnknownRelease: there is no such release.
     """
-    newest = _in_force(NEWEST_VERSIONS[api], kafka, -1)
-    return _in_force(OLDEST_VERSIONS.get(api, {}), kafka, 0) <= version <= newest
+    return _in_force(OLDEST_VERSIONS.get(api, {}), kafka, 0) <= version <= newest_version(kafka, api)
+
+
+def newest_version(kafka: str, api: ApiKey) -> int:
+    """The newest version of a transactional request that a broker of a release understands; -1: it has none.
+
+    Raises:
+        UnknownRelease: there is no such release.
+    """
+    return _in_force(NEWEST_VERSIONS[api], kafka, -1)
 
 
 def _in_force(by_line: Mapping[str, int], kafka: str, before: int) -> int:

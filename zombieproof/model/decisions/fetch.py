@@ -56,6 +56,16 @@ def fetch_bound(isolation: int, high_watermark: int, last_stable: int, rules: Ru
     return int(last_stable) if stable else int(high_watermark)
 
 
+def is_due(has_error: int, bytes_read: int, min_bytes: int, waited_ms: int, max_wait_ms: int) -> bool:
+    """Whether a fetch is answered now, and does not wait for more (``DelayedFetch.tryComplete``)."""
+    return has_error == 1 or bytes_read >= min_bytes or waited_ms >= max_wait_ms
+
+
+def offset_by_time(found: int, bound: int) -> int:
+    """The first offset at or behind a time, as far as the reader may know: NONE where it may not read it yet."""
+    return int(found) if found < bound else NONE
+
+
 def is_listed_as_aborted(first_offset: int, last_offset: int, fetch_offset: int, upper_bound: int) -> bool:
     """Whether an entry of the aborted index goes with a fetch of ``[fetch_offset, upper_bound)`` (§6)."""
     return last_offset >= fetch_offset and first_offset < upper_bound

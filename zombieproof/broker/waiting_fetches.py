@@ -1,0 +1,49 @@
+"""Fetches that wait for more data: each is read again when somebody looks, and answered when it is due.
+
+Sizes are those of keys and values: how a record is encoded is the store's affair. Records of internal topics count as
+nothing. Source: ``DelayedFetch.scala``, ``ReplicaManager.fetchMessages``.
+"""
+
+from dataclasses import dataclass, field
+
+from zombieproof.broker.clock import Clock
+from zombieproof.broker.log import Batch
+from zombieproof.broker.partition_requests import Fetch, FetchAnswer
+from zombieproof.broker.partition_service import PartitionService
+from zombieproof.model.decisions.fetch import is_due
+from zombieproof.model.vocabulary import Error
+
+
+@dataclass(slots=True)
+class WaitingFetches:
+    """The fetches of one broker, by the number of their request, with the time at which each came (ms)."""
+
+    clock: Clock
+    partitions: PartitionService
+    _waiting: dict[int, tuple[Fetch, int]] = field(default_factory=dict)
+
+    def start(self, number: int, request: Fetch) -> FetchAnswer | None:
+        """The answer, or None: it waits."""
+        self._waiting[number] = request, self.clock.now_ms()
+        return self._try(number)
+
+    def due(self) -> list[tuple[int, FetchAnswer]]:
+        """The requests that are answered now. What they are told is what can be read now."""
+        answers = ((number, self._try(number)) for number in tuple(self._waiting))
+        return [(number, answer) for number, answer in answers if answer is not None]
+
+    def _try(self, number: int) -> FetchAnswer | None:
+        request, since_ms = self._waiting[number]
+        answer = self.partitions.fetch(request)
+        fetched = tuple(answer.partitions.values())
+        failed = int(not fetched or any(one.error != Error.NONE for one in fetched))
+        size = sum(_size(batch) for one in fetched for batch in one.batches)
+        if not is_due(failed, size, request.min_bytes, self.clock.now_ms() - since_ms, request.max_wait_ms):
+            return None
+        del self._waiting[number]
+        return answer
+
+
+def _size(batch: Batch) -> int:
+    parts = (part for record in batch.records for part in (record.key, record.value))
+    return sum(len(part) for part in parts if isinstance(part, bytes))
