@@ -226,6 +226,7 @@ def test_while_the_log_is_read_everybody_is_told_to_come_again(host: GroupHost) 
     assert host.fetch(A) == OffsetFetchAnswer(Error.COORDINATOR_LOAD_IN_PROGRESS, {})
     assert host.join().error == host.sync("m", 1) == host.leave("m") == Error.COORDINATOR_LOAD_IN_PROGRESS
     assert host.beat("", 0).error == Error.COORDINATOR_LOAD_IN_PROGRESS
+    assert host.coordinator.store(0) is None
 
 
 def test_who_has_resigned_sends_everybody_away(host: GroupHost) -> None:
@@ -346,6 +347,23 @@ def test_a_deleted_offset_takes_what_waits_along(host: GroupHost) -> None:
     assert host.offset(A) == NONE
     host.restart()
     assert (host.offset(A), host.offset(B)) == (NONE, 4)
+    assert host.coordinator.handle(OffsetDelete(0, GROUP, (B,))) == OffsetsDeleted(Error.NONE, {B: 0})
+    assert host.offset(B) == NONE
+
+
+def test_what_is_read_does_not_expire(host: GroupHost) -> None:
+    host.commit((A, 3))
+    member = host.beat("", 0).member
+    host.place.clock.advance(host.place.settings.offsets_retention_minutes * 60_000)
+    batches = len(list(host.replica.log.read()))
+    host.place.journal.clear()
+    host.coordinator.expire_offsets()
+    assert host.offset(A) == 3
+    assert host.place.journal.decisions[0].guard == Guard.OFFSET_KEPT
+    assert len(list(host.replica.log.read())) == batches, "nothing is written"
+    host.beat(member, 2, ("out",))
+    host.coordinator.expire_offsets()
+    assert host.offset(A) == NONE
 
 
 def test_a_transaction_holds_the_group_that_it_has_committed_to_and_no_other(host: GroupHost) -> None:
@@ -376,8 +394,10 @@ def test_deleting_says_what_is_in_the_way(host: GroupHost) -> None:
     member = host.stable_member()
     assert host.coordinator.handle(delete) == OffsetsDeleted(Error.NON_EMPTY_GROUP, {})
     host.leave(member)
+    end = host.replica.log.end_offset
     assert host.coordinator.handle(delete) == OffsetsDeleted(Error.NONE, {A: 0})
-    assert host.written() == [], "nothing was there, so nothing is written"
+    batches = list(host.replica.log.read())
+    assert (batches[-1].last_offset, host.replica.log.end_offset) == (end - 1, end), "nothing was there to be deleted"
     host.beat("", 0)
     assert host.coordinator.handle(delete) == OffsetsDeleted(Error.NONE, {A: Error.GROUP_SUBSCRIBED_TO_TOPIC})
 
