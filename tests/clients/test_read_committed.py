@@ -14,7 +14,7 @@ from zombieproof.broker.partition import Replica
 from zombieproof.broker.partition_requests import Fetched
 from zombieproof.clients.read_committed import CorruptBatchError, Delivered, FetchError, FetchFilter
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NONE, Isolation, Origin
+from zombieproof.model.vocabulary import NONE, ConsumerState, Error, Isolation, Origin
 
 UNVERIFIED = with_switches(Rules(), off=["verification"])
 COMMITTED, UNCOMMITTED = Isolation.READ_COMMITTED, Isolation.READ_UNCOMMITTED
@@ -104,14 +104,35 @@ def test_what_is_sound_before_a_wrong_checksum_is_delivered_and_then_nothing() -
     consumer = reader()
     assert offsets(consumer.read(Fetched(0, 3, 3, 0, (), batches), corrupt_at=[1])) == [0]
     for _ in range(2):
-        with pytest.raises(CorruptBatchError, match="t-0: the batch at offset 1 does not match its checksum"):
+        with pytest.raises(CorruptBatchError, match="t-0: the batch at offset 1 does not match") as raised:
             consumer.read(Fetched(0, 3, 3, 0, (), batches), corrupt_at=[1])
+        assert raised.value.offset == 1
     assert consumer.position == 1
 
 
 def test_an_answer_that_is_an_error_is_raised() -> None:
-    with pytest.raises(FetchError, match="OFFSET_OUT_OF_RANGE"):
+    with pytest.raises(FetchError, match="OFFSET_OUT_OF_RANGE") as raised:
         reader(position=7).read(Place().leader().fetch(7, COMMITTED))
+    assert raised.value.error == Error.OFFSET_OUT_OF_RANGE
+
+
+def test_what_is_known_of_aborted_producers_lasts_for_one_answer() -> None:
+    consumer = reader()
+    assert consumer.read(Fetched(0, 1, 1, 0, ((1, 0),), (data(1, 0, at=0),))) == ()
+    assert offsets(consumer.read(Fetched(0, 2, 2, 0, (), (data(1, 1, at=1),)))) == [1]
+
+
+@pytest.mark.parametrize(
+    ("isolation", "targets"),
+    [
+        (COMMITTED, ["DELIVERING", "SKIPPING", "SKIPPING", "SKIPPING", "DELIVERING", "DELIVERING"]),
+        (BUFFERING, ["BUFFERING", "BUFFERING", "BUFFERING", "DELIVERING", "DELIVERING", "BUFFERING"]),
+    ],
+)
+def test_every_move_is_in_the_journal(isolation: Isolation, targets: list[str]) -> None:
+    consumer = reader(isolation)
+    poll(consumer, some_log())
+    assert [ConsumerState(move.target).name for move in consumer.journal.moves] == targets
 
 
 def test_a_marker_whose_record_was_compacted_away_ends_nothing() -> None:
