@@ -229,6 +229,12 @@ def test_while_the_log_is_read_everybody_is_told_to_come_again(host: GroupHost) 
     assert host.coordinator.store(0) is None
 
 
+def test_who_resigns_before_the_log_is_read_sends_everybody_away(host: GroupHost) -> None:
+    host.coordinator.begin_loading(0)
+    host.coordinator.resign(0)
+    assert host.fetch(A).error == Error.NOT_COORDINATOR
+
+
 def test_who_has_resigned_sends_everybody_away(host: GroupHost) -> None:
     work = begun(host)
     host.coordinator.resign(0)
