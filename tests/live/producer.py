@@ -14,6 +14,8 @@ from zombieproof.clients.results import PendingResult
 from zombieproof.clients.sender import Sender, SenderSettings
 from zombieproof.clients.transaction_manager import TransactionManager
 from zombieproof.clients.transactional_requests import OutgoingRequest
+from zombieproof.model.releases import NEWEST_VERSIONS as NEWEST_BY_RELEASE
+from zombieproof.model.releases import newest_version
 from zombieproof.model.vocabulary import ApiKey
 from zombieproof.traces.evidence import TopicPartition
 
@@ -22,6 +24,11 @@ TICK_MS = 50
 
 PATIENCE = 400
 """How many ticks a call is waited for."""
+
+
+def _newest(release: str, api: ApiKey, ours: int) -> int:
+    """The newest version that a client and a broker both have."""
+    return min(ours, newest_version(release, api)) if api in NEWEST_BY_RELEASE else ours
 
 
 class LiveProducer:
@@ -38,7 +45,7 @@ class LiveProducer:
     ) -> None:
         self.cluster = cluster
         brokers = Brokers(versions)
-        brokers.learn_features(cluster.rules.transaction_version, 1)
+        brokers.learn_features(cluster.rules.transaction_version, cluster.features_epoch)
         self.manager = TransactionManager(
             transactional_id,
             brokers=brokers,
@@ -48,6 +55,8 @@ class LiveProducer:
         )
         self.sender = Sender(self.manager, settings or SenderSettings(retry_backoff_ms=TICK_MS))
         self.waiting: list[tuple[OutgoingRequest, Exchange]] = []
+        self._versions = versions
+        self._metadata_seen = self._features_seen = -1
 
     @property
     def _now_ms(self) -> int:
@@ -55,11 +64,24 @@ class LiveProducer:
 
     def send_requests(self) -> None:
         """Everything that may leave now sets out."""
-        metadata = self.cluster.metadata
-        leaders = {tp: known.leader for tp, known in metadata.partitions.items() if tp[0] not in INTERNAL_TOPICS}
-        self.sender.set_leaders({tp: leader for tp, leader in leaders.items() if leader in self.cluster.brokers})
+        self._look_at_cluster()
         while self.cluster.brokers and (request := self.sender.next_request(self._now_ms)) is not None:
             self.waiting.append((request, self.cluster.send(request.body, request.node)))
+
+    def _look_at_cluster(self) -> None:
+        """Leaders, versions and features are learned as soon as they change: metadata, ApiVersions."""
+        cluster = self.cluster
+        if (cluster.metadata.version, cluster.features_epoch) == (self._metadata_seen, self._features_seen):
+            return
+        self._metadata_seen, self._features_seen = cluster.metadata.version, cluster.features_epoch
+        partitions = cluster.metadata.partitions
+        leaders = {tp: known.leader for tp, known in partitions.items() if tp[0] not in INTERNAL_TOPICS}
+        self.sender.set_leaders({tp: leader for tp, leader in leaders.items() if leader in cluster.brokers})
+        brokers = self.manager.brokers
+        brokers.learn_features(cluster.rules.transaction_version, cluster.features_epoch)
+        for node in cluster.brokers:
+            release = cluster.release_of(node)
+            brokers.learn_versions(node, {api: _newest(release, api, ours) for api, ours in self._versions.items()})
 
     def hear_answers(self) -> None:
         """Every answer that has arrived is heard."""
@@ -67,6 +89,7 @@ class LiveProducer:
             if not exchange.is_over:
                 continue
             self.waiting.remove((request, exchange))
+            self.cluster.network.exchanges.pop(exchange.number, None)
             if isinstance(exchange.answer, ProduceAnswer | CoordinatorAnswer):
                 self.sender.handle_answer(request, exchange.answer, self._now_ms)
             else:

@@ -185,7 +185,9 @@ class Cluster:
             ValueError: it cannot be changed while brokers run.
         """
         if name not in RECONFIGURABLE:
-            raise ValueError(f"{name} needs a restart; while brokers run {', '.join(sorted(RECONFIGURABLE))} may change")
+            raise ValueError(
+                f"{name} needs a restart; while brokers run {', '.join(sorted(RECONFIGURABLE))} may change"
+            )
         setattr(self.settings, name, value)
 
     def upgrade(self, node: int, rules: Rules, release: str) -> None:

@@ -361,7 +361,7 @@ class Broker:
             1,
             int(replica is not None and replica.leads),
             replica.in_sync if replica is not None else 0,
-            self._around.settings.min_insync_replicas,
+            self._around.settings.transaction_state_log_min_isr or self._around.settings.min_insync_replicas,
         )
         if replica is not None and error == Error.NONE and (fault is None or fault.is_written):
             record = Record(append.transactional_id, append.value)

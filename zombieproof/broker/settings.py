@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Settings:
     """Settings of every broker of a cluster; times in milliseconds (Kafka's name: underscores are dots).
 
-    `Cluster.configure` changes some of them while brokers run.
+    `transaction_state_log_min_isr` 0: as `min_insync_replicas`. `Cluster.configure` changes some while brokers run.
     """
 
     transaction_max_timeout_ms: int = 900_000
@@ -24,6 +24,7 @@ class Settings:
     offsets_retention_minutes: int = 10_080
     group_consumer_assignment_interval_ms: int = 1000
     min_insync_replicas: int = 1
+    transaction_state_log_min_isr: int = 0
     unstable_api_versions_enable: bool = False
 
 
