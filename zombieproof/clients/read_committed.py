@@ -61,6 +61,11 @@ class FetchFilter:
     _states: dict[int, int] = field(default_factory=dict)
     _held: dict[int, list[Delivered]] = field(default_factory=dict)
 
+    @property
+    def held_offsets(self) -> frozenset[int]:
+        """The offsets of the records that are held back until a marker decides on them."""
+        return frozenset(record.offset for held in self._held.values() for record in held)
+
     def request(self) -> Fetch:
         """What it asks the broker for. The broker is not told of buffering: it then has nothing to hold back."""
         reads_committed = self.isolation == Isolation.READ_COMMITTED

@@ -1,0 +1,269 @@
+"""A live cluster as a world: what the promises (``zombieproof.model.promises``) look at, with no bound on anything.
+
+Labels name transactions of applications, as in the checker: every record carries its label as its value (offsets: as
+their metadata). The ghost facts come from what applications were told and from the moves of the coordinators.
+"""
+
+from dataclasses import dataclass, field
+
+from zombieproof.broker.cluster import Cluster
+from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE, Batch, OffsetValue, Record, TransactionValue
+from zombieproof.broker.network import CLIENT, Message
+from zombieproof.broker.transaction_requests import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn
+from zombieproof.broker.transaction_store import last_values
+from zombieproof.model.records import ProducerEntry, Transaction
+from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, TransactionState
+from zombieproof.traces.evidence import TopicPartition
+
+
+@dataclass(slots=True)
+class Told:
+    """What became of one label (``checker.world.Told``)."""
+
+    asked: int = 0
+    told: int = 0
+    decided: int = 0
+    acked: int = 0
+    input: int = NONE
+
+
+@dataclass(slots=True)
+class Ghost:
+    """Facts that no broker knows."""
+
+    labels: list[Told] = field(default_factory=list)
+    illegal: int = 0
+    contradiction: int = 0
+    usurped: int = 0
+    insane: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """One record or marker of a partition; `value` as in ``checker.world.LogRecord``."""
+
+    kind: int
+    producer_id: int
+    producer_epoch: int
+    value: int
+    label: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LivePartition:
+    """A partition as its leader has it."""
+
+    log: list[LogRecord]
+    entries: list[ProducerEntry]
+
+    @property
+    def end(self) -> int:
+        """How many records there are."""
+        return len(self.log)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveClient:
+    """A producer instance."""
+
+    state: int
+    producer_id: int
+    producer_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveNode:
+    """The coordinator: its ids, and whether it is at work on the markers of each."""
+
+    cache: list[Transaction]
+    driving: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveReader:
+    """A read_committed consumer of partition 0."""
+
+    position: int
+    delivered: int
+    held: int = 0
+
+
+@dataclass(slots=True)
+class LiveWorld:
+    """What the promises ask for."""
+
+    partitions: list[LivePartition]
+    durable: list[Transaction]
+    nodes: list[LiveNode]
+    coordinator: int
+    clients: list[LiveClient]
+    readers: list[LiveReader]
+    ghost: Ghost
+
+
+class Observer:
+    """Watches a cluster, message by message. `partitions` are those whose logs the promises look at, in that order."""
+
+    def __init__(self, cluster: Cluster, partitions: list[TopicPartition], transactional_ids: list[str]) -> None:
+        self.cluster, self.partitions, self.ids = cluster, partitions, transactional_ids
+        self.ghost = Ghost()
+        self._sent: dict[int, int] = {}
+        self._identities: dict[tuple[int, int], int] = {}
+        self._owners: dict[str, int] = {}
+        self._states: dict[str, TransactionState] = {}
+        self._seen = 0
+
+    def new_label(self) -> int:
+        """A label for a transaction that begins."""
+        self.ghost.labels.append(Told())
+        return len(self.ghost.labels)
+
+    def told(self, label: int) -> Told:
+        """The facts of a label."""
+        return self.ghost.labels[label - 1]
+
+    def note_sent(self, number: int, label: int, identity: tuple[int, int]) -> None:
+        """Request `number` of a client belongs to `label`, and was sent under this producer id and epoch."""
+        self._sent[number] = label
+        if label:
+            self._identities[identity] = label
+
+    def copied(self, number: int, copy: int) -> None:
+        """Request `copy` is the same as request `number`, sent twice."""
+        if number in self._sent:
+            self._sent[copy] = self._sent[number]
+
+    def deliver(self, message: Message) -> None:
+        """Deliver a message, and see what the coordinators make of it."""
+        self.cluster.deliver(message)
+        self.look(message)
+
+    def look(self, cause: Message | None) -> None:
+        """See what has become durable at the coordinators since the last look: who opened what, what was decided."""
+        self.cluster.journal.clear()
+        for batch in self._leading_log((TRANSACTION_STATE, 0)):
+            if batch.base_offset < self._seen:
+                continue
+            self._seen = batch.last_offset + 1
+            for record in batch.records:
+                if isinstance(record.key, str) and isinstance(record.value, TransactionValue):
+                    self._see(record.key, record.value.state, cause)
+
+    def _see(self, transactional_id: str, state: TransactionState, cause: Message | None) -> None:
+        before = self._states.get(transactional_id)
+        self._states[transactional_id] = state
+        if state == TransactionState.ONGOING and before != TransactionState.ONGOING:
+            self._owners[transactional_id] = 0 if cause is None else self._label_of(cause)
+        if before != TransactionState.ONGOING:
+            return
+        if state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+            self._decide(
+                transactional_id, Outcome.COMMIT if state == TransactionState.PREPARE_COMMIT else Outcome.ABORT
+            )
+            if cause is not None and cause.sender == CLIENT and isinstance(cause.body, EndTxn):
+                owner = self._owners.get(transactional_id)
+                self.ghost.usurped |= int(self._sent.get(cause.number) != owner)
+
+    def _label_of(self, message: Message) -> int:
+        body = message.body
+        if message.number in self._sent:
+            return self._sent[message.number]
+        if isinstance(body, AddOffsetsToTxn):
+            return self._identities.get((body.producer_id, body.producer_epoch), 0)
+        if isinstance(body, AddPartitionsToTxn):
+            asked = body.transactions[0]
+            return self._identities.get((asked.producer_id, asked.producer_epoch), 0)
+        return 0
+
+    def _decide(self, transactional_id: str, outcome: int) -> None:
+        label = self._owners.get(transactional_id, 0)
+        if not label:
+            return
+        told = self.told(label)
+        if told.decided not in (Outcome.UNDECIDED, outcome):
+            self.ghost.contradiction = 1
+        told.decided = outcome
+
+    # ---------------------------------------------------------------- the world
+
+    def world(self, clients: list[LiveClient], readers: list[LiveReader]) -> LiveWorld:
+        """The world as it is."""
+        durable = self._durable()
+        return LiveWorld(
+            partitions=[self._partition(tp) for tp in self.partitions],
+            durable=durable,
+            nodes=self._nodes(),
+            coordinator=0,
+            clients=clients,
+            readers=readers,
+            ghost=self.ghost,
+        )
+
+    def _leading_log(self, partition: TopicPartition) -> list[Batch]:
+        leader = self.cluster.leader_of(partition)
+        known = self.cluster.metadata.partitions[partition]
+        node = leader if leader is not None else known.in_sync[0]
+        return list(self.cluster.stores[node, partition].log.read())
+
+    def _partition(self, partition: TopicPartition) -> LivePartition:
+        log = [record for batch in self._leading_log(partition) for record in _records(batch)]
+        leader = self.cluster.leader_of(partition)
+        entries = [ProducerEntry() for _ in range(1 + max((r.producer_id for r in log), default=-1))]
+        if leader is None:
+            return LivePartition(log, [])
+        producers = self.cluster.brokers[leader].partitions.replicas[partition].producers
+        for producer_id in producers:
+            entry = producers.get(producer_id)
+            if entry is not None and producer_id < len(entries):
+                entries[producer_id] = entry
+        return LivePartition(log, entries)
+
+    def _durable(self) -> list[Transaction]:
+        found = []
+        for transactional_id in self.ids:
+            values = last_values(self._leading_log(self.cluster.metadata.transaction_partition(transactional_id)))
+            value = values.get(transactional_id)
+            record = Transaction()
+            if value is not None:
+                record.known, record.state, record.producer_id = 1, value.state, value.producer_id
+                record.producer_epoch = value.producer_epoch
+                record.partitions = sum(
+                    1 << number for number, tp in enumerate(self.partitions) if tp in value.partitions
+                )
+            found.append(record)
+        return found
+
+    def _nodes(self) -> list[LiveNode]:
+        cache, driving = [], []
+        for transactional_id in self.ids:
+            _, number = self.cluster.metadata.transaction_partition(transactional_id)
+            node = self.cluster.leader_of((TRANSACTION_STATE, number))
+            transaction = None
+            if node is not None:
+                coordinator = self.cluster.brokers[node].coordinator
+                transaction = coordinator.entries(number).get(transactional_id)
+                driving.append(int(coordinator.is_driving(transactional_id)))
+            else:
+                driving.append(0)
+            cache.append(transaction or Transaction())
+        return [LiveNode(cache, driving)]
+
+
+def _records(batch: Batch) -> list[LogRecord]:
+    identity = batch.producer_id, batch.producer_epoch
+    if batch.marker is not None:
+        kind = LogEntry.COMMIT if batch.marker.committed else LogEntry.ABORT
+        return [LogRecord(kind, *identity, batch.marker.coordinator_epoch)]
+    return [_record(batch, delta, record) for delta, record in enumerate(batch.records)]
+
+
+def _record(batch: Batch, delta: int, record: Record) -> LogRecord:
+    identity = batch.producer_id, batch.producer_epoch
+    if isinstance(record.value, OffsetValue):
+        return LogRecord(LogEntry.OFFSET, *identity, record.value.offset, int(record.value.metadata or 0))
+    kind = LogEntry.DATA if batch.transactional else LogEntry.PLAIN
+    value = record.value if isinstance(record.value, bytes) else b"0"
+    return LogRecord(kind, *identity, batch.base_sequence + delta, int(value))
+
+
+__all__ = ["CONSUMER_OFFSETS", "LiveClient", "LiveReader", "LiveWorld", "Observer"]
