@@ -1,19 +1,19 @@
 """What each kind of action of the checker (``zombieproof.checker.acts``) is at a live cluster.
 
 `COMMANDS` and `OF_CLIENTS` hold every kind between them, so that neither side knows a fault that the other does not.
-Where the checker says "at any moment", the clock is moved here until the broker's own sweep finds that it is time.
+Where the checker says "at any moment", the subject is made old enough here, and the broker's own sweep finds it.
 """
 
 from collections.abc import Callable, Mapping
 
-from zombieproof.broker.clock import ManualClock
 from zombieproof.broker.cluster import Cluster
 from zombieproof.broker.group_requests import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
 from zombieproof.broker.log import TRANSACTION_STATE
 from zombieproof.broker.network import Answer, Message, Request
 from zombieproof.broker.node import AppendFault
 from zombieproof.checker.acts import Act
-from zombieproof.model.vocabulary import Error
+from zombieproof.model.records import Transaction
+from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.traces.evidence import TopicPartition
 
 COORDINATORS: TopicPartition = (TRANSACTION_STATE, 0)
@@ -90,18 +90,24 @@ def resign(cluster: Cluster, node: int) -> None:
 
 
 def time_out(cluster: Cluster, transactional_id: str) -> None:
-    """The coordinator finds that the transaction of an id is open for too long, and looks at every other one too."""
-    node = _leader(cluster, COORDINATORS)
-    transaction = cluster.brokers[node].coordinator.entries(COORDINATORS[1]).get(transactional_id)
+    """The transaction of an id is open for longer than its time-out when the coordinator looks."""
+    transaction = _held(cluster, transactional_id)
+    if transaction is not None and transaction.start_ms != NONE:
+        transaction.start_ms = cluster.clock.now_ms() - transaction.timeout_ms - 1
+        cluster.abort_timed_out_transactions(_leader(cluster, COORDINATORS))
+
+
+def expire(cluster: Cluster, transactional_id: str) -> None:
+    """An id was used last longer ago than ids are kept when the coordinator looks."""
+    transaction = _held(cluster, transactional_id)
     if transaction is not None:
-        advance(cluster, transaction.timeout_ms + 1)
-        cluster.abort_timed_out_transactions(node)
+        transaction.last_update_ms = cluster.clock.now_ms() - cluster.settings.transactional_id_expiration_ms
+        cluster.remove_expired_ids(_leader(cluster, COORDINATORS))
 
 
-def expire(cluster: Cluster) -> None:
-    """The coordinator finds that its idle ids were not used for too long."""
-    advance(cluster, cluster.settings.transactional_id_expiration_ms + 1)
-    cluster.remove_expired_ids(_leader(cluster, COORDINATORS))
+def _held(cluster: Cluster, transactional_id: str) -> Transaction | None:
+    coordinator = cluster.brokers[_leader(cluster, COORDINATORS)].coordinator
+    return coordinator.entries(COORDINATORS[1]).get(transactional_id)
 
 
 # ---------------------------------------------------------------- partitions
@@ -131,19 +137,33 @@ def change_leader(cluster: Cluster, partition: TopicPartition) -> None:
     for message in [each for each in cluster.network.in_flight if each not in under_way and each.body is None]:
         if message.number in waited_for:
             cluster.deliver(message)
+            cluster.resend_markers()
         else:
             cluster.network.in_flight.remove(message)
     for message in under_way:
         if message.receiver == old and not message.is_answer and message.number not in waited_for:
             again = Message(message.number, message.sender, new, message.body)
             cluster.network.in_flight.append(again)
-    cluster.resend_markers()
 
 
-def forget_producers(cluster: Cluster, partition: TopicPartition) -> None:
-    """The leader of a partition forgets producers that were silent, and guards that were unused, for too long."""
-    advance(cluster, cluster.settings.producer_id_expiration_ms + 1)
-    cluster.expire_producers(_leader(cluster, partition))
+def forget_producer(cluster: Cluster, partition: TopicPartition, producer_id: int) -> None:
+    """A producer was silent, and its verification unused, for longer than a leader remembers when it looks."""
+    _forget(cluster, partition, producer_id, is_silent=True)
+
+
+def forget_guard(cluster: Cluster, partition: TopicPartition, producer_id: int) -> None:
+    """A verification was unused for longer than a leader remembers it, but its producer was not silent."""
+    _forget(cluster, partition, producer_id, is_silent=False)
+
+
+def _forget(cluster: Cluster, partition: TopicPartition, producer_id: int, *, is_silent: bool) -> None:
+    node = _leader(cluster, partition)
+    known = cluster.brokers[node].partitions.replicas[partition].producers._producers.get(producer_id)
+    long_ago = cluster.clock.now_ms() - cluster.settings.producer_id_expiration_ms
+    if known is not None:
+        known.last_timestamp_ms = long_ago if is_silent else cluster.clock.now_ms()
+        known.verified_ms = NONE if known.verified_ms == NONE else long_ago
+        cluster.expire_producers(node)
 
 
 # ---------------------------------------------------------------- groups
@@ -170,12 +190,6 @@ def rebalance(cluster: Cluster, group: str, leaves: str) -> str:
 # ---------------------------------------------------------------- small helpers
 
 
-def advance(cluster: Cluster, milliseconds: int) -> None:
-    """Time passes."""
-    assert isinstance(cluster.clock, ManualClock), "time is moved here"
-    cluster.clock.advance(milliseconds)
-
-
 def _leader(cluster: Cluster, partition: TopicPartition) -> int:
     leader = cluster.leader_of(partition)
     assert leader is not None, f"{partition} has no leader to strike"
@@ -200,8 +214,8 @@ COMMANDS: Mapping[Act, Callable[..., object]] = {
     Act.CHANGE_LEADER: change_leader,
     Act.LOSE_LEADER: lose_leader,
     Act.ELECT: elect,
-    Act.FORGET_PRODUCER: forget_producers,
-    Act.FORGET_GUARD: forget_producers,
+    Act.FORGET_PRODUCER: forget_producer,
+    Act.FORGET_GUARD: forget_guard,
     Act.REBALANCE: rebalance,
 }
 """Kind of action -> the command."""

@@ -85,7 +85,7 @@ def live_steps(twin: Twin, without: frozenset[Act]) -> Iterator[tuple[int, Twin]
 
 def live_reachable(setup: Setup, rules: Rules | None = None, *, without: frozenset[Act] = frozenset()) -> Explored:
     """Every projected world that the live system reaches; `without` are actions that it is not to take."""
-    return _explore_live(first_twin(setup, rules), without, ways=1, compare=lambda twin: None)
+    return _explore_live(first_twin(setup, rules), without, 1, lambda twin, way: None)
 
 
 def refined(setup: Setup, rules: Rules | None = None, *, ways: int = 2) -> Explored:
@@ -96,44 +96,50 @@ def refined(setup: Setup, rules: Rules | None = None, *, ways: int = 2) -> Explo
     Raises:
         Differs: from some world the live system and the checker do not take the same steps.
     """
-    return _explore_live(first_twin(setup, rules), frozenset(), ways, lambda twin: _Expected(twin.world, setup))
+    first = first_twin(setup, rules)
+    return _explore_live(first, frozenset(), ways, lambda twin, way: _Expected(twin.world, way, setup))
 
 
 class _Expected:
     """The steps that the checker takes from a world, until the live system has taken them."""
 
-    def __init__(self, world: World, setup: Setup) -> None:
-        self.world, self.setup = world, setup
+    def __init__(self, world: World, way: tuple[int, ...], setup: Setup) -> None:
+        self.world, self.way, self.setup = world, way, setup
         self.left = {action: pack(after) for action, after in checked_steps(world, setup)}
 
     def take(self, action: int, reached: bytes) -> None:
         """The live system takes an action, and has reached a world."""
         expected = self.left.pop(action, None)
         if expected is None:
-            raise Differs(f"{self._words(action)}: the live system does it, the checker does not")
+            raise Differs(self._story(action, "the live system does it, the checker does not"))
         if expected != reached:
             where = difference(LAYOUT, expected, reached)
-            raise Differs(f"{self._words(action)}: the checker and the live system differ: {where}")
+            raise Differs(self._story(action, f"the checker and the live system differ: {where}"))
 
     def end(self) -> None:
         """The live system has taken every action that it can."""
         if self.left:
-            raise Differs(f"{self._words(min(self.left))}: the checker does it, the live system does not")
+            raise Differs(self._story(min(self.left), "the checker does it, the live system does not"))
 
-    def _words(self, action: int) -> str:
-        kind, argument = ACTIONS[action]
-        return f"{Act(kind).name} {argument} ({describe(self.world, action, self.setup)})"
+    def _story(self, action: int, says: str) -> str:
+        """What happened until then, as the checker tells it."""
+        world, lines = TRANSACTIONS.initial(self.setup), list[str]()
+        for taken in (*self.way, action):
+            lines.append(f"{Act(ACTIONS[taken][0]).name}: {describe(world, taken, self.setup)}")
+            TRANSACTIONS.step(world, taken, self.setup, Trail())
+            TRANSACTIONS.normalise(world, self.setup)
+        return "\n  ".join([says, *lines])
 
 
 def _explore_live(
-    first: Twin, without: frozenset[Act], ways: int, compare: Callable[[Twin], _Expected | None]
+    first: Twin, without: frozenset[Act], ways: int, compare: Callable[[Twin, tuple[int, ...]], _Expected | None]
 ) -> Explored:
     found, arrivals = Explored({pack(first.world)}), {pack(first.world): 1}
-    frontier = [(first, True)]
+    frontier: list[tuple[Twin, tuple[int, ...], bool]] = [(first, (), True)]
     while frontier:
         following = []
-        for twin, is_first in frontier:
-            expected = compare(twin)
+        for twin, way, is_first in frontier:
+            expected = compare(twin, way)
             for action, after in live_steps(twin, without):
                 reached = pack(after.world)
                 if expected is not None:
@@ -142,7 +148,7 @@ def _explore_live(
                     found.count(action)
                 arrivals[reached] = arrivals.get(reached, 0) + 1
                 if arrivals[reached] <= ways:
-                    following.append((after, reached not in found.worlds))
+                    following.append((after, (*way, action), reached not in found.worlds))
                     found.worlds.add(reached)
             if expected is not None:
                 expected.end()

@@ -48,7 +48,7 @@ from zombieproof.checker.world import (
 )
 from zombieproof.model.decisions.verification import answer_of_broker_channel, answer_of_coordinator
 from zombieproof.model.records import GroupOffset, PendingOffset, ProducerEntry, Transaction
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, LogEntry
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, LogEntry, TransactionState
 from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.traces.evidence import TopicPartition
 
@@ -74,11 +74,15 @@ CONSTANT: Mapping[str, str] = {
 
 
 def without_time(transaction: Transaction) -> Transaction:
-    """Times are 0 where they are set: in the checker a time-out may strike whenever something is open."""
+    """Times are 0 where they are set: in the checker a time-out may strike whenever something is open.
+
+    Before 4.0 memory kept the start of the last transaction (`init_clears_start`); it is read while one is open only.
+    """
+    has_start = transaction.start_ms != NONE and transaction.state != TransactionState.EMPTY
     return replace(
         transaction,
         timeout_ms=int(transaction.timeout_ms != 0),
-        start_ms=NONE if transaction.start_ms == NONE else 0,
+        start_ms=0 if has_start else NONE,
         last_update_ms=NONE if transaction.last_update_ms == NONE else 0,
     )
 
@@ -170,14 +174,15 @@ def without_fresh_metadata(transaction: Transaction | None, names: Names) -> Tra
 
 
 def with_completion_pending(transaction: Transaction, is_deposed: bool) -> Transaction:
-    """A deposed coordinator that cannot log a completion drops it, and to the checker that changes nothing in memory.
+    """To the checker a deposed coordinator that cannot log a completion still has it pending.
 
-    Live, as in Kafka, its completion is not pending any more then; a transaction that is decided answers alike.
+    Live, as in Kafka (G1 to G4), it gives the completion up; what it answers is the same as long as nobody sends an
+    older epoch, as who was timed out does.
     """
-    if not is_deposed or transaction.pending_state != NONE:
-        return transaction
     completing = COORDINATOR.table[transaction.state][CoordinatorEvent.MARKERS_WRITTEN]
-    return replace(transaction, pending_state=completing) if completing >= 0 else transaction
+    if not is_deposed or transaction.pending_state != NONE or completing < 0:
+        return transaction
+    return replace(transaction, pending_state=completing)
 
 
 # ---------------------------------------------------------------- coordinators
@@ -223,11 +228,10 @@ def _node(cluster: Cluster, broker: Broker | None, names: Names) -> Node:
     entries = broker.coordinator.entries(COORDINATORS[1])
     cache = [without_fresh_metadata(entries.get(TRANSACTIONAL_IDS[k]), names) for k in range(IDS)]
     is_deposed = cluster.leader_of(COORDINATORS) != broker.node_id
-    cache = [with_completion_pending(transaction, is_deposed) for transaction in cache]
     return Node(
         role=1,
         epoch=epoch,
-        cache=[_held(cluster, transaction, names) for transaction in cache],
+        cache=[with_completion_pending(_held(cluster, held, names), is_deposed) for held in cache],
         driving=[int(_drives(broker, epoch, TRANSACTIONAL_IDS[k])) for k in range(IDS)],
     )
 

@@ -26,12 +26,12 @@ from tests.refinement.requests import (
     names_partition,
     request_of,
 )
+from zombieproof.broker.clock import ManualClock
 from zombieproof.broker.cluster import Cluster
 from zombieproof.broker.group_requests import OffsetFetch, OffsetFetchAnswer, OffsetsCommitted
 from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE, TransactionValue
 from zombieproof.broker.network import CLIENT, Answer
 from zombieproof.broker.partition_requests import ProduceAnswer
-from zombieproof.broker.settings import Settings
 from zombieproof.broker.transaction_requests import (
     AddOffsetsToTxnAnswer,
     AddPartitionsToTxnAnswer,
@@ -45,6 +45,7 @@ from zombieproof.checker.transactions import initial_world
 from zombieproof.checker.world import (
     MESSAGES,
     OFFSETS,
+    PRODUCER_IDS,
     Budget,
     Client,
     Ghost,
@@ -60,6 +61,8 @@ from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState
 
 MESSAGE = layout_of(Message)
+MUCH_MS = 10**12
+"""Where the clock stands, so that everything can be made older than anything is kept."""
 
 ENDED = {TransactionState.PREPARE_COMMIT: 1, TransactionState.PREPARE_ABORT: 2}
 """What a decided record says: `Told.decided`."""
@@ -71,6 +74,8 @@ BUDGETS = {
     Act.EXPIRE: "expirations",
     Act.CHANGE_LEADER: "leader_changes",
     Act.REBALANCE: "rebalances",
+    Act.FORGET_PRODUCER: "forgotten",
+    Act.FORGET_GUARD: "forgotten",
 }
 """Faults at brokers that a twin can strike with, and the budgets that they are taken from."""
 
@@ -384,10 +389,12 @@ class Twin:
         cluster = self.cluster
         if act == Act.TIME_OUT:
             commands.time_out(cluster, TRANSACTIONAL_IDS[i])
-            return self._was_decided("transaction_timeout", TRANSACTIONAL_IDS[i])
+            return any(each.decision == "transaction_timeout" for each in cluster.journal.decisions)
         if act == Act.EXPIRE:
-            commands.expire(cluster)
-            return self._was_decided("transactional_id_expiration", TRANSACTIONAL_IDS[i])
+            commands.expire(cluster, TRANSACTIONAL_IDS[i])
+            return any(each.decision == "transactional_id_expiration" for each in cluster.journal.decisions)
+        if act in (Act.FORGET_PRODUCER, Act.FORGET_GUARD):
+            return self._forget(act, i // PRODUCER_IDS, i % PRODUCER_IDS)
         if act == Act.RESIGN:
             commands.resign(cluster, COORDINATOR_NODES[i])
         elif act == Act.FAIL_OVER:
@@ -400,11 +407,16 @@ class Twin:
             return self._rebalance()
         return True
 
-    def _was_decided(self, decision: str, subject: str) -> bool:
-        bounds = self.setup.bounds
-        if len(set(bounds.transactional_id[: bounds.clients])) > 1:
-            raise OutOfScope("a sweep looks at every id, the checker's faults at one")
-        return any(each.decision == decision and each.subject == subject for each in self.cluster.journal.decisions)
+    def _forget(self, act: Act, p: int, pid: int) -> bool:
+        """A sweep forgets both; the checker's faults strike one, and no guard while a transaction is open."""
+        entry, names = self.world.partitions[p].entries[pid], self.beside.names
+        if pid >= len(names.producer_ids) or entry.txn_first_offset != NONE:
+            return False
+        if act == Act.FORGET_PRODUCER and entry.known == 0:
+            return False
+        forget = commands.forget_producer if act == Act.FORGET_PRODUCER else commands.forget_guard
+        forget(self.cluster, PARTITIONS[p], names.live_producer_id(pid))
+        return bool(self.cluster.journal.moves)
 
     def _change_leader(self, p: int) -> bool:
         """What was under way at the old leader is gone with it; who waits asks the new one."""
@@ -505,13 +517,13 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
     cluster = Cluster(
         max(of_each[OFFSETS_PARTITION]),
         rules or setup.rules,
-        Settings(),
         topics={
             TRANSACTION_STATE: [COORDINATOR_NODES],
             CONSUMER_OFFSETS: [of_each[OFFSETS_PARTITION]],
             DATA[0][0]: [of_each[tp] for tp in DATA],
             INPUT[0]: [COORDINATOR_NODES],
         },
+        clock=ManualClock(MUCH_MS),
     )
     world = initial_world(setup)
     members: tuple[str, ...] = ()
