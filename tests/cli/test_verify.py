@@ -1,6 +1,8 @@
 """zombieproof verify: one table and one exit code, and a failure of each part is seen."""
 
 import dataclasses
+import gzip
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from zombieproof.checker.checking import check
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli import verify
 from zombieproof.report import results, verification
+from zombieproof.report.answers import Cases, meet_cases
 from zombieproof.report.coverage import ROWS, Row, rows_taken
 
 STORY, RESULTS = (
@@ -21,12 +24,18 @@ CHOSEN = {name: SCENARIOS[name] for name in ("late_produce", "delayed_commit", "
 
 @pytest.fixture
 def clone(tmp_path: Path, repository_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of what verify compares, with two scenarios, two recordings and pages that say so."""
+    """A copy of what verify compares: three scenarios, two recordings, three sequences, and pages that say so."""
     for name in ("diagrams", "docs"):
         shutil.copytree(repository_root / name, tmp_path / name)
     for name in ("01-commit", "23-truncated-segment"):
         shutil.copytree(repository_root / "tests/recordings" / name, tmp_path / "tests/recordings" / name)
+    answers = gzip.decompress((repository_root / "tests/answers/sample.jsonl.gz").read_bytes()).splitlines(
+        keepends=True
+    )
+    (tmp_path / "tests/answers").mkdir()
+    (tmp_path / "tests/answers/three.jsonl").write_bytes(b"".join(answers[:3]))
     (tmp_path / "README.md").write_text(f"# A\n{STORY}\n{RESULTS}\n\nend\n")
+    monkeypatch.setattr(verify, "meet_cases", lambda _: Cases({"TC": {"met": 2, "failed": 0, "not_runnable": 0}}))
     monkeypatch.setattr(verify, "clone_root", lambda: tmp_path)
     monkeypatch.setattr(verify, "SCHEMA_PATH", tmp_path / "docs/trace-schema.json")
     monkeypatch.setattr(verify, "SCENARIOS", CHOSEN)
@@ -48,7 +57,7 @@ def test_a_clone_is_as_it_must_be_once_its_pages_are_written(run: Any, clone: Pa
     outcome = run("verify")
     assert outcome.code == 0
     assert "everything is as it must be" in outcome.out
-    parts = [line.split()[0] for line in outcome.out.splitlines() if line][:11]
+    parts = [line.split()[0] for line in outcome.out.splitlines() if line][:12]
     assert parts == [
         "part",
         *["scenario"] * 3,
@@ -57,8 +66,9 @@ def test_a_clone_is_as_it_must_be_once_its_pages_are_written(run: Any, clone: Pa
         "rows",
         "recording",
         "recording",
+        "answers",
+        "cases",
         "diagrams",
-        "page",
     ]
     readme = (clone / "README.md").read_text()
     begin, end = RESULTS.splitlines()
@@ -135,6 +145,51 @@ def test_a_recording_with_another_verdict_fails(run: Any, clone: Path) -> None:
     outcome = run("verify", "--json")
     assert outcome.code == 1
     assert any(fault.startswith("01-commit: the verdict is conforms") for fault in _faults(outcome))
+
+
+def test_an_answer_that_is_not_the_recorded_one_fails(run: Any, clone: Path) -> None:
+    path = clone / "tests/answers/three.jsonl"
+    first, rest = path.read_text().split("\n", 1)
+    sequence = json.loads(first)
+    sequence["steps"][0]["answer"]["error"] = 77
+    path.write_text(json.dumps(sequence) + "\n" + rest)
+    outcome = run("verify", "--json")
+    assert outcome.code == 1
+    assert any(f"three.jsonl: {sequence['id']}, step 1: " in fault for fault in _faults(outcome))
+    path.write_text("{\n")
+    assert any("three.jsonl, line 1: invalid JSON" in fault for fault in _faults(run("verify", "--json")))
+    path.unlink()
+    assert any("the folder holds no recording" in fault for fault in _faults(run("verify", "--json")))
+
+
+@pytest.mark.parametrize(
+    ("cases", "told"),
+    [
+        (Cases({"TC": {"met": 1, "failed": 1}}, ("TC-001",)), "case TC-001 failed: python -m tests.conformance "),
+        (Cases({"TC": {"met": 1, "not_runnable": 1}}), "1 case of tests/conformance/sample.yaml cannot be run"),
+        (Cases(fault="it ended with 2: no such file"), "it ended with 2: no such file"),
+    ],
+)
+def test_a_case_that_is_not_met_fails(
+    run: Any, clone: Path, monkeypatch: pytest.MonkeyPatch, cases: Cases, told: str
+) -> None:
+    assert clone.is_dir()
+    monkeypatch.setattr(verify, "meet_cases", lambda _: cases)
+    outcome = run("verify", "--json")
+    assert outcome.code == 1
+    assert any(fault.startswith(told) for fault in _faults(outcome))
+
+
+def test_the_cases_that_ship_are_met(repository_root: Path) -> None:
+    cases = meet_cases(repository_root)
+    assert (cases.fault, cases.failed, cases.count("not_runnable")) == ("", (), 0)
+    assert cases.count() == cases.total > 50
+
+
+def test_cases_that_cannot_be_run_are_a_fault(repository_root: Path) -> None:
+    cases = meet_cases(repository_root, Path("tests/conformance/nowhere.yaml"))
+    assert "tests/conformance/nowhere.yaml --json ended with 2: " in cases.fault
+    assert cases.total == 0
 
 
 def test_stale_diagrams_and_pages_fail(run: Any, clone: Path) -> None:

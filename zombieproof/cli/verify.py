@@ -14,6 +14,7 @@ from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.exploring import Choice, explore_all, hunt_all, workers_of
 from zombieproof.cli.usage import WrongUsage, memory_bytes
 from zombieproof.report import diagrams, machines_page, results, rules_page, verification
+from zombieproof.report.answers import ANSWERS, meet_cases, replay_answers
 from zombieproof.report.diagrams import Stale
 from zombieproof.report.recordings import folders, judge
 from zombieproof.report.screen import Screen
@@ -22,8 +23,9 @@ from zombieproof.traces.trace import SCHEMA_PATH, schema_is_stale, write_schema
 
 HELP = """Verify all that this clone promises: `make check`.
 
-Every scenario is explored, every mutant is hunted, the recordings that ship are judged, and diagrams and generated
-pages are compared with their sources. One table, one exit code.
+Every scenario is explored, every mutant is hunted, the recordings that ship are judged, the recorded answers that ship
+are replayed, Kafka's own cases are run, and diagrams and generated pages are compared with their sources. One table,
+one exit code.
 
 \b
 Examples:
@@ -77,11 +79,16 @@ def gather(choice: Choice, root: Path | None) -> Found:
     """Explore, hunt and judge."""
     found = Found()
     if root is None:
-        found.missing.append("a clone: recordings, diagrams and pages are compared only there")
+        found.missing.append("a clone: recordings, answers, cases, diagrams and pages are compared only there")
     else:
         for folder in folders(root / RECORDINGS):
             began = time.perf_counter()
             found.recordings.append((judge(folder), time.perf_counter() - began))
+        began = time.perf_counter()
+        answers = replay_answers(root / ANSWERS)
+        found.answers, began = (answers, time.perf_counter() - began), time.perf_counter()
+        cases = meet_cases(root)
+        found.cases = (cases, time.perf_counter() - began)
     if not diagrams.dot_is_installed():
         found.missing.append("`dot` (package graphviz): committed SVG files are compared, and none can be drawn anew")
     found.runs, found.interrupted = explore_all(list(SCENARIOS.values()), choice)

@@ -1,15 +1,16 @@
 """Whether an answer is the recorded one, and what is told of one that is not."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from zombieproof.broker.journal import Decided
 from zombieproof.broker.log import CONSUMER_OFFSETS
-from zombieproof.conformance.symbols import place_group
-from zombieproof.model.vocabulary import Guard
+from zombieproof.conformance.symbols import is_group, place_group
+from zombieproof.model.vocabulary import Error, Guard
 
 Json = dict[str, JsonValue]
 
@@ -40,7 +41,7 @@ class Difference:
 def canonical(answer: Mapping[str, JsonValue], offsets_partitions: int) -> Json:
     """The part of an answer that is compared, in one order; partitions named after groups get their numbers."""
     return {
-        key: _canonical_list(key, value, offsets_partitions) if isinstance(value, list) else value
+        key: _canonical_list(key, value, offsets_partitions) if isinstance(value, list) else _typed(value)
         for key, value in answer.items()
         if not key.startswith("_")
     }
@@ -62,9 +63,15 @@ def _canonical_row(row: JsonValue, count: int) -> JsonValue:
     return row
 
 
+def _typed(value: JsonValue) -> JsonValue:
+    """Python takes true for 1; recordings do not."""
+    return json.dumps(value) if isinstance(value, bool) else value
+
+
 def _number(topic: JsonValue, partition: JsonValue, count: int) -> JsonValue:
-    named = topic == CONSUMER_OFFSETS and isinstance(partition, str)
-    return place_group(str(partition), count) if named else partition
+    if topic == CONSUMER_OFFSETS and isinstance(partition, str) and is_group(partition):
+        return place_group(partition, count)
+    return partition
 
 
 def errors_in(answer: JsonValue) -> set[int]:
@@ -80,14 +87,16 @@ def errors_in(answer: JsonValue) -> set[int]:
     return set[int]().union(*(errors_in(value) for value in answer))
 
 
-def answering(decisions: Sequence[Decided], errors: set[int]) -> Decided | None:
-    """The decision that gave an answer: the last that says one of its errors, else the last of all."""
-    wanted: Sequence[Callable[[Decided], bool]] = (
-        lambda each: each.error in errors and each.error != 0,
-        lambda _: True,
-    )
-    for suits in wanted:
-        found = next((each for each in reversed(decisions) if suits(each)), None)
-        if found is not None:
-            return found
+def answering(api: str, decisions: Sequence[Decided], errors: set[int]) -> Decided | None:
+    """The decision that gave the answer to a request of `api`.
+
+    It is the last that says one of the answer's errors, best in the module of that API; else (the error was translated
+    for an old version, or there is none) the last of that module; else the last of all.
+    """
+    module = re.sub(r"(?<!^)(?=[A-Z])", "_", api).lower()
+    refused = [each for each in decisions if each.error in errors and each.error != Error.NONE]
+    own = [each for each in decisions if each.decision == module]
+    for found in ([each for each in refused if each in own], refused, own, decisions):
+        if found:
+            return found[-1]
     return None

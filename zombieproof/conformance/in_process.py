@@ -6,6 +6,7 @@ several leaders are asked of each and put together.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cache
 from typing import TypeVar
 
 from pydantic import JsonValue
@@ -167,7 +168,7 @@ class InProcess:
         """Ask, and let everything arrive."""
         self.cluster.journal.clear()
         api = _KEYS.get(type(request).__name__)
-        if api is not None and not understands(self._kafka, api, request.version):
+        if api is not None and not _understood(self._kafka, api, request.version):
             return Closed()
         if role is not None:
             return self._ask(request, self._node(role))
@@ -327,6 +328,12 @@ class InProcess:
         node = self._node(role)
         self._holders.setdefault(role, []).append(node)
         return node
+
+
+@cache
+def _understood(kafka: str, api: ApiKey, version: int) -> bool:
+    """Whether a release understands a request; the same few are asked for again and again."""
+    return understands(kafka, api, version)
 
 
 def _written(request: Produce | WriteTxnMarkers) -> Iterable[TopicPartition]:

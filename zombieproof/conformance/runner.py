@@ -63,7 +63,7 @@ def play(recorded: Recorded, subject_of: SubjectOf) -> Played:
         except UnknownSymbol as error:
             raise recorded.refused(f"sequence {sequence.id}, step {number}", str(error)) from error
         if canonical(got, count) != canonical(step.answer, count):
-            decision = answering(player.subject.decisions(), errors_in(got))
+            decision = answering(step.api, player.subject.decisions(), errors_in(got))
             request = step.request.model_dump(mode="json", exclude_unset=True)
             place = (recorded.file, sequence.id, number, step.api, step.version)
             return Played(recorded, number, Difference(*place, request, dict(step.answer), got, decision))

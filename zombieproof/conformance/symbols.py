@@ -17,11 +17,16 @@ class UnknownSymbol(ValueError):
     """A name that stands for nothing yet."""
 
 
+def is_group(symbol: str) -> bool:
+    """Whether it is the name of a group: g`n`, or the empty one."""
+    return not symbol or (symbol[:1] == "g" and symbol[1:].isdecimal())
+
+
 def place_group(group: str, partitions: int) -> int:
     """The partition of ``__consumer_offsets`` that a group lives in: `n` mod their number for g`n`, 0 for ""."""
-    if group[:1] == "g" and group[1:].isdecimal():
-        return int(group[1:]) % partitions
-    return partition_for(group, partitions) if group else 0
+    if not is_group(group):
+        return partition_for(group, partitions)
+    return int(group[1:] or 0) % partitions
 
 
 def place_transactional_id(transactional_id: str, partitions: int) -> int:

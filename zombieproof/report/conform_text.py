@@ -36,7 +36,7 @@ def _show_difference(screen: Screen, found: Difference) -> None:
         screen.say(f"{title:<9} {json.dumps(value, ensure_ascii=False)}", indent=2, hang=10)
     decided = found.decision
     if decided is None:
-        screen.say("decided   by nothing that is on record", indent=2)
+        screen.say("decided   by no rule: it reads what the steps before left behind", indent=2)
         return
     error = Error(decided.error).name if decided.error in set(Error) else str(decided.error)
     row = f"row {found.row} of the reference" if found.row else "no row of the reference"

@@ -49,7 +49,7 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def page(found: Found) -> str:
     """The whole page."""
-    return "\n".join([_HEAD, _scenarios(found), _mutants(found), _rows(found), _recordings(found)])
+    return "\n".join([_HEAD, _scenarios(found), _mutants(found), _rows(found), _recordings(found), _answers(found)])
 
 
 def _scenarios(found: Found) -> str:
@@ -126,6 +126,25 @@ def _recordings(found: Found) -> str:
     ]
     titles = ("recording", "what happened", "verdict", "broken")
     return f"## Recordings of real clusters\n\n{table(titles, rows)}"
+
+
+def _answers(found: Found) -> str:
+    """Of the samples that ship; docs/conformance.md has all that lies beside a clone."""
+    answers = found.answers[0].tallies if found.answers else ()
+    rows = [
+        (f"`{Path(tally.file).name}`", f"{tally.sequences:,}", f"{tally.steps:,}", f"{tally.equal:,}")
+        for tally in answers
+    ]
+    replayed = table(("recorded answers", "sequences:", "answers:", "equal:"), rows)
+    suites = found.cases[0].suites if found.cases else {}
+    met = table(
+        ("suite", "cases:", "met:"),
+        [(f"`{name}`", str(sum(counts.values())), str(counts.get("met", 0))) for name, counts in suites.items()],
+    )
+    return (
+        "## Answers of a real broker, and Kafka's own cases\n\nOf the samples that ship; "
+        f"[conformance.md](conformance.md) says it of everything.\n\n{replayed}\n{met}"
+    )
 
 
 # ---------------------------------------------------------------- the README

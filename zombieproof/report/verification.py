@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from zombieproof.checker.uncovered import UNCOVERED
+from zombieproof.report.answers import ANSWERS, CASES, Answers, Cases
+from zombieproof.report.conform_text import decision_of
 from zombieproof.report.counterexample import as_trace, run_again
 from zombieproof.report.coverage import ROWS, Row, compare, rows_taken
 from zombieproof.report.mutants import Hunt, exit_code_of
@@ -41,6 +43,8 @@ class Found:
     runs: list[Run] = field(default_factory=list)
     hunts: list[Hunt] = field(default_factory=list)
     recordings: list[tuple[Recording, float]] = field(default_factory=list)
+    answers: tuple[Answers, float] | None = None
+    cases: tuple[Cases, float] | None = None
     missing: list[str] = field(default_factory=list)
     interrupted: bool = False
 
@@ -51,7 +55,7 @@ class Found:
 
 
 def checks_of(found: Found) -> Iterator[Check]:
-    """The lines about scenarios, mutants, rows and recordings."""
+    """The lines about scenarios, mutants, rows, recordings, recorded answers and cases."""
     yield from map(scenario_check, found.runs)
     if found.hunts:
         yield mutants_check(found.hunts)
@@ -61,6 +65,10 @@ def checks_of(found: Found) -> Iterator[Check]:
         yield rows_check(found)
     for recording, seconds in found.recordings:
         yield recording_check(recording, seconds)
+    if found.answers is not None:
+        yield answers_check(*found.answers)
+    if found.cases is not None:
+        yield cases_check(*found.cases)
 
 
 def scenario_check(run: Run) -> Check:
@@ -127,6 +135,32 @@ def recording_check(recording: Recording, seconds: float) -> Check:
     said = f"{report.verdict.value}: {promises}" if promises else report.verdict.value
     faults = tuple(f"{recording.name}: {difference}" for difference in recording.differences)
     return Check("recording", recording.name, "FAILED" if faults else "ok", said, seconds, faults)
+
+
+def answers_check(answers: Answers, seconds: float) -> Check:
+    """Whether brokers here answer as real ones did."""
+    sequences = sum(tally.sequences for tally in answers.tallies)
+    equal = sum(tally.equal for tally in answers.tallies)
+    compared = plural(sum(tally.steps for tally in answers.tallies), "answer")
+    said = f"{equal:,} of {plural(sequences, 'recorded sequence')} equal, {compared} compared"
+    faults = [answers.fault] if answers.fault else []
+    faults += [
+        f"{each.file}: {each.id}, step {each.step}: {each.api} is answered otherwise ({decision_of(each)}); "
+        f"zombieproof conform --recording {each.file} tells how"
+        for tally in answers.tallies
+        for each in tally.differences
+    ]
+    return Check("answers", str(ANSWERS), "FAILED" if faults else "ok", said, seconds, tuple(faults))
+
+
+def cases_check(cases: Cases, seconds: float) -> Check:
+    """Whether Kafka's own cases are met; a case that cannot be run is not met."""
+    said = f"{cases.count():,} of {plural(cases.total, 'case')} of Kafka's own tests met"
+    faults = [cases.fault] if cases.fault else []
+    faults += [f"case {name} failed: python -m tests.conformance {CASES} tells why" for name in cases.failed]
+    if cases.count("not_runnable"):
+        faults.append(f"{plural(cases.count('not_runnable'), 'case')} of {CASES} cannot be run")
+    return Check("cases", str(CASES), "FAILED" if faults else "ok", said, seconds, tuple(faults))
 
 
 # ---------------------------------------------------------------- show

@@ -84,7 +84,7 @@ def evolve_marker(entry: ProducerEntry, marker: IncomingMarker, event: int, stat
 
 
 def error_of_marker_place(exists: int, leads: int, in_sync: int, min_in_sync: int) -> int:
-    """Why a broker cannot write a marker into a partition at all (§3.5), or NONE: markers need every in-sync replica."""
+    """Why a broker cannot write a marker into a partition at all (§3.5), or NONE: it needs the in-sync replicas."""
     if exists == 0:
         return int(Error.UNKNOWN_TOPIC_OR_PARTITION)
     if leads == 0:

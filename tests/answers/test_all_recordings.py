@@ -1,0 +1,62 @@
+"""Every recording that lies beside the clone is answered as it was recorded."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zombieproof.conformance.deviations import deviations, too_many
+from zombieproof.conformance.in_process import InProcess
+from zombieproof.conformance.recording import Recorded, read
+from zombieproof.conformance.runner import play
+from zombieproof.conformance.tally import play_all
+
+NAMES = (
+    *("directed-tv0", "directed-tv1", "directed-tv2", "random-tv0", "random-tv1", "random-tv2", "unverified-tv0"),
+    *("restarts-tv0", "restarts-tv1", "restarts-tv2", "expiry-tv0", "expiry-tv2", "failover-tv0", "failover-tv2"),
+    *("kafka-3.9.1-directed-tv0", "kafka-3.9.1-random-tv0"),
+)
+"""All but those with users and rights, which need a wire."""
+
+
+def file_of(shared_folder: Path, name: str) -> Path:
+    return shared_folder / "recordings" / f"{name}.jsonl.gz"
+
+
+def test_no_recording_is_forgotten(shared_folder: Path) -> None:
+    there = {file.name.removesuffix(".jsonl.gz") for file in (shared_folder / "recordings").glob("*.jsonl.gz")}
+    assert {name for name in there if not name.startswith("acl-")} == set(NAMES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_sequence_is_equal(shared_folder: Path, name: str) -> None:
+    [tally] = play_all([file_of(shared_folder, name)], InProcess)
+    listed = deviations()
+    told = [(found.id, found.step) for found in tally.differences if found.id not in listed]
+    assert told == []
+    assert tally.sequences > 20
+    assert not too_many(len(tally.differences), 6083)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_one_tampered_answer_in_a_recording_is_found(shared_folder: Path, name: str) -> None:
+    recorded = next(each for each in read(file_of(shared_folder, name)) if has_an_error(each))
+    steps = recorded.sequence.steps
+    number = max(i for i, step in enumerate(steps) if "error" in step.answer)
+    answer: Any = json.loads(json.dumps(steps[number].answer))
+    answer["error"] += 1
+    changed = steps[number].model_copy(update={"answer": answer})
+    tampered = recorded.sequence.model_copy(update={"steps": (*steps[:number], changed, *steps[number + 1 :])})
+    difference = play(Recorded(recorded.file, recorded.line, tampered), InProcess).difference
+    assert difference is not None
+    assert (difference.step, difference.expected["error"]) == (number + 1, answer["error"])
+    assert play(recorded, InProcess).difference is None
+
+
+def has_an_error(recorded: Recorded) -> bool:
+    """Whether some answer has an error of its own, and the sequence is short enough to be played twice."""
+    steps = recorded.sequence.steps
+    repeats = any(getattr(step.request, "repeat", 1) > 1 for step in steps)
+    return not repeats and any("error" in step.answer for step in steps)

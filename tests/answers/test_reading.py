@@ -1,0 +1,146 @@
+"""A recording is read whole or refused by file, line, subject, fault and what would have been legal."""
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zombieproof.conformance.in_process import InProcess
+from zombieproof.conformance.recording import RecordingError, UsersAndRights, count, files_of, read
+from zombieproof.conformance.runner import play
+
+Json = dict[str, Any]
+
+
+def written(folder: Path, *sequences: Any) -> Path:
+    path = folder / "recording.jsonl"
+    path.write_text("".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in sequences))
+    return path
+
+
+def refusal(path: Path) -> str:
+    """What is said when a recording is read and played."""
+
+    def replay() -> None:
+        for recorded in read(path):
+            play(recorded, InProcess)
+
+    with pytest.raises(RecordingError) as caught:
+        replay()
+    return str(caught.value)
+
+
+def test_plain_gzipped_and_piped_are_the_same(one: Json, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = written(tmp_path, one, one)
+    packed = tmp_path / "packed-under-any-name"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(plain.read_bytes())))
+    found = [[each.sequence for each in read(path)] for path in (plain, packed, Path("-"))]
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == count(plain) == count(packed) == 2
+
+
+def test_a_folder_is_all_its_recordings(one: Json, tmp_path: Path) -> None:
+    file = written(tmp_path, one)
+    (tmp_path / "README.md").write_text("not a recording")
+    assert files_of([tmp_path]) == [file]
+
+
+MALFORMED = (
+    ("no JSON", lambda s: "{", "recording.jsonl, line 2: invalid JSON"),
+    ("a list", lambda s: "[]", "line 2: "),
+    ("an unknown field", lambda s: s | {"colour": 1}, "line 2: colour: there is no such field; legal are config, id, "),
+    ("a missing field", lambda s: {k: v for k, v in s.items() if k != "tv"}, "line 2: tv: field required"),
+    ("a transaction version", lambda s: s | {"tv": 3}, "line 2: tv: input should be less than or equal to 2"),
+    ("a release", lambda s: s | {"kafka": "7.1"}, "line 2: kafka: Kafka '7.1' is no release with transactions"),
+    (
+        "a setting",
+        lambda s: with_config(s, "offset.metadata.max", 1),
+        "line 2: config offset.metadata.max: there is no",
+    ),
+    ("a setting's kind", lambda s: with_config(s, "min.insync.replicas", "2"), "'2' is no int"),
+    ("nodes", lambda s: with_config(s, "nodes", 0), "config nodes: 0 is no number of brokers; legal is 1 or more"),
+    ("replicas", lambda s: with_config(s, "replicas", {"t0-0": [9]}), "config replicas t0-0: [9] is no list of nodes"),
+    ("an API", lambda s: with_step(s, api="Guess"), "line 2: step 1: input tag 'Guess' found using 'api' does not"),
+    ("a version", lambda s: with_step(s, version=9), "line 2: step 1: value error, version 9 is not described here; "),
+    ("a node", lambda s: with_step(s, node="somebody"), "line 2: step 1, node: string should match pattern"),
+    ("no answer", lambda s: with_step(s, answer=None), "line 2: step 1, answer: input should be an object"),
+    ("an answer that is no object", lambda s: with_step(s, answer=[0]), "step 1, answer: input should be an object"),
+    (
+        "an unknown field of a request",
+        lambda s: with_request(s, {"colour": 1}),
+        "step 1, request.colour: there is no such field; legal are enable_2pc, epoch, keep_prepared, pid, repeat, ",
+    ),
+    ("a number as text", lambda s: with_request(s, {"timeout_ms": "1"}), "timeout_ms: input should be a valid integer"),
+    ("a field too new", lambda s: with_step(s, version=2), "version 2 has no field 'pid': it exists since 3"),
+    ("a field left out", lambda s: with_step(s, version=6), "field 'enable_2pc' is missing: version 6 has it"),
+    (
+        "a name of nothing",
+        lambda s: with_request(s, {"pid": "p7"}),
+        "step 1: p7 stands for no producer id: the answers",
+    ),
+    ("an odd name", lambda s: with_request(s, {"pid": "q7"}), "step 1, request.pid"),
+    (
+        "users",
+        lambda s: s | {"security": {"mechanism": "PLAIN"}},
+        "has users and rights (security), and the cluster in",
+    ),
+)
+
+
+def with_config(sequence: Json, name: str, value: object) -> Json:
+    return sequence | {"config": sequence["config"] | {name: value}}
+
+
+def with_step(sequence: Json, **changes: object) -> Json:
+    first, *rest = sequence["steps"]
+    return sequence | {"steps": [first | changes, *rest]}
+
+
+def with_request(sequence: Json, changes: Json) -> Json:
+    return with_step(sequence, request=sequence["steps"][0]["request"] | changes)
+
+
+@pytest.mark.parametrize(("change", "told"), [row[1:] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
+def test_a_malformed_line_is_refused_by_its_place(one: Json, tmp_path: Path, change: Any, told: str) -> None:
+    assert one["steps"][0]["api"] == "InitProducerId"
+    assert 3 <= one["steps"][0]["version"] <= 5
+    said = refusal(written(tmp_path, one, change(one)))
+    assert said.startswith(str(tmp_path / "recording.jsonl")), said
+    assert told in said, said
+
+
+def test_a_partition_that_is_no_number_is_refused(one: Json, tmp_path: Path) -> None:
+    step = {
+        "client": "-",
+        "api": "DescribeProducers",
+        "version": 0,
+        "request": {"partitions": [["t0", "g0"]]},
+        "answer": {},
+        "settled": True,
+    }
+    said = refusal(written(tmp_path, one | {"steps": [step]}))
+    assert "'g0' is no partition of t0: only those of __consumer_offsets are named after groups" in said
+
+
+def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
+    assert (
+        refusal(written(tmp_path))
+        == f"{tmp_path / 'recording.jsonl'}: is empty; a recording holds one sequence in each line"
+    )
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"id": 1}' * 100)[:-20])
+    assert "cannot be read: " in refusal(tmp_path / "cut.jsonl.gz")
+    with pytest.raises(RecordingError, match="there is no such file"):
+        files_of([tmp_path / "nowhere"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RecordingError, match="the folder holds no recording"):
+        files_of([tmp_path / "empty"])
+
+
+def test_users_and_rights_are_an_error_of_their_own(one: Json, tmp_path: Path) -> None:
+    with pytest.raises(UsersAndRights, match="legal are sequences without them"):
+        list(read(written(tmp_path, with_step(one, principal="root") | {"security": {"acls": []}})))

@@ -1,0 +1,133 @@
+"""zombieproof conform: what it prints, and how it ends."""
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Json = dict[str, Any]
+KEYS = {"sequences", "steps", "equal", "different"}
+DIFFERENCE_KEYS = {"file", "id", "step", "expected", "got", "decision"}
+
+
+@pytest.fixture
+def sample(repository_root: Path) -> list[Json]:
+    with gzip.open(repository_root / "tests/answers/sample.jsonl.gz", "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file][:12]
+
+
+@pytest.fixture
+def recording(sample: list[Json], tmp_path: Path) -> Path:
+    return written(tmp_path / "answers.jsonl", sample)
+
+
+def written(path: Path, sequences: list[Json]) -> Path:
+    path.write_text("".join(json.dumps(sequence) + "\n" for sequence in sequences))
+    return path
+
+
+def tamper(sequence: Json) -> int:
+    """Change the error of the last EndTxn; returned is its step, counted from 1."""
+    step = max(i for i, step in enumerate(sequence["steps"]) if step["api"] == "EndTxn")
+    sequence["steps"][step]["answer"]["error"] += 1
+    return step + 1
+
+
+def with_end(sample: list[Json]) -> int:
+    return next(i for i, sequence in enumerate(sample) if any(step["api"] == "EndTxn" for step in sequence["steps"]))
+
+
+def test_equal_answers_are_exit_code_0(run: Any, recording: Path, sample: list[Json]) -> None:
+    outcome = run("conform", "--recording", recording)
+    steps = sum(len(sequence["steps"]) for sequence in sample)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.splitlines()[-1] == f"12 of 12 sequences equal, {steps} answers compared"
+    data = run("conform", "--recording", recording, "--json").json
+    assert data == {"sequences": 12, "steps": steps, "equal": 12, "different": []}
+
+
+def test_a_difference_is_exit_code_1_and_is_explained(run: Any, sample: list[Json], tmp_path: Path) -> None:
+    number = with_end(sample)
+    step = tamper(sample[number])
+    path = written(tmp_path / "tampered.jsonl", sample)
+    outcome = run("conform", "--recording", path, "--json")
+    assert outcome.code == 1
+    assert set(outcome.json) == KEYS
+    assert (outcome.json["sequences"], outcome.json["equal"]) == (12, 11)
+    [found] = outcome.json["different"]
+    assert set(found) == DIFFERENCE_KEYS
+    assert (found["file"], found["id"], found["step"]) == (str(path), sample[number]["id"], step)
+    assert found["expected"]["error"] == found["got"]["error"] + 1
+    assert found["decision"].split()[0] == "end_txn"
+
+    told = run("conform", "--recording", path).out
+    asked = sample[number]["steps"][step - 1]
+    assert f"{path}: {sample[number]['id']}, step {step}: EndTxn, version {asked['version']}" in told
+    assert f"  request   {json.dumps(asked['request'])}" in told
+    assert f"  expected  {json.dumps(found['expected'])}" in told
+    assert f"  got       {json.dumps(found['got'])}" in told
+    assert f"  decided   by end_txn, row {found['decision'].split()[1]} of the reference: " in told
+
+
+def test_several_recordings_and_folders(run: Any, recording: Path, sample: list[Json], tmp_path: Path) -> None:
+    folder = tmp_path / "more"
+    folder.mkdir()
+    packed = folder / "packed.jsonl.gz"
+    packed.write_bytes(gzip.compress(recording.read_bytes()))
+    for arguments in (
+        ("--recording", recording, "--recording", packed),
+        ("--recording", recording, packed),
+        (recording, folder),
+    ):
+        data = run("conform", *arguments, "--json").json
+        assert (data["sequences"], data["equal"]) == (2 * len(sample), 2 * len(sample))
+
+
+def test_a_limit_is_kept(run: Any, recording: Path, sample: list[Json]) -> None:
+    data = run("conform", "--recording", recording, "--limit", 3, "--json").json
+    assert (data["sequences"], data["steps"]) == (3, sum(len(sequence["steps"]) for sequence in sample[:3]))
+    assert run("conform", "--recording", recording, "--limit", 0).code == 2
+
+
+def test_stdin_is_a_recording(run: Any, recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(recording.read_bytes())))
+    assert run("conform", "--recording", "-", "--json").json["equal"] == 12
+
+
+def test_what_cannot_be_replayed_is_exit_code_2(run: Any, recording: Path, tmp_path: Path) -> None:
+    assert "there is nothing to replay: give --recording FILE" in run("conform").err
+    for text in ("{", '{"id": 1}', "null"):
+        path = tmp_path / "malformed.jsonl"
+        path.write_text(recording.read_text() + text + "\n")
+        outcome = run("conform", "--recording", path)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith(f"zombieproof: {path}, line 13: ")
+        assert "Traceback" not in outcome.err
+    assert run("conform", "--recording", tmp_path / "nowhere").code == 2
+
+
+def test_recordings_with_users_are_refused_by_name_and_left_out_of_a_folder(
+    run: Any, recording: Path, sample: list[Json], tmp_path: Path
+) -> None:
+    users = written(tmp_path / "users.jsonl", [sequence | {"security": {"acls": []}} for sequence in sample])
+    refused = run("conform", "--recording", users)
+    assert (refused.code, refused.out) == (2, "")
+    assert f"{users}, line 1: sequence {sample[0]['id']}: has users and rights (security)" in refused.err
+    outcome = run("conform", "--recording", tmp_path, "--json")
+    assert (outcome.code, outcome.json["equal"]) == (0, 12)
+    assert f"not replayed: {users}, line 1" in outcome.err
+    recording.unlink()
+    assert run("conform", "--recording", tmp_path).code == 2
+
+
+def test_more_differences_than_anybody_reads_are_counted(run: Any, sample: list[Json], tmp_path: Path) -> None:
+    tamper(sample[with_end(sample)])
+    path = written(tmp_path / "many.jsonl", [sample[with_end(sample)]] * 23)
+    outcome = run("conform", "--recording", path)
+    assert outcome.out.count("  expected  ") == 20
+    assert "and 3 more; --json has them all" in outcome.out
+    assert len(run("conform", "--recording", path, "--json").json["different"]) == 23
