@@ -101,6 +101,26 @@ def test_a_batch_that_is_too_large_goes_in_two() -> None:
     assert producer.next_sequence() == 3
 
 
+def test_the_parts_of_a_split_batch_stand_before_what_follows_it() -> None:
+    producer = Producer(None, settings=SenderSettings(batch_records=2)).idempotent()
+    for _ in range(4):
+        producer.send()
+    producer.leave("Produce", "Produce")
+    producer.answer("Produce", Error.MESSAGE_TOO_LARGE)
+    assert [batch.base_sequence for batch in producer.in_flight()] == [0, 1, 2]
+
+
+def test_a_batch_that_was_sent_under_its_new_number_is_judged_by_it() -> None:
+    producer = Producer(None).idempotent()
+    record = producer.send_now()
+    for raised in (1, 2):
+        producer.answer("Produce", Error.UNKNOWN_PRODUCER_ID, log_start_offset=500)
+        producer.leave("Produce")
+        assert producer.identity == (PID, EPOCH + raised)
+    producer.answer("Produce")
+    assert record.is_successful
+
+
 def test_a_single_record_that_is_too_large_fails_and_closes_the_gap() -> None:
     producer = Producer().with_partition()
     large, small = producer.send_now(), producer.send_now()
@@ -296,6 +316,18 @@ def test_closing_with_a_call_that_nobody_waited_for_closes_by_force() -> None:
         producer.manager.begin_transaction()
     producer.sender.close()
     assert producer.sends() is None
+    assert producer.sender.is_closed
+
+
+def test_closing_after_a_commit_that_failed_unseen_closes_by_force() -> None:
+    producer = Producer().with_partition()
+    record = producer.send()
+    producer.manager.begin_commit()
+    producer.exchange("Produce", Error.INVALID_RECORD)
+    producer.sender.close()
+    assert producer.sends() is None
+    assert failed_with(record) == Error.INVALID_RECORD
+    assert producer.state == ProducerState.FATAL_ERROR, "the caller never saw that the commit failed"
     assert producer.sender.is_closed
 
 

@@ -16,7 +16,7 @@ from zombieproof.broker.transaction_requests import InitProducerId
 from zombieproof.clients.errors import ProducerFailure
 from zombieproof.clients.sender import SenderSettings
 from zombieproof.model.rules import preset
-from zombieproof.model.vocabulary import Error, ProducerState
+from zombieproof.model.vocabulary import ApiKey, Error, ProducerState
 
 
 def two_stored_one_sent(producer: Producer) -> None:
@@ -122,4 +122,5 @@ def test_tp_038_the_epoch_may_be_raised_while_nothing_is_known_of_the_coordinato
     assert producer.can_raise_epoch()
     producer.brokers.forget(COORDINATOR)
     producer.brokers.coordinators[1] = None
+    assert producer.brokers.newest_version(COORDINATOR, ApiKey.INIT_PRODUCER_ID) == 1, "nothing is known of the node"
     assert producer.can_raise_epoch()

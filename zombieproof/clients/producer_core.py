@@ -92,7 +92,6 @@ class ProducerCore:
         self.bump_wanted = False
         self.partitions = JoinedPartitions()
         self._aborts_after = NONE
-        self._features_epoch_seen = NONE
 
     # ------------------------------------------------------------ what it is
 
@@ -182,9 +181,7 @@ class ProducerCore:
 
     def learn_transaction_version(self) -> None:
         """Never within a transaction: only around one is it looked up which version counts."""
-        if self.brokers.features_epoch > self._features_epoch_seen:
-            self._features_epoch_seen = self.brokers.features_epoch
-            self.transaction_version = self.brokers.transaction_version
+        self.transaction_version = self.brokers.transaction_version
 
     # ------------------------------------------------------------ requests
 
