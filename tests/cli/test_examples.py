@@ -27,6 +27,13 @@ def test_a_scenario_of_your_own_is_explored_and_told(examples: Path) -> None:
     assert "7. the coordinator crashes; the other node loads the log" in done.stdout
 
 
+def test_a_zombie_is_fenced_at_a_live_cluster(examples: Path) -> None:
+    done = _run(sys.executable, examples / "zombie_at_a_live_cluster.py")
+    assert done.returncode == 0, done.stderr
+    assert "the commit of the first is answered PRODUCER_FENCED" in done.stdout
+    assert "what began at [0]" in done.stdout
+
+
 def test_a_recording_is_judged_from_a_program(examples: Path, repository_root: Path) -> None:
     done = _run(sys.executable, examples / "replay_a_recording.py")
     assert (done.returncode, done.stderr) == (1, "")
