@@ -75,9 +75,8 @@ def main() -> None:
         else:
             what = ", ".join(str(record.value) for record in batch.records)
         print(f"  offset {batch.base_offset}: producer {batch.producer_id}, epoch {batch.producer_epoch}: {what}")
-    print(
-        f"aborted, and skipped by a read_committed consumer: what began at {[first for _, first in found.aborted or ()]}"
-    )
+    aborted = [first for _, first in found.aborted or ()]
+    print(f"a read_committed consumer skips what began at {aborted}")
 
 
 if __name__ == "__main__":
