@@ -5,13 +5,16 @@ Where the checker says "at any moment", the subject is made old enough here, and
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from zombieproof.broker.cluster import Cluster
 from zombieproof.broker.group_requests import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
 from zombieproof.broker.log import TRANSACTION_STATE
 from zombieproof.broker.network import Answer, Message, Request
 from zombieproof.broker.node import AppendFault
+from zombieproof.broker.partition_requests import FetchAnswer, Fetched
 from zombieproof.checker.acts import Act
+from zombieproof.clients.read_committed import Delivered, FetchFilter
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.traces.evidence import TopicPartition
@@ -114,14 +117,19 @@ def _held(cluster: Cluster, transactional_id: str) -> Transaction | None:
 
 
 def lose_leader(cluster: Cluster, partition: TopicPartition) -> None:
-    """The leader of a partition crashes; where it was the only replica in sync there is none until `elect`."""
-    cluster.kill(_leader(cluster, partition))
+    """The leader of a partition crashes, and there is no other replica; what was on its way to it waits on its way."""
+    old, under_way = _leader(cluster, partition), list(cluster.network.in_flight)
+    cluster.kill(old)
+    _keep_under_way(cluster, [each for each in under_way if each.sender != old and not _answers(each, old)])
+
+
+def _answers(message: Message, node: int) -> bool:
+    return message.is_answer and message.receiver == node
 
 
 def elect(cluster: Cluster, partition: TopicPartition) -> None:
-    """A replica that is down is there again, with what its log says, and leads if nobody else does."""
-    node = next(node for node in cluster.metadata.partitions[partition].in_sync if node not in cluster.brokers)
-    cluster.start(node, was_clean=False)
+    """The replica that led last is there again, with what its log says, and leads."""
+    cluster.start(cluster.metadata.partitions[partition].in_sync[0], was_clean=False)
 
 
 def change_leader(cluster: Cluster, partition: TopicPartition) -> None:
@@ -164,6 +172,27 @@ def _forget(cluster: Cluster, partition: TopicPartition, producer_id: int, *, is
         known.last_timestamp_ms = long_ago if is_silent else cluster.clock.now_ms()
         known.verified_ms = NONE if known.verified_ms == NONE else long_ago
         cluster.expire_producers(node)
+
+
+# ---------------------------------------------------------------- consumers
+
+
+def fetch(cluster: Cluster, reader: FetchFilter) -> Fetched:
+    """A consumer fetches everything that it may have."""
+    answer = ask(cluster, reader.request(), _leader(cluster, reader.partition))
+    assert isinstance(answer, FetchAnswer)
+    return answer.partitions[reader.partition]
+
+
+def read_one(cluster: Cluster, reader: FetchFilter) -> tuple[Delivered, ...]:
+    """A consumer gets one batch of what it may have, by a fetch that ends there."""
+    fetched = fetch(cluster, reader)
+    return reader.read(replace(fetched, batches=fetched.batches[:1]))
+
+
+def read_all(cluster: Cluster, reader: FetchFilter) -> tuple[Delivered, ...]:
+    """A consumer gets all that it may have."""
+    return reader.read(fetch(cluster, reader))
 
 
 # ---------------------------------------------------------------- groups
@@ -217,6 +246,8 @@ COMMANDS: Mapping[Act, Callable[..., object]] = {
     Act.FORGET_PRODUCER: forget_producer,
     Act.FORGET_GUARD: forget_guard,
     Act.REBALANCE: rebalance,
+    Act.READ_ONE: read_one,
+    Act.READ_ALL: read_all,
 }
 """Kind of action -> the command."""
 
@@ -225,7 +256,5 @@ OF_CLIENTS: Mapping[Act, str] = {
     Act.ABORT_INSTEAD: "an application aborts where its program commits",
     Act.GIVE_UP: "a client's delivery time-out: it stops waiting for a batch that is still in flight",
     Act.CRASH: "a client's process is gone; what it sent stays in flight",
-    Act.READ_ONE: "a consumer fetches one batch",
-    Act.READ_ALL: "a consumer fetches all that there is",
 }
 """Kinds of action that happen at a client: nothing happens at the cluster but what the client sends."""

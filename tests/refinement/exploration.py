@@ -42,15 +42,15 @@ class Explored:
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
 
 
-def reachable(setup: Setup) -> Explored:
-    """Every world that the checker reaches, interpreted."""
+def reachable(setup: Setup, *, without: frozenset[Act] = frozenset()) -> Explored:
+    """Every world that the checker reaches, interpreted; `without` are actions that it is not to take."""
     first = TRANSACTIONS.initial(setup)
     found = Explored({pack(first)})
     frontier = [first]
     while frontier:
         following = []
         for world in frontier:
-            for action, after in checked_steps(world, setup):
+            for action, after in checked_steps(world, setup, without):
                 found.count(action)
                 packed = pack(after)
                 if packed not in found.worlds:
@@ -60,15 +60,15 @@ def reachable(setup: Setup) -> Explored:
     return found
 
 
-def checked_steps(world: World, setup: Setup) -> Iterator[tuple[int, World]]:
+def checked_steps(world: World, setup: Setup, without: frozenset[Act]) -> Iterator[tuple[int, World]]:
     """The actions that the checker allows in a world, and where they lead."""
-    after = copied(world)
+    after, trail = copied(world), Trail()
     for action in range(TRANSACTIONS.actions):
-        if TRANSACTIONS.step(after, action, setup, Trail()):
+        if Act(ACTIONS[action][0]) not in without and TRANSACTIONS.step(after, action, setup, trail):
             assert not after.overflow, "the scenario is too large for the checker's record"
             TRANSACTIONS.normalise(after, setup)
             yield action, after
-            after = copied(world)
+            after, trail = copied(world), Trail()
 
 
 def live_steps(twin: Twin, without: frozenset[Act]) -> Iterator[tuple[int, Twin]]:
@@ -88,8 +88,10 @@ def live_reachable(setup: Setup, rules: Rules | None = None, *, without: frozens
     return _explore_live(first_twin(setup, rules), without, 1, lambda twin, way: None)
 
 
-def refined(setup: Setup, rules: Rules | None = None, *, ways: int = 2) -> Explored:
-    """The same, each step compared with the checker's.
+def refined(
+    setup: Setup, rules: Rules | None = None, *, without: frozenset[Act] = frozenset(), ways: int = 1
+) -> Explored:
+    """The same, each step compared with the checker's; neither side takes the actions `without`.
 
     A world that is reached in several ways is expanded from `ways` of them: what is left out must not count.
 
@@ -97,15 +99,15 @@ def refined(setup: Setup, rules: Rules | None = None, *, ways: int = 2) -> Explo
         Differs: from some world the live system and the checker do not take the same steps.
     """
     first = first_twin(setup, rules)
-    return _explore_live(first, frozenset(), ways, lambda twin, way: _Expected(twin.world, way, setup))
+    return _explore_live(first, without, ways, lambda twin, way: _Expected(twin.world, way, setup, without))
 
 
 class _Expected:
     """The steps that the checker takes from a world, until the live system has taken them."""
 
-    def __init__(self, world: World, way: tuple[int, ...], setup: Setup) -> None:
+    def __init__(self, world: World, way: tuple[int, ...], setup: Setup, without: frozenset[Act]) -> None:
         self.world, self.way, self.setup = world, way, setup
-        self.left = {action: pack(after) for action, after in checked_steps(world, setup)}
+        self.left = {action: pack(after) for action, after in checked_steps(world, setup, without)}
 
     def take(self, action: int, reached: bytes) -> None:
         """The live system takes an action, and has reached a world."""

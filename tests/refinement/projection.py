@@ -36,6 +36,7 @@ from zombieproof.checker.world import (
     LOG,
     NODES,
     PRODUCER_IDS,
+    READERS,
     CheckedEntry,
     Group,
     Kind,
@@ -43,12 +44,14 @@ from zombieproof.checker.world import (
     Message,
     Node,
     Partition,
+    Reader,
     Setup,
     Stage,
 )
+from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.model.decisions.verification import answer_of_broker_channel, answer_of_coordinator
 from zombieproof.model.records import GroupOffset, PendingOffset, ProducerEntry, Transaction
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, LogEntry, TransactionState
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Isolation, LogEntry, TransactionState
 from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.traces.evidence import TopicPartition
 
@@ -59,7 +62,6 @@ NOT_PROJECTED: Mapping[str, str] = {
     "clients": "applications are the checker's own functions: the live part of a twin is the cluster",
     "ghost": "no broker knows what applications were told; a twin works decisions out from the durable records",
     "budget": "how often a fault may still strike is a bound of the exploration",
-    "readers": "what a consumer reads is a function of the log, which is compared; no scenario here has a reader",
     "overflow": "the live system has no capacities",
 }
 """Fields of `World` that have no live counterpart, and why."""
@@ -124,9 +126,9 @@ class Names:
     guards: dict[int, int] = field(default_factory=dict)
     producer_ids: list[int] = field(default_factory=list)
 
-    def update(self, cluster: Cluster) -> None:
+    def update(self, cluster: Cluster, lost: Mapping[int, "Lost"]) -> None:
         """Name what is new, and forget the guards that nobody has any more."""
-        in_play = guards_in_play(cluster)
+        in_play = guards_in_play(cluster).union(*(each.guards for each in lost.values()))
         self.guards = {guard: name for guard, name in self.guards.items() if guard in in_play}
         for guard in sorted(in_play - set(self.guards)):
             self.guards[guard] = next(n for n in range(1, len(in_play) + 1) if n not in self.guards.values())
@@ -145,14 +147,29 @@ class Names:
         return NONE if name == NONE else self.producer_ids[name]
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What the last leader of a partition knew, which nobody leads now.
+
+    The checker's record keeps it until the next election, and nobody reads it; live it is gone with the broker.
+    """
+
+    partition: Partition
+    guards: frozenset[int]
+
+
+def guards_of(cluster: Cluster, tp: TopicPartition) -> frozenset[int]:
+    """Every guard that the leader of a partition remembers."""
+    leader = cluster.leader_of(tp)
+    if leader is None:
+        return frozenset()
+    producers = cluster.brokers[leader].partitions.replicas[tp].producers._producers
+    return frozenset(known.entry.guard for known in producers.values()) - {0}
+
+
 def guards_in_play(cluster: Cluster) -> set[int]:
     """Every guard that a leader remembers, or that a write under way carries."""
-    found = {
-        known.entry.guard
-        for tp in PARTITIONS
-        if (leader := cluster.leader_of(tp)) is not None
-        for known in cluster.brokers[leader].partitions.replicas[tp].producers._producers.values()
-    }
+    found = {guard for tp in PARTITIONS for guard in guards_of(cluster, tp)}
     found |= {guard_of(work) for broker in cluster.brokers.values() for work in broker._in_progress.values()}
     return found - {0}
 
@@ -284,28 +301,26 @@ def leading_log(cluster: Cluster, partition: TopicPartition) -> list[Batch]:
     return list(cluster.stores[node, partition].log.read())
 
 
-def partitions(cluster: Cluster, names: Names) -> list[Partition]:
+def partitions(cluster: Cluster, names: Names, lost: Mapping[int, Lost]) -> list[Partition]:
     """Each partition as its leader has it."""
-    return [_partition(cluster, tp, names) for tp in PARTITIONS]
+    return [lost[p].partition if p in lost else _partition(cluster, tp, names) for p, tp in enumerate(PARTITIONS)]
 
 
 def _partition(cluster: Cluster, tp: TopicPartition, names: Names) -> Partition:
     batches = leading_log(cluster, tp)
-    numbers = (
-        without_group_records(batches) if tp == OFFSETS_PARTITION else {b.base_offset: b.base_offset for b in batches}
-    )
+    every = {batch.base_offset: batch.base_offset for batch in batches}
+    numbers = without_group_records(batches) if tp == OFFSETS_PARTITION else every
     log = [_log_record(batch, names) for batch in batches if batch.base_offset in numbers]
+    assert len(log) <= LOG, f"{tp}: the world's log holds {LOG} records"
+    log += [LogRecord() for _ in range(LOG - len(log))]
     leader = cluster.leader_of(tp)
-    entries = list[CheckedEntry]()
-    if leader is not None:
-        producers = cluster.brokers[leader].partitions.replicas[tp].producers
-        entries = [_entry(producers.get(pid), numbers, names) for pid in _known(names)]
+    assert leader is not None, f"{tp}: what its last leader knew is kept while there is none"
+    producers = cluster.brokers[leader].partitions.replicas[tp].producers
+    entries = [_entry(producers.get(pid), numbers, names) for pid in _known(names)]
     entries += [CheckedEntry() for _ in range(PRODUCER_IDS - len(entries))]
     if tp == OFFSETS_PARTITION:
         entries = [without_sequence(entry) for entry in entries]
-    assert len(log) <= LOG, f"{tp}: the world's log holds {LOG} records"
-    log += [LogRecord() for _ in range(LOG - len(log))]
-    return Partition(leader=int(leader is not None), end=len(numbers), log=log, entries=entries)
+    return Partition(leader=1, end=len(numbers), log=log, entries=entries)
 
 
 def _known(names: Names) -> list[int]:
@@ -373,6 +388,33 @@ def _pending(offsets: OffsetStore, producer_id: int, key: OffsetKey, numbers: Ma
     if waiting is None:
         return PendingOffset()
     return PendingOffset(waiting.record.state, waiting.record.offset, numbers[waiting.record.record_offset])
+
+
+# ---------------------------------------------------------------- consumers
+
+
+@dataclass(slots=True)
+class Consumer:
+    """A live consumer of the first partition, and the offsets that its application got."""
+
+    reader: FetchFilter
+    delivered: int = 0
+
+
+def readers(consumers: list[Consumer], names: Names) -> list[Reader]:
+    """Each consumer: where it is, what its application got, what it holds back."""
+    found = [_reader(consumer, names) for consumer in consumers]
+    return [*found, *(Reader() for _ in range(READERS - len(found)))]
+
+
+def _reader(consumer: Consumer, names: Names) -> Reader:
+    """What Kafka's consumer knows of aborted producers goes with the next answer, and in the checker at once."""
+    live = consumer.reader
+    found = Reader(live.position, consumer.delivered, sum(1 << offset for offset in live.held_offsets))
+    if live.isolation != Isolation.READ_COMMITTED:
+        for producer_id, state in live._states.items():
+            found.states[names.producer_id(producer_id)] = state
+    return found
 
 
 # ---------------------------------------------------------------- messages

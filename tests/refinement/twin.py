@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from tests.refinement import commands, projection
 from tests.refinement.commands import COORDINATORS
-from tests.refinement.projection import COORDINATOR_NODES, InFlight, Names, Sent
+from tests.refinement.projection import COORDINATOR_NODES, Consumer, InFlight, Lost, Names, Sent
 from tests.refinement.requests import (
     DATA,
     GROUP,
@@ -29,6 +29,7 @@ from tests.refinement.requests import (
 from zombieproof.broker.clock import ManualClock
 from zombieproof.broker.cluster import Cluster
 from zombieproof.broker.group_requests import OffsetFetch, OffsetFetchAnswer, OffsetsCommitted
+from zombieproof.broker.journal import Journal
 from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE, TransactionValue
 from zombieproof.broker.network import CLIENT, Answer
 from zombieproof.broker.partition_requests import ProduceAnswer
@@ -57,10 +58,13 @@ from zombieproof.checker.world import (
     Trail,
     World,
 )
+from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState
+from zombieproof.model.vocabulary import NONE, Error, Isolation, ProducerState, TransactionState
 
 MESSAGE = layout_of(Message)
+ISOLATIONS = (Isolation.READ_COMMITTED, Isolation.READ_COMMITTED_BUFFERING)
+"""How readers 0 and 1 of a world read."""
 MUCH_MS = 10**12
 """Where the clock stands, so that everything can be made older than anything is kept."""
 
@@ -76,6 +80,7 @@ BUDGETS = {
     Act.REBALANCE: "rebalances",
     Act.FORGET_PRODUCER: "forgotten",
     Act.FORGET_GUARD: "forgotten",
+    Act.LOSE_LEADER: "leaderless",
 }
 """Faults at brokers that a twin can strike with, and the budgets that they are taken from."""
 
@@ -98,6 +103,8 @@ class Beside:
     sent: dict[int, Sent] = field(default_factory=dict)
     members: tuple[str, ...] = ()
     names: Names = field(default_factory=Names)
+    lost: dict[int, Lost] = field(default_factory=dict)
+    consumers: list[Consumer] = field(default_factory=list)
 
 
 class Twin:
@@ -108,11 +115,11 @@ class Twin:
     ) -> None:
         self.cluster, self.beside, self.setup = cluster, beside, setup
         self.world, self.flights = world, flights
-        self._scratch, self._frozen = world, b""
+        self._frozen = b""
 
     def freeze(self) -> None:
         """Make it ready for steps to be tried, and to be cloned."""
-        self._scratch = copied(self.world)
+        self._scratch = copied(self.world), Trail()
         self._frozen = pickle.dumps((self.cluster, self.beside), pickle.HIGHEST_PROTOCOL)
 
     def clone(self) -> "Twin":
@@ -125,7 +132,7 @@ class Twin:
     def refresh(self) -> None:
         """Project the cluster; what the normal form drops, late copies that change nothing, is lost on its way."""
         self.cluster.journal.clear()
-        self.beside.names.update(self.cluster)
+        self.beside.names.update(self.cluster, self.beside.lost)
         flights = projection.messages(self.cluster, self.beside.sent, self.beside.names, self.setup)
         world = self.brokers()
         for slot, flight in enumerate(flights):
@@ -153,7 +160,8 @@ class Twin:
             clients=clients,
             nodes=projection.nodes(cluster, beside.names),
             durable=projection.durable(cluster, beside.names),
-            partitions=projection.partitions(cluster, beside.names),
+            partitions=projection.partitions(cluster, beside.names, beside.lost),
+            readers=projection.readers(beside.consumers, beside.names),
             group=projection.group(cluster, beside.members, beside.names),
             ghost=ghost,
             budget=budget,
@@ -168,14 +176,19 @@ class Twin:
         """Whether the environment lets an action happen; whether it does anything is seen when it is tried."""
         act, i = Act(ACTIONS[action][0]), ACTIONS[action][1]
         if act in BY_THE_CHECKER:
-            tried = actions.step(self._scratch, action, self.setup, Trail())
+            world, trail = self._scratch
+            tried = actions.step(world, action, self.setup, trail)
             if tried:
-                self._scratch = copied(self.world)
+                self._scratch = copied(self.world), Trail()
             return tried
         if act in AT_MESSAGES:
             return self._may_reach(act, i)
         if act == Act.RESIGN:
             return i != self.world.coordinator and self.world.nodes[i].role == 1
+        if act == Act.ELECT:
+            return i in self.beside.lost
+        if act in (Act.READ_ONE, Act.READ_ALL):
+            return i < len(self.beside.consumers)
         return act in BUDGETS and int(getattr(self.beside.budget, BUDGETS[act])) > 0
 
     def step(self, action: int) -> bool:
@@ -183,7 +196,9 @@ class Twin:
         act, i = Act(ACTIONS[action][0]), ACTIONS[action][1]
         if act in BY_THE_CHECKER:
             return self._by_the_checker(action, act, i)
-        return self._reach(act, i) if act in AT_MESSAGES else self._strike(act, i)
+        if act in AT_MESSAGES:
+            return self._reach(act, i)
+        return self._read(act, i) if act in (Act.READ_ONE, Act.READ_ALL) else self._strike(act, i)
 
     def _by_the_checker(self, action: int, act: Act, i: int) -> bool:
         world = copied(self.world)
@@ -234,18 +249,17 @@ class Twin:
         named = _copied_message(message)
         named.producer_id = self.beside.names.live_producer_id(message.producer_id)
         request = request_of(named, self.setup, member)
-        node = self._receiver(message)
-        exchange = self.cluster.send(request, node)
-        self.beside.sent[exchange.number] = Sent(message.client, message.label, waits=True)
+        number = self.cluster.network.request(CLIENT, self._receiver(message), request)
+        self.beside.sent[number] = Sent(message.client, message.label, waits=True)
         self.cluster.network.exchanges.clear()
 
     def _receiver(self, message: Message) -> int:
+        """Whom a request is for; while a partition has no leader its request is on its way to the next one."""
         if not names_partition(message.kind):
             return COORDINATOR_NODES[message.node]
-        leader = self.cluster.leader_of(PARTITIONS[message.partition])
-        if leader is None:
-            raise OutOfScope("a client that sends to a partition without a leader")
-        return leader
+        partition = PARTITIONS[message.partition]
+        leader = self.cluster.leader_of(partition)
+        return self.cluster.metadata.partitions[partition].in_sync[0] if leader is None else leader
 
     def _may_fetch(self, c: int) -> bool:
         """An input position is what the live group says; while it is unstable the client has to wait."""
@@ -270,15 +284,18 @@ class Twin:
         message, budget = self.world.messages[i], self.beside.budget
         if message.kind == Kind.EMPTY or actions._repeats(self.world, i):
             return False
-        if names_partition(message.kind) and message.stage != Stage.TO_COORDINATOR:
-            leader = self.world.partitions[message.partition].leader
-            if leader == 0 or actions._is_behind_another(self.world, message):
-                return False
+        has_leader = self.world.partitions[message.partition].leader == 1
+        if message.kind == Kind.MARKER:
+            may_lose = act == Act.LOSE_ANSWER and budget.lost > 0 and message.live == 1
+            return has_leader and (act == Act.DELIVER or may_lose)
+        to_leader = names_partition(message.kind) and message.stage != Stage.TO_COORDINATOR
+        if to_leader and (not has_leader or actions._is_behind_another(self.world, message)):
+            return False
         if act == Act.LOSE_ANSWER:
             return budget.lost > 0 and message.live == 1 and message.stage != Stage.TO_COORDINATOR
         if act == Act.UNKNOWN_APPEND:
             for_coordinator = network.speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR
-            here = message.kind != Kind.MARKER and message.node == self.world.coordinator
+            here = message.node == self.world.coordinator
             return budget.unknown_appends > 0 and message.live == 1 and for_coordinator and here
         return True
 
@@ -331,7 +348,7 @@ class Twin:
         facts = self.beside.sent.pop(flight.request)
         if not facts.waits:
             return
-        self.beside.names.update(self.cluster)
+        self.beside.names.update(self.cluster, self.beside.lost)
         world = self._listening(i)
         message = world.messages[i]
         if is_lost:
@@ -372,6 +389,20 @@ class Twin:
             case _:
                 raise AssertionError(f"{answer!r} answers no request of a client")
 
+    # ---------------------------------------------------------------- consumers
+
+    def _read(self, act: Act, r: int) -> bool:
+        """A consumer reads; a fetch that ends behind the first batch is one of its own only if there is more."""
+        consumer = self.beside.consumers[r]
+        found = len(commands.fetch(self.cluster, consumer.reader).batches)
+        if found == 0 or (act == Act.READ_ONE and found == 1):
+            return False
+        read = commands.read_one if act == Act.READ_ONE else commands.read_all
+        for record in read(self.cluster, consumer.reader):
+            consumer.delivered |= 1 << record.offset
+        consumer.reader.journal.clear()
+        return True
+
     # ---------------------------------------------------------------- what strikes brokers
 
     def _strike(self, act: Act, i: int) -> bool:
@@ -402,7 +433,12 @@ class Twin:
         elif act == Act.DEPOSE:
             commands.depose(cluster)
         elif act == Act.CHANGE_LEADER:
-            return self._change_leader(i)
+            return self.world.partitions[i].end > 0 and self._lose_leader(act, i)
+        elif act == Act.LOSE_LEADER:
+            return self._lose_leader(act, i)
+        elif act == Act.ELECT:
+            del self.beside.lost[i]
+            commands.elect(cluster, PARTITIONS[i])
         elif act == Act.REBALANCE:
             return self._rebalance()
         return True
@@ -418,9 +454,9 @@ class Twin:
         forget(self.cluster, PARTITIONS[p], names.live_producer_id(pid))
         return bool(self.cluster.journal.moves)
 
-    def _change_leader(self, p: int) -> bool:
+    def _lose_leader(self, act: Act, p: int) -> bool:
         """What was under way at the old leader is gone with it; who waits asks the new one."""
-        if self.world.partitions[p].end == 0 or (p == OFFSETS and self.setup.bounds.grouped == 0):
+        if self.world.partitions[p].leader == 0 or (p == OFFSETS and self.setup.bounds.grouped == 0):
             return False
         lost = [
             flight
@@ -428,7 +464,13 @@ class Twin:
             if flight is not None and flight.message.partition == p and flight.message.stage != Stage.TO_LEADER
             if flight.message.kind != Kind.MARKER
         ]
-        commands.change_leader(self.cluster, PARTITIONS[p])
+        if act == Act.CHANGE_LEADER:
+            commands.change_leader(self.cluster, PARTITIONS[p])
+        else:
+            known = copied(self.world).partitions[p]
+            known.leader = 0
+            self.beside.lost[p] = Lost(known, projection.guards_of(self.cluster, PARTITIONS[p]))
+            commands.lose_leader(self.cluster, PARTITIONS[p])
         for flight in lost:
             facts = self.beside.sent.pop(flight.request)
             if facts.waits:
@@ -506,11 +548,13 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
         setup: the checker's; `rules` those of the brokers, the setup's by default.
 
     Raises:
-        OutOfScope: the scenario has clients without transactional id, or readers.
+        OutOfScope: the scenario has what a twin cannot do.
     """
-    bounds = setup.bounds
-    if bounds.readers or bounds.answers_travel or min(bounds.transactional_id[: bounds.clients]) < 0:
-        raise OutOfScope("a twin has no readers, no answers that travel and no producers without transactional id")
+    bounds, budget = setup.bounds, setup.budget
+    if bounds.answers_travel or bounds.keep_dead_letters or min(bounds.transactional_id[: bounds.clients]) < 0:
+        raise OutOfScope("a twin knows the world in its smallest form, and no producers without transactional id")
+    if budget.leaderless and (budget.leader_changes or bounds.grouped or bounds.readers):
+        raise OutOfScope("a partition without a leader has one replica, and nobody reads it")
     replicas = 1 + setup.budget.leader_changes
     broker = iter(range(3, 100))
     of_each = {tp: tuple(next(broker) for _ in range(replicas)) for tp in PARTITIONS}
@@ -530,6 +574,9 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
     if bounds.grouped:
         members = (commands.join(cluster, GROUP), *("" for _ in range(bounds.clients - 1)))
     beside = Beside(world.clients, world.ghost, world.budget, members=members)
+    beside.consumers = [
+        Consumer(FetchFilter(DATA[0], isolation, setup.rules, Journal())) for isolation in ISOLATIONS[: bounds.readers]
+    ]
     twin = Twin(cluster, beside, setup, world, [])
     twin.refresh()
     return twin
