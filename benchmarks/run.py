@@ -1,10 +1,11 @@
-"""How fast the checker and replay are: worlds per CPU second and bytes for each; recorded events per CPU second.
+"""How fast checker, replay and live brokers are: worlds, recorded events and answered requests per CPU second.
 
     make bench
     make bench ARGS="--runs 9 two_phase_commit"
 
 Each line is the median of several runs in one process, compilation left out. CPU seconds are those of all threads. An
-event of replay is a batch, a marker or a record of an internal topic; the recording is the largest at hand. Other
+event of replay is a batch, a marker or a record of an internal topic; the recording is the largest at hand. A request
+is one step of a recorded sequence, asked of a cluster in this process and compared with the recorded answer. Other
 processes on the machine make the numbers smaller, so the slowest and the fastest run are printed too.
 """
 
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import psutil
@@ -24,12 +26,21 @@ import psutil
 from zombieproof.checker.explore import Result, explore
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
+from zombieproof.conformance.in_process import InProcess
+from zombieproof.conformance.recording import read
+from zombieproof.conformance.runner import play
 from zombieproof.traces.collect import collect
 from zombieproof.traces.replay import replay
 
 TWO_PHASE_COMMIT = {7: 296_448, 8: 1_745_408, 9: 10_340_352}
 OF_TRANSACTIONS = ("consume_transform_produce", "reader")
 ROOT = Path(__file__).resolve().parents[1]
+ANSWERS = (
+    ROOT.parent / "shared" / "recordings" / "random-tv2.jsonl.gz",
+    ROOT / "tests" / "answers" / "sample.jsonl.gz",
+)
+LIVE = "requests to live brokers"
+SEQUENCES = 300
 RECORDINGS = (ROOT.parent / "shared" / "traces" / "19-soak", ROOT / "tests" / "recordings" / "01-commit")
 
 
@@ -69,6 +80,21 @@ def measure_replay(name: str, folder: Path, runs: int) -> str:
     return f"{name:24} {events:>12,} {statistics.median(rates):>13,.0f} {rates[0]:>9,.0f}-{rates[-1]:<9,.0f}"
 
 
+def measure_answers(path: Path, runs: int) -> str:
+    """Play the first sequences of recorded answers `runs` times, and return the line."""
+    spent, steps = [], 0
+    sequences = list(islice(read(path), SEQUENCES))
+    for _ in range(runs):
+        began = time.process_time()
+        played = [play(sequence, InProcess) for sequence in sequences]
+        spent.append(time.process_time() - began)
+        steps = sum(each.steps for each in played)
+        if any(each.difference is not None for each in played):
+            sys.exit(f"{path.name}: an answer is not the recorded one; see zombieproof conform --recording {path}")
+    rates = sorted(steps / each for each in spent)
+    return f"{LIVE:24} {steps:>12,} {statistics.median(rates):>13,.0f} {rates[0]:>9,.0f}-{rates[-1]:<9,.0f}"
+
+
 def measure(benchmark: Benchmark, runs: int) -> str:
     """Run a benchmark once to compile it and then `runs` times, and return its line."""
     benchmark.run()
@@ -102,19 +128,26 @@ def main() -> None:
 
     chosen = [b for b in benchmarks() if is_chosen(b.name)]
     replays = {name: folder for name, folder in of_replay.items() if is_chosen(name)}
-    if not (chosen or replays) or arguments.runs < 1:
-        names = ", ".join([*(b.name for b in benchmarks()), *of_replay])
+    if not (chosen or replays or is_chosen(LIVE)) or arguments.runs < 1:
+        names = ", ".join([*(b.name for b in benchmarks()), *of_replay, LIVE])
         parser.error(f"nothing to run; there are {names}, and --runs is at least 1")
     memory = psutil.virtual_memory().total / 2**30
     print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs, {memory:.0f} GiB")
-    print(f"{'':24} {'distinct':>12} {'generated':>13} {'distinct, M/CPU s':>23} {'generated':>9} {'bytes per':>9}")
-    print(f"{'':24} {'':12} {'':13} {'median':>9} {'spread':>13} {'M/CPU s':>9} {'distinct':>9} {'world':>7} {'s':>8}")
+    if chosen:
+        print(f"{'':24} {'distinct':>12} {'generated':>13} {'distinct, M/CPU s':>23} {'generated':>9} {'bytes per':>9}")
+        print(
+            f"{'':24} {'':12} {'':13} {'median':>9} {'spread':>13} {'M/CPU s':>9} {'distinct':>9} {'world':>7} {'s':>8}"
+        )
     for benchmark in chosen:
         print(measure(benchmark, arguments.runs), flush=True)
     if replays:
         print(f"\n{recording.name:24} {'events':>12} {'events/CPU s':>13} {'spread':>19}")
     for name, folder in replays.items():
         print(measure_replay(name, folder, arguments.runs), flush=True)
+    if is_chosen(LIVE):
+        answers = next(path for path in ANSWERS if path.is_file())
+        print(f"\n{answers.name.split('.')[0]:24} {'requests':>12} {'requests/CPU s':>14} {'spread':>18}")
+        print(measure_answers(answers, arguments.runs), flush=True)
 
 
 if __name__ == "__main__":
