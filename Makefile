@@ -10,7 +10,7 @@ ARGS ?=
 # Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
 JOBS ?= logical
 
-.PHONY: help check test lint format diagrams bench coverage clean
+.PHONY: help check test lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -40,7 +40,10 @@ format: .venv/ready ## rewrite the sources as lint wants them
 diagrams: .venv/ready ## render every machine from its table into diagrams/ and docs/machines.md
 	$(BIN)/zombieproof diagrams $(ARGS)
 
-bench: .venv/ready ## states per second of the checker, events per second of replay
+conformance: .venv/ready ## all recorded answers and all of Kafka's cases that lie in ../shared; writes docs/conformance.md
+	$(BIN)/python -m tests.answers $(ARGS)
+
+bench: .venv/ready ## states per second of the checker, events of replay, requests to live brokers
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
 coverage: .venv/ready ## tests with branch coverage (what Numba compiles is not seen by it)

@@ -22,6 +22,7 @@ GENERATED = {
     "diagrams/*.svg": "zombieproof diagrams",
     "diagrams/*.mmd": "zombieproof diagrams",
     "docs/machines.md": "zombieproof diagrams",
+    "docs/conformance.md": "make conformance",
     "docs/results.md": "zombieproof verify --write-results",
     "docs/rules.md": "zombieproof verify --write-results",
 }
