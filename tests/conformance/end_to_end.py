@@ -1,6 +1,7 @@
 """What the end-to-end suites begin with: a cluster as their notes say, readers, what a leader knows of producers."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from tests.live.consumer import LiveConsumer, Read
 from tests.live.stage import Stage
@@ -13,6 +14,7 @@ from zombieproof.broker.partition_requests import (
 )
 from zombieproof.broker.settings import Settings
 from zombieproof.clients.batches import SentRecord
+from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Isolation
 from zombieproof.traces.evidence import TopicPartition
@@ -31,8 +33,9 @@ def stage_of(
     *,
     nodes: int = NODES,
     rules: Rules | None = None,
-    release: str | None = None,
-    **settings: int,
+    release: str = RELEASES[-1],
+    client_rules: Rules | None = None,
+    **settings: Any,
 ) -> Stage:
     """Three brokers, three partitions of the transaction log with two in sync at least, sweeps every 200 ms."""
     known = {
@@ -43,8 +46,7 @@ def stage_of(
         **settings,
     }
     given = topics or {"topic1": replicated(4, nodes), "topic2": replicated(4, nodes)}
-    own = {} if release is None else {"release": release}
-    return Stage(Cluster(nodes, rules, Settings(**known), given, **own))  # type: ignore[arg-type]  # all are integers
+    return Stage(Cluster(nodes, rules, Settings(**known), given, release=release), client_rules)
 
 
 def read(stage: Stage, isolation: Isolation, *topics: str) -> list[Read]:

@@ -3,6 +3,8 @@
 EB-001 to EB-006.
 """
 
+from typing import Any
+
 import pytest
 
 from tests.conformance.baselines import rules_of
@@ -60,7 +62,7 @@ def test_eb_001_and_002_a_copy_survives_brokers_that_come_and_go(flavour: Flavou
     assert output == expected
 
 
-def expiring(rules: Rules | None = None, **settings: int) -> Stage:
+def expiring(rules: Rules | None = None, **settings: Any) -> Stage:
     """A cluster that looks every half second for what has expired."""
     return stage_of(
         rules=rules,

@@ -97,8 +97,7 @@ class LiveConsumer:
         self.assigned = {partition: Assignment(self._filter(partition, 0)) for partition in partitions}
 
     def _filter(self, partition: TopicPartition, position: int) -> FetchFilter:
-        cluster = self.stage.cluster
-        return FetchFilter(partition, self.isolation, cluster.rules, cluster.journal, position)
+        return FetchFilter(partition, self.isolation, self.stage.client_rules, self.stage.cluster.journal, position)
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
         """Go on at `offset`."""

@@ -16,6 +16,7 @@ from zombieproof.clients.transaction_manager import TransactionManager
 from zombieproof.clients.transactional_requests import OutgoingRequest
 from zombieproof.model.releases import NEWEST_VERSIONS as NEWEST_BY_RELEASE
 from zombieproof.model.releases import newest_version
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey
 from zombieproof.traces.evidence import TopicPartition
 
@@ -32,7 +33,10 @@ def _newest(release: str, api: ApiKey, ours: int) -> int:
 
 
 class LiveProducer:
-    """A producer instance whose requests travel over `cluster.network`; `versions` are what it speaks at most."""
+    """A producer instance whose requests travel over `cluster.network`; `versions` are what it speaks at most.
+
+    `rules` are those of the client, by default the cluster's.
+    """
 
     def __init__(
         self,
@@ -42,6 +46,7 @@ class LiveProducer:
         versions: Mapping[ApiKey, int] = NEWEST_VERSIONS,
         transaction_timeout_ms: int = 60_000,
         settings: SenderSettings | None = None,
+        rules: Rules | None = None,
     ) -> None:
         self.cluster = cluster
         brokers = Brokers(versions)
@@ -51,7 +56,7 @@ class LiveProducer:
             brokers=brokers,
             transaction_timeout_ms=transaction_timeout_ms,
             retry_backoff_ms=TICK_MS,
-            rules=cluster.rules,
+            rules=rules or cluster.rules,
         )
         self.sender = Sender(self.manager, settings or SenderSettings(retry_backoff_ms=TICK_MS))
         self.waiting: list[tuple[OutgoingRequest, Exchange]] = []
@@ -69,9 +74,15 @@ class LiveProducer:
             self.waiting.append((request, self.cluster.send(request.body, request.node)))
 
     def _look_at_cluster(self) -> None:
-        """Leaders, versions and features are learned as soon as they change: metadata, ApiVersions."""
+        """Leaders, versions and features are learned as soon as they change: metadata, ApiVersions.
+
+        But not before the end of a connection is seen: else two times five batches could be under way for a partition,
+        to its old and its new leader, and a leader recognises only five when they come again.
+        """
         cluster = self.cluster
         if (cluster.metadata.version, cluster.features_epoch) == (self._metadata_seen, self._features_seen):
+            return
+        if any(exchange.node not in cluster.brokers for _, exchange in self.waiting):
             return
         self._metadata_seen, self._features_seen = cluster.metadata.version, cluster.features_epoch
         partitions = cluster.metadata.partitions

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from zombieproof.broker.clock import ManualClock
 from zombieproof.broker.cluster import Cluster
+from zombieproof.model.rules import Rules
 
 T = TypeVar("T")
 Condition = Callable[[], bool]
@@ -22,6 +23,9 @@ IDLE_MS = 50
 
 RESEND_MS = 100
 """How often a coordinator looks for markers to be sent again."""
+
+LOOK_MS = 10
+"""How often a broker looks for fetches that have waited for long enough."""
 
 PATIENCE = 20_000
 """How many turns anything is waited for."""
@@ -61,11 +65,12 @@ class Task(Generic[T]):
 
 
 class Stage:
-    """A cluster, its clients, and the applications that are under way."""
+    """A cluster, its clients (of the cluster's rules, unless others are given), and the applications under way."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, client_rules: Rules | None = None) -> None:
         assert isinstance(cluster.clock, ManualClock), "time is moved here"
         self.cluster, self.clock = cluster, cluster.clock
+        self.client_rules = client_rules or cluster.rules
         self.clients: list[Client] = []
         self.tasks: list[Task[Any]] = []
         self._last_run = dict.fromkeys(self._timers(), self.now_ms)
@@ -80,7 +85,7 @@ class Stage:
         settings, cluster = self.cluster.settings, self.cluster
         return {
             "markers": (RESEND_MS, cluster.resend_markers),
-            "fetches": (TURN_MS, cluster.answer_waiting_fetches),
+            "fetches": (LOOK_MS, cluster.answer_waiting_fetches),
             "timeouts": (
                 settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
                 cluster.abort_timed_out_transactions,
@@ -127,11 +132,18 @@ class Stage:
         self.run(lambda: False, milliseconds)
 
     def settle(self) -> None:
-        """Take turns until nothing is in flight, and a few timers have found nothing to do."""
+        """Take turns until nothing is in flight, and a few timers have found nothing to do.
+
+        Raises:
+            TimeoutError: somebody always sends.
+        """
         quiet = 0
-        while quiet < 2 * RESEND_MS // IDLE_MS:
+        for _ in range(PATIENCE):
             self.turn()
             quiet = 0 if self.cluster.network.in_flight else quiet + 1
+            if quiet >= 2 * RESEND_MS // IDLE_MS:
+                return
+        raise TimeoutError("there is always something in flight")
 
     # ---------------------------------------------------------------- applications
 

@@ -23,7 +23,11 @@ class StagedProducer(LiveProducer):
         settings: SenderSettings | None = None,
     ) -> None:
         super().__init__(
-            stage.cluster, transactional_id, transaction_timeout_ms=transaction_timeout_ms, settings=settings
+            stage.cluster,
+            transactional_id,
+            transaction_timeout_ms=transaction_timeout_ms,
+            settings=settings,
+            rules=stage.client_rules,
         )
         self.stage, self.max_block_ms = stage, max_block_ms
         stage.clients.append(self)
