@@ -102,6 +102,7 @@ class ConsumerGroup:
             assignment_epoch=self.assignment_epoch,
             topics=tuple((name, member.topics) for name, member in self.members.items()),
             partitions=tuple((name, tuple(member.partitions.items())) for name, member in self.members.items()),
+            previous_epochs=tuple((name, member.previous_epoch) for name, member in self.members.items()),
         )
 
     def _assign(self, every: Iterable[TopicPartition]) -> None:
@@ -120,9 +121,11 @@ class ConsumerGroup:
 
 def loaded_consumer_group(name: str, value: GroupValue) -> ConsumerGroup:
     """The group as the newest record of the log tells it."""
-    topics, partitions = dict(value.topics), dict(value.partitions)
+    topics, partitions, before = dict(value.topics), dict(value.partitions), dict(value.previous_epochs)
     members = {
-        member: ConsumerMember(epoch, epoch, topics.get(member, ()), dict(partitions.get(member, ())))
+        member: ConsumerMember(
+            epoch, before.get(member, epoch), topics.get(member, ()), dict(partitions.get(member, ()))
+        )
         for member, epoch in value.members
     }
     return ConsumerGroup(name, value.generation, value.assignment_epoch, NONE, members)

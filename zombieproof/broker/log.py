@@ -72,7 +72,8 @@ class GroupValue:
     """What of a group survives its coordinator: generation (or group epoch) and members with their (member) epochs.
 
     Of a classic group also the leader and the static instance of each member that has one; of a consumer group the
-    epoch of its assignment, the topics that each member reads, and since which epoch it has which partition.
+    epoch of its assignment, the epoch that each member had before, the topics that it reads, and since which epoch it
+    has which partition (``ConsumerGroupCurrentMemberAssignmentValue``).
     """
 
     generation: int
@@ -82,6 +83,7 @@ class GroupValue:
     assignment_epoch: int = NONE
     topics: tuple[tuple[str, tuple[str, ...]], ...] = ()
     partitions: tuple[tuple[str, tuple[tuple[TopicPartition, int], ...]], ...] = ()
+    previous_epochs: tuple[tuple[str, int], ...] = ()
 
 
 RecordKey = bytes | str | OffsetKey | GroupKey | None

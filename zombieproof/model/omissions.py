@@ -2,6 +2,7 @@
 
 `OMISSIONS` is grouped by where the gap is: in the decisions (`MODEL`), in what the checker explores with them
 (`CHECKER`), or in what replay judges of recorded logs (`REPLAY`). An omission of the model is one everywhere.
+`MEMORY_ONLY` is what the logs do not hold, in Kafka as here: all that a broker that reads its logs answers otherwise.
 """
 
 from dataclasses import dataclass
@@ -29,6 +30,23 @@ class Omission:
     why: str
     where_kafka: str
     consequence: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryOnly:
+    """One thing that a broker knows, and forgets when it stops or when somebody else leads: no log holds it.
+
+    Args:
+        what: the fact, as a noun.
+        where: the field of ours that holds it.
+        consequence: which answer is another one when it is lost.
+        source: where Kafka keeps it in memory only (file, KIP, reference §).
+    """
+
+    what: str
+    where: str
+    consequence: str
+    source: str
 
 
 OMISSIONS: Final = (
@@ -223,3 +241,117 @@ OMISSIONS: Final = (
     ),
 )
 """Everything that is left out on purpose."""
+
+
+MEMORY_ONLY: Final = (
+    MemoryOnly(
+        "the last producer epoch",
+        "Transaction.last_producer_epoch",
+        "an InitProducerId with the epoch before, whose answer was lost, is fenced instead of answered again (I11)",
+        "reference §2.2, §2.15, §14 (failover)",
+    ),
+    MemoryOnly(
+        "the previous and the next producer id, in value version 0 and before 4.3",
+        "Transaction.previous_producer_id, Transaction.next_producer_id",
+        "when the epochs of a producer id are used up: a retry under the old id is a stranger's, and a decided "
+        "transaction completes under the old id",
+        "reference §2.2; KAFKA-20310",
+    ),
+    MemoryOnly(
+        "a fence whose abort could not be written",
+        "Transaction.failed_epoch_fence, Transaction.producer_epoch",
+        "the epoch that the fence had raised is that of the owner again, who may go on",
+        "reference §2.2, §2.10 (F1); TransactionMetadata.hasFailedEpochFence",
+    ),
+    MemoryOnly(
+        "the start of the transaction before the last InitProducerId, before 4.0",
+        "Transaction.start_ms",
+        "DescribeTransactions tells no start time",
+        "reference §14 (3.9.1 against 4.3.1)",
+    ),
+    MemoryOnly(
+        "a pending transition whose record cannot be written",
+        "Transaction.pending_state",
+        "the transactional id answers CONCURRENT_TRANSACTIONS no longer",
+        "reference §2.6 (G1), §14 (TV2-style requests on a TV0 cluster)",
+    ),
+    MemoryOnly(
+        "an id whose first record could not be written",
+        "LoadedPartition.transactions",
+        "the id is unknown, and gets another producer id",
+        "reference §2.2 (fresh metadata)",
+    ),
+    MemoryOnly(
+        "that an append was reported as failed, although the log has it",
+        "LoadedPartition.transactions",
+        "the transaction is in the state whose record failed",
+        "reference §2.6 (ambiguity)",
+    ),
+    MemoryOnly(
+        "how far the markers of a decided transaction have come",
+        "Transaction.partitions, MarkerChannel, Completions",
+        "every marker is sent again, also those that are written, and those that nobody would have sent again",
+        "reference §2.12, §2.15 (Z6), §14",
+    ),
+    MemoryOnly(
+        "verifications",
+        "ProducerEntry.guard, guard_epoch, lowest_sequence, supports_epoch_bump",
+        "a first batch may begin at the sequence at which another one was being verified",
+        "reference §3.4, §3.7; VerificationStateEntry",
+    ),
+    MemoryOnly(
+        "all batches of a producer but the newest",
+        "ProducerEntry.batches",
+        "an older duplicate answers DUPLICATE_SEQUENCE_NUMBER or OUT_OF_ORDER_SEQUENCE_NUMBER, not its offset",
+        "reference §3.7, §14 on §3.7",
+    ),
+    MemoryOnly(
+        "a producer that is due to be forgotten and has not been looked at yet",
+        "ProducerStates",
+        "it is forgotten by the start, not by the next sweep",
+        "reference §3.7; ProducerStateManager.loadFromSnapshot",
+    ),
+    MemoryOnly(
+        "the epochs of leaders and coordinators",
+        "Replica.leader_epoch, LoadedPartition.coordinator_epoch",
+        "they rise: markers of before are fenced, new batches and markers carry them",
+        "reference §2.15 (Z1), §3.5",
+    ),
+    MemoryOnly(
+        "the high watermark",
+        "Replica.high_watermark",
+        "what was not known to be replicated may be read: a replica alone has all of it",
+        "reference §3.6; a checkpoint that Kafka writes now and then",
+    ),
+    MemoryOnly(
+        "requests in progress",
+        "Network.in_flight, Broker",
+        "they are not answered, and what they would have written is not written",
+        "RequestChannel, purgatories; reference §2.17",
+    ),
+    MemoryOnly(
+        "member ids that were given out",
+        "ClassicGroup.pending",
+        "who joins with such an id is unknown",
+        "ClassicGroup.pendingJoinMembers; KIP-394",
+    ),
+    MemoryOnly(
+        "a generation whose assignment is not there yet",
+        "ClassicGroup",
+        "the generation before counts",
+        "ClassicGroup.java; reference §4.1",
+    ),
+    MemoryOnly(
+        "a group that nothing was ever written of",
+        "GroupStore.groups",
+        "there is no such group",
+        "OffsetMetadataManager.commitOffset; reference §4.1",
+    ),
+    MemoryOnly(
+        "when a consumer group was assigned last",
+        "ConsumerGroup.assigned_ms",
+        "the next assignment is due at once",
+        "KIP-1263",
+    ),
+)
+"""Everything that memory knows and no log: whoever reads the logs answers as before, but for this."""

@@ -1,0 +1,370 @@
+"""How to forget, in a cluster that lives, one thing that only memory holds; and forks of a cluster.
+
+Each entry of ``omissions.MEMORY_ONLY`` has a function here that takes just this fact out of memory. A cluster that has
+forgotten all of them has to answer as one that has read its logs.
+"""
+
+import io
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from zombieproof.broker.classic_group import ClassicGroup, loaded_classic_group
+from zombieproof.broker.cluster import Cluster
+from zombieproof.broker.consumer_group import ConsumerGroup
+from zombieproof.broker.group_store import GroupStore
+from zombieproof.broker.log import Batch, GroupKey, GroupValue, OffsetKey, TransactionValue
+from zombieproof.broker.network import CLIENT, Message, Request
+from zombieproof.broker.node import Broker
+from zombieproof.broker.partition_requests import WriteTxnMarkers, WriteTxnMarkersAnswer
+from zombieproof.broker.producer_states import ProducerStates
+from zombieproof.model.decisions.produce import evolve_expiry, should_expire
+from zombieproof.model.records import CachedBatch, ProducerEntry, Transaction
+from zombieproof.model.vocabulary import NONE, ClassicGroupState, PartitionEvent, TransactionState, TransactionVersion
+from zombieproof.statemachines.partition_leader import PARTITION_LEADER
+from tests.live.recovery_program import OFFSETS, TRANSACTIONS, Program
+
+PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+
+Forget = Callable[[Cluster, Cluster, frozenset[int]], None]
+"""Takes a fact out of the first cluster; the second has read its logs, and `torn` are `Program.torn`."""
+
+
+class _Pickler(pickle.Pickler):
+    """Leaves out batches: they never change, so that all copies may share them."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.shared: list[Batch] = []
+
+    def persistent_id(self, obj: object) -> int | None:
+        if type(obj) is not Batch:
+            return None
+        self.shared.append(obj)
+        return len(self.shared) - 1
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, shared: list[Batch]) -> None:
+        super().__init__(io.BytesIO(data))
+        self._shared = shared
+
+    def persistent_load(self, pid: int) -> Batch:
+        return self._shared[pid]
+
+
+class Frozen:
+    """A cluster at one moment, of which any number of copies can be made; faults that were to come do not."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        cluster.journal.clear()
+        file = io.BytesIO()
+        pickler = _Pickler(file)
+        pickler.dump(cluster)
+        self._bytes, self._shared = file.getvalue(), pickler.shared
+
+    def thaw(self) -> Cluster:
+        """A copy of which nothing that can change is shared with another."""
+        cluster = _Unpickler(self._bytes, self._shared).load()
+        assert isinstance(cluster, Cluster)
+        for broker in cluster.brokers.values():
+            broker.append_faults.clear()
+        return cluster
+
+
+# -------------------------------------------------------------------- what there is
+
+
+def coordinator(cluster: Cluster) -> Broker:
+    """The broker that coordinates transactions."""
+    node = cluster.leader_of(TRANSACTIONS)
+    assert node is not None
+    return cluster.brokers[node]
+
+
+def group_store(cluster: Cluster) -> GroupStore:
+    """What the group coordinator holds."""
+    node = cluster.leader_of(OFFSETS)
+    assert node is not None
+    store = cluster.brokers[node].groups.store(OFFSETS[1])
+    assert store is not None
+    return store
+
+
+def transactions(cluster: Cluster) -> dict[str, Transaction]:
+    """The ids that the transaction coordinator holds."""
+    found = coordinator(cluster).coordinator.entries(TRANSACTIONS[1])
+    assert isinstance(found, dict)
+    return found
+
+
+def logged_transactions(cluster: Cluster) -> dict[str, tuple[int, TransactionValue]]:
+    """The last record of each id, with its offset, read here and now from the log."""
+    found: dict[str, tuple[int, TransactionValue]] = {}
+    for batch in coordinator(cluster).partitions.replicas[TRANSACTIONS].log.read():
+        for record in batch.records:
+            assert isinstance(record.key, str)
+            if isinstance(record.value, TransactionValue):
+                found[record.key] = batch.base_offset, record.value
+            else:
+                found.pop(record.key, None)
+    return found
+
+
+def producer_states(cluster: Cluster) -> Iterator[ProducerStates]:
+    """The producers of every replica of every broker."""
+    for broker in cluster.brokers.values():
+        for replica in broker.partitions.replicas.values():
+            yield replica.producers
+
+
+# -------------------------------------------------------------------- the transaction coordinator
+
+
+def last_epoch(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    for transaction in transactions(kept).values():
+        transaction.last_producer_epoch = NONE
+
+
+def neighbouring_ids(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    rules = kept.rules
+    if rules.persist_prev_next == 1 and rules.transaction_version != TransactionVersion.TV0:
+        return
+    for transaction in transactions(kept).values():
+        transaction.previous_producer_id = transaction.next_producer_id = NONE
+
+
+def failed_fence(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    logged = logged_transactions(kept)
+    for name, transaction in transactions(kept).items():
+        if transaction.failed_epoch_fence == 1 and name in logged:
+            transaction.failed_epoch_fence = 0
+            transaction.producer_epoch = logged[name][1].producer_epoch
+
+
+def old_start(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    logged = logged_transactions(kept)
+    for name, transaction in transactions(kept).items():
+        if transaction.state == TransactionState.EMPTY and name in logged:
+            transaction.start_ms = logged[name][1].start_ms
+
+
+def pending_transition(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    for transaction in transactions(kept).values():
+        if transaction.state not in PREPARED:
+            transaction.pending_state = NONE
+
+
+def unwritten_id(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    known, logged = transactions(kept), logged_transactions(kept)
+    for name in [name for name in known if name not in logged]:
+        del known[name]
+
+
+def failed_append(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    known, broker = transactions(kept), coordinator(kept)
+    for name, (offset, value) in logged_transactions(kept).items():
+        if offset not in torn:
+            continue
+        transaction = known.setdefault(name, Transaction(known=1))
+        transaction.state, transaction.pending_state = value.state, NONE
+        transaction.producer_id, transaction.producer_epoch = value.producer_id, value.producer_epoch
+        transaction.previous_producer_id = value.previous_producer_id
+        transaction.next_producer_id = value.next_producer_id
+        transaction.last_producer_epoch = NONE
+        transaction.partitions = broker._around.numbers.mask(value.partitions)
+        transaction.timeout_ms, transaction.start_ms = value.timeout_ms, value.start_ms
+        transaction.last_update_ms = value.last_update_ms
+        transaction.client_transaction_version = value.client_transaction_version
+        transaction.failed_epoch_fence = 0
+        if value.state in PREPARED:
+            broker._carry_out(broker.coordinator._completions.start(name))
+
+
+def progress_of_markers(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    for broker in kept.brokers.values():
+        _forget_channel(broker)
+    kept.network.in_flight = [message for message in kept.network.in_flight if not _is_of_marker(message)]
+    broker, logged = coordinator(kept), logged_transactions(kept)
+    for name, transaction in transactions(kept).items():
+        if transaction.state in PREPARED:
+            transaction.partitions = broker._around.numbers.mask(logged[name][1].partitions)
+            broker._carry_out(broker.coordinator._completions.start(name))
+
+
+def _forget_channel(broker: Broker) -> None:
+    completions = broker.coordinator._completions
+    completions._again.clear()
+    completions._decided_ms.clear()
+    channel = completions.channel
+    channel.pending.clear()
+    channel.queues.clear()
+    channel.unknown_leader.clear()
+    channel.in_flight.clear()
+    broker._markers_sent.clear()
+
+
+def _is_of_marker(message: Message) -> bool:
+    return isinstance(message.body, WriteTxnMarkers | WriteTxnMarkersAnswer) and CLIENT not in (
+        message.sender,
+        message.receiver,
+    )
+
+
+# -------------------------------------------------------------------- partition leaders
+
+
+def verifications(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    for producers in producer_states(kept):
+        for producer_id, remembered in list(producers._producers.items()):
+            entry = remembered.entry
+            if entry.guard == 0:
+                continue
+            event = PartitionEvent.EXPIRE_VERIFICATION if entry.known else PartitionEvent.EXPIRE_PRODUCER
+            evolve_expiry(entry, event, PARTITION_LEADER.target(entry.state, event, "a verification"))
+            remembered.verified_ms = NONE
+            if not entry.known:
+                del producers._producers[producer_id]
+
+
+def older_batches(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    for producers in producer_states(kept):
+        for remembered in producers._producers.values():
+            _keep_newest(remembered.entry)
+
+
+def _keep_newest(entry: ProducerEntry) -> None:
+    if entry.batch_count > 1:
+        entry.batches[0] = entry.batches[entry.batch_count - 1]
+        entry.batches[1:] = [CachedBatch() for _ in entry.batches[1:]]
+        entry.batch_count = 1
+
+
+def due_producers(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    now_ms, limit_ms = kept.clock.now_ms(), kept.settings.producer_id_expiration_ms
+    for producers in producer_states(kept):
+        for producer_id, remembered in list(producers._producers.items()):
+            if should_expire(remembered.entry, remembered.last_timestamp_ms, now_ms, limit_ms):
+                del producers._producers[producer_id]
+
+
+def epochs(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    for partition, known in recovered.metadata.partitions.items():
+        kept.metadata.partitions[partition].leader_epoch = known.leader_epoch
+    for broker in kept.brokers.values():
+        for partition, replica in broker.partitions.replicas.items():
+            replica.leader_epoch = kept.metadata.leader_epoch(partition)
+    loaded = coordinator(kept).coordinator._store.partitions[TRANSACTIONS[1]]
+    loaded.coordinator_epoch = kept.metadata.leader_epoch(TRANSACTIONS)
+
+
+def high_watermark(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    for broker in kept.brokers.values():
+        for replica in broker.partitions.replicas.values():
+            replica.high_watermark = None
+
+
+def requests_in_progress(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    kept.network.in_flight = [message for message in kept.network.in_flight if _is_of_marker(message)]
+    for broker in kept.brokers.values():
+        broker._in_progress.clear()
+        broker._questions.clear()
+        broker._requesters = {number: sender for number, sender in broker._requesters.items() if sender != CLIENT}
+
+
+# -------------------------------------------------------------------- the group coordinator
+
+
+def pending_members(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    for group in group_store(kept).groups.values():
+        if isinstance(group, ClassicGroup):
+            group.pending.clear()
+
+
+def _name_members_alike(kept: Cluster, recovered: Cluster) -> None:
+    """The next id of a member has a number of the coordinator's in it, which in Kafka is drawn by chance."""
+    given = _group_coordinator(recovered).groups._membership._ids
+    _group_coordinator(kept).groups._membership._ids = given
+
+
+def _group_coordinator(cluster: Cluster) -> Broker:
+    node = cluster.leader_of(OFFSETS)
+    assert node is not None
+    return cluster.brokers[node]
+
+
+def unassigned_generation(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    store = group_store(kept)
+    for name, group in list(store.groups.items()):
+        if isinstance(group, ClassicGroup) and group.state == ClassicGroupState.COMPLETING_REBALANCE:
+            values = [value for key, value in _group_records(store) if key == GroupKey(name)]
+            logged = next(reversed(values), None)
+            loaded = loaded_classic_group(name, logged or GroupValue(0, ()))
+            loaded.pending = group.pending
+            store.groups[name] = loaded
+
+
+def unwritten_group(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    store = group_store(kept)
+    written = {key.group for key, _ in _group_records(store)}
+    for name in [name for name in store.groups if name not in written]:
+        del store.groups[name]
+
+
+def _group_records(store: GroupStore) -> Iterator[tuple[GroupKey | OffsetKey, GroupValue | None]]:
+    for batch in store.replica.log.read():
+        for record in batch.records:
+            if isinstance(record.key, GroupKey | OffsetKey):
+                yield record.key, record.value if isinstance(record.value, GroupValue) else None
+
+
+def last_assignment(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    for group in group_store(kept).groups.values():
+        if isinstance(group, ConsumerGroup):
+            group.assigned_ms = NONE
+
+
+# -------------------------------------------------------------------- all of it
+
+FORGET: Mapping[str, Forget] = {
+    "requests in progress": requests_in_progress,
+    "the epochs of leaders and coordinators": epochs,
+    "the last producer epoch": last_epoch,
+    "a fence whose abort could not be written": failed_fence,
+    "the start of the transaction before the last InitProducerId, before 4.0": old_start,
+    "a pending transition whose record cannot be written": pending_transition,
+    "an id whose first record could not be written": unwritten_id,
+    "that an append was reported as failed, although the log has it": failed_append,
+    "the previous and the next producer id, in value version 0 and before 4.3": neighbouring_ids,
+    "verifications": verifications,
+    "all batches of a producer but the newest": older_batches,
+    "a producer that is due to be forgotten and has not been looked at yet": due_producers,
+    "the high watermark": high_watermark,
+    "member ids that were given out": pending_members,
+    "a generation whose assignment is not there yet": unassigned_generation,
+    "a group that nothing was ever written of": unwritten_group,
+    "when a consumer group was assigned last": last_assignment,
+    "how far the markers of a decided transaction have come": progress_of_markers,
+}
+"""How each entry of ``omissions.MEMORY_ONLY`` is forgotten, in the order in which all of them are."""
+
+SURVIVES_ELSEWHERE = frozenset(
+    {
+        "all batches of a producer but the newest",
+        "a producer that is due to be forgotten and has not been looked at yet",
+    }
+)
+"""What another replica knows too: lost when a broker starts again, not when another one takes over."""
+
+
+def forget(frozen: Frozen, recovered: Cluster, program: Program, facts: Iterable[str]) -> Cluster:
+    """A copy that has forgotten `facts`, and has gone on until nothing was under way."""
+    kept, names = frozen.thaw(), frozenset(facts)
+    _name_members_alike(kept, recovered)
+    for name, takes_out in FORGET.items():
+        if name in names:
+            takes_out(kept, recovered, frozenset(program.torn))
+    kept.settle()
+    return kept
+
+
+__all__ = ["FORGET", "SURVIVES_ELSEWHERE", "Frozen", "Request", "forget", "transactions"]
