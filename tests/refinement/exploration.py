@@ -18,6 +18,9 @@ _LEAVES: Callable[[World], tuple[int, ...]] = eval(  # the layout's own paths; `
 )
 
 
+NO_ACTS: frozenset[Act] = frozenset()
+
+
 def pack(world: World) -> bytes:
     """A world as the checker packs it."""
     return LAYOUT._struct.pack(*_LEAVES(world)).ljust(LAYOUT.padded.itemsize, b"\0")
@@ -42,7 +45,7 @@ class Explored:
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
 
 
-def reachable(setup: Setup, *, without: frozenset[Act] = frozenset()) -> Explored:
+def reachable(setup: Setup, *, without: frozenset[Act] = NO_ACTS) -> Explored:
     """Every world that the checker reaches, interpreted; `without` are actions that it is not to take."""
     first = TRANSACTIONS.initial(setup)
     found = Explored({pack(first)})
@@ -83,23 +86,35 @@ def live_steps(twin: Twin, without: frozenset[Act]) -> Iterator[tuple[int, Twin]
             yield action, after
 
 
-def live_reachable(setup: Setup, rules: Rules | None = None, *, without: frozenset[Act] = frozenset()) -> Explored:
+def live_reachable(setup: Setup, rules: Rules | None = None, *, without: frozenset[Act] = NO_ACTS) -> Explored:
     """Every projected world that the live system reaches; `without` are actions that it is not to take."""
     return _explore_live(first_twin(setup, rules), without, 1, lambda twin, way: None)
 
 
 def refined(
-    setup: Setup, rules: Rules | None = None, *, without: frozenset[Act] = frozenset(), ways: int = 1
+    setup: Setup,
+    rules: Rules | None = None,
+    *,
+    without: frozenset[Act] = NO_ACTS,
+    without_live: frozenset[Act] = NO_ACTS,
+    without_checked: frozenset[Act] = NO_ACTS,
+    ways: int = 1,
 ) -> Explored:
-    """The same, each step compared with the checker's; neither side takes the actions `without`.
+    """The same, each step compared with the checker's.
 
-    A world that is reached in several ways is expanded from `ways` of them: what is left out must not count.
+    Args:
+        rules: of the live system, the checker's by default.
+        without: actions that neither side takes, `without_live` and `without_checked` that one of them does not.
+        ways: a world that is reached in several ways is expanded from so many of them: what is left out may not count.
 
     Raises:
         Differs: from some world the live system and the checker do not take the same steps.
     """
+    checked = without | without_checked
     first = first_twin(setup, rules)
-    return _explore_live(first, without, ways, lambda twin, way: _Expected(twin.world, way, setup, without))
+    return _explore_live(
+        first, without | without_live, ways, lambda twin, way: _Expected(twin.world, way, setup, checked)
+    )
 
 
 class _Expected:

@@ -75,16 +75,17 @@ CONSTANT: Mapping[str, str] = {
 # ---------------------------------------------------------------- what is left out on purpose
 
 
-def without_time(transaction: Transaction) -> Transaction:
-    """Times are 0 where they are set: in the checker a time-out may strike whenever something is open.
+def has_start(transaction: Transaction) -> bool:
+    """Before 4.0 memory kept the start of the last transaction (`init_clears_start`): nobody reads it in EMPTY."""
+    return transaction.start_ms != NONE and transaction.state != TransactionState.EMPTY
 
-    Before 4.0 memory kept the start of the last transaction (`init_clears_start`); it is read while one is open only.
-    """
-    has_start = transaction.start_ms != NONE and transaction.state != TransactionState.EMPTY
+
+def without_time(transaction: Transaction) -> Transaction:
+    """Times are 0 where they are set: in the checker a time-out may strike whenever something is open."""
     return replace(
         transaction,
         timeout_ms=int(transaction.timeout_ms != 0),
-        start_ms=0 if has_start else NONE,
+        start_ms=0 if has_start(transaction) else NONE,
         last_update_ms=NONE if transaction.last_update_ms == NONE else 0,
     )
 

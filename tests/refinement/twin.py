@@ -59,6 +59,7 @@ from zombieproof.checker.world import (
     World,
 )
 from zombieproof.clients.read_committed import FetchFilter
+from zombieproof.model.records import PendingOffset
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Isolation, ProducerState, TransactionState
 
@@ -175,6 +176,8 @@ class Twin:
     def may_try(self, action: int) -> bool:
         """Whether the environment lets an action happen; whether it does anything is seen when it is tried."""
         act, i = Act(ACTIONS[action][0]), ACTIONS[action][1]
+        if act == Act.STEP and self._is_about_to_fetch(i):
+            return True
         if act in BY_THE_CHECKER:
             world, trail = self._scratch
             tried = actions.step(world, action, self.setup, trail)
@@ -202,13 +205,30 @@ class Twin:
 
     def _by_the_checker(self, action: int, act: Act, i: int) -> bool:
         world = copied(self.world)
-        if act == Act.STEP and not self._may_fetch(i):
+        if act == Act.STEP and self._is_about_to_fetch(i) and not self._fetch_offset(world):
             return False
         if not actions.step(world, action, self.setup, Trail()):
             return False
         self._take(world)
         self._follow(world)
         return True
+
+    def _is_about_to_fetch(self, c: int) -> bool:
+        client, bounds = self.world.clients[c], self.setup.bounds
+        if c >= bounds.clients or client.txn >= bounds.transactions[c] or self.world.group.owner != c:
+            return False
+        return client.state == ProducerState.READY and client_actions.next_op(self.setup, client, c) == Op.FETCH
+
+    def _fetch_offset(self, world: World) -> bool:
+        """The input position is what the live group says; False while that is unstable. In `world` it is told."""
+        node = self.cluster.group_coordinator_of(GROUP)
+        assert node is not None, "the group's coordinator fails over at once"
+        answer = commands.ask(self.cluster, OffsetFetch(7, GROUP, True, (INPUT,)), node)
+        assert isinstance(answer, OffsetFetchAnswer)
+        row = answer.partitions[INPUT]
+        world.group.committed.offset = 0 if row.offset == NONE else row.offset
+        world.group.pending = [PendingOffset() for _ in world.group.pending]
+        return row.error == Error.NONE
 
     def _take(self, world: World) -> None:
         """What is beside the cluster is what the checker's functions have made of it."""
@@ -260,22 +280,6 @@ class Twin:
         partition = PARTITIONS[message.partition]
         leader = self.cluster.leader_of(partition)
         return self.cluster.metadata.partitions[partition].in_sync[0] if leader is None else leader
-
-    def _may_fetch(self, c: int) -> bool:
-        """An input position is what the live group says; while it is unstable the client has to wait."""
-        client = self.world.clients[c]
-        if c >= self.setup.bounds.clients or client_actions.next_op(self.setup, client, c) != Op.FETCH:
-            return True
-        if client.state != ProducerState.READY or self.world.group.owner != c:
-            return True
-        node = self.cluster.group_coordinator_of(GROUP)
-        assert node is not None, "the group's coordinator fails over at once"
-        answer = commands.ask(self.cluster, OffsetFetch(7, GROUP, True, (INPUT,)), node)
-        assert isinstance(answer, OffsetFetchAnswer)
-        row = answer.partitions[INPUT]
-        position = 0 if row.offset == NONE else row.offset
-        assert row.error != Error.NONE or position == self.world.group.committed.offset
-        return row.error == Error.NONE
 
     # ---------------------------------------------------------------- what happens to messages
 

@@ -1,0 +1,246 @@
+"""Small scopes in which the live system and the checker reach the same worlds: data, as the checker's scenarios are.
+
+The first three are the larger ones; the others are there so that every kind of action, old rules and both ways of
+joining a transaction are among them. `distinct` and `transitions` are pinned on both sides.
+"""
+
+from dataclasses import dataclass
+
+from zombieproof.checker.acts import Act
+from zombieproof.checker.scenario import Scenario, transaction_scenario
+from zombieproof.checker.world import Op, Setup
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A scenario of the checker, how many transitions it has, and in how many ways each world is expanded.
+
+    `without`: actions that neither side takes, because there the checker is known to differ (see `ACCEPTED`).
+    """
+
+    scenario: Scenario
+    transitions: int
+    ways: int = 2
+    without: frozenset[Act] = frozenset()
+
+    @property
+    def setup(self) -> Setup:
+        """What is constant during a run."""
+        setup = self.scenario.setup(self.scenario.own_rules(), self.scenario.bounds)
+        assert isinstance(setup, Setup)
+        return setup
+
+
+_ONE = (Op.SEND_0, Op.COMMIT)
+_LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
+_OFFSETS = (Op.FETCH, Op.OFFSETS, Op.COMMIT)
+
+ACCEPTED = {
+    Act.FORGET_GUARD: "a guard whose producer is not known takes its entry along (`decide_expiry`); the checker's "
+    "fault leaves an idle one. Nothing reads the difference, but it makes two worlds of one.",
+}
+"""Where the checker differs from the live system for no reason but itself."""
+
+SCOPES: tuple[Scope, ...] = (
+    Scope(
+        transaction_scenario(
+            "zombie_takeover",
+            "Two producers, one transactional id: the first goes on when the second has taken it. An answer gets lost.",
+            ((_ONE,), (_ONE,)),
+            distinct=1_783,
+            sometimes=(),
+            lost=1,
+        ),
+        transitions=3_196,
+        ways=1,
+    ),
+    Scope(
+        transaction_scenario(
+            "coordinator_failover",
+            "The coordinator crashes, or is deposed and does not know it; an append is durable but reported as failed.",
+            ((_ONE,),),
+            distinct=637,
+            sometimes=(),
+            failovers=1,
+            deposed=1,
+            unknown_appends=1,
+        ),
+        transitions=1_215,
+    ),
+    Scope(
+        transaction_scenario(
+            "consume_transform_produce",
+            "Two members of a group; the first is taken for dead and goes on. The leader of any partition changes.",
+            ((_LOOP,), (_OFFSETS,)),
+            distinct=1_402,
+            sometimes=(),
+            ids=(0, 1),
+            grouped=1,
+            rebalances=1,
+            leader_changes=1,
+        ),
+        transitions=3_772,
+        ways=1,
+    ),
+    Scope(
+        transaction_scenario(
+            "time_out",
+            "The coordinator aborts an open transaction, and fails over.",
+            ((_ONE,),),
+            distinct=541,
+            sometimes=(),
+            failovers=1,
+            timeouts=1,
+            lost=1,
+        ),
+        transitions=851,
+    ),
+    Scope(
+        transaction_scenario(
+            "time_out_of_version_0",
+            "The same by older rules, and the producer goes on with another transaction.",
+            ((_ONE, _ONE),),
+            distinct=274,
+            sometimes=(),
+            changes={"transaction_version": 0},
+            timeouts=1,
+            lost=1,
+        ),
+        transitions=427,
+    ),
+    Scope(
+        transaction_scenario(
+            "crash",
+            "A producer crashes at any moment, and starts again.",
+            ((_ONE, _ONE),),
+            distinct=246,
+            sometimes=(),
+            crashes=1,
+        ),
+        transitions=330,
+    ),
+    Scope(
+        transaction_scenario(
+            "expiry",
+            "An idle transactional id is forgotten; a request was sent twice.",
+            ((_ONE, _ONE),),
+            distinct=252,
+            sometimes=(),
+            expirations=1,
+            doubled=1,
+        ),
+        transitions=357,
+    ),
+    Scope(
+        transaction_scenario(
+            "leaders",
+            "Leaders change twice; batches and markers were sent twice; a producer gives a batch up.",
+            ((_ONE,),),
+            distinct=240,
+            sometimes=(),
+            leader_changes=2,
+            late=1,
+            doubled_batches=1,
+            doubled_markers=1,
+        ),
+        transitions=516,
+    ),
+    Scope(
+        transaction_scenario(
+            "leaderless",
+            "A partition has no leader for a while.",
+            ((_ONE, _ONE),),
+            distinct=359,
+            sometimes=(),
+            leaderless=1,
+            lost=1,
+        ),
+        transitions=766,
+    ),
+    Scope(
+        transaction_scenario(
+            "readers",
+            "Two consumers read what may be aborted: one as the broker tells it, one by holding back.",
+            (((Op.SEND_0, Op.SEND_1, Op.ABORT), _ONE),),
+            distinct=247,
+            sometimes=(),
+            readers=2,
+            may_abort=1,
+        ),
+        transitions=773,
+    ),
+    Scope(
+        transaction_scenario(
+            "two_in_flight",
+            "Two batches are under way at once; one was sent twice, one may be given up.",
+            (((Op.SEND_0, Op.SEND_0, Op.COMMIT),),),
+            distinct=495,
+            sometimes=(),
+            in_flight=2,
+            doubled_batches=1,
+            late=1,
+        ),
+        transitions=1_099,
+    ),
+    Scope(
+        transaction_scenario(
+            "exhaustion",
+            "The epochs of a producer id are used up, and the coordinator fails over.",
+            ((_ONE, _ONE, _ONE),),
+            distinct=244,
+            sometimes=(),
+            epoch_max=3,
+            failovers=1,
+        ),
+        transitions=377,
+    ),
+    Scope(
+        transaction_scenario(
+            "forgotten",
+            "A leader forgets a silent producer.",
+            ((_ONE, _ONE),),
+            distinct=214,
+            sometimes=(),
+            forgotten=1,
+            late=1,
+        ),
+        transitions=344,
+        without=frozenset({Act.FORGET_GUARD}),
+    ),
+    Scope(
+        transaction_scenario(
+            "kafka_0_11",
+            "The first rules: no verification, one epoch for every transaction.",
+            ((_ONE,), (_ONE,)),
+            distinct=176,
+            sometimes=(),
+            rules="0.11.0",
+        ),
+        transitions=276,
+    ),
+    Scope(
+        transaction_scenario(
+            "kafka_3_9",
+            "Partitions are added by the client and verified by the leader.",
+            ((_ONE,), (_ONE,)),
+            distinct=402,
+            sometimes=(),
+            rules="3.9",
+        ),
+        transitions=688,
+    ),
+    Scope(
+        transaction_scenario(
+            "offsets_by_the_client",
+            "Transaction version 0: the client adds the group's partition by itself.",
+            ((_OFFSETS,), (_OFFSETS,)),
+            distinct=216,
+            sometimes=(),
+            ids=(0, 1),
+            grouped=1,
+            rebalances=1,
+            changes={"transaction_version": 0},
+        ),
+        transitions=350,
+    ),
+)

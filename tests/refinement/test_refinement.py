@@ -1,0 +1,176 @@
+"""The live system and the checker take the same steps and reach the same worlds in small scopes; differences are seen."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+
+import pytest
+
+from tests.refinement import commands, projection
+from tests.refinement.exploration import Differs, Explored, live_reachable, live_steps, pack, reachable, refined
+from tests.refinement.scopes import ACCEPTED, SCOPES, Scope
+from tests.refinement.twin import OutOfScope, Twin, first_twin
+from zombieproof.checker.acts import Act
+from zombieproof.checker.scenario import Scenario, transaction_scenario
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.world import Op, Setup, World
+from zombieproof.model.rules import with_switches
+from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.kernel import IllegalTransition
+
+SMALL = [scope for scope in SCOPES if scope.scenario.distinct <= 1_000]
+BY_NAME = {scope.scenario.name: scope for scope in SCOPES}
+
+MUTANTS = (
+    ("zombie_takeover", "init_raises_epoch"),
+    ("zombie_takeover", "strict_end"),
+    ("coordinator_failover", "reload_drives_markers"),
+    ("coordinator_failover", "persist_prev_next"),
+    ("coordinator_failover", "marker_coordinator_epoch"),
+    ("consume_transform_produce", "kip447_fence"),
+    ("consume_transform_produce", "kip447_stable"),
+    ("crash", "single_fence_bump"),
+    ("time_out_of_version_0", "timeout_bump"),
+    ("expiry", "only_idle_ids_expire"),
+    ("leaders", "duplicate_check"),
+    ("leaders", "marker_retry_relax"),
+    ("leaderless", "marker_waits_for_leader"),
+    ("readers", "stable_bound"),
+    ("two_in_flight", "sequence_check"),
+    ("exhaustion", "epoch_aware_ongoing"),
+    ("forgotten", "verification_guard"),
+    ("kafka_0_11", "fence_bump"),
+    ("kafka_0_11", "epoch_fencing"),
+    ("kafka_3_9", "verification"),
+    ("offsets_by_the_client", "kip447_stable"),
+)
+"""(scope, rule that the live system is without): the refinement must see it."""
+
+
+OWN = [SCENARIOS[name] for name in ("late_produce", "delayed_commit", "delayed_abort", "kip98_takeover")]
+"""Scenarios of the checker, as they stand, that are small enough."""
+
+
+@cache
+def explored(name: str) -> Explored:
+    scope = BY_NAME[name]
+    return refined(scope.setup, without=scope.without, ways=scope.ways)
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [*SMALL, *(pytest.param(scope, marks=pytest.mark.slow) for scope in SCOPES if scope not in SMALL)],
+    ids=lambda scope: scope.scenario.name,
+)
+def test_the_live_system_takes_the_checkers_steps_and_reaches_its_worlds(scope: Scope) -> None:
+    live = explored(scope.scenario.name)
+    checked = reachable(scope.setup, without=scope.without)
+    assert live.worlds == checked.worlds
+    assert live.kinds == checked.kinds
+    assert (len(live.worlds), live.transitions) == (scope.scenario.distinct, scope.transitions)
+
+
+def test_every_kind_of_action_has_a_command_or_is_the_clients() -> None:
+    assert set(commands.COMMANDS) | set(commands.OF_CLIENTS) == set(Act)
+    assert not set(commands.COMMANDS) & set(commands.OF_CLIENTS)
+
+
+def test_every_kind_of_action_is_taken_in_some_scope_but_what_is_known_to_differ() -> None:
+    taken = {kind for scope in SMALL for kind in explored(scope.scenario.name).kinds}
+    assert taken == set(Act) - set(ACCEPTED)
+    assert {act for scope in SCOPES for act in scope.without} == set(ACCEPTED)
+
+
+def test_every_field_of_a_world_is_projected_or_listed() -> None:
+    projected = {field.name for field in fields(World)} & set(vars(projection))
+    assert projected | set(projection.NOT_PROJECTED) == {field.name for field in fields(World)}
+    assert not projected & set(projection.NOT_PROJECTED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", OWN, ids=lambda scenario: scenario.name)
+def test_the_live_system_reaches_the_pinned_number_of_worlds_of_a_scenario(scenario: Scenario) -> None:
+    setup = scenario.setup(scenario.own_rules(), scenario.bounds)
+    assert isinstance(setup, Setup)
+    assert len(refined(setup).worlds) == scenario.distinct
+
+
+# ---------------------------------------------------------------- what it would see
+
+
+@pytest.mark.parametrize(("name", "switch"), MUTANTS)
+def test_a_live_system_without_a_rule_is_found_out(name: str, switch: str) -> None:
+    scope = BY_NAME[name]
+    with pytest.raises((Differs, IllegalTransition)):
+        refined(scope.setup, with_switches(scope.setup.rules, off=(switch,)), without=scope.without)
+
+
+@pytest.mark.parametrize(
+    ("name", "act"),
+    [
+        ("coordinator_failover", Act.RESIGN),
+        ("crash", Act.CRASH),
+        ("leaderless", Act.ELECT),
+        ("time_out", Act.TIME_OUT),
+    ],
+)
+def test_a_live_system_that_cannot_do_something_is_found_out(name: str, act: Act) -> None:
+    setup = BY_NAME[name].setup
+    assert live_reachable(setup, without=frozenset({act})).worlds < explored(name).worlds
+    with pytest.raises(Differs, match="the checker does it, the live system does not"):
+        refined(setup, without_live=frozenset({act}))
+
+
+def test_a_live_system_that_does_more_is_found_out() -> None:
+    with pytest.raises(Differs, match="the live system does it, the checker does not"):
+        refined(BY_NAME["crash"].setup, without_checked=frozenset({Act.CRASH}))
+
+
+@pytest.mark.parametrize(
+    ("name", "abstraction", "nothing_left_out"),
+    [
+        ("coordinator_failover", "with_completion_pending", lambda transaction, is_deposed: transaction),
+        ("offsets_by_the_client", "without_sequence", lambda entry: entry),
+        ("kafka_0_11", "has_start", lambda transaction: transaction.start_ms != NONE),
+    ],
+)
+def test_an_abstraction_is_needed(
+    name: str, abstraction: str, nothing_left_out: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(projection, abstraction, nothing_left_out)
+    with pytest.raises(Differs):
+        refined(BY_NAME[name].setup)
+
+
+def test_a_difference_is_told_with_the_way_there() -> None:
+    setup = BY_NAME["kafka_0_11"].setup
+    with pytest.raises(Differs) as caught:
+        refined(setup, with_switches(setup.rules, off=("fence_bump",)))
+    assert "STEP: A starts and asks for its producer id and epoch" in str(caught.value)
+
+
+# ---------------------------------------------------------------- the twin itself
+
+
+def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
+    twin = first_twin(BY_NAME["consume_transform_produce"].setup)
+    for _ in range(40):
+        following = list(live_steps(twin, frozenset()))
+        if not following:
+            return
+        action, after = following[-1]
+        copied = Twin(copy.deepcopy(twin.cluster), copy.deepcopy(twin.beside), twin.setup, twin.world, twin.flights)
+        assert copied.step(action)
+        copied.refresh()
+        assert pack(copied.world) == pack(after.world)
+        twin = copied
+    raise AssertionError("the scenario does not end")
+
+
+def test_what_a_twin_cannot_do_is_refused() -> None:
+    scenario = transaction_scenario("idempotent", "", (((Op.SEND_0,),),), distinct=0, sometimes=(), ids=(-1,))
+    setup = scenario.setup(scenario.own_rules(), scenario.bounds)
+    assert isinstance(setup, Setup)
+    with pytest.raises(OutOfScope, match="transactional id"):
+        first_twin(setup)
