@@ -130,7 +130,7 @@ class Broker:
         self._network, self._metadata = around.network, around.metadata
         rules, settings, clock, journal = self.software.rules, around.settings, around.clock, around.journal
         self.groups = GroupCoordinator(rules, settings, clock, journal, self._metadata)
-        self.partitions = PartitionService(self._metadata, settings, self.groups)
+        self.partitions = PartitionService(self._metadata, settings, self.groups, journal)
         self.coordinator = TransactionCoordinator(
             rules, settings, clock, journal, around.numbers, around.producer_ids, self._metadata
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from zombieproof.broker.groups import GroupCoordinator
+from zombieproof.broker.journal import Journal
 from zombieproof.broker.log import CONSUMER_OFFSETS, Batch, Marker
 from zombieproof.broker.metadata import Metadata
 from zombieproof.broker.partition import Replica
@@ -29,7 +30,7 @@ from zombieproof.broker.partition_requests import (
 from zombieproof.broker.settings import Settings
 from zombieproof.model.decisions.fetch import error_of_read
 from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
-from zombieproof.model.vocabulary import NONE, Error, Isolation, Origin
+from zombieproof.model.vocabulary import NONE, Error, Guard, Isolation, Origin
 from zombieproof.traces.evidence import TopicPartition
 
 
@@ -40,6 +41,7 @@ class PartitionService:
     metadata: Metadata
     settings: Settings
     groups: GroupCoordinator
+    journal: Journal
     replicas: dict[TopicPartition, Replica] = field(default_factory=dict)
     _replicated: dict[TopicPartition, int] = field(default_factory=dict)
 
@@ -145,6 +147,8 @@ class PartitionService:
 
     def _error_of_read(self, partition: TopicPartition, replica: Replica | None, needs_leader: bool) -> int:
         leads = replica is not None and replica.leads
-        return error_of_read(
+        error = error_of_read(
             int(self.metadata.exists(partition)), int(replica is not None), int(leads), int(needs_leader)
         )
+        self.journal.decided("fetch", Guard.NO_GUARD, error, f"{partition[0]}-{partition[1]}")
+        return error

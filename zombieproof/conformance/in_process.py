@@ -6,7 +6,6 @@ several leaders are asked of each and put together.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cache
 from typing import TypeVar
 
 from pydantic import JsonValue
@@ -38,9 +37,8 @@ from zombieproof.broker.transaction_requests import (
 from zombieproof.conformance.recording import Recorded
 from zombieproof.conformance.subject import Closed, Role, Silence
 from zombieproof.conformance.symbols import place_group, place_transactional_id
-from zombieproof.model.releases import NEWEST_VERSIONS, UnknownRelease, understands
+from zombieproof.model.releases import UnknownRelease
 from zombieproof.model.rules import preset_for
-from zombieproof.model.vocabulary import ApiKey
 from zombieproof.traces.evidence import TopicPartition
 
 T = TypeVar("T")
@@ -145,7 +143,6 @@ class InProcess:
             raise recorded.refused("kafka", str(error)) from error
         if not settings.transaction_partition_verification_enable:
             rules.verification = 0
-        self._kafka = sequence.kafka
         self._clock = ManualClock()
         self._settings = settings
         self.cluster = Cluster(
@@ -155,6 +152,7 @@ class InProcess:
             topics_of(recorded),
             self._clock,
             Metadata(place_transactional_id=place_transactional_id, place_group=place_group),
+            sequence.kafka,
         )
         self.cluster.settle()
         self._down: list[tuple[int, bool]] = []
@@ -167,9 +165,6 @@ class InProcess:
     def ask(self, request: Request, role: Role | None) -> Answer | Closed | Silence:
         """Ask, and let everything arrive."""
         self.cluster.journal.clear()
-        api = _KEYS.get(type(request).__name__)
-        if api is not None and not _understood(self._kafka, api, request.version):
-            return Closed()
         if role is not None:
             return self._ask(request, self._node(role))
         if isinstance(request, Fetch | ListOffsets | DescribeProducers | DescribeTransactions):
@@ -330,12 +325,6 @@ class InProcess:
         return node
 
 
-@cache
-def _understood(kafka: str, api: ApiKey, version: int) -> bool:
-    """Whether a release understands a request; the same few are asked for again and again."""
-    return understands(kafka, api, version)
-
-
 def _written(request: Produce | WriteTxnMarkers) -> Iterable[TopicPartition]:
     if isinstance(request, Produce):
         return request.partitions
@@ -359,7 +348,3 @@ def _grouped(wanted: Iterable[T], node_of: Callable[[T], int | None]) -> dict[in
 def _whole(parts: Iterable[Answer | Closed | Silence]) -> Closed | Silence | None:
     """The part that is no answer, if there is one."""
     return next((part for part in parts if isinstance(part, Closed | Silence)), None)
-
-
-_KEYS: Mapping[str, ApiKey] = {key.name.title().replace("_", ""): key for key in NEWEST_VERSIONS}
-"""The requests whose versions are known of every release, by their names."""

@@ -6,6 +6,7 @@ Source: reference §7.5, §11.1 to §11.3; the message schemas of each release's
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from zombieproof.model.vocabulary import ApiKey, TransactionVersion
@@ -110,6 +111,7 @@ OLDEST_VERSIONS: Final[Mapping[ApiKey, Mapping[str, int]]] = {
 """The same for the oldest version; 0 where nothing is said."""
 
 
+@cache
 def understands(kafka: str, api: ApiKey, version: int) -> bool:
     """Whether a broker of a release understands a version of a transactional request; others end the connection.
 
@@ -121,6 +123,7 @@ def understands(kafka: str, api: ApiKey, version: int) -> bool:
     return _in_force(OLDEST_VERSIONS.get(api, {}), kafka, 0) <= version <= newest_version(kafka, api)
 
 
+@cache
 def newest_version(kafka: str, api: ApiKey) -> int:
     """The newest version of a transactional request that a broker of a release understands; -1: it has none.
 
