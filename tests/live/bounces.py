@@ -3,10 +3,19 @@
 from collections.abc import Callable
 
 from tests.live.stage import Stage, Waits, pause
+from zombieproof.broker.group_requests import OffsetsCommitted
+from zombieproof.broker.partition_requests import ProduceAnswer, WriteTxnMarkersAnswer
+from zombieproof.broker.transaction_requests import EndTxnAnswer
 from zombieproof.model.rules import Rules
 
 AWAY_MS = 40
 """How long a broker stays away."""
+
+WATCHED_MS = 100
+"""How long the right moment to kill a broker is waited for."""
+
+MOMENTS = (ProduceAnswer, EndTxnAnswer, OffsetsCommitted, WriteTxnMarkersAnswer)
+"""Answers that are lost when a broker is killed: what they say has been done all the same."""
 
 
 def bounce_brokers(stage: Stage, goes_on: Callable[[], bool], *, clean: bool) -> Waits[int]:
@@ -21,11 +30,19 @@ def bounce_brokers(stage: Stage, goes_on: Callable[[], bool], *, clean: bool) ->
     return bounces
 
 
-def bounce(stage: Stage, node: int, *, clean: bool) -> Waits[None]:
-    """One broker goes and comes back."""
+def bounce(stage: Stage, node: int, *, clean: bool, moment: type | None = None) -> Waits[None]:
+    """One broker goes, if it can be when it has just given an answer of this kind, which is lost, and comes back."""
+    if moment is not None:
+        latest_ms = stage.now_ms + WATCHED_MS
+        yield lambda: _has_answered(stage, node, moment) or stage.now_ms >= latest_ms
     stage.cluster.stop(node) if clean else stage.cluster.kill(node)
     yield from pause(stage, AWAY_MS)
     stage.cluster.start(node, was_clean=clean)
+
+
+def _has_answered(stage: Stage, node: int, kind: type) -> bool:
+    in_flight = stage.cluster.network.in_flight
+    return any(m.is_answer and m.sender == node and isinstance(m.body, kind) for m in in_flight)
 
 
 def upgrade(stage: Stage, node: int, rules: Rules, release: str) -> Waits[None]:

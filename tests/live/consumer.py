@@ -28,7 +28,7 @@ from zombieproof.model.vocabulary import NONE, Error, Isolation
 from zombieproof.traces.evidence import TopicPartition
 
 BACKOFF_MS = 20
-HEARTBEAT_MS = 200
+HEARTBEAT_MS = 10
 FETCHED_RECORDS = 2000
 """How many records of a partition one answer may bring, stands for ``max.partition.fetch.bytes``."""
 

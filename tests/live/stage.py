@@ -116,10 +116,10 @@ class Stage:
                 self._last_run[name] = self.now_ms
                 timer()
 
-    def run(self, is_over: Condition, limit_ms: int | None = None) -> bool:
+    def run(self, is_over: Condition, limit_ms: int | None = None, *, turns: int = PATIENCE) -> bool:
         """Take turns until `is_over`, or for `limit_ms`; whether it is."""
         until_ms = None if limit_ms is None else self.now_ms + limit_ms
-        for _ in range(PATIENCE):
+        for _ in range(turns):
             if is_over():
                 return True
             if until_ms is not None and self.now_ms >= until_ms:
