@@ -1,5 +1,8 @@
 """TransactionsTest: real clients at a cluster of three brokers (ET-001 to ET-013)."""
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 from tests.conformance.baselines import rules_of
@@ -20,7 +23,7 @@ from tests.live.staged_producer import StagedProducer
 from zombieproof.broker.partition_requests import ListOffsets, ListOffsetsAnswer
 from zombieproof.clients.errors import ProducerFailure, ProducerFenced
 from zombieproof.clients.sender import SenderSettings
-from zombieproof.model.rules import Rules
+from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, Error, Isolation
 from zombieproof.traces.evidence import TopicPartition
 
@@ -324,3 +327,23 @@ def test_et_013_a_fence_that_failed_does_not_eat_an_epoch(baseline: str) -> None
     (after,) = producers_at(stage, T1)
     assert after.producer_epoch == before.producer_epoch + 1
     assert [value_of(one) for one in read(stage, Isolation.READ_COMMITTED, *BOTH)] == [b"p1", b"p3"]
+
+
+@pytest.mark.parametrize(
+    ("case", "off"),
+    [
+        (test_et_001_of_an_aborted_and_a_committed_transaction_one_is_read, "aborted_list"),
+        (test_et_002_undecided_data_stays_hidden, "stable_bound"),
+        (test_et_003_a_fetch_that_has_waited_carries_the_aborted_list, "aborted_list"),
+        (partial(test_et_004_and_005_a_copy_is_exactly_once, Flavour.GROUP_METADATA), "skipping_ends"),
+        (test_et_006_an_old_producer_is_fenced_when_it_commits, "strict_end"),
+        (test_et_009_an_old_producer_is_fenced_when_it_sends, "epoch_fencing verification"),
+        (test_et_010_a_transaction_that_timed_out_is_aborted_and_fenced, "timeout_bump"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_a_broken_rule_is_noticed(case: Callable[[int], None], off: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = with_switches(Rules(transaction_version=1), off=off.split())
+    monkeypatch.setitem(globals(), "stage_at", lambda _: stage_of(rules=broken))
+    with pytest.raises((AssertionError, ProducerFailure, pytest.fail.Exception)):
+        case(1)

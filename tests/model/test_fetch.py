@@ -7,11 +7,13 @@ from zombieproof.model.decisions.fetch import (
     error_of_fetch,
     fetch_bound,
     first_unstable_offset,
+    is_due,
     is_listed_as_aborted,
     is_replicated,
     last_stable_offset,
     last_stable_offset_at_abort,
     not_below_log_start,
+    offset_by_time,
 )
 from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
 from zombieproof.model.records import ProducerEntry
@@ -94,3 +96,18 @@ def test_nothing_below_the_log_start_is_unstable(unstable: int, raised: int) -> 
 @pytest.mark.parametrize(("offset", "error"), [(4, 1), (5, 0), (9, 0), (10, 1)])
 def test_a_fetch_must_begin_between_the_start_and_the_end_of_the_log(offset: int, error: int) -> None:
     assert error_of_fetch(offset, 5, 9) == error
+
+
+@pytest.mark.parametrize(
+    ("has_error", "bytes_read", "waited_ms", "due"),
+    [(0, 9, 99, False), (1, 0, 0, True), (0, 10, 0, True), (0, 11, 0, True), (0, 0, 100, True), (0, 0, 101, True)],
+)
+def test_a_fetch_waits_for_bytes_or_until_its_time_is_over(
+    has_error: int, bytes_read: int, waited_ms: int, due: bool
+) -> None:
+    assert is_due(has_error, bytes_read, 10, waited_ms, 100) == due
+
+
+@pytest.mark.parametrize(("found", "told"), [(3, 3), (4, NONE), (5, NONE)])
+def test_an_offset_by_time_is_one_that_the_reader_may_read(found: int, told: int) -> None:
+    assert offset_by_time(found, 4) == told
