@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from tests.refinement.steps import may_try, step
 from tests.refinement.twin import Twin, copied, first_twin
 from zombieproof.checker.acts import ACTIONS, Act
 from zombieproof.checker.hosts import difference
@@ -78,10 +79,10 @@ def live_steps(twin: Twin, without: frozenset[Act]) -> Iterator[tuple[int, Twin]
     """The actions that the live system allows, and where they lead."""
     twin.freeze()
     for action in range(len(ACTIONS)):
-        if Act(ACTIONS[action][0]) in without or not twin.may_try(action):
+        if Act(ACTIONS[action][0]) in without or not may_try(twin, action):
             continue
         after = twin.clone()
-        if after.step(action):
+        if step(after, action):
             after.refresh()
             yield action, after
 

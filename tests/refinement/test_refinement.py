@@ -1,15 +1,17 @@
-"""The live system and the checker take the same steps and reach the same worlds in small scopes; differences are seen."""
+"""In small scopes the live system and the checker take the same steps and reach the same worlds."""
 
 import copy
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
+from types import ModuleType
 
 import pytest
 
-from tests.refinement import commands, projection
+from tests.refinement import abstractions, commands, flights, projection
 from tests.refinement.exploration import Differs, Explored, live_reachable, live_steps, pack, reachable, refined
 from tests.refinement.scopes import ACCEPTED, SCOPES, Scope
+from tests.refinement.steps import step
 from tests.refinement.twin import OutOfScope, Twin, first_twin
 from zombieproof.checker.acts import Act
 from zombieproof.checker.scenario import Scenario, transaction_scenario
@@ -83,7 +85,7 @@ def test_every_kind_of_action_is_taken_in_some_scope_but_what_is_known_to_differ
 
 
 def test_every_field_of_a_world_is_projected_or_listed() -> None:
-    projected = {field.name for field in fields(World)} & set(vars(projection))
+    projected = {field.name for field in fields(World)} & {*vars(projection), flights.messages.__name__}
     assert projected | set(projection.NOT_PROJECTED) == {field.name for field in fields(World)}
     assert not projected & set(projection.NOT_PROJECTED)
 
@@ -128,17 +130,21 @@ def test_a_live_system_that_does_more_is_found_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "abstraction", "nothing_left_out"),
+    ("name", "module", "abstraction", "nothing_left_out"),
     [
-        ("coordinator_failover", "with_completion_pending", lambda transaction, is_deposed: transaction),
-        ("offsets_by_the_client", "without_sequence", lambda entry: entry),
-        ("kafka_0_11", "has_start", lambda transaction: transaction.start_ms != NONE),
+        ("coordinator_failover", projection, "with_completion_pending", lambda transaction, is_deposed: transaction),
+        ("offsets_by_the_client", projection, "without_sequence", lambda entry: entry),
+        ("kafka_0_11", abstractions, "has_start", lambda transaction: transaction.start_ms != NONE),
     ],
 )
 def test_an_abstraction_is_needed(
-    name: str, abstraction: str, nothing_left_out: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    module: ModuleType,
+    abstraction: str,
+    nothing_left_out: Callable[..., object],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(projection, abstraction, nothing_left_out)
+    monkeypatch.setattr(module, abstraction, nothing_left_out)
     with pytest.raises(Differs):
         refined(BY_NAME[name].setup)
 
@@ -161,7 +167,7 @@ def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
             return
         action, after = following[-1]
         copied = Twin(copy.deepcopy(twin.cluster), copy.deepcopy(twin.beside), twin.setup, twin.world, twin.flights)
-        assert copied.step(action)
+        assert step(copied, action)
         copied.refresh()
         assert pack(copied.world) == pack(after.world)
         twin = copied

@@ -1,0 +1,153 @@
+"""Messages in flight at a cluster as the checker's messages.
+
+`answered` is 0 throughout: a client hears an answer in the step that gives it, as in the checker without
+`answers_travel`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tests.refinement.commands import COORDINATORS
+from tests.refinement.names import Names, guard_of, leading_log
+from tests.refinement.requests import (
+    PARTITIONS,
+    TRANSACTIONAL_IDS,
+    message_of,
+    names_partition,
+)
+from zombieproof.broker.cluster import Cluster
+from zombieproof.broker.log import TransactionValue
+from zombieproof.broker.network import CLIENT
+from zombieproof.broker.network import Message as LiveMessage
+from zombieproof.broker.node import InProgress
+from zombieproof.broker.partition_requests import WriteTxnMarkers
+from zombieproof.broker.transaction_requests import AddPartitionsToTxnAnswer
+from zombieproof.checker.partition_actions import mode
+from zombieproof.checker.world import (
+    Kind,
+    Message,
+    Setup,
+    Stage,
+)
+from zombieproof.model.decisions.verification import answer_of_broker_channel, answer_of_coordinator
+from zombieproof.model.vocabulary import Error
+
+COORDINATOR_NODES = (1, 2)
+"""The brokers that may coordinate: nodes 0 and 1 of a world."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What is known of a client's request beside its content: who sent it for which label, and whether it waits."""
+
+    client: int
+    label: int
+    waits: bool
+
+
+class InFlight(NamedTuple):
+    """One message of the world, the live message that its delivery delivers, and the client's request (0: none)."""
+
+    message: Message
+    live: LiveMessage
+    request: int
+
+
+def messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Setup) -> list[InFlight]:
+    """Every message in flight."""
+    return list(_messages(cluster, sent, names, setup))
+
+
+def _messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Setup) -> Iterator[InFlight]:
+    for live in cluster.network.in_flight:
+        if isinstance(live.body, WriteTxnMarkers):
+            yield InFlight(_marker(cluster, live, live.body, names), live, 0)
+        elif live.sender == CLIENT:
+            assert not live.is_answer, "a client is never asked"
+            yield InFlight(_of_client(live, sent[live.number], names), live, live.number)
+        else:
+            yield _verification(cluster, live, sent, names, setup)
+
+
+def _of_client(live: LiveMessage, facts: Sent, names: Names) -> Message:
+    message = message_of(live.body, facts.client, facts.label)
+    message.producer_id = names.producer_id(message.producer_id)
+    message.live = int(facts.waits)
+    if not names_partition(message.kind):
+        message.node = COORDINATOR_NODES.index(live.receiver)
+    return message
+
+
+def in_progress(cluster: Cluster, live: LiveMessage) -> tuple[int, InProgress]:
+    """The client's request behind a leader's question to the coordinator, or behind the answer to it."""
+    leader = cluster.brokers[live.receiver if live.is_answer else live.sender]
+    number = leader._questions[live.number]
+    return number, leader._in_progress[number]
+
+
+def _verification(
+    cluster: Cluster, live: LiveMessage, sent: Mapping[int, Sent], names: Names, setup: Setup
+) -> InFlight:
+    number, work = in_progress(cluster, live)
+    message = message_of(work.request, sent[number].client, sent[number].label)
+    message.producer_id = names.producer_id(message.producer_id)
+    message.live = int(sent[number].waits)
+    message.guard = names.guard(guard_of(work))
+    if live.is_answer:
+        message.stage, message.error = Stage.BACK_TO_LEADER, _error_of(live, setup)
+    else:
+        message.stage, message.node = Stage.TO_COORDINATOR, COORDINATOR_NODES.index(live.receiver)
+    return InFlight(message, live, number)
+
+
+def _error_of(live: LiveMessage, setup: Setup) -> int:
+    """What the coordinator has answered, as the leader understands it: the checker translates where it is said."""
+    answer = live.body
+    if not isinstance(answer, AddPartitionsToTxnAnswer):
+        return answer_of_broker_channel(Error.NETWORK_EXCEPTION)
+    if answer.error != Error.NONE:
+        return answer_of_broker_channel(answer.error)
+    (error,) = answer.transactions[0].errors.values()
+    return answer_of_coordinator(error, mode(setup))
+
+
+def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names: Names) -> Message:
+    """Each partition has a leader of its own and one transaction ends at a time, so a request holds one marker."""
+    (marker,) = request.markers
+    (partition,) = marker.partitions
+    return Message(
+        kind=Kind.MARKER,
+        live=int(is_waited_for(cluster, live)),
+        client=_id_of(cluster, marker.producer_id),
+        node=COORDINATOR_NODES.index(live.sender),
+        stage=marker.transaction_version,
+        producer_id=names.producer_id(marker.producer_id),
+        producer_epoch=marker.producer_epoch,
+        partition=PARTITIONS.index(partition),
+        value=marker.coordinator_epoch,
+        detail=int(marker.committed),
+    )
+
+
+def _id_of(cluster: Cluster, producer_id: int) -> int:
+    """The id whose transaction a marker ends; its bytes name the producer id only."""
+    for batch in reversed(leading_log(cluster, COORDINATORS)):
+        for record in batch.records:
+            if isinstance(record.value, TransactionValue) and record.value.producer_id == producer_id:
+                return TRANSACTIONAL_IDS.index(str(record.key))
+    raise AssertionError(f"no transaction of producer id {producer_id} was ever logged")
+
+
+def is_waited_for(cluster: Cluster, live: LiveMessage) -> bool:
+    """Whether the answer to a marker can still mean something to the coordinator that sent it."""
+    broker = cluster.brokers.get(live.sender)
+    if broker is None or live.number not in broker._markers_sent:
+        return False
+    channel = broker.coordinator.channel
+    epoch = broker.coordinator.coordinator_epoch(COORDINATORS[1])
+    queued = channel.in_flight.get(broker._markers_sent[live.number], [])
+    transactions = [each.transaction for each in queued]
+    return any(
+        txn == channel.pending.get(txn.transactional_id) and txn.coordinator_epoch == epoch for txn in transactions
+    )

@@ -1,0 +1,104 @@
+"""The checker's numbers of what a cluster numbers for ever, and where the cluster keeps it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tests.refinement.commands import COORDINATORS
+from tests.refinement.requests import (
+    PARTITIONS,
+)
+from zombieproof.broker.cluster import Cluster
+from zombieproof.broker.log import Batch, TransactionValue
+from zombieproof.broker.node import InProgress
+from zombieproof.broker.offsets_commit import OffsetCommitInProgress
+from zombieproof.broker.transaction_store import last_values
+from zombieproof.checker.world import (
+    Partition,
+)
+from zombieproof.model.records import Transaction
+from zombieproof.model.vocabulary import NONE
+from zombieproof.traces.evidence import TopicPartition
+
+
+def leading_log(cluster: Cluster, partition: TopicPartition) -> list[Batch]:
+    """What is durable: the log of the leader, or of a replica that was in sync when the last leader went."""
+    leader = cluster.leader_of(partition)
+    node = leader if leader is not None else cluster.metadata.partitions[partition].in_sync[0]
+    return list(cluster.stores[node, partition].log.read())
+
+
+@dataclass(slots=True)
+class Names:
+    """The checker's numbers of what the cluster numbers for ever: verification guards, producer ids.
+
+    A new guard gets the smallest number that no other in play has. Producer ids are numbered as they come into use at
+    the coordinator in office. A deposed one that meets an unknown id takes a producer id too, for metadata that it can
+    never log: nobody is granted it, and the checker leaves both out (`without_fresh_metadata`).
+    """
+
+    guards: dict[int, int] = field(default_factory=dict)
+    producer_ids: list[int] = field(default_factory=list)
+
+    def update(self, cluster: Cluster, lost: Mapping[int, "Lost"]) -> None:
+        """Name what is new, and forget the guards that nobody has any more."""
+        in_play = guards_in_play(cluster).union(*(each.guards for each in lost.values()))
+        self.guards = {guard: name for guard, name in self.guards.items() if guard in in_play}
+        for guard in sorted(in_play - set(self.guards)):
+            self.guards[guard] = next(n for n in range(1, len(in_play) + 1) if n not in self.guards.values())
+        self.producer_ids += sorted(producer_ids_in_use(cluster) - set(self.producer_ids))
+
+    def guard(self, live: int) -> int:
+        """The name of a guard; 0 for none."""
+        return 0 if live == 0 else self.guards[live]
+
+    def producer_id(self, live: int) -> int:
+        """The name of a producer id; NONE for none."""
+        return NONE if live == NONE else self.producer_ids.index(live)
+
+    def live_producer_id(self, name: int) -> int:
+        """The producer id that is named so."""
+        return NONE if name == NONE else self.producer_ids[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What the last leader of a partition knew, which nobody leads now.
+
+    The checker's record keeps it until the next election, and nobody reads it; live it is gone with the broker.
+    """
+
+    partition: Partition
+    guards: frozenset[int]
+
+
+def guards_of(cluster: Cluster, tp: TopicPartition) -> frozenset[int]:
+    """Every guard that the leader of a partition remembers."""
+    leader = cluster.leader_of(tp)
+    if leader is None:
+        return frozenset()
+    producers = cluster.brokers[leader].partitions.replicas[tp].producers._producers
+    return frozenset(known.entry.guard for known in producers.values()) - {0}
+
+
+def guards_in_play(cluster: Cluster) -> set[int]:
+    """Every guard that a leader remembers, or that a write under way carries."""
+    found = {guard for tp in PARTITIONS for guard in guards_of(cluster, tp)}
+    found |= {guard_of(work) for broker in cluster.brokers.values() for work in broker._in_progress.values()}
+    return found - {0}
+
+
+def guard_of(work: InProgress) -> int:
+    """The guard under which a write waits for the coordinator."""
+    if isinstance(work, OffsetCommitInProgress):
+        return work.guard
+    (guard,) = work.waiting.values()
+    return guard
+
+
+def producer_ids_in_use(cluster: Cluster) -> set[int]:
+    """Every producer id that the coordinator in office, or its log, knows."""
+    node = cluster.leader_of(COORDINATORS)
+    cache = {} if node is None else cluster.brokers[node].coordinator.entries(COORDINATORS[1])
+    known: list[Transaction | TransactionValue] = [*cache.values()]
+    known += last_values(leading_log(cluster, COORDINATORS)).values()
+    return ({each.producer_id for each in known} | {each.next_producer_id for each in known}) - {NONE}

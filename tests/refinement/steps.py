@@ -1,0 +1,234 @@
+"""The steps of a twin: what clients do, what becomes of messages, what readers read."""
+
+import pickle
+
+from tests.refinement import commands
+from tests.refinement.commands import COORDINATORS
+from tests.refinement.flights import InFlight
+from tests.refinement.names import leading_log
+from tests.refinement.requests import (
+    DATA,
+    GROUP,
+    INPUT,
+    names_partition,
+)
+from tests.refinement.strikes import BUDGETS, strike
+from tests.refinement.twin import Twin, copied
+from zombieproof.broker.group_requests import OffsetFetch, OffsetFetchAnswer, OffsetsCommitted
+from zombieproof.broker.network import CLIENT, Answer
+from zombieproof.broker.partition_requests import ProduceAnswer
+from zombieproof.broker.transaction_requests import (
+    AddOffsetsToTxnAnswer,
+    AddPartitionsToTxnAnswer,
+    EndTxnAnswer,
+    InitProducerIdAnswer,
+)
+from zombieproof.checker import actions, client_actions, client_answers, network
+from zombieproof.checker.acts import ACTIONS, Act
+from zombieproof.checker.world import (
+    MESSAGES,
+    Kind,
+    Message,
+    Op,
+    Stage,
+    Trail,
+    World,
+)
+from zombieproof.model.records import PendingOffset
+from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState
+
+AT_MESSAGES = (Act.DELIVER, Act.LOSE_ANSWER, Act.UNKNOWN_APPEND)
+BY_THE_CHECKER = (Act.STEP, Act.ABORT_INSTEAD, Act.CRASH, Act.GIVE_UP, Act.DOUBLE)
+"""What clients do, and the network with a client's request: done by the checker, followed by the cluster."""
+
+
+def may_try(twin: Twin, action: int) -> bool:
+    """Whether the environment lets an action happen; whether it does anything is seen when it is tried."""
+    act, i = Act(ACTIONS[action][0]), ACTIONS[action][1]
+    if act == Act.STEP and _is_about_to_fetch(twin, i):
+        return True
+    if act in BY_THE_CHECKER:
+        world, trail = twin.scratch
+        tried = actions.step(world, action, twin.setup, trail)
+        if tried:
+            twin.scratch = copied(twin.world), Trail()
+        return tried
+    if act in AT_MESSAGES:
+        return _may_reach(twin, act, i)
+    if act == Act.RESIGN:
+        return i != twin.world.coordinator and twin.world.nodes[i].role == 1
+    if act == Act.ELECT:
+        return i in twin.beside.lost
+    if act in (Act.READ_ONE, Act.READ_ALL):
+        return i < len(twin.beside.consumers)
+    return act in BUDGETS and int(getattr(twin.beside.budget, BUDGETS[act])) > 0
+
+
+def step(twin: Twin, action: int) -> bool:
+    """Take an action that may be tried; False if nothing came of it, and the twin is to be thrown away."""
+    act, i = Act(ACTIONS[action][0]), ACTIONS[action][1]
+    if act in BY_THE_CHECKER:
+        return _by_the_checker(twin, action, act, i)
+    if act in AT_MESSAGES:
+        return _reach(twin, act, i)
+    return _read(twin, act, i) if act in (Act.READ_ONE, Act.READ_ALL) else strike(twin, act, i)
+
+
+def _by_the_checker(twin: Twin, action: int, act: Act, i: int) -> bool:
+    world = copied(twin.world)
+    if act == Act.STEP and _is_about_to_fetch(twin, i) and not _fetch_offset(twin, world):
+        return False
+    if not actions.step(world, action, twin.setup, Trail()):
+        return False
+    twin.take(world)
+    twin.follow(world)
+    return True
+
+
+def _is_about_to_fetch(twin: Twin, c: int) -> bool:
+    client, bounds = twin.world.clients[c], twin.setup.bounds
+    if c >= bounds.clients or client.txn >= bounds.transactions[c] or twin.world.group.owner != c:
+        return False
+    return client.state == ProducerState.READY and client_actions.next_op(twin.setup, client, c) == Op.FETCH
+
+
+def _fetch_offset(twin: Twin, world: World) -> bool:
+    """The input position is what the live group says; False while that is unstable. In `world` it is told."""
+    node = twin.cluster.group_coordinator_of(GROUP)
+    assert node is not None, "the group's coordinator fails over at once"
+    answer = commands.ask(twin.cluster, OffsetFetch(7, GROUP, True, (INPUT,)), node)
+    assert isinstance(answer, OffsetFetchAnswer)
+    row = answer.partitions[INPUT]
+    world.group.committed.offset = 0 if row.offset == NONE else row.offset
+    world.group.pending = [PendingOffset() for _ in world.group.pending]
+    return row.error == Error.NONE
+
+
+def _may_reach(twin: Twin, act: Act, i: int) -> bool:
+    """Whether the network lets it happen: the budgets, and the order of what shares a connection."""
+    message, budget = twin.world.messages[i], twin.beside.budget
+    if message.kind == Kind.EMPTY or actions._repeats(twin.world, i):
+        return False
+    has_leader = twin.world.partitions[message.partition].leader == 1
+    if message.kind == Kind.MARKER:
+        may_lose = act == Act.LOSE_ANSWER and budget.lost > 0 and message.live == 1
+        return has_leader and (act == Act.DELIVER or may_lose)
+    to_leader = names_partition(message.kind) and message.stage != Stage.TO_COORDINATOR
+    if to_leader and (not has_leader or actions._is_behind_another(twin.world, message)):
+        return False
+    if act == Act.LOSE_ANSWER:
+        return budget.lost > 0 and message.live == 1 and message.stage != Stage.TO_COORDINATOR
+    if act == Act.UNKNOWN_APPEND:
+        for_coordinator = network.speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR
+        here = message.node == twin.world.coordinator
+        return budget.unknown_appends > 0 and message.live == 1 and for_coordinator and here
+    return True
+
+
+def _reach(twin: Twin, act: Act, i: int) -> bool:
+    """The message in slot `i` arrives, and so does the answer, unless it is lost."""
+    flight = twin.flights[i]
+    assert flight is not None
+    ends = len(leading_log(twin.cluster, COORDINATORS))
+    if act == Act.UNKNOWN_APPEND:
+        twin.beside.budget.unknown_appends -= 1
+        _append_unknown(twin, flight)
+    else:
+        commands.deliver(twin.cluster, flight.live)
+    twin.remember_decisions(ends, twin.world.messages[i])
+    if act == Act.LOSE_ANSWER:
+        twin.beside.budget.lost -= 1
+    if flight.message.kind == Kind.MARKER:
+        _answer_marker(twin, flight, act == Act.LOSE_ANSWER)
+    else:
+        _answer_client(twin, i, flight, act == Act.LOSE_ANSWER)
+    return True
+
+
+def _append_unknown(twin: Twin, flight: InFlight) -> None:
+    """The fault strikes the append that the request itself asks for, not the abort behind a fence."""
+    trial = pickle.loads(pickle.dumps(twin.cluster, pickle.HIGHEST_PROTOCOL))
+    trial.journal.clear()
+    commands.deliver(trial, flight.live)
+    if any(move.target == TransactionState.PREPARE_EPOCH_FENCE for move in trial.journal.moves):
+        commands.deliver(twin.cluster, flight.live)
+    else:
+        commands.append_unknown(twin.cluster, flight.live)
+
+
+def _answer_marker(twin: Twin, flight: InFlight, is_lost: bool) -> None:
+    answer = commands.answer_to(twin.cluster, flight.live)
+    assert answer is not None, "a leader answers a marker at once"
+    if is_lost:
+        twin.cluster.network.lose(answer)
+        answer = commands.answer_to(twin.cluster, flight.live)
+        assert answer is not None
+    commands.deliver(twin.cluster, answer)
+    twin.cluster.resend_markers()
+
+
+def _answer_client(twin: Twin, i: int, flight: InFlight, is_lost: bool) -> None:
+    """What a client is told now, if it is told anything: the checker's clients make of it what they make of it."""
+    told = next((each for each in twin.cluster.network.in_flight if each.receiver == CLIENT), None)
+    if told is None:
+        return
+    assert told.number == flight.request, "only who asked is answered"
+    twin.cluster.network.in_flight.remove(told)
+    facts = twin.beside.sent.pop(flight.request)
+    if not facts.waits:
+        return
+    twin.beside.names.update(twin.cluster, twin.beside.lost)
+    world = _listening(twin, i)
+    message = world.messages[i]
+    if is_lost:
+        actions._restore_request(world, message)
+    else:
+        assert isinstance(told.body, Answer), "a broker that was asked lives, and answers"
+        client_answers.hear(world, twin.setup, Trail(), i, _told(twin, told.body, message))
+    twin.take(world)
+    twin.follow(world, heard=i)
+
+
+def _listening(twin: Twin, i: int) -> World:
+    """The world as a client finds it that is about to be answered."""
+    world = twin.brokers()
+    for slot in range(MESSAGES):
+        network.copy(twin.world.messages[slot], world.messages[slot])
+    message = world.messages[i]
+    message.stage, message.error, message.guard = Stage.TO_LEADER, Error.NONE, 0
+    if names_partition(message.kind):
+        message.node = 0
+    return world
+
+
+def _told(twin: Twin, answer: Answer, message: Message) -> int:
+    """The error of an answer; what it grants is left in the message."""
+    match answer:
+        case InitProducerIdAnswer() | EndTxnAnswer():
+            if answer.error == Error.NONE and answer.producer_id != NONE:
+                message.producer_id = twin.beside.names.producer_id(answer.producer_id)
+                message.producer_epoch = answer.producer_epoch
+            return answer.error
+        case AddPartitionsToTxnAnswer():
+            return answer.error or next(iter(answer.transactions[0].errors.values()))
+        case AddOffsetsToTxnAnswer():
+            return answer.error
+        case ProduceAnswer():
+            return answer.partitions[DATA[message.partition]].error
+        case OffsetsCommitted():
+            return answer.errors[INPUT]
+        case _:
+            raise AssertionError(f"{answer!r} answers no request of a client")
+
+
+def _read(twin: Twin, act: Act, r: int) -> bool:
+    """A consumer reads; a fetch that ends behind the first batch is one of its own only if there is more."""
+    consumer = twin.beside.consumers[r]
+    found = len(commands.fetch(twin.cluster, consumer.reader).batches)
+    if found == 0 or (act == Act.READ_ONE and found == 1):
+        return False
+    read = commands.read_one if act == Act.READ_ONE else commands.read_all
+    for record in read(twin.cluster, consumer.reader):
+        consumer.delivered |= 1 << record.offset
+    consumer.reader.journal.clear()
+    return True
