@@ -337,7 +337,7 @@ def test_et_013_a_fence_that_failed_does_not_eat_an_epoch(baseline: str) -> None
         (test_et_003_a_fetch_that_has_waited_carries_the_aborted_list, "aborted_list"),
         (partial(test_et_004_and_005_a_copy_is_exactly_once, Flavour.GROUP_METADATA), "skipping_ends"),
         (test_et_006_an_old_producer_is_fenced_when_it_commits, "strict_end"),
-        (test_et_009_an_old_producer_is_fenced_when_it_sends, "epoch_fencing verification"),
+        (test_et_009_an_old_producer_is_fenced_when_it_sends, "init_raises_epoch fence_bump"),
         (test_et_010_a_transaction_that_timed_out_is_aborted_and_fenced, "timeout_bump"),
     ],
     ids=lambda given: given if isinstance(given, str) else "",
