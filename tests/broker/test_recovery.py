@@ -3,15 +3,31 @@
 But for what Kafka too keeps only in memory: ``omissions.MEMORY_ONLY``, each entry of which is seen to matter here.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import pytest
-
-from tests.live.recovery import DROPS, Twins
-from tests.live.recovery_program import IDS, LONG_METADATA, Operation, Program
+from tests.live.recovery import DROPS, EPOCHS, Difference, Twins, check
+from tests.live.recovery_folds import difference_to_the_logs
+from tests.live.recovery_memory import FORGET, Frozen
+from tests.live.recovery_program import DATA, IDS, LONG_METADATA, Operation, Program
 from tests.live.recovery_questions import battery, probes
+from zombieproof.broker import group_store, producer_states, transaction_store
+from zombieproof.broker.consumer_group import loaded_consumer_group
+from zombieproof.broker.group_store import GroupStore
+from zombieproof.broker.offset_store import OffsetStore
+from zombieproof.broker.partition import Replica
+from zombieproof.broker.snapshots import entry_of
+from zombieproof.broker.transaction_store import TransactionStore
+from zombieproof.model.decisions import transition
+from zombieproof.model.omissions import MEMORY_ONLY
+from zombieproof.model.records import Transaction
 
+NEVER_MS = 10**12
 NAMES = st.sampled_from(IDS)
 YES_OR_NO = st.booleans()
 RARELY = st.sampled_from((0, 0, 0, 1))
@@ -33,6 +49,7 @@ OTHERS = st.one_of(
     st.tuples(st.just("again"), st.integers(0, 6), STEPS),
     st.tuples(st.just("marker"), NAMES, YES_OR_NO, st.integers(0, 2)),
     st.tuples(st.just("commit"), st.sampled_from(("", LONG_METADATA))),
+    st.tuples(st.just("delete_offsets")),
     st.tuples(st.sampled_from(("join", "sync", "leave", "heartbeat", "another_heartbeat"))),
     st.tuples(st.just("wait"), st.sampled_from((1_000, 61_000, 310_000))),
     st.tuples(
@@ -44,12 +61,42 @@ OTHERS = st.one_of(
     st.tuples(st.sampled_from(("lag", "catch_up")), st.sampled_from((0, 1))),
     st.tuples(st.just("restart"), YES_OR_NO),
 )
-OPERATIONS: st.SearchStrategy[list[Operation]] = st.lists(st.one_of(TRANSACTIONAL, OTHERS), min_size=3, max_size=14)
+
+
+def in_turn(*operations: st.SearchStrategy[Operation]) -> st.SearchStrategy[list[Operation]]:
+    """Operations that follow each other; some say nothing alone."""
+    return st.tuples(*operations).map(list)
+
+
+def an_open_transaction(name: str) -> st.SearchStrategy[list[Operation]]:
+    """A transaction that has begun, and perhaps is decided while something is under way."""
+    begin = (st.just(("init", name)), st.just(("add", name, 0)), st.just(("produce", name, 0)))
+    ends = st.tuples(st.just("end"), st.just(name), YES_OR_NO, RARELY, STEPS)
+    return in_turn(*begin, st.one_of(ends, st.just(("txn_commit", name)), st.just(("init", name))))
+
+
+def with_a_fault(name: str) -> st.SearchStrategy[list[Operation]]:
+    """An append of the coordinator fails."""
+    struck = st.sampled_from([("init", name), ("add", name, 1), ("end", name, True), ("end", name, False)])
+    return in_turn(st.tuples(st.just("fault"), YES_OR_NO), struck)
+
+
+MEMBERS_CHANGE: list[Operation] = [("heartbeat",), ("another_heartbeat",), ("wait", 1_000), ("heartbeat",)]
+BLOCKS = st.one_of(
+    st.one_of(TRANSACTIONAL, OTHERS).map(lambda operation: [operation]),
+    NAMES.flatmap(an_open_transaction),
+    NAMES.flatmap(with_a_fault),
+    st.sampled_from([[("join",), ("join",)], [("join",), ("join",), ("sync",)], MEMBERS_CHANGE]),
+    in_turn(st.just(("starve", True)), st.tuples(st.just("end"), NAMES, YES_OR_NO)),
+)
+OPERATIONS: st.SearchStrategy[list[Operation]] = st.lists(BLOCKS, min_size=5, max_size=10).map(
+    lambda blocks: [operation for block in blocks for operation in block]
+)
 CLUSTERS = [("newest", 1), ("newest", 3), ("4.3-tv0", 1), ("4.3-tv0", 3), ("3.9", 1), ("3.9", 3), ("0.11.0", 1)]
 SLICES = 4
 """A check asks every question, and every fourth of all that could be sent next."""
 
-SOME = settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=16, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize(("release", "nodes"), CLUSTERS)
@@ -65,3 +112,192 @@ def test_who_reads_the_logs_answers_as_who_remembers(
     twins.remembers(battery)
     for probe in list(probes(program).values())[part::SLICES]:
         twins.remembers(probe)
+
+
+@pytest.mark.parametrize(("release", "nodes"), CLUSTERS)
+@given(operations=OPERATIONS)
+@SOME
+def test_memory_is_the_fold_of_the_logs(release: str, nodes: int, operations: list[Operation]) -> None:
+    program = Program(release, nodes)
+    program.cluster.configure("producer_id_expiration_ms", NEVER_MS)
+    for operation in operations:
+        program.run(operation)
+        assert difference_to_the_logs(program) == {}
+
+
+# -------------------------------------------------------------------- each fact of the list makes a difference
+
+X = "x0"
+OPEN: list[Operation] = [("init", X), ("add", X, 0)]
+
+
+class Example(NamedTuple):
+    """After these operations, and after brokers were killed, this is answered otherwise, by the lack of these facts."""
+
+    operations: list[Operation]
+    probe: str
+    facts: tuple[str, ...]
+    release: str = "newest"
+
+
+EXAMPLES = [
+    Example([("whole", X, True)], "x0: init as (0, 0)", ("the last producer epoch",)),
+    Example(
+        [("init", X), ("wear_out", X), ("init", X, 1)],
+        "x0: init as (0, 32766)",
+        ("the previous and the next producer id, in value version 0 and before 4.3",),
+        "4.3-tv0",
+    ),
+    Example(
+        [("init", X), ("wear_out", X), ("produce", X, 0), ("end", X, True, 0, 3)],
+        "questions",
+        (
+            "how far the markers of a decided transaction have come",
+            "the previous and the next producer id, in value version 0 and before 4.3",
+        ),
+        "4.2",
+    ),
+    Example(
+        [*OPEN, ("fault", False), ("init", X)], "x0: end True", ("a fence whose abort could not be written",), "3.9"
+    ),
+    Example(
+        [("whole", X, True), ("init", X)],
+        "questions",
+        ("the start of the transaction before the last InitProducerId, before 4.0",),
+        "3.9",
+    ),
+    Example(
+        [*OPEN, ("end", X, True, 1)],
+        "x0: a new instance",
+        ("a pending transition whose record cannot be written",),
+        "4.3-tv0",
+    ),
+    Example([("fault", False), ("init", X)], "questions", ("an id whose first record could not be written",)),
+    Example(
+        [("init", X), ("fault", True), ("add", X, 0)],
+        "questions",
+        ("that an append was reported as failed, although the log has it",),
+    ),
+    Example(
+        [*OPEN, ("produce", X, 0, 1), ("end", X, True, 0, 3)],
+        "questions",
+        ("how far the markers of a decided transaction have come",),
+    ),
+    Example([("init", X), ("produce", X, 0, 1)], "x0: add, then the batch after the next", ("verifications",)),
+    Example([("stream", 0)], "produce 1 again", ("all batches of a producer but the newest",)),
+    Example(
+        [("stream", 0), ("wait", 310_000)],
+        "questions",
+        ("a producer that is due to be forgotten and has not been looked at yet",),
+    ),
+    Example([("stream", 0), ("lag", 0)], "questions", ("the high watermark",)),
+    Example([("whole", X, True), ("produce", X, 0, 0, 0)], "questions", ("requests in progress",)),
+    Example([("join",)], "the member joins", ("member ids that were given out",)),
+    Example([("join",), ("join",)], "the member syncs", ("a generation whose assignment is not there yet",)),
+    Example([("commit", LONG_METADATA)], "offsets are deleted", ("a group that nothing was ever written of",)),
+    Example([("heartbeat",)], "another heartbeat", ("when a consumer group was assigned last",)),
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"{example.release}: {example.facts[-1][:50]}")
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_what_only_memory_holds_makes_a_difference(example: Example, how: str) -> None:
+    program = Program(example.release).run(*example.operations)
+    twins, probe = Twins(program, how), {"questions": battery, **probes(program)}[example.probe]
+    assert twins.remembers(probe)
+    assert twins.explain(probe) == frozenset(example.facts)
+
+
+def test_epochs_rise_with_every_start() -> None:
+    """Nearly every answer shows it; so the other comparisons begin with equal epochs."""
+    program = Program("newest").run(("whole", X, True))
+    twins = Twins(program, "killed")
+    new_batch = probes(program)["next plain to ('t', 0)"]
+    remembered = Frozen(program.cluster).thaw()
+    assert new_batch(remembered) != new_batch(twins.forgot())
+    assert remembered.metadata.leader_epoch(DATA[0]) < twins.forgot().metadata.leader_epoch(DATA[0])
+
+
+def test_each_fact_that_only_memory_holds_has_an_example() -> None:
+    listed = [fact.what for fact in MEMORY_ONLY]
+    assert sorted(listed) == sorted(FORGET)
+    assert {fact for example in EXAMPLES for fact in example.facts} | EPOCHS == set(listed)
+
+
+# -------------------------------------------------------------------- hosts that do not read their logs well
+
+
+def blind(*_: object) -> None:
+    """Does nothing."""
+
+
+def drives_nobody(finish_loading: Callable[..., list[str]]) -> Callable[..., list[str]]:
+    """A coordinator that loads, and names no id whose transaction is to be brought to its end."""
+
+    def finish(*arguments: object) -> list[str]:
+        finish_loading(*arguments)
+        return []
+
+    return finish
+
+
+def remembers_too_much(load: Callable[..., None]) -> Callable[..., None]:
+    """A coordinator that finds in its log what no log holds."""
+
+    def too_much(transaction: Transaction, durable: Transaction, *others: object) -> None:
+        load(transaction, durable, *others)
+        transaction.last_producer_epoch = max(0, durable.producer_epoch - 1)
+
+    return too_much
+
+
+DECIDED: list[Operation] = [*OPEN, ("produce", X, 0), ("starve", True), ("end", X, True)]
+ABORTED: list[Operation] = [*OPEN, ("produce", X, 0), ("end", X, False)]
+WAITING: list[Operation] = [*OPEN, ("txn_commit", X)]
+BAD_HOSTS: dict[str, tuple[object, str, object, list[Operation]]] = {
+    "a coordinator that does not read its log": (transaction_store, "last_values", lambda _: {}, OPEN),
+    "a coordinator that does not go on with what was decided": (
+        TransactionStore,
+        "finish_loading",
+        drives_nobody(TransactionStore.finish_loading),
+        DECIDED,
+    ),
+    "a coordinator that knows more than its log": (
+        transition,
+        "load",
+        remembers_too_much(transition.load),
+        [("whole", X, True)],
+    ),
+    "a leader that does not rebuild the aborted index": (Replica, "_rebuild_index", blind, ABORTED),
+    "a leader that does not replay its log": (Replica, "_replay_log", blind, [("stream", 0)]),
+    "a leader that loses open transactions": (
+        producer_states,
+        "entry_of",
+        lambda told: entry_of(replace(told, current_txn_first_offset=None)),
+        WAITING,
+    ),
+    "a leader that loses coordinator epochs": (
+        producer_states,
+        "entry_of",
+        lambda told: entry_of(replace(told, coordinator_epoch=-1)),
+        ABORTED,
+    ),
+    "a group coordinator that does not read its log": (GroupStore, "load", blind, [("commit",)]),
+    "a group coordinator that loses waiting offsets": (OffsetStore, "replay", blind, WAITING),
+    "a group coordinator that loses the epoch before": (
+        group_store,
+        "loaded_consumer_group",
+        lambda name, value: loaded_consumer_group(name, replace(value, previous_epochs=())),
+        MEMBERS_CHANGE,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_HOSTS)
+def test_a_host_that_reads_its_logs_badly_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, what, bad, operations = BAD_HOSTS[name]
+    program = Program("newest").run(*operations)
+    check(program, "killed")
+    monkeypatch.setattr(where, what, bad)
+    with pytest.raises(Difference):
+        check(program, "killed")

@@ -8,6 +8,7 @@ import io
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from tests.live.recovery_program import OFFSETS, TRANSACTIONS, Program
 from zombieproof.broker.classic_group import ClassicGroup, loaded_classic_group
 from zombieproof.broker.cluster import Cluster
 from zombieproof.broker.consumer_group import ConsumerGroup
@@ -21,7 +22,6 @@ from zombieproof.model.decisions.produce import evolve_expiry, should_expire
 from zombieproof.model.records import CachedBatch, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, PartitionEvent, TransactionState, TransactionVersion
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
-from tests.live.recovery_program import OFFSETS, TRANSACTIONS, Program
 
 PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 

@@ -11,6 +11,7 @@ from zombieproof.broker.group_requests import (
     JoinGroupAnswer,
     LeaveGroup,
     OffsetCommit,
+    OffsetDelete,
     OffsetToCommit,
     SyncGroup,
     TxnOffsetCommit,
@@ -163,6 +164,10 @@ class Program:
         member, generation = self.member if group == CLASSIC else ("", NONE)
         rows = (OffsetToCommit(DATA[0], self._records, metadata),)
         self._send(OffsetCommit(8, group, rows, generation, member), self.cluster.leader_of(OFFSETS), ALL)
+
+    def delete_offsets(self) -> None:
+        """OffsetDelete of everything that the group has."""
+        self._send(OffsetDelete(0, CLASSIC, DATA), self.cluster.leader_of(OFFSETS), ALL)
 
     def end(self, name: str, committed: bool, which: int = 0, steps: int = ALL) -> None:
         """EndTxn."""

@@ -1,4 +1,4 @@
-"""What can be asked of a cluster, and what clients could send next: the same of one that remembers and one that read."""
+"""What can be asked of a cluster, and what clients could send next."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -174,25 +174,30 @@ def _of_groups(program: Program) -> dict[str, Probe]:
     member, generation = program.member
     row = (OffsetToCommit(DATA[0], 9_000, ""),)
     named, epoch = program.beat
-    requests: list[Request] = [
-        JoinGroup(5, CLASSIC, member),
-        JoinGroup(5, CLASSIC, ""),
-        JoinGroup(5, CLASSIC, "", "static"),
-        JoinGroup(5, MODERN, ""),
-        *(SyncGroup(3, CLASSIC, of, member) for of in (generation, generation - 1)),
-        LeaveGroup(2, CLASSIC, member),
-        *(OffsetCommit(8, CLASSIC, row, of, member) for of in (generation, generation - 1)),
-        OffsetCommit(8, CLASSIC, row),
-        OffsetCommit(8, "unheard", row, 1, "m"),
-        OffsetDelete(0, CLASSIC, DATA),
-        OffsetDelete(0, "unheard", DATA),
-        *(ConsumerGroupHeartbeat(0, MODERN, named, of, ("t",)) for of in (epoch, epoch - 1, epoch + 1)),
-        ConsumerGroupHeartbeat(0, MODERN, "", 0, ("t",)),
-        ConsumerGroupHeartbeat(0, MODERN, named, -1),
-        *(OffsetCommit(8, MODERN, row, of, named) for of in (epoch, epoch - 1)),
-        replace(program.offsets_in_transaction("x0"), generation=generation, member=member),
-    ]
-    return {f"{request}": _send(request, OFFSETS) for request in requests}
+    in_transaction = program.offsets_in_transaction("x0")
+    requests: dict[str, Request] = {
+        "the member joins": JoinGroup(5, CLASSIC, member),
+        "somebody joins": JoinGroup(5, CLASSIC, ""),
+        "an instance joins": JoinGroup(5, CLASSIC, "", "static"),
+        "somebody joins the consumer group by the classic protocol": JoinGroup(5, MODERN, ""),
+        "the member syncs": SyncGroup(3, CLASSIC, generation, member),
+        "the member syncs late": SyncGroup(3, CLASSIC, generation - 1, member),
+        "the member leaves": LeaveGroup(2, CLASSIC, member),
+        "the member commits": OffsetCommit(8, CLASSIC, row, generation, member),
+        "the member commits late": OffsetCommit(8, CLASSIC, row, generation - 1, member),
+        "the member commits in a transaction": replace(in_transaction, generation=generation, member=member),
+        "nobody commits": OffsetCommit(8, CLASSIC, row),
+        "somebody commits to a group that is not there": OffsetCommit(8, "unheard", row, 1, "m"),
+        "offsets are deleted": OffsetDelete(0, CLASSIC, DATA),
+        "heartbeat": ConsumerGroupHeartbeat(0, MODERN, named, epoch, ("t",)),
+        "heartbeat of the epoch before": ConsumerGroupHeartbeat(0, MODERN, named, epoch - 1, ("t",)),
+        "heartbeat of the next epoch": ConsumerGroupHeartbeat(0, MODERN, named, epoch + 1, ("t",)),
+        "another heartbeat": ConsumerGroupHeartbeat(0, MODERN, "", 0, ("t",)),
+        "last heartbeat": ConsumerGroupHeartbeat(0, MODERN, named, -1),
+        "commit to the consumer group": OffsetCommit(8, MODERN, row, epoch, named),
+        "late commit to the consumer group": OffsetCommit(8, MODERN, row, epoch - 1, named),
+    }
+    return {what: _send(request, OFFSETS) for what, request in requests.items()}
 
 
 def _send(request: Request, at: TopicPartition) -> Probe:
