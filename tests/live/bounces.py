@@ -9,7 +9,10 @@ from zombieproof.broker.transaction_requests import EndTxnAnswer
 from zombieproof.model.rules import Rules
 
 AWAY_MS = 40
-"""How long a broker stays away."""
+"""How long a broker stays away: about as long as a transaction takes."""
+
+LONG_AWAY_MS = 150
+"""How long it stays away, and stays, where brokers go one after the other without end."""
 
 WATCHED_MS = 100
 """How long the right moment to kill a broker is waited for."""
@@ -24,19 +27,19 @@ def bounce_brokers(stage: Stage, goes_on: Callable[[], bool], *, clean: bool) ->
     while goes_on():
         for node in sorted(cluster.brokers):
             if goes_on():
-                yield from bounce(stage, node, clean=clean)
-                yield from pause(stage, AWAY_MS)
+                yield from bounce(stage, node, clean=clean, away_ms=LONG_AWAY_MS)
+                yield from pause(stage, LONG_AWAY_MS)
                 bounces += 1
     return bounces
 
 
-def bounce(stage: Stage, node: int, *, clean: bool, moment: type | None = None) -> Waits[None]:
+def bounce(stage: Stage, node: int, *, clean: bool, moment: type | None = None, away_ms: int = AWAY_MS) -> Waits[None]:
     """One broker goes, if it can be when it has just given an answer of this kind, which is lost, and comes back."""
     if moment is not None:
         latest_ms = stage.now_ms + WATCHED_MS
         yield lambda: _has_answered(stage, node, moment) or stage.now_ms >= latest_ms
     stage.cluster.stop(node) if clean else stage.cluster.kill(node)
-    yield from pause(stage, AWAY_MS)
+    yield from pause(stage, away_ms)
     stage.cluster.start(node, was_clean=clean)
 
 

@@ -18,7 +18,7 @@ Condition = Callable[[], bool]
 Waits = Generator[Condition, None, T]
 
 TURN_MS = 1
-IDLE_MS = 50
+IDLE_MS = 10
 """How far time moves in a turn with and without messages."""
 
 RESEND_MS = 100
