@@ -352,7 +352,8 @@ class Broker:
     def release_append(self, append: Append) -> None:
         """An append that was held goes into the log now, and the coordinator hears of it."""
         self.held_appends.remove(append)
-        self._carry_out(self._append(append))
+        error = self.coordinator.may_append(append)
+        self._carry_out(self._append(append) if error == Error.NONE else self.coordinator.append_ended(append, error))
 
     def _append(self, append: Append) -> list[Effect]:
         fault = self.append_faults.popleft() if self.append_faults else None
