@@ -4,6 +4,7 @@ Sizes are those of keys and values: how a record is encoded is the store's affai
 nothing. Source: ``DelayedFetch.scala``, ``ReplicaManager.fetchMessages``.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from zombieproof.broker.clock import Clock
@@ -37,13 +38,19 @@ class WaitingFetches:
         answer = self.partitions.fetch(request)
         fetched = tuple(answer.partitions.values())
         failed = int(not fetched or any(one.error != Error.NONE for one in fetched))
-        size = sum(_size(batch) for one in fetched for batch in one.batches)
+        size = _size((batch for one in fetched for batch in one.batches), request.min_bytes)
         if not is_due(failed, size, request.min_bytes, self.clock.now_ms() - since_ms, request.max_wait_ms):
             return None
         del self._waiting[number]
         return answer
 
 
-def _size(batch: Batch) -> int:
-    parts = (part for record in batch.records for part in (record.key, record.value))
-    return sum(len(part) for part in parts if isinstance(part, bytes))
+def _size(batches: Iterable[Batch], enough: int) -> int:
+    """How many bytes there are; counted no further than there are `enough`."""
+    size = 0
+    for batch in batches:
+        for record in batch.records:
+            size += sum(len(part) for part in (record.key, record.value) if isinstance(part, bytes))
+            if size >= enough:
+                return size
+    return size
