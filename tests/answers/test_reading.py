@@ -105,6 +105,11 @@ def with_request(sequence: Json, changes: Json) -> Json:
     return with_step(sequence, request=sequence["steps"][0]["request"] | changes)
 
 
+def with_fault(sequence: Json, api: str, **request: object) -> Json:
+    step = {"client": "-", "api": api, "version": 0, "request": request, "answer": {}, "settled": True}
+    return sequence | {"steps": [step]}
+
+
 @pytest.mark.parametrize(("change", "told"), [row[1:] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
 def test_a_malformed_line_is_refused_by_its_place(one: Json, tmp_path: Path, change: Any, told: str) -> None:
     assert one["steps"][0]["api"] == "InitProducerId"

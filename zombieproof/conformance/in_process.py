@@ -11,7 +11,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster, Replicas
+from zombieproof.broker.cluster import Cluster, NoSuchNode, Replicas
 from zombieproof.broker.group_requests import FindCoordinator
 from zombieproof.broker.journal import Decided
 from zombieproof.broker.log import CONSUMER_OFFSETS
@@ -35,7 +35,7 @@ from zombieproof.broker.transaction_requests import (
     ListTransactions,
 )
 from zombieproof.conformance.recording import Recorded
-from zombieproof.conformance.subject import Closed, Role, Silence
+from zombieproof.conformance.subject import Closed, Impossible, Role, Silence
 from zombieproof.conformance.symbols import place_group, place_transactional_id
 from zombieproof.model.releases import UnknownRelease
 from zombieproof.model.rules import preset_for
@@ -172,7 +172,10 @@ class InProcess:
         return self._ask(request, self._receiver(request))
 
     def _ask(self, request: Request, node: int | None) -> Answer | Closed | Silence:
-        exchange = self.cluster.send(request, node)
+        try:
+            exchange = self.cluster.send(request, node)
+        except NoSuchNode as error:
+            raise Impossible(str(error)) from error
         self.cluster.settle()
         self.cluster.network.exchanges.pop(exchange.number, None)
         if exchange.is_closed:
@@ -261,7 +264,10 @@ class InProcess:
     def move(self, role: Role) -> None:
         """Another node in sync is elected."""
         self._remember(role)
-        self.cluster.elect(self._partition(role))
+        try:
+            self.cluster.elect(self._partition(role))
+        except NoSuchNode as error:
+            raise Impossible(str(error)) from error
         self._settle()
 
     def stop(self, role: Role) -> None:
@@ -280,6 +286,8 @@ class InProcess:
 
     def give_back(self) -> None:
         """The node that went down last starts again."""
+        if not self._down:
+            raise Impossible("no node is down; legal is a Return after a Stop or Kill")
         node, was_clean = self._down.pop()
         self.cluster.start(node, was_clean)
         self._settle()
@@ -314,9 +322,17 @@ class InProcess:
     def _node(self, role: Role) -> int:
         """The node that has a role, or had it."""
         if role.is_old:
-            return self._holders[replace(role, is_old=False)][-1]
-        known = self.cluster.metadata.partitions[self._partition(role)]
-        return next(n for n in known.replicas if n != known.leader) if role.kind == "follower" else known.leader
+            holders = self._holders.get(replace(role, is_old=False))
+            if not holders:
+                raise Impossible(
+                    f"nobody was {role.kind} {role.name} before: it has not moved; legal is it after a Move"
+                )
+            return holders[-1]
+        known = self.cluster.metadata.partitions.get(self._partition(role))
+        nodes = [] if known is None else [n for n in known.replicas if (n == known.leader) != (role.kind == "follower")]
+        if not nodes or nodes[0] not in self.cluster.brokers:
+            raise Impossible(f"nobody is {role.kind} {role.name}; nodes that are up are {sorted(self.cluster.brokers)}")
+        return nodes[0]
 
     def _remember(self, role: Role) -> int:
         """The node that has a role, which from now on is the old one."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Annotated, cast
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
@@ -41,7 +41,7 @@ class Sequence(Form):
     kafka: str
     rule: str | None = None
     config: dict[str, JsonValue]
-    topics: dict[str, int]
+    topics: dict[str, Annotated[int, Field(ge=1)]]
     steps: tuple[AnyStep, ...]
     security: JsonValue = None
 

@@ -13,7 +13,7 @@ from zombieproof.conformance.comparison import Difference, Json, answering, cano
 from zombieproof.conformance.in_process import settings_of
 from zombieproof.conformance.recording import Recorded
 from zombieproof.conformance.steps import Step
-from zombieproof.conformance.subject import Closed, Role, Silence, Subject, role_of
+from zombieproof.conformance.subject import Closed, Impossible, Role, Silence, Subject, role_of
 from zombieproof.conformance.symbols import Symbols, UnknownSymbol
 from zombieproof.conformance.to_answers import answer_form
 from zombieproof.conformance.to_requests import request_of
@@ -60,7 +60,7 @@ def play(recorded: Recorded, subject_of: SubjectOf) -> Played:
     for number, step in enumerate(sequence.steps, start=1):
         try:
             got = player.answer(step)
-        except UnknownSymbol as error:
+        except (UnknownSymbol, Impossible) as error:
             raise recorded.refused(f"sequence {sequence.id}, step {number}", str(error)) from error
         if canonical(got, count) != canonical(step.answer, count):
             decision = answering(step.api, player.subject.decisions(), errors_in(got))

@@ -10,6 +10,10 @@ from zombieproof.broker.network import Answer, Request
 from zombieproof.traces.evidence import TopicPartition
 
 
+class Impossible(ValueError):
+    """A step asks for something that this cluster cannot do: a node that never had a role, a return of nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """A role that one node of a cluster has: `kind` is coordinator, group, leader or follower.
@@ -44,7 +48,7 @@ class Silence:
 
 
 class Subject(Protocol):
-    """A cluster that has just been made for one sequence."""
+    """A cluster that has just been made for one sequence. Every method may raise `Impossible`."""
 
     def ask(self, request: Request, role: Role | None) -> Answer | Closed | Silence:
         """Send a request to the node that has `role`, or that has to answer it, and wait for the answer."""
