@@ -1,5 +1,6 @@
 """Breadth first through the twins of a scenario, each step beside the checker's; and through the checker alone."""
 
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -172,3 +173,26 @@ def _explore_live(
                 expected.end()
         frontier = following
     return found
+
+
+def walked(setup: Setup, seed: int, *, without: frozenset[Act] = NO_ACTS) -> int:
+    """A random walk until nothing can be done any more: every step from every world on the way is compared.
+
+    Returns:
+        How many steps the walk has.
+
+    Raises:
+        Differs: as `refined`.
+    """
+    chance, twin = random.Random(seed), first_twin(setup)
+    way: tuple[int, ...] = ()
+    while True:
+        expected, following = _Expected(twin.world, way, setup, without), []
+        for action, after in live_steps(twin, without):
+            expected.take(action, pack(after.world))
+            following.append((action, after))
+        expected.end()
+        if not following:
+            return len(way)
+        action, twin = chance.choice(following)
+        way = (*way, action)

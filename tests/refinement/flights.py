@@ -21,7 +21,7 @@ from zombieproof.broker.log import TransactionValue
 from zombieproof.broker.network import CLIENT
 from zombieproof.broker.network import Message as LiveMessage
 from zombieproof.broker.node import InProgress
-from zombieproof.broker.partition_requests import WriteTxnMarkers
+from zombieproof.broker.partition_requests import MarkerToWrite, WriteTxnMarkers
 from zombieproof.broker.transaction_requests import AddPartitionsToTxnAnswer
 from zombieproof.checker.partition_actions import mode
 from zombieproof.checker.world import (
@@ -31,10 +31,12 @@ from zombieproof.checker.world import (
     Stage,
 )
 from zombieproof.model.decisions.verification import answer_of_broker_channel, answer_of_coordinator
-from zombieproof.model.vocabulary import Error
+from zombieproof.model.vocabulary import Error, TransactionState
 
 COORDINATOR_NODES = (1, 2)
 """The brokers that may coordinate: nodes 0 and 1 of a world."""
+
+DECIDED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +115,20 @@ def _error_of(live: LiveMessage, setup: Setup) -> int:
 
 
 def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names: Names) -> Message:
-    """Each partition has a leader of its own and one transaction ends at a time, so a request holds one marker."""
+    """Each partition has a leader of its own and one transaction ends at a time, so a request holds one marker.
+
+    Before version 2 (KIP-1228) it does not say of which transaction version it is; the checker's always does, but no
+    rule reads it there (`marker_strict`).
+    """
     (marker,) = request.markers
     (partition,) = marker.partitions
+    transactional_id, decided = _decision(cluster, marker)
     return Message(
         kind=Kind.MARKER,
         live=int(is_waited_for(cluster, live)),
-        client=_id_of(cluster, marker.producer_id),
+        client=TRANSACTIONAL_IDS.index(transactional_id),
         node=COORDINATOR_NODES.index(live.sender),
-        stage=marker.transaction_version,
+        stage=decided.client_transaction_version if request.version == 1 else marker.transaction_version,
         producer_id=names.producer_id(marker.producer_id),
         producer_epoch=marker.producer_epoch,
         partition=PARTITIONS.index(partition),
@@ -130,13 +137,16 @@ def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names
     )
 
 
-def _id_of(cluster: Cluster, producer_id: int) -> int:
-    """The id whose transaction a marker ends; its bytes name the producer id only."""
+def _decision(cluster: Cluster, marker: MarkerToWrite) -> tuple[str, TransactionValue]:
+    """The record that decided the transaction of a marker, and its id; the marker names the producer id only."""
+    identity = marker.producer_id, marker.producer_epoch
     for batch in reversed(leading_log(cluster, COORDINATORS)):
-        for record in batch.records:
-            if isinstance(record.value, TransactionValue) and record.value.producer_id == producer_id:
-                return TRANSACTIONAL_IDS.index(str(record.key))
-    raise AssertionError(f"no transaction of producer id {producer_id} was ever logged")
+        (record,) = batch.records
+        match record.value:
+            case TransactionValue() as value if value.state in DECIDED:
+                if (value.producer_id, value.producer_epoch) == identity:
+                    return str(record.key), value
+    raise AssertionError(f"{marker} ends a transaction that nobody decided")
 
 
 def is_waited_for(cluster: Cluster, live: LiveMessage) -> bool:

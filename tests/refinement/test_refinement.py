@@ -1,6 +1,7 @@
 """In small scopes the live system and the checker take the same steps and reach the same worlds."""
 
 import copy
+import pickle
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
@@ -9,15 +10,17 @@ from types import ModuleType
 import pytest
 
 from tests.refinement import abstractions, commands, flights, projection
-from tests.refinement.exploration import Differs, Explored, live_reachable, live_steps, pack, reachable, refined
+from tests.refinement.exploration import Differs, Explored, live_reachable, live_steps, pack, reachable, refined, walked
+from tests.refinement.flights import InFlight
 from tests.refinement.scopes import ACCEPTED, SCOPES, Scope
 from tests.refinement.steps import step
 from tests.refinement.twin import OutOfScope, Twin, first_twin
 from zombieproof.checker.acts import Act
-from zombieproof.checker.scenario import Scenario, transaction_scenario
+from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.world import Op, Setup, World
-from zombieproof.model.rules import with_switches
+from zombieproof.checker.transactions import TRANSACTIONS
+from zombieproof.checker.world import Setup, World
+from zombieproof.model.rules import PRESETS, with_switches
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.kernel import IllegalTransition
 
@@ -52,6 +55,15 @@ MUTANTS = (
 
 OWN = [SCENARIOS[name] for name in ("late_produce", "delayed_commit", "delayed_abort", "kip98_takeover")]
 """Scenarios of the checker, as they stand, that are small enough."""
+
+WALKED = [
+    scenario
+    for scenario in SCENARIOS.values()
+    if scenario.model(scenario.bounds) is TRANSACTIONS and scenario.name != "idempotent_producer"
+]
+"""Scenarios that are walked through at random, as they stand; a twin has producers with transactional id only."""
+
+WALKS = 3
 
 
 @cache
@@ -93,9 +105,42 @@ def test_every_field_of_a_world_is_projected_or_listed() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", OWN, ids=lambda scenario: scenario.name)
 def test_the_live_system_reaches_the_pinned_number_of_worlds_of_a_scenario(scenario: Scenario) -> None:
-    setup = scenario.setup(scenario.own_rules(), scenario.bounds)
+    assert len(refined(_setup(scenario, scenario.rules)).worlds) == scenario.distinct
+
+
+@pytest.mark.parametrize("scenario", WALKED, ids=lambda scenario: scenario.name)
+def test_the_live_system_takes_the_checkers_steps_on_random_walks(scenario: Scenario) -> None:
+    for seed in range(WALKS):
+        assert walked(_setup(scenario, scenario.rules), seed, without=frozenset(ACCEPTED)) > 0
+
+
+@pytest.mark.parametrize("rules", PRESETS)
+def test_the_live_system_takes_the_checkers_steps_under_the_rules_of_every_release(rules: str) -> None:
+    for name in ("zombie_takeover", "coordinator_failover"):
+        assert walked(_setup(SCENARIOS[name], rules), 0) > 0
+
+
+def _setup(scenario: Scenario, rules: str) -> Setup:
+    setup = scenario.setup(scenario.own_rules(rules), scenario.bounds)
     assert isinstance(setup, Setup)
-    assert len(refined(setup).worlds) == scenario.distinct
+    return setup
+
+
+@pytest.mark.parametrize("name", ["two_in_flight", "leaders", "expiry"])
+def test_what_the_normal_form_drops_would_have_changed_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    lose, dropped = Twin.lose_on_its_way, list[InFlight]()
+
+    def deliver_instead(twin: Twin, flight: InFlight) -> None:
+        cluster, beside = pickle.loads(pickle.dumps((twin.cluster, twin.beside)))
+        other = Twin(cluster, beside, twin.setup, twin.world, [])
+        commands.deliver(cluster, flight.live)
+        assert pack(other.brokers()) == pack(twin.brokers())
+        dropped.append(flight)
+        lose(twin, flight)
+
+    monkeypatch.setattr(Twin, "lose_on_its_way", deliver_instead)
+    live_reachable(BY_NAME[name].setup)
+    assert dropped
 
 
 # ---------------------------------------------------------------- what it would see
@@ -175,8 +220,6 @@ def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
 
 
 def test_what_a_twin_cannot_do_is_refused() -> None:
-    scenario = transaction_scenario("idempotent", "", (((Op.SEND_0,),),), distinct=0, sometimes=(), ids=(-1,))
-    setup = scenario.setup(scenario.own_rules(), scenario.bounds)
-    assert isinstance(setup, Setup)
-    with pytest.raises(OutOfScope, match="transactional id"):
-        first_twin(setup)
+    scenario = SCENARIOS["idempotent_producer"]
+    with pytest.raises(OutOfScope, match="no producers without transactional id"):
+        first_twin(_setup(scenario, scenario.rules))

@@ -114,9 +114,9 @@ class Twin:
         self.world, self.flights = world, _in_order(world, flights)
         for flight in flights:
             if not any(flight is kept for kept in self.flights):
-                self._lose_on_its_way(flight)
+                self.lose_on_its_way(flight)
 
-    def _lose_on_its_way(self, flight: InFlight) -> None:
+    def lose_on_its_way(self, flight: InFlight) -> None:
         if flight.message.stage == Stage.BACK_TO_LEADER and flight.request:
             leader = self.cluster.brokers[flight.live.receiver]
             del leader._questions[flight.live.number]
