@@ -11,12 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.live.frozen import Frozen
 from tests.live.recovery import DROPS, EPOCHS, Difference, Twins, check
 from tests.live.recovery_folds import difference_to_the_logs
-from tests.live.recovery_memory import FORGET, Frozen
+from tests.live.recovery_memory import FORGET
 from tests.live.recovery_program import DATA, IDS, LONG_METADATA, Operation, Program
 from tests.live.recovery_questions import battery, probes
 from zombieproof.broker import group_store, producer_states, transaction_store
+from zombieproof.broker.aborted_index import AbortedIndex
 from zombieproof.broker.consumer_group import loaded_consumer_group
 from zombieproof.broker.group_store import GroupStore
 from zombieproof.broker.offset_store import OffsetStore
@@ -27,6 +29,7 @@ from zombieproof.model.decisions import transition
 from zombieproof.model.omissions import MEMORY_ONLY
 from zombieproof.model.records import Transaction
 
+X = "x0"
 NEVER_MS = 10**12
 NAMES = st.sampled_from(IDS)
 YES_OR_NO = st.booleans()
@@ -58,6 +61,7 @@ OTHERS = st.one_of(
     ),
     st.tuples(st.just("fault"), YES_OR_NO),
     st.tuples(st.just("starve"), YES_OR_NO),
+    st.tuples(st.just("hold"), YES_OR_NO),
     st.tuples(st.sampled_from(("lag", "catch_up")), st.sampled_from((0, 1))),
     st.tuples(st.just("restart"), YES_OR_NO),
 )
@@ -77,7 +81,9 @@ def an_open_transaction(name: str) -> st.SearchStrategy[list[Operation]]:
 
 def with_a_fault(name: str) -> st.SearchStrategy[list[Operation]]:
     """An append of the coordinator fails."""
-    struck = st.sampled_from([("init", name), ("add", name, 1), ("end", name, True), ("end", name, False)])
+    struck: st.SearchStrategy[Operation] = st.sampled_from(
+        [("init", name), ("add", name, 1), ("end", name, True), ("end", name, False)]
+    )
     return in_turn(st.tuples(st.just("fault"), YES_OR_NO), struck)
 
 
@@ -88,6 +94,10 @@ BLOCKS = st.one_of(
     NAMES.flatmap(with_a_fault),
     st.sampled_from([[("join",), ("join",)], [("join",), ("join",), ("sync",)], MEMBERS_CHANGE]),
     in_turn(st.just(("starve", True)), st.tuples(st.just("end"), NAMES, YES_OR_NO)),
+    in_turn(
+        st.just(("hold", True)),
+        st.one_of(st.tuples(st.just("init"), NAMES), st.tuples(st.just("end"), NAMES, YES_OR_NO)),
+    ),
 )
 OPERATIONS: st.SearchStrategy[list[Operation]] = st.lists(BLOCKS, min_size=5, max_size=10).map(
     lambda blocks: [operation for block in blocks for operation in block]
@@ -125,9 +135,36 @@ def test_memory_is_the_fold_of_the_logs(release: str, nodes: int, operations: li
         assert difference_to_the_logs(program) == {}
 
 
+def blind(*_: object) -> None:
+    """Does nothing."""
+
+
+def forgets_the_time(complete_by: Callable[..., None]) -> Callable[..., None]:
+    """A coordinator whose memory has another time than its log."""
+
+    def complete(transaction: Transaction, *others: object) -> None:
+        complete_by(transaction, *others)
+        transaction.last_update_ms = 0
+
+    return complete
+
+
+STRAYING_HOSTS: dict[str, tuple[object, str, object, str]] = {
+    "a coordinator": (transition, "complete_by", forgets_the_time(transition.complete_by), "last_update_ms of x0"),
+    "a leader": (AbortedIndex, "append", blind, "aborted of ('t', 0)"),
+    "a group coordinator": (OffsetStore, "end", blind, "waiting for 0"),
+}
+
+
+@pytest.mark.parametrize("name", STRAYING_HOSTS)
+def test_memory_that_strays_from_the_logs_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, what, bad, fact = STRAYING_HOSTS[name]
+    monkeypatch.setattr(where, what, bad)
+    assert fact in difference_to_the_logs(Program("newest").run(("whole", X, False)))
+
+
 # -------------------------------------------------------------------- each fact of the list makes a difference
 
-X = "x0"
 OPEN: list[Operation] = [("init", X), ("add", X, 0)]
 
 
@@ -225,10 +262,6 @@ def test_each_fact_that_only_memory_holds_has_an_example() -> None:
 
 
 # -------------------------------------------------------------------- hosts that do not read their logs well
-
-
-def blind(*_: object) -> None:
-    """Does nothing."""
 
 
 def drives_nobody(finish_loading: Callable[..., list[str]]) -> Callable[..., list[str]]:

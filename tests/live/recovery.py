@@ -7,8 +7,9 @@ last two answer alike; so where the first one answers otherwise these facts are 
 
 from collections.abc import Callable, Mapping
 
-from tests.live.recovery_memory import FORGET, SURVIVES_ELSEWHERE, Frozen, forget
-from tests.live.recovery_program import Program
+from tests.live.frozen import Frozen
+from tests.live.recovery_memory import FORGET, SURVIVES_ELSEWHERE, forget
+from tests.live.recovery_program import Program, release_appends
 from tests.live.recovery_questions import Answers, Probe, battery, probes
 from zombieproof.broker.cluster import Cluster
 
@@ -17,10 +18,15 @@ EPOCHS = frozenset({"the epochs of leaders and coordinators"})
 
 
 def fail_over(cluster: Cluster) -> None:
-    """Every partition gets another leader; the old ones live on, and resign."""
+    """Every partition gets another leader; the old ones live on, and resign.
+
+    A marker may come to one that has led until then, and has to be sent again.
+    """
     for partition, known in list(cluster.metadata.partitions.items()):
         if len(known.in_sync) > 1:
             cluster.elect(partition)
+    cluster.settle()
+    cluster.resend_markers()
 
 
 DROPS: Mapping[str, Callable[[Cluster], None]] = {
@@ -45,6 +51,7 @@ class Twins:
 
     def __init__(self, program: Program, how: str) -> None:
         if how == "failed over":
+            release_appends(program.cluster)
             program.cluster.settle()
         self._program = program
         self._frozen = Frozen(program.cluster)

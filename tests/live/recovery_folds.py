@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tests.live.frozen import Frozen
 from tests.live.recovery import EPOCHS
 from tests.live.recovery_memory import (
     FORGET,
-    Frozen,
     coordinator,
     forget,
     group_store,

@@ -1,20 +1,19 @@
-"""How to forget, in a cluster that lives, one thing that only memory holds; and forks of a cluster.
+"""How to forget, in a cluster that lives, one thing that only memory holds.
 
 Each entry of ``omissions.MEMORY_ONLY`` has a function here that takes just this fact out of memory. A cluster that has
 forgotten all of them has to answer as one that has read its logs.
 """
 
-import io
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from tests.live.recovery_program import OFFSETS, TRANSACTIONS, Program
+from tests.live.frozen import Frozen
+from tests.live.recovery_program import OFFSETS, TRANSACTIONS, Program, release_appends
 from zombieproof.broker.classic_group import ClassicGroup, loaded_classic_group
 from zombieproof.broker.cluster import Cluster
 from zombieproof.broker.consumer_group import ConsumerGroup
 from zombieproof.broker.group_store import GroupStore
-from zombieproof.broker.log import Batch, GroupKey, GroupValue, OffsetKey, TransactionValue
-from zombieproof.broker.network import CLIENT, Message, Request
+from zombieproof.broker.log import GroupKey, GroupValue, OffsetKey, TransactionValue
+from zombieproof.broker.network import CLIENT, Message
 from zombieproof.broker.node import Broker
 from zombieproof.broker.partition_requests import WriteTxnMarkers, WriteTxnMarkersAnswer
 from zombieproof.broker.producer_states import ProducerStates
@@ -27,48 +26,6 @@ PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 Forget = Callable[[Cluster, Cluster, frozenset[int]], None]
 """Takes a fact out of the first cluster; the second has read its logs, and `torn` are `Program.torn`."""
-
-
-class _Pickler(pickle.Pickler):
-    """Leaves out batches: they never change, so that all copies may share them."""
-
-    def __init__(self, file: io.BytesIO) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self.shared: list[Batch] = []
-
-    def persistent_id(self, obj: object) -> int | None:
-        if type(obj) is not Batch:
-            return None
-        self.shared.append(obj)
-        return len(self.shared) - 1
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, data: bytes, shared: list[Batch]) -> None:
-        super().__init__(io.BytesIO(data))
-        self._shared = shared
-
-    def persistent_load(self, pid: int) -> Batch:
-        return self._shared[pid]
-
-
-class Frozen:
-    """A cluster at one moment, of which any number of copies can be made; faults that were to come do not."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        cluster.journal.clear()
-        file = io.BytesIO()
-        pickler = _Pickler(file)
-        pickler.dump(cluster)
-        self._bytes, self._shared = file.getvalue(), pickler.shared
-
-    def thaw(self) -> Cluster:
-        """A copy of which nothing that can change is shared with another."""
-        cluster = _Unpickler(self._bytes, self._shared).load()
-        assert isinstance(cluster, Cluster)
-        for broker in cluster.brokers.values():
-            broker.append_faults.clear()
-        return cluster
 
 
 # -------------------------------------------------------------------- what there is
@@ -265,10 +222,23 @@ def high_watermark(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> N
 
 def requests_in_progress(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
     kept.network.in_flight = [message for message in kept.network.in_flight if _is_of_marker(message)]
+    _drop_appends(coordinator(kept), logged_transactions(kept))
     for broker in kept.brokers.values():
         broker._in_progress.clear()
         broker._questions.clear()
         broker._requesters = {number: sender for number, sender in broker._requesters.items() if sender != CLIENT}
+
+
+def _drop_appends(broker: Broker, logged: dict[str, tuple[int, TransactionValue]]) -> None:
+    """Nothing that was to be appended is; a fence that counted at once does not."""
+    for append in broker.held_appends:
+        transaction = broker.coordinator.entries(append.partition)[append.transactional_id]
+        if transaction.state not in PREPARED:
+            transaction.pending_state = NONE
+        if append.transactional_id in logged:
+            transaction.producer_epoch = logged[append.transactional_id][1].producer_epoch
+    broker.held_appends.clear()
+    broker.coordinator._store._in_flight.clear()
 
 
 # -------------------------------------------------------------------- the group coordinator
@@ -363,8 +333,6 @@ def forget(frozen: Frozen, recovered: Cluster, program: Program, facts: Iterable
     for name, takes_out in FORGET.items():
         if name in names:
             takes_out(kept, recovered, frozenset(program.torn))
+    release_appends(kept)
     kept.settle()
     return kept
-
-
-__all__ = ["FORGET", "SURVIVES_ELSEWHERE", "Frozen", "Request", "forget", "transactions"]

@@ -62,6 +62,7 @@ class Versions:
 VERSIONS = {
     "newest": Versions((5, 4), (12, 11), (5, 4), (5, 4)),
     "4.2": Versions((5, 4), (12, 11), (5, 4), (5, 4)),
+    "4.0-tv1": Versions((5, 4), (11, 12), (4, 5), (4, 5)),
     "4.3-tv0": Versions((4, 4), (11, 12), (4, 5), (4, 5)),
     "3.9": Versions((4, 5), (11, 10), (4, 3), (4, 3)),
     "0.11.0": Versions((0, 0), (3, 3), (0, 0), (0, 0)),
@@ -83,6 +84,15 @@ def new_cluster(release: str, nodes: int) -> Cluster:
         CONSUMER_OFFSETS: [around[2 % nodes]],
     }
     return Cluster(nodes, preset(release), settings, topics)
+
+
+def release_appends(cluster: Cluster) -> None:
+    """What coordinators append is held no longer, and what was held goes into the log."""
+    for broker in cluster.brokers.values():
+        broker.holds_appends = False
+        for append in tuple(broker.held_appends):
+            broker.release_append(append)
+        cluster._replicate(broker)
 
 
 @dataclass
@@ -245,6 +255,15 @@ class Program:
         faults = self.cluster.brokers[node].append_faults
         faults.clear()
         faults.append(AppendFault(error, is_written=written))
+
+    def hold(self, holds: bool) -> None:
+        """What the coordinator appends stays under way; or it arrives, and nothing is held any more."""
+        node = self._coordinator()
+        assert node is not None
+        self.cluster.brokers[node].holds_appends = holds
+        if not holds:
+            release_appends(self.cluster)
+            self.cluster.settle()
 
     def starve(self, starved: bool) -> None:
         """There are too few replicas in sync for data and markers; or enough again."""

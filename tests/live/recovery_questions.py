@@ -7,7 +7,6 @@ from tests.live.recovery_program import (
     CLASSIC,
     DATA,
     IDS,
-    LONG_METADATA,
     MODERN,
     OFFSETS,
     PARTITIONS,
@@ -235,6 +234,3 @@ def _feed(cluster: Cluster) -> Answers:
     cluster.configure("min_insync_replicas", 1)
     cluster.sweep()
     return battery(cluster)
-
-
-__all__ = ["LONG_METADATA", "Probe", "battery", "probes"]
