@@ -27,7 +27,7 @@ from zombieproof.checker.world import (
     Stage,
     World,
 )
-from zombieproof.model.vocabulary import NONE
+from zombieproof.model.vocabulary import NONE, TransactionVersion
 
 
 def empty(message: Message) -> None:
@@ -171,11 +171,14 @@ def is_dead_letter(world: World, setup: Setup, message: Message) -> bool:
     A batch or marker below the epoch that its partition knows is refused for good (A4, M1); an end, or a partition
     that wants to join, below the durable epoch of its producer id is refused for good (E4, P5; under TV2 it is at most
     answered as a retry). Epochs of a producer id never go down, and coordinators load no less than what is durable.
+    A batch that the coordinator is asked about first (until KAFKA-19690) leaves a guard behind before it is refused.
     """
     if message.live == 1 or message.kind == Kind.EMPTY:
         return False
     rules = setup.rules
     if message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.TO_COORDINATOR:
+        if message.stage == Stage.TO_LEADER and _is_asked_about(setup, message):
+            return False
         return rules.epoch_fencing == 1 and message.producer_epoch < _known_epoch(world, message)
     if message.kind == Kind.MARKER:
         return message.producer_epoch < _known_epoch(world, message)
@@ -184,6 +187,14 @@ def is_dead_letter(world: World, setup: Setup, message: Message) -> bool:
         same = durable.known == 1 and durable.producer_id == message.producer_id
         return same and message.producer_epoch < durable.producer_epoch
     return False
+
+
+def _is_asked_about(setup: Setup, message: Message) -> bool:
+    """Whether a leader asks the coordinator about a batch whose epoch is too old (``decide_verification``)."""
+    rules = setup.rules
+    verifies = rules.verification == 1 or rules.transaction_version == TransactionVersion.TV2
+    transactional = message.kind == Kind.TXN_OFFSET_COMMIT or setup.bounds.transactional_id[message.client] >= 0
+    return rules.stale_epoch_first == 0 and verifies and transactional
 
 
 def _known_epoch(world: World, message: Message) -> int:
