@@ -229,6 +229,7 @@ EXAMPLES = [
     ),
     Example([("stream", 0), ("lag", 0)], "questions", ("the high watermark",)),
     Example([("whole", X, True), ("produce", X, 0, 0, 0)], "questions", ("requests in progress",)),
+    Example([*OPEN, ("hold", True), ("end", X, True)], "questions", ("requests in progress",)),
     Example([("join",)], "the member joins", ("member ids that were given out",)),
     Example([("join",), ("join",)], "the member syncs", ("a generation whose assignment is not there yet",)),
     Example([("commit", LONG_METADATA)], "offsets are deleted", ("a group that nothing was ever written of",)),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from tests.live.frozen import Frozen
 from tests.live.recovery_memory import FORGET, SURVIVES_ELSEWHERE, forget
-from tests.live.recovery_program import Program, release_appends
+from tests.live.recovery_program import Program
 from tests.live.recovery_questions import Answers, Probe, battery, probes
 from zombieproof.broker.cluster import Cluster
 
@@ -51,8 +51,7 @@ class Twins:
 
     def __init__(self, program: Program, how: str) -> None:
         if how == "failed over":
-            release_appends(program.cluster)
-            program.cluster.settle()
+            program.run(("hold", False))
         self._program = program
         self._frozen = Frozen(program.cluster)
         self.facts = frozenset(FORGET) - (SURVIVES_ELSEWHERE if how == "failed over" else frozenset())

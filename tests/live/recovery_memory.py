@@ -326,10 +326,17 @@ SURVIVES_ELSEWHERE = frozenset(
 """What another replica knows too: lost when a broker starts again, not when another one takes over."""
 
 
+def _order_alike(kept: dict[str, Transaction], recovered: dict[str, Transaction]) -> None:
+    """In which order a sweep comes to the ids is chance in Kafka (a ConcurrentHashMap)."""
+    for name in (*(name for name in recovered if name in kept), *(name for name in kept if name not in recovered)):
+        kept[name] = kept.pop(name)
+
+
 def forget(frozen: Frozen, recovered: Cluster, program: Program, facts: Iterable[str]) -> Cluster:
     """A copy that has forgotten `facts`, and has gone on until nothing was under way."""
     kept, names = frozen.thaw(), frozenset(facts)
     _name_members_alike(kept, recovered)
+    _order_alike(transactions(kept), transactions(recovered))
     for name, takes_out in FORGET.items():
         if name in names:
             takes_out(kept, recovered, frozenset(program.torn))
