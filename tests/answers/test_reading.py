@@ -63,7 +63,17 @@ MALFORMED = (
         "line 2: config offset.metadata.max: there is no",
     ),
     ("a setting's kind", lambda s: with_config(s, "min.insync.replicas", "2"), "'2' is no int"),
-    ("nodes", lambda s: with_config(s, "nodes", 0), "config nodes: 0 is no number of brokers; legal is 1 or more"),
+    (
+        "a setting's range",
+        lambda s: with_config(s, "producer.id.expiration.check.interval.ms", 0),
+        "config producer.id.expiration.check.interval.ms: 0 is out of range; legal is 1 to ",
+    ),
+    (
+        "too many",
+        lambda s: with_config(s, "offsets.topic.num.partitions", 1001),
+        "1001 is out of range; legal is 1 to 1000",
+    ),
+    ("nodes", lambda s: with_config(s, "nodes", 0), "config nodes: 0 is no number of brokers; legal is 1 to 100"),
     ("replicas", lambda s: with_config(s, "replicas", {"t0-0": [9]}), "config replicas t0-0: [9] is no list of nodes"),
     ("an API", lambda s: with_step(s, api="Guess"), "line 2: step 1: input tag 'Guess' found using 'api' does not"),
     ("a version", lambda s: with_step(s, version=9), "line 2: step 1: value error, version 9 is not described here; "),

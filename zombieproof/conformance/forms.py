@@ -23,7 +23,7 @@ OffsetRow = tuple[str, int, int, str | int | None]
 """Topic, partition, offset, metadata; an integer is that many ``m``."""
 
 Epoch = Annotated[int, Field(ge=-(1 << 15), lt=1 << 15)]
-Millis = Annotated[int, Field(ge=0)]
+Millis = Annotated[int, Field(ge=0, lt=1 << 40)]
 
 
 class Form(BaseModel):
@@ -46,7 +46,7 @@ class InitProducerIdForm(Form):
     epoch: Epoch | None = versions(since=3)
     enable_2pc: bool | None = versions(since=6)
     keep_prepared: bool | None = versions(since=6)
-    repeat: Annotated[int, Field(ge=1)] = 1
+    repeat: Annotated[int, Field(ge=1, le=1 << 17)] = 1
 
 
 class AddedForm(Form):

@@ -46,6 +46,12 @@ T = TypeVar("T")
 ATTEMPTS = 4
 """How often a request is sent again: each time everything has arrived before, so more cannot tell more."""
 
+MOST = (1 << 63) - 1
+MOST_PARTITIONS = 1000
+MOST_NODES = 100
+MOST_LOOKS = 10_000
+"""How often brokers look at their clock while a step lets time pass; in a longer time they look less often."""
+
 LAYOUT = frozenset({"transaction.version", "nodes", "replicas"})
 """What `config` says besides the settings of brokers."""
 
@@ -81,6 +87,9 @@ def settings_of(recorded: Recorded) -> Settings:
         kind = type(known[name].default)
         if type(value) is not kind:
             raise recorded.refused(f"config {name}", f"{value!r} is no {kind.__name__}")
+        most = MOST_PARTITIONS if name.endswith(".num.partitions") else MOST
+        if isinstance(value, int) and kind is int and not 1 <= value <= most:
+            raise recorded.refused(f"config {name}", f"{value} is out of range; legal is 1 to {most}")
         given[known[name].name] = value
     base = RECORDER if recorded.sequence.config.get("nodes", 1) == 1 else RECORDER_OF_THREE
     # The names are those of fields, and the values were compared with their kinds.
@@ -123,8 +132,8 @@ def nodes_of(recorded: Recorded) -> int:
         RecordingError: that is no positive number.
     """
     nodes = recorded.sequence.config.get("nodes", 1)
-    if not isinstance(nodes, int) or nodes < 1:
-        raise recorded.refused("config nodes", f"{nodes!r} is no number of brokers; legal is 1 or more")
+    if not isinstance(nodes, int) or isinstance(nodes, bool) or not 1 <= nodes <= MOST_NODES:
+        raise recorded.refused("config nodes", f"{nodes!r} is no number of brokers; legal is 1 to {MOST_NODES}")
     return nodes
 
 
@@ -250,6 +259,7 @@ class InProcess:
             settings.transaction_remove_expired_transaction_cleanup_interval_ms,
             settings.producer_id_expiration_check_interval_ms,
         )
+        interval = max(interval, milliseconds // MOST_LOOKS)
         left = milliseconds
         while left > 0:
             self._clock.advance(min(interval, left))

@@ -41,7 +41,7 @@ class Sequence(Form):
     kafka: str
     rule: str | None = None
     config: dict[str, JsonValue]
-    topics: dict[str, Annotated[int, Field(ge=1)]]
+    topics: dict[str, Annotated[int, Field(ge=1, le=1000)]]
     steps: tuple[AnyStep, ...]
     security: JsonValue = None
 
