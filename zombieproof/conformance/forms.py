@@ -19,7 +19,7 @@ PartitionSymbol = int | Annotated[str, StringConstraints(pattern=r"^(g\d+)?$")]
 """A number, or for a partition of ``__consumer_offsets`` a group that lives in it."""
 
 PartitionRow = tuple[str, PartitionSymbol]
-OffsetRow = tuple[str, int, int, str | int | None]
+OffsetRow = tuple[str, int, int, str | Annotated[int, Field(ge=0, le=1 << 20)] | None]
 """Topic, partition, offset, metadata; an integer is that many ``m``."""
 
 Epoch = Annotated[int, Field(ge=-(1 << 15), lt=1 << 15)]
