@@ -15,7 +15,6 @@ BOTH_FLAVOURS = pytest.mark.parametrize("flavour", list(Flavour))
 OLD_AND_NEW = pytest.mark.parametrize("rules", [preset_for("3.9"), preset_for("4.3")], ids=["3.9", "4.3"])
 
 
-@pytest.mark.slow
 @BOTH_FLAVOURS
 @pytest.mark.parametrize(
     "clean",
@@ -29,7 +28,6 @@ def test_sy_001_and_002_copies_survive_the_bounce_of_every_broker(clean: bool, f
     run.run(broker_bounces(run, clean=clean))
 
 
-@pytest.mark.slow
 @BOTH_FLAVOURS
 @pytest.mark.parametrize(
     "clean",
