@@ -5,6 +5,7 @@ forgotten all of them has to answer as one that has read its logs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from tests.live.frozen import Frozen
 from tests.live.recovery_program import OFFSETS, TRANSACTIONS, Program, release_appends
@@ -212,6 +213,14 @@ def epochs(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
             replica.leader_epoch = kept.metadata.leader_epoch(partition)
     loaded = coordinator(kept).coordinator._store.partitions[TRANSACTIONS[1]]
     loaded.coordinator_epoch = kept.metadata.leader_epoch(TRANSACTIONS)
+    _prepare_anew(coordinator(kept), loaded.coordinator_epoch)
+
+
+def _prepare_anew(broker: Broker, coordinator_epoch: int) -> None:
+    """What is under way into the transaction log was prepared under this epoch."""
+    broker.held_appends = [replace(append, coordinator_epoch=coordinator_epoch) for append in broker.held_appends]
+    for waiting in broker.coordinator._store._in_flight.values():
+        waiting.append = replace(waiting.append, coordinator_epoch=coordinator_epoch)
 
 
 def high_watermark(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
