@@ -106,7 +106,7 @@ CLUSTERS = [("newest", 1), ("newest", 3), ("4.3-tv0", 1), ("4.3-tv0", 3), ("3.9"
 SLICES = 4
 """A check asks every question, and every fourth of all that could be sent next."""
 
-SOME = settings(max_examples=16, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=24, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize(("release", "nodes"), CLUSTERS)
