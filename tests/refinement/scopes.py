@@ -66,6 +66,7 @@ SCOPES: tuple[Scope, ...] = (
             unknown_appends=1,
         ),
         transitions=1_215,
+        ways=1,
     ),
     Scope(
         transaction_scenario(

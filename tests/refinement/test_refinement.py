@@ -127,6 +127,7 @@ def test_the_live_system_takes_the_checkers_steps_on_random_walks(scenario: Scen
         assert walked(_setup(scenario, scenario.rules), seed, without=frozenset(ACCEPTED)) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", PRESETS)
 def test_the_live_system_takes_the_checkers_steps_under_the_rules_of_every_release(rules: str) -> None:
     for name in ("zombie_takeover", "coordinator_failover"):
