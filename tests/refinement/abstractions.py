@@ -11,8 +11,7 @@ from zombieproof.checker.world import (
     CheckedEntry,
 )
 from zombieproof.model.records import Transaction
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, TransactionState
-from zombieproof.statemachines.coordinator import COORDINATOR
+from zombieproof.model.vocabulary import NONE, TransactionState
 from zombieproof.traces.evidence import TopicPartition
 
 
@@ -61,15 +60,3 @@ def without_fresh_metadata(transaction: Transaction | None, names: Names) -> Tra
     if transaction is None or transaction.producer_id not in names.producer_ids:
         return Transaction()
     return transaction
-
-
-def with_completion_pending(transaction: Transaction, is_deposed: bool) -> Transaction:
-    """To the checker a deposed coordinator that cannot log a completion still has it pending.
-
-    Live, as in Kafka (G1 to G4), it gives the completion up; what it answers is the same as long as nobody sends an
-    older epoch, as who was timed out does.
-    """
-    completing = COORDINATOR.table[transaction.state][CoordinatorEvent.MARKERS_WRITTEN]
-    if not is_deposed or transaction.pending_state != NONE or completing < 0:
-        return transaction
-    return replace(transaction, pending_state=completing)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from tests.refinement.abstractions import (
     in_first_use,
-    with_completion_pending,
     without_fresh_metadata,
     without_group_records,
     without_sequence,
@@ -100,11 +99,10 @@ def _node(cluster: Cluster, broker: Broker | None, names: Names) -> Node:
         return Node()
     entries = broker.coordinator.entries(COORDINATORS[1])
     cache = [without_fresh_metadata(entries.get(TRANSACTIONAL_IDS[k]), names) for k in range(IDS)]
-    is_deposed = cluster.leader_of(COORDINATORS) != broker.node_id
     return Node(
         role=1,
         epoch=epoch,
-        cache=[with_completion_pending(_held(cluster, held, names), is_deposed) for held in cache],
+        cache=[_held(cluster, held, names) for held in cache],
         driving=[int(_drives(broker, epoch, TRANSACTIONAL_IDS[k])) for k in range(IDS)],
     )
 

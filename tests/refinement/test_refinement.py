@@ -12,7 +12,7 @@ import pytest
 from tests.refinement import abstractions, commands, flights, projection
 from tests.refinement.exploration import Differs, Explored, live_reachable, live_steps, pack, reachable, refined, walked
 from tests.refinement.flights import InFlight
-from tests.refinement.scopes import ACCEPTED, SCOPES, Scope
+from tests.refinement.scopes import SCOPES, Scope
 from tests.refinement.steps import step
 from tests.refinement.twin import OutOfScope, Twin, first_twin
 from zombieproof.checker.acts import Act
@@ -82,7 +82,7 @@ LATE = transaction_scenario(
 @cache
 def explored(name: str) -> Explored:
     scope = BY_NAME[name]
-    return refined(scope.setup, without=scope.without, ways=scope.ways)
+    return refined(scope.setup, ways=scope.ways)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def explored(name: str) -> Explored:
 )
 def test_the_live_system_takes_the_checkers_steps_and_reaches_its_worlds(scope: Scope) -> None:
     live = explored(scope.scenario.name)
-    checked = reachable(scope.setup, without=scope.without)
+    checked = reachable(scope.setup)
     assert live.worlds == checked.worlds
     assert live.kinds == checked.kinds
     assert (len(live.worlds), live.transitions) == (scope.scenario.distinct, scope.transitions)
@@ -103,10 +103,9 @@ def test_every_kind_of_action_has_a_command_or_is_the_clients() -> None:
     assert not set(commands.COMMANDS) & set(commands.OF_CLIENTS)
 
 
-def test_every_kind_of_action_is_taken_in_some_scope_but_what_is_known_to_differ() -> None:
+def test_every_kind_of_action_is_taken_in_some_scope() -> None:
     taken = {kind for scope in SMALL for kind in explored(scope.scenario.name).kinds}
-    assert taken == set(Act) - set(ACCEPTED)
-    assert {act for scope in SCOPES for act in scope.without} == set(ACCEPTED)
+    assert taken == set(Act)
 
 
 def test_every_field_of_a_world_is_projected_or_listed() -> None:
@@ -124,7 +123,7 @@ def test_the_live_system_reaches_the_pinned_number_of_worlds_of_a_scenario(scena
 @pytest.mark.parametrize("scenario", WALKED, ids=lambda scenario: scenario.name)
 def test_the_live_system_takes_the_checkers_steps_on_random_walks(scenario: Scenario) -> None:
     for seed in range(WALKS):
-        assert walked(_setup(scenario, scenario.rules), seed, without=frozenset(ACCEPTED)) > 0
+        assert walked(_setup(scenario, scenario.rules), seed) > 0
 
 
 @pytest.mark.slow
@@ -166,7 +165,7 @@ def test_what_the_normal_form_drops_would_have_changed_nothing(rules: str, monke
 def test_a_live_system_without_a_rule_is_found_out(name: str, switch: str) -> None:
     scope = BY_NAME[name]
     with pytest.raises((Differs, IllegalTransition)):
-        refined(scope.setup, with_switches(scope.setup.rules, off=(switch,)), without=scope.without)
+        refined(scope.setup, with_switches(scope.setup.rules, off=(switch,)))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +192,6 @@ def test_a_live_system_that_does_more_is_found_out() -> None:
 @pytest.mark.parametrize(
     ("name", "module", "abstraction", "nothing_left_out"),
     [
-        ("coordinator_failover", projection, "with_completion_pending", lambda transaction, is_deposed: transaction),
         ("offsets_by_the_client", projection, "without_sequence", lambda entry: entry),
         ("kafka_0_11", abstractions, "has_start", lambda transaction: transaction.start_ms != NONE),
     ],

@@ -8,9 +8,9 @@ from zombieproof.checker import coordinator_actions, coordinator_log, network, p
 from zombieproof.checker.acts import Act
 from zombieproof.checker.moves import move, note
 from zombieproof.checker.world import OFFSETS, PRODUCER_IDS, Decision, MachineIndex, Setup, Trail, World
-from zombieproof.model.decisions.produce import drop_guard
+from zombieproof.model.decisions.produce import decide_expiry, evolve_expiry
 from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, PartitionEvent
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent
 
 
 def _rebalance(world: World, setup: Setup) -> bool:
@@ -99,21 +99,19 @@ def _expire(world: World, setup: Setup, trail: Trail, k: int) -> bool:
 
 
 def _forget(world: World, trail: Trail, act: int, p: int, pid: int) -> bool:
-    """A leader forgets a producer that was silent for long, or a guard that nobody used (reference §3.7)."""
+    """A leader forgets a producer that was silent for long, or a guard that nobody used (reference §3.7).
+
+    A guard takes its entry along if nothing else is known of the producer.
+    """
     entry = world.partitions[p].entries[pid]
     if world.budget.forgotten == 0 or entry.txn_first_offset != NONE:
         return False
-    if act == Act.FORGET_PRODUCER:
-        if entry.known == 0:
-            return False
-        move(world, trail, MachineIndex.PARTITION_LEADER, p, entry.state, PartitionEvent.EXPIRE_PRODUCER)
-        partition_actions.clear(entry)
-    else:
-        if entry.guard == 0:
-            return False
-        event = PartitionEvent.EXPIRE_VERIFICATION
-        entry.state = move(world, trail, MachineIndex.PARTITION_LEADER, p, entry.state, event)
-        drop_guard(entry)
+    of_guard = act == Act.FORGET_GUARD
+    if (entry.guard if of_guard else entry.known) == 0:
+        return False
+    event = decide_expiry(entry, 0 if of_guard else 1, 1)
+    state = move(world, trail, MachineIndex.PARTITION_LEADER, p, entry.state, event)
+    evolve_expiry(entry, event, state)
     world.budget.forgotten -= 1
     return True
 

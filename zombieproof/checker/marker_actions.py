@@ -3,9 +3,10 @@
 from zombieproof.checker import coordinator_log, network
 from zombieproof.checker.moves import successor
 from zombieproof.checker.world import IDS, PARTITIONS, Kind, MachineIndex, Setup, Trail, World
+from zombieproof.model.decisions import transition
 from zombieproof.model.decisions.end_txn import completion_by
 from zombieproof.model.decisions.marker_delivery import Route, route_marker
-from zombieproof.model.vocabulary import CoordinatorEvent, TransactionState
+from zombieproof.model.vocabulary import CoordinatorEvent, Error, TransactionState
 
 
 def start_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
@@ -57,12 +58,14 @@ def _send_marker(world: World, node: int, k: int, p: int) -> None:
 
 
 def finish(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
-    """Every marker is written: append the completion. A deposed node cannot, and drops it (its successor will)."""
+    """Every marker is written: append the completion. A deposed node cannot, and gives it up (its successor will)."""
     txn = world.nodes[node].cache[k]
     if txn.state not in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
         return
     world.nodes[node].driving[k] = 0
-    coordinator_log.append(world, setup, trail, node, k, completion_by(txn, setup.rules), 0)
+    error = coordinator_log.append(world, setup, trail, node, k, completion_by(txn, setup.rules), 0)
+    if error != Error.NONE:
+        transition.give_up(txn, 0, setup.rules)
 
 
 def drive_waiting_markers(world: World, setup: Setup, trail: Trail) -> None:

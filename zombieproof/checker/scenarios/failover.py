@@ -11,7 +11,7 @@ COORDINATOR_FAILOVER = transaction_scenario(
     "The coordinator crashes at any moment, or is deposed and goes on answering from what it remembers. The other node "
     "reads the log and drives what was decided to its end. An append may be durable although reported as failed.",
     _TWO_IN_A_ROW,
-    distinct=112_364,
+    distinct=112_446,
     always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end"),
     sometimes=(
         "a_transaction_commits",
