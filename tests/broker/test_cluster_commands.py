@@ -3,9 +3,10 @@
 import pytest
 
 from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster, NoSuchNode
+from zombieproof.broker.cluster import Cluster, NoSuchNode, in_memory
 from zombieproof.broker.log import Batch, Record
 from zombieproof.broker.network import Exchange
+from zombieproof.broker.node import Store
 from zombieproof.broker.partition_requests import (
     Fetch,
     FetchAnswer,
@@ -250,3 +251,18 @@ def test_who_waits_for_a_broker_that_is_killed_sees_the_connection_end() -> None
     cluster.kill(coordinator)
     cluster.settle()
     assert exchange.is_closed
+
+
+def test_each_replica_has_the_store_that_was_opened_for_it_and_finds_it_again() -> None:
+    opened = list[tuple[int, TopicPartition]]()
+
+    def open_store(node: int, partition: TopicPartition) -> Store:
+        opened.append((node, partition))
+        return in_memory(node, partition)
+
+    few = Settings(transaction_state_log_num_partitions=1, offsets_topic_num_partitions=1)
+    cluster = Cluster(2, settings=few, topics={"t": [(1, 2)]}, open_store=open_store)
+    assert produce(cluster, b"kept") == Error.NONE
+    cluster.restart(clean=False)
+    assert sorted(opened) == sorted((node, tp) for node in (1, 2) for tp in cluster.metadata.partitions)
+    assert [store.log.end_offset for (_, tp), store in cluster.stores.items() if tp == T0] == [1, 1]

@@ -26,6 +26,14 @@ from zombieproof.traces.evidence import TopicPartition
 Replicas = list[tuple[int, ...]]
 """The replicas of each partition of a topic, preferred leader first."""
 
+OpenStore = Callable[[int, TopicPartition], Store]
+"""Gives the store of one node's replica of a partition."""
+
+
+def in_memory(node: int, partition: TopicPartition) -> Store:
+    """A store that lives as long as the cluster does."""
+    return Store(MemoryLog(), MemorySnapshots())
+
 
 class NoSuchNode(ValueError):
     """A node was named that is not what the command needs (no such node, not in sync, already up or down)."""
@@ -45,6 +53,7 @@ class Cluster:
         metadata: says where ids and groups live; Kafka's own placement by default.
         release: the Kafka release that the brokers are: they end the connection of a request that it does not
             understand. It does not choose the rules (``rules.preset_for`` does).
+        open_store: gives the store of a replica when it is first needed; in memory by default. It outlives its broker.
     """
 
     def __init__(
@@ -56,6 +65,7 @@ class Cluster:
         clock: Clock | None = None,
         metadata: Metadata | None = None,
         release: str = RELEASES[-1],
+        open_store: OpenStore = in_memory,
     ) -> None:
         self.clock = clock or ManualClock()
         self.settings = replace(settings or Settings())
@@ -63,6 +73,7 @@ class Cluster:
         self.network = Network()
         self.metadata = metadata or Metadata()
         self.stores: dict[tuple[int, TopicPartition], Store] = {}
+        self._open_store = open_store
         self.brokers: dict[int, Broker] = {}
         self.rules = replace(rules or Rules())
         self.features_epoch = 1
@@ -306,11 +317,11 @@ class Cluster:
             raise NoSuchNode(f"node {node} is not up; up are {_listed(self.brokers)}")
 
     def _start(self, node: int, was_clean: bool) -> None:
-        stores = {
-            partition: self.stores.setdefault((node, partition), Store(MemoryLog(), MemorySnapshots()))
-            for partition, known in self.metadata.partitions.items()
-            if node in known.replicas
-        }
+        theirs = [partition for partition, known in self.metadata.partitions.items() if node in known.replicas]
+        for partition in theirs:
+            if (node, partition) not in self.stores:
+                self.stores[node, partition] = self._open_store(node, partition)
+        stores = {partition: self.stores[node, partition] for partition in theirs}
         self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)
 
     def _lose(self, node: int) -> None:
