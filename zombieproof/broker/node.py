@@ -22,7 +22,7 @@ from zombieproof.broker.journal import Journal
 from zombieproof.broker.log import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, Batch, Log, Record
 from zombieproof.broker.metadata import Metadata
 from zombieproof.broker.network import Answer, Message, Network, Request
-from zombieproof.broker.offsets_commit import OffsetCommitInProgress, ToVerify
+from zombieproof.broker.offsets_commit import OffsetCommitInProgress
 from zombieproof.broker.partition import Replica
 from zombieproof.broker.partition_numbers import PartitionNumbers
 from zombieproof.broker.partition_requests import (
@@ -300,7 +300,7 @@ class Broker:
         asked = self._network.request(self.node_id, leader.node, _as_request(question, self.software.rules))
         self._questions[asked] = number
 
-    def _question(self, work: InProgress) -> PartitionsToVerify | ToVerify | None:
+    def _question(self, work: InProgress) -> PartitionsToVerify | None:
         if isinstance(work, OffsetCommitInProgress):
             return work.start()
         return next(iter(work.start(self.partitions.replica, self._metadata.exists)), None)
@@ -395,7 +395,7 @@ def _verification_failed(work: InProgress, error: int) -> None:
         work.verification_failed(error)
 
 
-def _as_request(question: PartitionsToVerify | ToVerify, rules: Rules) -> AddPartitionsToTxn:
+def _as_request(question: PartitionsToVerify, rules: Rules) -> AddPartitionsToTxn:
     """What a broker asks the coordinator: are these partitions in the transaction, or (mode ADD) let them be."""
     asked = TransactionToAdd(
         question.transactional_id,

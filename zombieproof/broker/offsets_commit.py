@@ -20,6 +20,7 @@ from zombieproof.broker.journal import Journal
 from zombieproof.broker.log import Batch, OffsetKey, OffsetValue, Record
 from zombieproof.broker.metadata import Metadata
 from zombieproof.broker.partition import Replica
+from zombieproof.broker.produce import PartitionsToVerify
 from zombieproof.broker.settings import Settings
 from zombieproof.model.decisions.offset_commit import decide_offset_commit, decide_plain_commit_to_consumer_group
 from zombieproof.model.decisions.txn_offset_commit import (
@@ -42,16 +43,6 @@ from zombieproof.traces.evidence import TopicPartition
 
 FIRST_VERSION_WITH_MEMBERS = 3
 """TxnOffsetCommit says from here on which member of which generation it comes from (KIP-447)."""
-
-
-class ToVerify(NamedTuple):
-    """What the transaction coordinator is to be asked: may (or, by mode ADD, shall) these partitions take part?"""
-
-    transactional_id: str | None
-    producer_id: int
-    producer_epoch: int
-    partitions: tuple[TopicPartition, ...]
-    mode: Mode
 
 
 class MemberOfCommit(NamedTuple):
@@ -192,7 +183,7 @@ class OffsetCommitInProgress:
     def __post_init__(self) -> None:
         self.offsets = offsets_of(self.request.offsets, self.context.metadata.exists)
 
-    def start(self) -> ToVerify | None:
+    def start(self) -> PartitionsToVerify | None:
         """What the transaction coordinator is to be asked before `finish`; None: nothing."""
         request = self.request
         if not self.offsets.rows:
@@ -212,7 +203,9 @@ class OffsetCommitInProgress:
         if not verification.asks:
             return None
         partitions = (self.context.metadata.group_partition(request.group),)
-        return ToVerify(request.transactional_id, request.producer_id, request.producer_epoch, partitions, mode)
+        return PartitionsToVerify(
+            request.transactional_id, request.producer_id, request.producer_epoch, partitions, mode
+        )
 
     def verified(self, error: int) -> None:
         """The transaction coordinator, or the channel to it, has answered for the partition asked for."""

@@ -39,9 +39,12 @@ Exists = Callable[[TopicPartition], bool]
 
 
 class PartitionsToVerify(NamedTuple):
-    """One question to the coordinator: are these partitions in the transaction (mode ADD: let them be)?"""
+    """One question to the coordinator: are these partitions in the transaction (mode ADD: let them be)?
 
-    transactional_id: str
+    Without a transactional id nobody can be asked.
+    """
+
+    transactional_id: str | None
     producer_id: int
     producer_epoch: int
     partitions: tuple[TopicPartition, ...]
