@@ -242,7 +242,9 @@ def test_an_internal_error_is_exit_code_70_and_says_how_to_report_it(run: Any, m
 def test_ctrl_c_leaves_a_partial_result_and_exit_code_130() -> None:
     """On a terminal, so that the bar says when the exploration is under way."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", "import sys; from zombieproof.cli import main; sys.exit(main())"]
+    # Whoever starts the tests in the background has it ignored, and children inherit that.
+    hears = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    command = [sys.executable, "-c", f"{hears}from zombieproof.cli import main; sys.exit(main())"]
     command += ["check", "late_produce", "zombie_takeover", "reader", "--bounds", "lost=3,late=3", "--json"]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True, env=environment) as process:
@@ -251,7 +253,10 @@ def test_ctrl_c_leaves_a_partial_result_and_exit_code_130() -> None:
         while "zombie_takeover" not in shown or "M/s" not in shown.rpartition("zombie_takeover")[2]:
             shown += os.read(ours, 65536).decode(errors="replace")
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        try:
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
     os.close(ours)
     assert process.returncode == 130
     found = json.loads(out)
