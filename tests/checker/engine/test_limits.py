@@ -20,10 +20,11 @@ from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
 Houses = Callable[..., Any]
 
 INTERRUPTED = """
-import sys
+import signal
 from zombieproof.checker.explore import explore
 from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 result = explore(two_phase_commit(9), Rules(), progress=lambda now: print("under way", flush=True))
 print(result.verdict, result.why, result.interrupted, result.distinct, result.promises[0].holds)
 """
@@ -132,7 +133,10 @@ def test_a_real_ctrl_c_is_noticed_within_moments(repository_root: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "under way\n"
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=5)
+        try:
+            rest, _ = process.communicate(timeout=5)
+        finally:
+            process.kill()
     verdict, why, interrupted, distinct, holds = rest.splitlines()[-1].split()
     assert (verdict, why, interrupted, holds) == ("inconclusive", "interrupted", "True", "None")
     assert 0 < int(distinct) < 10_340_352
