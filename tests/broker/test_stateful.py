@@ -8,6 +8,7 @@ listed with the promise that it breaks.
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -287,7 +288,7 @@ class LiveCluster(RuleBasedStateMachine):
         """Whoever is down comes back."""
         for node in range(1, NODES + 1):
             if node not in self.cluster.brokers:
-                self._strike(lambda node=node: self.cluster.start(node, was_clean=False))  # type: ignore[misc]
+                self._strike(partial(self.cluster.start, node, was_clean=False))
 
     def _has_others(self, partition: TopicPartition) -> bool:
         known = self.cluster.metadata.partitions[partition]

@@ -19,7 +19,7 @@ import graphviz
 
 from zombieproof.report.graphs import dot_graph, mermaid_text
 from zombieproof.statemachines.kernel import Machine
-from zombieproof.statemachines.registry import MACHINES
+from zombieproof.statemachines.registry import ALL_MACHINES
 
 Format = Literal["dot", "mermaid", "svg"]
 
@@ -72,7 +72,9 @@ def render(machine: Machine, fmt: Format) -> str:
 
 
 def write_all(
-    directory: Path, formats: Iterable[Format] = tuple(SUFFIXES), machines: Iterable[Machine] = tuple(MACHINES.values())
+    directory: Path,
+    formats: Iterable[Format] = tuple(SUFFIXES),
+    machines: Iterable[Machine] = tuple(ALL_MACHINES.values()),
 ) -> list[Path]:
     """Write each machine in each format; nothing is written when one of them cannot be rendered.
 
@@ -89,7 +91,7 @@ def write_all(
     return list(texts)
 
 
-def check(directory: Path, machines: Iterable[Machine] = tuple(MACHINES.values())) -> list[Stale]:
+def check(directory: Path, machines: Iterable[Machine] = tuple(ALL_MACHINES.values())) -> list[Stale]:
     """What in `directory` differs from the tables: missing, stale or edited files, and files of no machine."""
     faults, expected = [], set()
     for machine in machines:

@@ -8,7 +8,7 @@ from pathlib import Path
 from zombieproof.report.diagrams import MARKER, Stale
 from zombieproof.report.graphs import mermaid_text, title
 from zombieproof.statemachines.kernel import Machine
-from zombieproof.statemachines.registry import MACHINES
+from zombieproof.statemachines.registry import ALL_MACHINES
 
 _HEAD = f"""<!-- {MARKER} -->
 # The machines
@@ -23,7 +23,7 @@ or double border means: terminal.
 """
 
 
-def page(machines: Iterable[Machine] = tuple(MACHINES.values())) -> str:
+def page(machines: Iterable[Machine] = tuple(ALL_MACHINES.values())) -> str:
     """The whole page as Markdown."""
     return "\n".join([_HEAD, *(section(machine, theory(machine)) for machine in machines)])
 

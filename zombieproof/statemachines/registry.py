@@ -1,7 +1,8 @@
-"""All machines of the protocol, by name."""
+"""All machines, by name: those of the transaction protocol, and the one beside it that live brokers need as well."""
 
 from collections.abc import Mapping
 
+from zombieproof.statemachines.classic_group import CLASSIC_GROUP
 from zombieproof.statemachines.consumer import CONSUMER
 from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.statemachines.group_coordinator import GROUP_COORDINATOR
@@ -12,3 +13,7 @@ from zombieproof.statemachines.producer import PRODUCER
 MACHINES: Mapping[str, Machine] = {
     machine.name: machine for machine in (COORDINATOR, PRODUCER, PARTITION_LEADER, GROUP_COORDINATOR, CONSUMER)
 }
+"""The machines of the protocol: what the checker explores, and traces tell of."""
+
+ALL_MACHINES: Mapping[str, Machine] = {**MACHINES, CLASSIC_GROUP.name: CLASSIC_GROUP}
+"""Every machine that there is: what is drawn and listed."""

@@ -7,33 +7,14 @@ Source: ``ClassicGroup.validateMember``.
 
 from typing import NamedTuple, Protocol
 
+from zombieproof.model.decisions.txn_offset_commit import GroupFacts
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard
 
 
-class ClassicFacts(Protocol):
-    """What the coordinator knows of a group; `known` 0: there is none."""
-
-    @property
-    def known(self) -> int:
-        """0 if there is no such group."""
-        ...
-
-    @property
-    def dead(self) -> int:
-        """1 if the group is being removed."""
-        ...
-
-    @property
-    def empty(self) -> int:
-        """1 if the group has no members."""
-        ...
-
-    @property
-    def generation(self) -> int:
-        """The generation of the group now."""
-        ...
+class ClassicFacts(GroupFacts, Protocol):
+    """What else the coordinator knows of a group where its members speak."""
 
     @property
     def state(self) -> int:
