@@ -12,7 +12,7 @@ import pytest
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.model.omissions import OMISSIONS
 from zombieproof.model.rules import PRESETS, switches
-from zombieproof.statemachines.registry import ALL_MACHINES
+from zombieproof.statemachines.registry import ALL_MACHINES, MACHINES
 
 COMMANDS = ("check", "replay", "verify", "scenarios", "rules", "diagrams", "about")
 
