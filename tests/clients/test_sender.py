@@ -389,3 +389,12 @@ def test_a_refused_initialisation_fails_the_records_that_wait_for_it() -> None:
     assert failed_with(record) == Error.CLUSTER_AUTHORIZATION_FAILED
     producer.answer("IO")
     assert producer.state == ProducerState.READY, "it asked again, and has the right now"
+
+
+def test_until_3_5_a_refused_initialisation_ended_the_producer() -> None:
+    producer = Producer(None, rules=preset("3.5"))
+    record = producer.send()
+    producer.exchange("IO", Error.CLUSTER_AUTHORIZATION_FAILED)
+    assert producer.state == ProducerState.FATAL_ERROR
+    assert producer.sends() is None
+    assert failed_with(record) == Error.CLUSTER_AUTHORIZATION_FAILED

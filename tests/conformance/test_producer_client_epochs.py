@@ -86,21 +86,48 @@ def test_tp_037_until_3_9_an_unknown_transactional_id_can_be_aborted_and_the_epo
     abort = producer.manager.begin_abort()
     producer.left.clear()
     producer.exchange("IO", producer_epoch=EPOCH + 1)
-    assert producer.left == ["IO"], "no EndTxn"
+    assert producer.left == ["IO"], "nothing had joined, so that there is nothing to end"
     assert abort.is_successful
     is_ready_under_the_raised_epoch(producer)
 
 
-def test_until_3_9_such_an_abort_sends_no_end_even_if_a_partition_had_joined() -> None:
+def test_until_3_9_such_an_abort_ends_the_transaction_if_a_partition_had_joined() -> None:
     producer = Producer(rules=preset("3.9")).with_partition()
     producer.manager.add_partition(("test", 1))
     producer.exchange("APT", Error.INVALID_PRODUCER_ID_MAPPING)
     abort = producer.manager.begin_abort()
     producer.left.clear()
+    producer.exchange("ET")
     producer.exchange("IO", producer_epoch=EPOCH + 1)
-    assert producer.left == ["IO"]
+    assert producer.left == ["ET", "IO"]
     assert abort.is_successful
     is_ready_under_the_raised_epoch(producer)
+
+
+def test_until_3_9_a_producer_whose_id_is_forgotten_believes_that_its_partitions_are_still_joined() -> None:
+    """As seen of clients 3.5.2 and 3.9.1 at a broker that let their id expire behind a timed out transaction.
+
+    The end is refused like the request before it, the new identity is taken all the same, and the abort succeeds. The
+    next transaction sends to the old partition without adding it; its abort is INVALID_TXN_STATE, and fatal.
+    """
+    producer = Producer(rules=preset("3.9")).with_partition()
+    producer.manager.add_partition(("test", 1))
+    producer.exchange("APT", Error.INVALID_PRODUCER_ID_MAPPING)
+    abort = producer.manager.begin_abort()
+    producer.left.clear()
+    producer.exchange("ET", Error.INVALID_PRODUCER_ID_MAPPING)
+    assert producer.state == ProducerState.ABORTING_TRANSACTION
+    producer.exchange("IO", producer_id=PID + 1, producer_epoch=0)
+    assert abort.is_successful
+    abort.acknowledge()
+    assert producer.identity == (PID + 1, 0)
+    producer.manager.begin_transaction()
+    producer.send_now()
+    assert producer.left == ["ET", "IO", "Produce"], "no AddPartitionsToTxn"
+    producer.answer("Produce", Error.TRANSACTION_ABORTABLE)
+    producer.manager.begin_abort()
+    producer.exchange("ET", Error.INVALID_TXN_STATE)
+    assert producer.state == ProducerState.FATAL_ERROR
 
 
 def test_since_4_0_an_unknown_transactional_id_is_fatal() -> None:

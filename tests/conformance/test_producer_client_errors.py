@@ -17,12 +17,14 @@ from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.errors import (
     CommitFailed,
     GroupAuthorizationFailed,
+    InitialisationRefused,
     ProducerFailure,
     ProducerFenced,
     TopicAuthorizationFailed,
 )
 from zombieproof.clients.results import PendingResult
 from zombieproof.clients.transactional_requests import GroupMetadata
+from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import Error, ProducerState
 
 
@@ -70,9 +72,9 @@ def test_tp_046_a_broker_that_cannot_initialise_is_fatal(how: str) -> None:
     is_fatal(producer, Error.UNSUPPORTED_VERSION)
 
 
-def refused_start(*answers: tuple[str, Error]) -> tuple[Producer, PendingResult]:
+def refused_start(*answers: tuple[str, Error], release: str = "newest") -> tuple[Producer, PendingResult]:
     """InitTransactions, answered so; the caller has seen that it failed."""
-    producer = Producer()
+    producer = Producer(rules=preset(release))
     init = producer.manager.init_transactions()
     for name, error in answers:
         producer.exchange(name, error)
@@ -99,6 +101,22 @@ def test_tp_048_no_right_to_the_transactional_id_at_the_start_is_abortable() -> 
     again = producer.manager.init_transactions()
     producer.exchange("IO")
     assert again.is_successful, "once it has the right, it may try again"
+
+
+@pytest.mark.parametrize("denied", [Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Error.CLUSTER_AUTHORIZATION_FAILED])
+@pytest.mark.parametrize(("release", "lives"), [("3.5", False), ("3.6", True)])
+def test_a_right_that_is_given_later_helps_a_producer_since_3_6(release: str, lives: bool, denied: Error) -> None:
+    """As seen of clients 2.4.1, 2.5.1 and 3.5.2 on one side, 3.6.2 and 4.3.1 on the other."""
+    producer, init = refused_start(("FC", Error.NONE), ("IO", denied), release=release)
+    assert (failed_with(init), isinstance(init.error, InitialisationRefused)) == (denied, lives)
+    assert producer.sends() is None
+    if not lives:
+        is_fatal(producer, denied)
+        return
+    again = producer.manager.init_transactions()
+    producer.exchange("IO")
+    again.acknowledge()
+    assert producer.state == ProducerState.READY
 
 
 @pytest.mark.case("TP-067")

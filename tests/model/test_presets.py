@@ -33,7 +33,11 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     # lines of the row in §11.3; `+ rule` and `- rule` against the row above; where a rule is from if not from the row.
     ("0.11.0", (), "kip98; cache 1; timeout_bump off"),
     ("1.0 1.1", ("+ timeout_bump", "+ unknown_producer_id"), "cache 5; timeout_bump on; 59"),
-    ("2.0 2.1 2.2 2.3 2.4", ("+ unknown_after_marker",), "§3.3.1: marker-only entry 45 in 1.0, 59 in 2.3"),
+    (
+        "2.0 2.1 2.2 2.3 2.4",
+        ("+ unknown_after_marker", "+ commit_waits_for_load"),
+        "§3.3.1: marker-only entry 45 in 1.0, 59 in 2.3; client of 2.0.1: KAFKA-7296",
+    ),
     (
         "2.5",
         ("+ kip360", "+ kip447_fence", "+ kip447_stable", "- unknown_producer_id", "- unknown_after_marker"),
@@ -42,9 +46,14 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("2.6", ("+ fence_failed_flag", "+ end_refuses_higher_epoch"), "2.6: fence_failed_flag; KAFKA-9600"),
     ("2.7", ("+ kip588",), "+ kip588"),
     ("2.8", ("+ marker_needs_data",), "KAFKA-10702 (the row has it for 0.11.0)"),
-    ("3.0 3.1 3.2 3.3 3.4 3.5", ("+ pid_block_order",), "+ kip664 (requests); §2.16: blocks of the controller"),
-    ("3.6 3.7", ("+ verification", "+ verification_guard", "+ guard_lowest_seq"), "+ kip890p1"),
-    ("3.8 3.9", ("+ abortable_code",), "3.8+ abortable_code"),
+    ("3.0 3.1 3.2", ("+ pid_block_order",), "+ kip664 (requests); §2.16: blocks of the controller"),
+    ("3.3 3.4 3.5", ("+ retries_by_class",), "client of 3.3.2: KAFKA-14417"),
+    (
+        "3.6 3.7",
+        ("+ verification", "+ verification_guard", "+ guard_lowest_seq", "+ refused_init_starts_over"),
+        "+ kip890p1; client: KAFKA-13668",
+    ),
+    ("3.8 3.9", ("+ abortable_code", "+ commit_retries_by_class"), "3.8+ abortable_code; client's handler of 3.8"),
     (
         "4.0",
         (
@@ -139,6 +148,8 @@ def test_what_was_recorded_of_4_3_1_is_in_its_preset() -> None:
 def test_a_patch_release_may_lack_what_its_line_has() -> None:
     assert (preset_for("4.0.0").single_fence_bump, preset_for("4.0.1").single_fence_bump) == (0, 1)
     assert preset("4.0").single_fence_bump == 1
+    assert (preset_for("2.0.0").commit_waits_for_load, preset_for("2.0.1").commit_waits_for_load) == (0, 1)
+    assert (preset_for("3.3.1").retries_by_class, preset_for("3.3.2").retries_by_class) == (0, 1)
 
 
 @pytest.mark.parametrize(

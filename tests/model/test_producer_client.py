@@ -11,6 +11,7 @@ from zombieproof.model.decisions.producer_client import (
     react,
     react_to_produce,
 )
+from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import Rules, preset, with_switches
 from zombieproof.model.vocabulary import NOTHING, ApiKey, Error, ProducerEvent, ProducerState, Reaction
 from zombieproof.statemachines.kernel import ILLEGAL
@@ -76,6 +77,86 @@ TABLE = {
 )
 def test_what_a_client_makes_of_a_coordinators_answer(error: int, api: ApiKey, reaction: Reaction) -> None:
     assert Reaction(react(api, error, 1, Rules())) == reaction
+
+
+OLDER = {
+    # error     Init AddP AddO Commit End Find
+    "0.11.0 1.0 1.1": """
+        53      Fa   Fa   Fa   Fa   Fa   Fa
+        31      Fa   Ab   Fa   Fa   Fa   Fa
+        30      Fa   Ab   Ab   Ab   Fa   Ab
+        29      Fa   Ab   Fa   Fa   Fa   Fa
+        15      L    L    L    L    L    R
+        16      L    L    L    L    L    Fa
+        14      R    R    R    Fa   R    Fa
+        51      R    R    R    Fa   R    Fa
+        3       Fa   R    Fa   R    Fa   Fa
+        7       Fa   Ab   Fa   L    Fa   Fa
+        56      Fa   Ab   Fa   Fa   Fa   Fa
+        22      Fa   Ab   Fa   Fa   Fa   Fa
+        25      Fa   Ab   Fa   Fa   Fa   Fa
+        82      Fa   Ab   Fa   Fa   Fa   Fa
+        48      Fa   Fa   Fa   Fa   Fa   Fa
+        49      Fa   Fa   Fa   Fa   Fa   Fa
+    """,
+    "2.0 2.1 2.2 2.3 2.4": """
+        14      R    R    R    R    R    Fa
+    """,
+    "2.5 2.6 2.7 2.8 3.0 3.1 3.2": """
+        22      Fa   Ab   Fa   Ab   Fa   Fa
+        25      Fa   Ab   Fa   Ab   Fa   Fa
+        82      Fa   Ab   Fa   Ab   Fa   Fa
+        49      Fa   Bu   Bu   Fa   Bu   Fa
+    """,
+    "3.3 3.4 3.5": """
+        16      L    L    L    L    L    R
+        14      R    R    R    R    R    R
+        51      R    R    R    Fa   R    R
+        3       R    R    R    R    R    R
+        7       R    R    R    L    R    R
+        56      R    R    R    Fa   R    R
+    """,
+    "3.6 3.7": """
+        53      Ab   Fa   Fa   Fa   Fa   Fa
+        31      Ab   Ab   Fa   Fa   Fa   Fa
+    """,
+    "3.8 3.9": """
+        51      R    R    R    R    R    R
+        56      R    R    R    R    R    R
+    """,
+    "4.0 4.1 4.2 4.3 4.4": """
+        49      Fa   Fa   Fa   Fa   Fa   Fa
+    """,
+}
+"""Lines of releases -> the rows in which their clients differ from those before; read in ``TransactionManager.java``
+of each release. What 53 and 31 in answer to InitProducerId lead to was seen of clients 2.4.1, 2.5.1, 3.5.2, 3.6.2 and
+4.3.1 at a broker that refused them.
+"""
+
+
+def rows_of_releases() -> dict[tuple[str, int], list[Reaction]]:
+    """(line, error) -> what its clients make of the error, by the columns."""
+    found: dict[tuple[str, int], list[Reaction]] = {}
+    rows: dict[int, list[Reaction]] = {}
+    for lines, changes in OLDER.items():
+        for row in filter(None, map(str.split, changes.split("\n"))):
+            rows[int(row[0])] = [LETTERS[letter] for letter in row[1:]]
+        found |= {(line, error): reactions for line in lines.split() for error, reactions in rows.items()}
+    return found
+
+
+@pytest.mark.parametrize(("line", "error"), rows_of_releases())
+def test_what_the_clients_of_a_release_make_of_an_answer(line: str, error: int) -> None:
+    rules = preset(line)
+    assert [Reaction(react(api, error, 1, rules)) for api in COLUMNS] == rows_of_releases()[line, error]
+
+
+def test_the_clients_of_every_release_are_in_the_table() -> None:
+    assert " ".join(OLDER).split() == list(RELEASES)
+    newest = {
+        error: row for (line, error), row in rows_of_releases().items() if line == RELEASES[-1] and error in TABLE
+    }
+    assert newest == {error: [LETTERS[letter] for letter in TABLE[error].split()] for error in newest}
 
 
 @pytest.mark.parametrize(("off", "reaction"), [([], Reaction.FATAL), (["abort_120_fatal"], Reaction.ABORTABLE)])

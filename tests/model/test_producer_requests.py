@@ -136,18 +136,20 @@ def test_which_failure_raises_the_epoch_behind_the_abort(
 
 
 @pytest.mark.parametrize(
-    ("api", "error", "starts_over"),
+    ("api", "error", "release", "starts_over"),
     [
-        (ApiKey.INIT_PRODUCER_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, True),
-        (ApiKey.INIT_PRODUCER_ID, Error.CLUSTER_AUTHORIZATION_FAILED, True),
-        (ApiKey.INIT_PRODUCER_ID, Error.TRANSACTION_ABORTABLE, False),
-        (ApiKey.ADD_PARTITIONS_TO_TXN, Error.CLUSTER_AUTHORIZATION_FAILED, False),
+        (ApiKey.INIT_PRODUCER_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "3.6", True),
+        (ApiKey.INIT_PRODUCER_ID, Error.CLUSTER_AUTHORIZATION_FAILED, "3.6", True),
+        (ApiKey.INIT_PRODUCER_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "3.5", False),
+        (ApiKey.INIT_PRODUCER_ID, Error.CLUSTER_AUTHORIZATION_FAILED, "3.5", False),
+        (ApiKey.INIT_PRODUCER_ID, Error.TRANSACTION_ABORTABLE, "newest", False),
+        (ApiKey.ADD_PARTITIONS_TO_TXN, Error.CLUSTER_AUTHORIZATION_FAILED, "newest", False),
     ],
 )
-def test_after_a_refused_initialisation_the_producer_may_start_over(
-    api: ApiKey, error: Error, starts_over: bool
+def test_after_a_refused_initialisation_the_producer_may_start_over_since_3_6(
+    api: ApiKey, error: Error, release: str, starts_over: bool
 ) -> None:
-    assert starts_over_after(api, error) is starts_over
+    assert starts_over_after(api, error, preset(release)) is starts_over
 
 
 @pytest.mark.parametrize("state", list(S), ids=lambda state: state.name)

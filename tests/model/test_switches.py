@@ -179,6 +179,28 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         Reaction.FATAL,
         Reaction.ABORTABLE_AND_BUMP,
     ),
+    "refused_init_starts_over": (
+        lambda rules: producer_client.react(
+            ApiKey.INIT_PRODUCER_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 0, rules
+        ),
+        Reaction.ABORTABLE,
+        Reaction.FATAL,
+    ),
+    "retries_by_class": (
+        lambda rules: producer_client.react(ApiKey.END_TXN, Error.REQUEST_TIMED_OUT, 0, rules),
+        Reaction.RETRY,
+        Reaction.FATAL,
+    ),
+    "commit_retries_by_class": (
+        lambda rules: producer_client.react(ApiKey.TXN_OFFSET_COMMIT, Error.CONCURRENT_TRANSACTIONS, 0, rules),
+        Reaction.RETRY,
+        Reaction.FATAL,
+    ),
+    "commit_waits_for_load": (
+        lambda rules: producer_client.react(ApiKey.TXN_OFFSET_COMMIT, Error.COORDINATOR_LOAD_IN_PROGRESS, 0, rules),
+        Reaction.RETRY,
+        Reaction.FATAL,
+    ),
     "kip1050": (
         lambda rules: producer_client.error_for_application(Error.INVALID_TXN_STATE, 1, 1, rules),
         Error.TRANSACTION_ABORTABLE,
@@ -315,8 +337,14 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
 All other rules are the newest ones, or those of the preset in `ASKED_UNDER`.
 """
 
-ASKED_UNDER = {"unknown_producer_id": "2.4", "unknown_after_marker": "2.4", "kip939": "kip939"}
-"""Switch -> a release that has it, where the newest rules have not."""
+ASKED_UNDER = {
+    "unknown_producer_id": "2.4",
+    "unknown_after_marker": "2.4",
+    "kip939": "kip939",
+    # From 3.8 on the class of an error decides, and this one is of it.
+    "commit_waits_for_load": "3.7",
+}
+"""Switch -> a release that has it, where the newest rules have not, or where they have it anyway."""
 
 OF_THE_CHECKER = frozenset({"reload_drives_markers", "leader_reads_log", "aborted_list", "skipping_ends"})
 """Switches that no decision reads: they are about when a host asks one. Scenarios of the checker show them."""

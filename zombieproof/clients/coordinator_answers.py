@@ -74,7 +74,8 @@ def _act(
     if reaction in (Reaction.RETRY, Reaction.FIND_COORDINATOR_AND_RETRY):
         manager.retry(request, error, now_ms)
     else:
-        manager.fail_request(request, reaction, failure_of_answer(request.api, error, request.body, errors))
+        failure = failure_of_answer(request.api, error, request.body, errors, manager.rules)
+        manager.fail_request(request, reaction, failure)
     return True
 
 

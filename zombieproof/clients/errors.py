@@ -5,6 +5,7 @@ Source: reference §5.2, §5.5; clients ``org.apache.kafka.common.errors``; KIP-
 
 from zombieproof.broker.group_requests import FindCoordinator, TxnOffsetCommit
 from zombieproof.model.decisions.producer_client import starts_over_after
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.traces.evidence import TopicPartition
 
@@ -106,18 +107,15 @@ class InErrorState(ProducerFailure):
 Failure = ProducerFailure | IllegalState
 
 
-def error_of(failure: Failure | None) -> int:
-    """The error code of a failure; NONE (-1) where it has none."""
-    return int(failure.error) if isinstance(failure, ProducerFailure) else -1
-
-
-def failure_of_answer(api: int, error: int, body: object, errors: dict[TopicPartition, int]) -> ProducerFailure:
+def failure_of_answer(
+    api: int, error: int, body: object, errors: dict[TopicPartition, int], rules: Rules
+) -> ProducerFailure:
     """The failure that `error` in a coordinator's answer is; `errors` are those of its partitions, if it has any."""
     if error in (Error.INVALID_PRODUCER_EPOCH, Error.PRODUCER_FENCED):
         return ProducerFenced()
     if error == Error.TRANSACTION_ABORTABLE:
         return TransactionAbortable()
-    if starts_over_after(api, error):
+    if starts_over_after(api, error, rules):
         return InitialisationRefused(error, "ask for the right, and initialise again")
     if error == Error.UNSUPPORTED_VERSION:
         return UnsupportedVersion(f"the broker refused {ApiKey(api).name}")

@@ -41,7 +41,6 @@ from zombieproof.clients.transactional_requests import (
 from zombieproof.model.decisions.producer_batches import resolve_sequences
 from zombieproof.model.decisions.producer_client import (
     end_is_needed,
-    end_is_skipped_after,
     event_of_initialisation,
     is_dropped_in,
     must_bump_after_end,
@@ -91,7 +90,6 @@ class ProducerCore:
         self.prepared: PreparedTransaction | None = None
         self.bump_wanted = False
         self.partitions = JoinedPartitions()
-        self._aborts_after = NONE
 
     # ------------------------------------------------------------ what it is
 
@@ -221,16 +219,11 @@ class ProducerCore:
             self.requests.queue.remove(request)
             if is_dropped_in(self.state, request.api):
                 request.result.fail(self._reason())
-            elif ends and self._end_is_skipped:
+            elif ends and not end_is_needed(int(self.transaction_started)):
                 self.finish_transaction(request)
             elif (outgoing := self._send(request, now_ms)) is not None:
                 return outgoing
         return None
-
-    @property
-    def _end_is_skipped(self) -> bool:
-        unknown = end_is_skipped_after(self._aborts_after, self._rules)
-        return unknown or not end_is_needed(int(self.transaction_started))
 
     def _send(self, request: TransactionalRequest, now_ms: int) -> OutgoingRequest | None:
         try:

@@ -7,7 +7,7 @@ Source: reference §5.2; ``TransactionManager.java``, ``KafkaProducer.java``; KI
 
 from zombieproof.broker.group_requests import OffsetToCommit
 from zombieproof.broker.transaction_requests import AddOffsetsToTxn, EndTxn
-from zombieproof.clients.errors import IllegalState, ProducerClosed, ProducerFailure, error_of
+from zombieproof.clients.errors import IllegalState, ProducerClosed, ProducerFailure
 from zombieproof.clients.producer_core import ProducerCore
 from zombieproof.clients.results import PendingResult
 from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction, TransactionalRequest
@@ -108,7 +108,7 @@ class TransactionManager(ProducerCore):
         def start() -> PendingResult:
             self.lifecycle.refuse_after_error()
             self.lifecycle.move(ProducerEvent.COMMIT)
-            return self._end(committed=True, after_error=NONE)
+            return self._end(committed=True)
 
         return self.lifecycle.begin("commitTransaction", start)
 
@@ -123,10 +123,9 @@ class TransactionManager(ProducerCore):
         def start() -> PendingResult:
             if self.state != ProducerState.ABORTABLE_ERROR:
                 self.lifecycle.refuse_after_error()
-            after_error = error_of(self.lifecycle.last_error)
             self.lifecycle.move(ProducerEvent.ABORT)
             self.partitions.new.clear()
-            return self._end(committed=False, after_error=after_error)
+            return self._end(committed=False)
 
         return self.lifecycle.begin("abortTransaction", start)
 
@@ -171,9 +170,8 @@ class TransactionManager(ProducerCore):
         if not self.is_transactional:
             raise IllegalState(f"{operation} needs a transactional id; this producer has none")
 
-    def _end(self, *, committed: bool, after_error: int) -> PendingResult:
+    def _end(self, *, committed: bool) -> PendingResult:
         self.queue_new_partitions()
-        self._aborts_after = after_error
         body = EndTxn(NONE, self.transactional_id, *self.sequences.identity, committed)
         result = PendingResult("endTransaction")
         ended_version = self.transaction_version

@@ -137,6 +137,30 @@ class Rules:
         source="KIP-1050",
         row="§5.5, §5.6",
     )
+    refused_init_starts_over: int = switch(
+        "a producer whose InitProducerId is refused for want of rights may initialise again; before, it was ended",
+        since="3.6",
+        source="KAFKA-13668",
+        row="§5.5",
+    )
+    retries_by_class: int = switch(
+        "a client repeats what a coordinator answers with any retriable error; before, with a few that it named",
+        since="3.3.2",
+        source="KAFKA-14417",
+        row="§5.5",
+    )
+    commit_retries_by_class: int = switch(
+        "so does TxnOffsetCommit",
+        since="3.8",
+        source="seen: its handler names the errors up to 3.7",
+        row="§5.5",
+    )
+    commit_waits_for_load: int = switch(
+        "TxnOffsetCommit is repeated while the group coordinator loads; before, that ended the producer",
+        since="2.0.1",
+        source="KAFKA-7296",
+        row="§5.5",
+    )
     kip1050: int = switch(
         "INVALID_TXN_STATE and exhausted retries reach the application as TRANSACTION_ABORTABLE",
         since="4.1",

@@ -40,6 +40,7 @@ PRODUCER = Machine(
         T(S.COMMITTING_TRANSACTION, E.ABORTABLE_FAILURE, S.ABORTABLE_ERROR, "the commit failed: only abort is left"),
         T(S.ABORTING_TRANSACTION, E.END_ACKNOWLEDGED, S.READY, "the abort is decided"),
         T(S.ABORTING_TRANSACTION, E.BUMP_EPOCH, S.INITIALIZING, "aborted; the epoch is raised before going on"),
+        T(S.ABORTING_TRANSACTION, E.INITIALIZED, S.READY, "until 3.9: the end was refused (49), the identity is new"),
         T(S.ABORTABLE_ERROR, E.ABORT, S.ABORTING_TRANSACTION, "abortTransaction"),
         T(S.ABORTABLE_ERROR, E.ABORTABLE_FAILURE, S.ABORTABLE_ERROR, "another failure changes nothing"),
         T(S.ABORTABLE_ERROR, E.RESET, S.UNINITIALIZED, "a refused initialisation may be tried again"),

@@ -27,23 +27,22 @@ def react(api: int, error: int, committing: int, rules: Rules) -> int:
     """
     if error == Error.NONE:
         return int(Reaction.DONE)
-    if is_retriable(error):
+    if is_repeated_after(api, error, rules):
         return _react_to_retriable(api, error)
     if error in (Error.INVALID_PRODUCER_EPOCH, Error.PRODUCER_FENCED):
         return int(Reaction.FATAL)
     if error == Error.TRANSACTION_ABORTABLE:
         fatal = api == ApiKey.END_TXN and committing == 0 and rules.abort_120_fatal == 1
         return int(Reaction.FATAL) if fatal else int(Reaction.ABORTABLE)
+    if starts_over_after(api, error, rules):
+        return int(Reaction.ABORTABLE)
     if error == Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-        return int(Reaction.ABORTABLE) if api == ApiKey.INIT_PRODUCER_ID else int(Reaction.FATAL)
-    if error == Error.CLUSTER_AUTHORIZATION_FAILED:
-        survives = api in (ApiKey.INIT_PRODUCER_ID, ApiKey.ADD_PARTITIONS_TO_TXN)
-        return int(Reaction.ABORTABLE) if survives else int(Reaction.FATAL)
+        return int(Reaction.FATAL)
     if api == ApiKey.INIT_PRODUCER_ID or error == Error.INVALID_TXN_STATE:
         return int(Reaction.FATAL)
     if error in (Error.INVALID_PRODUCER_ID_MAPPING, Error.UNKNOWN_PRODUCER_ID):
         return _react_to_unknown_producer(api, error, rules)
-    return _react_to_other(api, error)
+    return _react_to_other(api, error, rules)
 
 
 def is_retriable(error: int) -> bool:
@@ -63,6 +62,37 @@ def is_retriable(error: int) -> bool:
         Error.KAFKA_STORAGE_ERROR,
         Error.UNSTABLE_OFFSET_COMMIT,
         Error.UNKNOWN_TOPIC_ID,
+    )
+
+
+def is_repeated_after(api: int, error: int, rules: Rules) -> bool:
+    """Whether a client repeats its request: since 3.3.2 the error's class decides, for TxnOffsetCommit since 3.8.
+
+    Before, each request named the errors that it repeats. A retriable error that it did not name ended the producer, or
+    the transaction if partitions were to be added.
+    """
+    if api == ApiKey.TXN_OFFSET_COMMIT:
+        if rules.commit_retries_by_class == 1:
+            return is_retriable(error)
+        if error == Error.COORDINATOR_LOAD_IN_PROGRESS:
+            return rules.commit_waits_for_load == 1
+        return error in (
+            Error.COORDINATOR_NOT_AVAILABLE,
+            Error.NOT_COORDINATOR,
+            Error.REQUEST_TIMED_OUT,
+            Error.UNKNOWN_TOPIC_OR_PARTITION,
+        )
+    if rules.retries_by_class == 1:
+        return is_retriable(error)
+    if api == ApiKey.FIND_COORDINATOR:
+        return error == Error.COORDINATOR_NOT_AVAILABLE
+    if api == ApiKey.ADD_PARTITIONS_TO_TXN and error == Error.UNKNOWN_TOPIC_OR_PARTITION:
+        return True
+    return error in (
+        Error.COORDINATOR_NOT_AVAILABLE,
+        Error.NOT_COORDINATOR,
+        Error.COORDINATOR_LOAD_IN_PROGRESS,
+        Error.CONCURRENT_TRANSACTIONS,
     )
 
 
@@ -93,8 +123,9 @@ def abortable_and_bump_if_possible(rules: Rules) -> int:
     return int(Reaction.ABORTABLE_AND_BUMP) if rules.kip360 == 1 else int(Reaction.ABORTABLE)
 
 
-def _react_to_other(api: int, error: int) -> int:
-    membership = error in (
+def _react_to_other(api: int, error: int, rules: Rules) -> int:
+    """A client that does not name its membership (before KIP-447) does not know how one is refused."""
+    membership = rules.kip447_fence == 1 and error in (
         Error.UNKNOWN_MEMBER_ID,
         Error.ILLEGAL_GENERATION,
         Error.FENCED_INSTANCE_ID,
@@ -156,14 +187,6 @@ def event_of_reaction(state: int, reaction: int) -> int:
 def end_is_needed(transaction_started: int) -> bool:
     """Whether EndTxn is sent at all: nothing was added, nothing has to be ended (§5.3)."""
     return transaction_started == 1
-
-
-def end_is_skipped_after(error: int, rules: Rules) -> bool:
-    """Whether an abort sends no EndTxn because of the error that it answers: InitProducerId follows at once (§5.5).
-
-    So it was until 3.9 for a producer id that the coordinator did not know; since then that error is fatal.
-    """
-    return error == Error.INVALID_PRODUCER_ID_MAPPING and rules.mapping_fatal == 0
 
 
 def error_for_application(error: int, transactional: int, retries_left: int, rules: Rules) -> int:
@@ -233,10 +256,10 @@ def wants_raised_epoch(reaction: int, api: int, state: int, transaction_version:
     return api != ApiKey.PRODUCE or not ending
 
 
-def starts_over_after(api: int, error: int) -> bool:
+def starts_over_after(api: int, error: int, rules: Rules) -> bool:
     """Whether the producer goes back to UNINITIALIZED: its initialisation was refused for lack of rights (§5.5)."""
     denied = error in (Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Error.CLUSTER_AUTHORIZATION_FAILED)
-    return api == ApiKey.INIT_PRODUCER_ID and denied
+    return api == ApiKey.INIT_PRODUCER_ID and denied and rules.refused_init_starts_over == 1
 
 
 def is_dropped_in(state: int, api: int) -> bool:
