@@ -5,35 +5,96 @@ import platform
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Final
+from importlib import import_module, metadata
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from zombieproof.cli import about, check, conform, diagrams, replay, rules, scenarios, verify
 from zombieproof.cli.usage import WrongUsage
-from zombieproof.report.runs import Exit
+from zombieproof.report.exits import Exit
 
 ISSUES: Final = "the project's issue tracker"
 
+COMMANDS: Final = {
+    "check": "Explore scenarios exhaustively.",
+    "replay": "Judge recordings of real clusters, or run a counterexample again.",
+    "conform": "Replay recorded answers of a real broker.",
+    "verify": "Verify all that a clone promises, in one table.",
+    "scenarios": "List the scenarios, or tell one.",
+    "rules": "Tell the rules of a release, or how two differ.",
+    "diagrams": "Render every machine from its table.",
+    "about": "Tell versions, rules, what is modelled and what is not.",
+}
+"""Every command with what it does in a line. It is in the module of its name, which is imported when it is called."""
+
+HELP: Final = """Kafka's exactly-once protocol, checked exhaustively and replayed against what real clusters recorded.
+
+\b
+Examples:
+  zombieproof check                       explore every scenario
+  zombieproof check leaderless_partition --without marker_waits_for_leader
+  zombieproof replay segments/ client.jsonl   judge what a cluster recorded
+  zombieproof conform --recording answers.jsonl.gz   does it answer as a real broker did?
+  zombieproof verify                      all that this clone promises, in one table
+
+\b
+Exit codes: 0 holds or conforms, 1 a promise is violated, 2 wrong usage,
+  3 inconclusive (a bound, memory, damaged input), 70 internal error, 130 interrupted.
+"""
+
+# Help is read in pipes and logs too: plain text everywhere.
+_PLAIN: Final[dict[str, Any]] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
+
+
+class Commands(TyperGroup):
+    """The commands by name. What is listed is only a name and a line; the command itself is made when it is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: TyperCommand(name, short_help=says) for name, says in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command that the arguments begin with, whole."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command_named(name) if name in COMMANDS else command, rest
+
+
+def command_named(name: str) -> Any:
+    """Import a command."""
+    alone = typer.Typer(add_completion=False, **_PLAIN)
+    import_module(f"zombieproof.cli.{name}").register(alone)
+    return typer.main.get_command(alone)
+
+
 app = typer.Typer(
     name="zombieproof",
-    help="Kafka's exactly-once protocol, checked exhaustively and replayed against what real clusters recorded.\n\n"
-    "\b\nExamples:\n"
-    "  zombieproof check                       explore every scenario\n"
-    "  zombieproof check leaderless_partition --without marker_waits_for_leader\n"
-    "  zombieproof replay segments/ client.jsonl   judge what a cluster recorded\n"
-    "  zombieproof conform --recording answers.jsonl.gz   does it answer as a real broker did?\n"
-    "  zombieproof verify                      all that this clone promises, in one table\n\n"
-    "\b\nExit codes: 0 holds or conforms, 1 a promise is violated, 2 wrong usage,\n"
-    "  3 inconclusive (a bound, memory, damaged input), 70 internal error, 130 interrupted.",
-    # Help is read in pipes and logs too: plain text everywhere.
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+    cls=Commands,
+    help=HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    **_PLAIN,
 )
-for _command in (check, replay, conform, verify, scenarios, rules, diagrams, about):
-    _command.register(app)
+
+
+def version() -> str:
+    """The version that is installed."""
+    return metadata.version("zombieproof")
+
+
+def _tell_version(wanted: bool) -> None:  # the parser of the command line passes it so
+    if wanted:
+        sys.stdout.write(f"zombieproof {version()}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    _: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What stands before the command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,8 +151,6 @@ def _nobody_reads() -> int:
 
 def _internal_error() -> int:
     traceback.print_exc()
-    from zombieproof.cli.about import version  # noqa: PLC0415  # what was imported may be what failed
-
     command = " ".join(["zombieproof", *sys.argv[1:]])
     _complain(
         "this is an internal error, not your input. Please report it, with the lines above, to "
