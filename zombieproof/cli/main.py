@@ -1,6 +1,6 @@
 """The program: its commands, and what becomes of everything that can go wrong in them."""
 
-import os
+import errno
 import platform
 import sys
 import traceback
@@ -12,9 +12,26 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from zombieproof.cli.streams import Undelivered, guarded
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report.exits import Exit
 
+NOBODY_READS: Final = 141
+"""The exit code when the reader of the report has gone, as `head` does: nobody's error, and what shells say of it."""
+
+_WRONG_PLACE: Final = frozenset(
+    {
+        errno.EACCES,
+        errno.EEXIST,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
 ISSUES: Final = "the project's issue tracker"
 
 COMMANDS: Final = {
@@ -99,11 +116,25 @@ def _program(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; nothing but an exit code leaves this function."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # A terminal that cannot show → shows ?, and nothing fails.
-            stream.reconfigure(errors="replace")
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with guarded():
+        try:
+            return _run(given)
+        except Undelivered as lost:
+            if lost.nobody_reads:
+                return NOBODY_READS
+            _complain(str(lost))
+            return Exit.INTERNAL_ERROR
+        except (KeyboardInterrupt, typer.Abort):
+            _complain("interrupted")
+            return Exit.INTERRUPTED
+        except OSError as error:
+            return _denied(error)
+        except Exception:  # noqa: BLE001  # the last resort: whatever else happens is our fault and is said to be
+            return _internal_error()
+
+
+def _run(given: Sequence[str]) -> int:
     try:
         code = app(given or ["--help"], prog_name="zombieproof", standalone_mode=False)
         sys.stdout.flush()
@@ -114,18 +145,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WrongUsage as error:
         _complain(str(error))
         return Exit.USAGE
-    except BrokenPipeError:
-        return _nobody_reads()
-    except SystemExit as ended:
-        # The parser of the command line meets a broken pipe with exit code 1, which is "violated" here.
-        if isinstance(ended.__context__, BrokenPipeError):
-            return _nobody_reads()
-        raise
-    except (KeyboardInterrupt, typer.Abort):
-        _complain("interrupted")
-        return Exit.INTERRUPTED
-    except Exception:  # noqa: BLE001  # the last resort: whatever else happens is our fault and is said to be
-        return _internal_error()
     return code if isinstance(code, int) else Exit.HOLDS
 
 
@@ -143,10 +162,11 @@ def _refused(error: TyperException) -> int:
     return Exit.USAGE
 
 
-def _nobody_reads() -> int:
-    """The reader of our output has gone, as `head` does: no error of anybody; 141 is what shells say of it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 141
+def _denied(error: OSError) -> int:
+    """The system refuses something: the place that was named is wrong, or the machine is."""
+    what = f"{error.filename}: " if error.filename is not None else ""
+    _complain(f"{what}{error.strerror or error}")
+    return Exit.USAGE if what and error.errno in _WRONG_PLACE else Exit.INTERNAL_ERROR
 
 
 def _internal_error() -> int:

@@ -74,8 +74,11 @@ def is_trace(path: Path) -> bool:
     """Whether a file means to be a trace of this program."""
     if not path.is_file():
         return False
-    with path.open("rb") as file:
-        return looks_like_trace(file.readline(65536).decode("utf-8", errors="replace"))
+    try:
+        with path.open("rb") as file:
+            return looks_like_trace(file.readline(65536).decode("utf-8", errors="replace"))
+    except OSError:  # whoever collects evidence says what cannot be read
+        return False
 
 
 def _refuse_mixture(paths: Sequence[Path], traces: Sequence[Path], rules: str) -> None:
