@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.conformance.runner import Outcome, Result
 from zombieproof.conformance.tally import Tally
-from zombieproof.report.results import table
+from zombieproof.report.pages import table
 
 PAGE = Path("docs/conformance.md")
 

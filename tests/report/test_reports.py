@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from zombieproof.checker.uncovered import UNCOVERED
-from zombieproof.report import junit, results
+from zombieproof.report import junit, pages, results
 from zombieproof.report.coverage import ROWS, Row, by_machine, compare, rows_taken
+from zombieproof.report.exits import Exit
 from zombieproof.report.recordings import differences, folders, judge
-from zombieproof.report.runs import Exit, exit_code_of, verdict_of
+from zombieproof.report.runs import exit_code_of, verdict_of
 from zombieproof.report.screen import Column, Screen, plain_table, plural
 from zombieproof.statemachines.registry import MACHINES
 from zombieproof.traces.replay import replay
@@ -158,7 +159,7 @@ def test_pages_are_written_between_the_markers_and_found_stale(tmp_path: Path) -
 
 
 def test_a_markdown_table_has_a_column_for_each_title() -> None:
-    assert results.table(("a", "n:"), [("x", "1")]).splitlines() == ["| a | n |", "|---|---:|", "| x | 1 |"]
+    assert pages.table(("a", "n:"), [("x", "1")]).splitlines() == ["| a | n |", "|---|---:|", "| x | 1 |"]
 
 
 # ---------------------------------------------------------------- junit

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 from zombieproof.checker.diagnosis import index_fault
 from zombieproof.checker.engine import compiled
 from zombieproof.checker.model import Model, Promise
+from zombieproof.checker.places import MOST_THREADS
 from zombieproof.checker.result import Counterexample, Judged, Progress, Result, Verdict
 from zombieproof.checker.search import Search
 from zombieproof.checker.storage import MIB, Memory, OutOfMemory
@@ -59,7 +60,7 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
         promises: names of the promises to judge; all by default.
         memory_bytes: limit for the whole process (resident set): the exploration ends, inconclusive, before a growth
             that would pass it. By default it may use four fifths of what is available.
-        workers: threads, at least 1.
+        workers: threads, at least 1; more than `places.MOST_THREADS` are as many as that.
         max_depth: steps from the initial world after which the exploration ends, inconclusive if there is more.
         max_states: distinct worlds after which it ends, inconclusive if there is more.
         progress: called a few times a second.
@@ -136,11 +137,12 @@ def _check(
 
 def _levels(search: Search, workers: int, max_depth: int | None, after_batch: Callable[[int], None]) -> None:
     """Go level by level to the end."""
+    workers = min(workers, MOST_THREADS)
     with _executor(workers) as executor:
         while search.levels.blocks[-1] and not search.stopped:
             if max_depth is not None and search.depth >= max_depth:
                 raise _Ended(f"the depth of {max_depth} steps was reached with worlds left to expand")
-            search.level(executor, after_batch)
+            search.level(executor, workers, after_batch)
 
 
 @contextlib.contextmanager

@@ -91,3 +91,4 @@ STOPPED: Final = 3
 
 REGION_BITS: Final = 6
 REGIONS: Final = 1 << REGION_BITS
+MOST_THREADS: Final = REGIONS  # each deduplicates regions of its own

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -17,12 +18,16 @@ from zombieproof.checker.engine import Engine
 from zombieproof.checker.places import Candidates, Kept, Surroundings
 from zombieproof.checker.storage import MIB, Block, Levels, Memory, Shelf, Table
 
+_T = TypeVar("_T")
 _BATCH_SECONDS: Final = 0.1
 _BATCH_BYTES: Final = 32 * MIB
-_WORTH_THREADS_SECONDS: Final = 0.005
+_WORTH_A_THREAD_SECONDS: Final = 0.0025
+_CALL_SECONDS: Final = 20e-6
+_PIECES_PER_THREAD: Final = 4
 _SMALL_BUFFER: Final = MIB // 4
 _LARGE_BUFFER: Final = 2 * MIB
 _FIRST_BATCH: Final = 64
+_thread_seconds: Final[Callable[[], float]] = getattr(time, "thread_time", time.perf_counter)
 _NO_LIMIT: Final = np.iinfo(np.int64).max
 
 
@@ -77,9 +82,10 @@ class Search:
         self._before = 0
         self._buffers: deque[Candidates] = deque()
         self._around = [self._surroundings()]
-        self._idle = deque(self._around)
+        self._idle: deque[Surroundings] = deque(self._around)
         self._batch = _FIRST_BATCH
         self._seconds_per_parent = 0.0
+        self._spent: list[float] = []
 
     # --- levels ---
 
@@ -98,8 +104,11 @@ class Search:
         self.stopped = int(state[k.VIOLATED]) >= 0
         self._merge(state)
 
-    def level(self, executor: ThreadPoolExecutor | None, after_batch: Callable[[int], None]) -> None:
-        """Expand the last level into the next; `after_batch` gets the number of worlds still to be expanded."""
+    def level(self, executor: ThreadPoolExecutor | None, workers: int, after_batch: Callable[[int], None]) -> None:
+        """Expand the last level into the next; `after_batch` gets the number of worlds still to be expanded.
+
+        `executor` runs up to `workers` threads; there is none for one.
+        """
         source: list[Block] = self.levels.blocks[-1]
         left = self.levels.count(-1)
         self._before = self.distinct
@@ -109,10 +118,8 @@ class Search:
             while first < block.fill:
                 last = min(block.fill, first + self._batch)
                 self.batch = (block, first, last)
-                if executor and (last - first) * self._seconds_per_parent > _WORTH_THREADS_SECONDS:
-                    self._timed(self._threaded, block, first, last, executor)
-                else:
-                    self._timed(self._alone, block, first, last)
+                threads = min(workers, self._worth(last - first)) if executor else 1
+                self._timed(threads, block, first, last, executor)
                 left -= last - first
                 first = last
                 if self.stopped:
@@ -124,13 +131,27 @@ class Search:
             self.shelf.release(target.pop())
         self.depth += bool(target)
 
-    def _timed(self, phases: Callable[..., int], *arguments: Any) -> None:
+    def _worth(self, parents: int) -> int:
+        """How many threads the work on so many parents is worth.
+
+        Each thread marks its fingerprints in the buffers of all, so that calls grow with the square of the threads, and
+        calls are made one at a time. Half the time of a batch may go into them.
+        """
+        work = parents * self._seconds_per_parent
+        shared = math.isqrt(int(work / 2 / (_PIECES_PER_THREAD * _CALL_SECONDS)))
+        return max(1, min(int(work / _WORTH_A_THREAD_SECONDS), shared))
+
+    def _timed(self, threads: int, block: Block, first: int, last: int, executor: ThreadPoolExecutor | None) -> None:
         """Run a batch and adapt the size of the next: short enough for Ctrl-C, long enough to be worth a call."""
         began = time.perf_counter()
-        size = phases(*arguments)
+        if executor and threads > 1:
+            size = self._threaded(block, first, last, executor, threads)
+        else:
+            size = self._alone(block, first, last)
         seconds = time.perf_counter() - began
-        parents = arguments[2] - arguments[1]
-        self._seconds_per_parent = seconds / parents
+        parents = last - first
+        self._seconds_per_parent = sum(self._spent) / parents
+        self._spent.clear()
         if seconds > _BATCH_SECONDS or size > _BATCH_BYTES:
             self._batch = max(_FIRST_BATCH, self._batch // 2)
         elif seconds < _BATCH_SECONDS / 2 and size < _BATCH_BYTES // 2 and parents == self._batch:
@@ -163,17 +184,13 @@ class Search:
 
     # --- several threads ---
 
-    def _threaded(self, block: Block, first: int, last: int, executor: ThreadPoolExecutor) -> int:
-        workers = executor._max_workers  # noqa: SLF001  # the executor is ours
-        while len(self._around) < workers:
-            self._around.append(self._surroundings())
-            self._idle.append(self._around[-1])
-        cuts = np.linspace(first, last, 4 * workers + 1).astype(int).tolist()
+    def _threaded(self, block: Block, first: int, last: int, executor: ThreadPoolExecutor, threads: int) -> int:
+        cuts = np.linspace(first, last, _PIECES_PER_THREAD * threads + 1).astype(int).tolist()
         pieces = list(itertools.pairwise(cuts))
         filled = [
-            one for some in executor.map(lambda piece: self._expand(block, workers, *piece), pieces) for one in some
+            one for some in executor.map(lambda piece: self._expand(block, threads, *piece), pieces) for one in some
         ]
-        self._deduplicate(block, filled, executor, workers)
+        self._deduplicate(block, filled, executor, threads)
         for one in filled:
             into = self._target(int(one.state[k.FRESH]))
             one.kept = into.kept
@@ -195,9 +212,9 @@ class Search:
     def _expand(self, block: Block, owners: int, first: int, last: int) -> list[Filled]:
         """Expand some parents into as many buffers as they need."""
         filled = []
-        around = self._idle.pop()
+        around = _taken(self._idle) or self._one_more()
         while first < last:
-            out = self._buffers.pop() if self._buffers else self.shelf.buffer(_LARGE_BUFFER)
+            out = _taken(self._buffers) or self.shelf.buffer(_LARGE_BUFFER)
             state = self._state()
             state[k.PARENT], state[k.LAST], state[k.BASE] = first, last, block.base
             state[k.OWNERS] = owners
@@ -207,11 +224,11 @@ class Search:
         self._idle.append(around)
         return filled
 
-    def _deduplicate(self, block: Block, filled: list[Filled], executor: ThreadPoolExecutor, workers: int) -> None:
+    def _deduplicate(self, block: Block, filled: list[Filled], executor: ThreadPoolExecutor, owners: int) -> None:
         """Let each thread mark what is new in its regions of the table, and grow the table while one has to wait."""
-        shares = [Share(owner, self._state()) for owner in range(workers)]
+        shares = [Share(owner, self._state()) for owner in range(owners)]
         for share in shares:
-            share.state[k.OWNERS] = workers
+            share.state[k.OWNERS] = owners
         while not all(list(executor.map(lambda share: self._share(block, filled, share), shares))):
             self.table.grow(self.engine.rehash)
         for i, one in enumerate(filled):
@@ -230,6 +247,11 @@ class Search:
         return True
 
     # --- what a call needs and leaves ---
+
+    def _one_more(self) -> Surroundings:
+        around = self._surroundings()
+        self._around.append(around)
+        return around
 
     def _surroundings(self) -> Surroundings:
         trail = np.zeros((1, self.engine.trail.padded.itemsize // 8), np.uint64)
@@ -252,7 +274,12 @@ class Search:
         self, phase: int, parents: Block, out: Candidates, kept: Any, state: Any, around: Surroundings | None = None
     ) -> int:
         around = around or self._around[0]
-        return self.engine.call(phase, parents.worlds, out, kept, self.table.slots, self.table.used, around, state)
+        began = _thread_seconds()
+        answer = self.engine.call(phase, parents.worlds, out, kept, self.table.slots, self.table.used, around, state)
+        if phase != k.DEDUPLICATE:
+            # There, what threads cost each other is more than the work: it must not seem worth even more threads.
+            self._spent.append(_thread_seconds() - began)
+        return answer
 
     def _stop(self, block: Block, out: Candidates, state: Any) -> None:
         """End at the candidate at which gathering stopped."""
@@ -287,3 +314,11 @@ class Search:
     def coverage(self) -> Any:
         """Counts of moves by machine, state and event, over all threads."""
         return sum(around.coverage for around in self._around)
+
+
+def _taken(pool: deque[_T]) -> _T | None:
+    """Take one of what threads share, if there is one: between a look and a grasp another may take the last."""
+    try:
+        return pool.pop()
+    except IndexError:
+        return None

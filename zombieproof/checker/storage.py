@@ -24,6 +24,10 @@ BLOCK_BYTES: Final = 16 * MIB
 _HUGE_PAGE: Final = 2 * MIB
 _SHARE_OF_AVAILABLE: Final = 0.8
 _MOST_IN_A_LEVEL: Final = 1 << 32  # parents are kept in four bytes
+# Anonymous memory that is shared, as it is by default, gets no huge pages. Some systems have no such flags.
+_PRIVATE: Final[dict[str, int]] = (
+    {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
+)
 _CGROUP: Final = Path("/sys/fs/cgroup")
 
 
@@ -64,9 +68,8 @@ class Memory:
 
         Raises OutOfMemory where the system refuses.
         """
-        # Private: anonymous memory that is shared by default gets no huge pages.
         try:
-            area = mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            area = mmap.mmap(-1, max(size, 1), **_PRIVATE)
         except OSError as error:
             raise OutOfMemory(f"the system refuses {size / MIB:,.0f} MiB more: {error.strerror}") from None
         if size >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):

@@ -6,11 +6,12 @@ from importlib import metadata
 import typer
 
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.cli.main import version
 from zombieproof.model.omissions import OMISSIONS
 from zombieproof.model.promises import PROMISES
 from zombieproof.model.rules import PRESETS, switches
+from zombieproof.report.exits import Exit
 from zombieproof.report.rules_page import in_releases
-from zombieproof.report.runs import Exit
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.statemachines.registry import MACHINES
 from zombieproof.traces.promises import PROMISES as RECORDED_PROMISES
@@ -28,12 +29,7 @@ LIBRARIES = ("numba", "numpy", "pydantic", "transitions", "typer", "rich", "crc3
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("about", help=HELP, short_help="Tell versions, rules, what is modelled and what is not.")(about_command)
-
-
-def version() -> str:
-    """The version that is installed."""
-    return metadata.version("zombieproof")
+    app.command("about", help=HELP)(about_command)
 
 
 def about_command() -> int:

@@ -18,7 +18,8 @@ from zombieproof.model.rules import switches
 from zombieproof.report import check_json, check_text, junit
 from zombieproof.report import mutants as mutants_report
 from zombieproof.report.counterexample import as_trace
-from zombieproof.report.runs import Exit, Run, exit_code_of
+from zombieproof.report.exits import Exit
+from zombieproof.report.runs import Run, exit_code_of
 from zombieproof.report.screen import Screen
 from zombieproof.traces.trace import write_trace
 
@@ -49,7 +50,7 @@ def _rule_names(incomplete: str) -> list[str]:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("check", help=HELP, short_help="Explore scenarios exhaustively.")(check_command)
+    app.command("check", help=HELP)(check_command)
 
 
 def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option

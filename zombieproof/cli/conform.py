@@ -16,7 +16,7 @@ from zombieproof.conformance.recording import RecordingError, UsersAndRights, co
 from zombieproof.conformance.runner import Played
 from zombieproof.conformance.tally import play_all
 from zombieproof.report import conform_json, conform_text
-from zombieproof.report.runs import Exit
+from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 
 HELP = """Replay recorded answers of a real broker against brokers in this process.
@@ -38,7 +38,7 @@ Exit codes: 0 every answer is the recorded one, 1 some are not, 2 wrong usage or
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("conform", help=HELP, short_help="Replay recorded answers of a real broker.")(conform_command)
+    app.command("conform", help=HELP)(conform_command)
 
 
 def conform_command(

@@ -7,7 +7,7 @@ import typer
 
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report import diagrams, machines_page
-from zombieproof.report.runs import Exit
+from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 
 HELP = """Render every machine from its table, into diagrams/ and docs/machines.md.
@@ -27,7 +27,7 @@ PAGE = Path("docs/machines.md")
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("diagrams", help=HELP, short_help="Render every machine from its table.")(diagrams_command)
+    app.command("diagrams", help=HELP)(diagrams_command)
 
 
 def diagrams_command(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from zombieproof.checker.places import MOST_THREADS
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.usage import WrongUsage, known
@@ -14,9 +19,12 @@ from zombieproof.cli.watching import Watch, watching
 from zombieproof.model.rules import PRESETS, UnknownRule, switches, with_switches
 from zombieproof.report.mutants import Hunt
 from zombieproof.report.runs import Run, run_of
+from zombieproof.report.screen import Screen
 
 if TYPE_CHECKING:
     from zombieproof.checker.checking import Checked, Request
+
+_CGROUP_CPU: Final = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +55,32 @@ class Choice:
 
 
 def workers_of(wanted: int | None) -> int:
-    """The number of threads: as many as there are cores for this process, unless chosen.
+    """The number of threads: as many as there are cores for this process, unless chosen; stderr says if that is capped.
 
     Raises:
         WrongUsage: it is not positive.
     """
-    if wanted is not None and wanted < 1:
+    if wanted is None:
+        return min(cores(), MOST_THREADS)
+    if wanted < 1:
         raise WrongUsage(f"--workers {wanted}: give 1 or more threads")
-    return wanted or len(os.sched_getaffinity(0))
+    if wanted > MOST_THREADS:
+        Screen(sys.stderr).say(
+            f"--workers {wanted}: an exploration is shared by up to {MOST_THREADS} threads; so many work"
+        )
+    return min(wanted, MOST_THREADS)
+
+
+def cores() -> int:
+    """How many cores this process may use at a time, as far as the system tells; at least 1."""
+    try:
+        allowed = len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):  # not every system binds a process to cores
+        allowed = os.cpu_count() or 1
+    with contextlib.suppress(OSError, ValueError, ZeroDivisionError):  # no control group, or one without a limit
+        quota, period = map(int, _CGROUP_CPU.read_text().split())
+        allowed = min(allowed, math.ceil(quota / period))
+    return max(1, allowed)
 
 
 def choose(names: Sequence[str], choice: Choice) -> list[Scenario]:

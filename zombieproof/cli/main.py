@@ -1,48 +1,140 @@
 """The program: its commands, and what becomes of everything that can go wrong in them."""
 
-import os
+import errno
 import platform
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Final
+from importlib import import_module, metadata
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from zombieproof.cli import about, check, conform, diagrams, replay, rules, scenarios, verify
+from zombieproof.cli.streams import Undelivered, guarded
 from zombieproof.cli.usage import WrongUsage
-from zombieproof.report.runs import Exit
+from zombieproof.report.exits import Exit
 
+NOBODY_READS: Final = 141
+"""The exit code when the reader of the report has gone, as `head` does: nobody's error, and what shells say of it."""
+
+_WRONG_PLACE: Final = frozenset(
+    {
+        errno.EACCES,
+        errno.EEXIST,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOENT,
+        errno.ENOTDIR,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
 ISSUES: Final = "the project's issue tracker"
+
+COMMANDS: Final = {
+    "check": "Explore scenarios exhaustively.",
+    "replay": "Judge recordings of real clusters, or run a counterexample again.",
+    "conform": "Replay recorded answers of a real broker.",
+    "verify": "Verify all that a clone promises, in one table.",
+    "scenarios": "List the scenarios, or tell one.",
+    "rules": "Tell the rules of a release, or how two differ.",
+    "diagrams": "Render every machine from its table.",
+    "about": "Tell versions, rules, what is modelled and what is not.",
+}
+"""Every command with what it does in a line. It is in the module of its name, which is imported when it is called."""
+
+HELP: Final = """Kafka's exactly-once protocol, checked exhaustively and replayed against what real clusters recorded.
+
+\b
+Examples:
+  zombieproof check                       explore every scenario
+  zombieproof check leaderless_partition --without marker_waits_for_leader
+  zombieproof replay segments/ client.jsonl   judge what a cluster recorded
+  zombieproof conform --recording answers.jsonl.gz   does it answer as a real broker did?
+  zombieproof verify                      all that this clone promises, in one table
+
+\b
+Exit codes: 0 holds or conforms, 1 a promise is violated, 2 wrong usage,
+  3 inconclusive (a bound, memory, damaged input), 70 internal error, 130 interrupted.
+"""
+
+# Help is read in pipes and logs too: plain text everywhere.
+_PLAIN: Final[dict[str, Any]] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
+
+
+class Commands(TyperGroup):
+    """The commands by name. What is listed is only a name and a line; the command itself is made when it is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: TyperCommand(name, short_help=says) for name, says in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command that the arguments begin with, whole."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command_named(name) if name in COMMANDS else command, rest
+
+
+def command_named(name: str) -> Any:
+    """Import a command."""
+    alone = typer.Typer(add_completion=False, **_PLAIN)
+    import_module(f"zombieproof.cli.{name}").register(alone)
+    return typer.main.get_command(alone)
+
 
 app = typer.Typer(
     name="zombieproof",
-    help="Kafka's exactly-once protocol, checked exhaustively and replayed against what real clusters recorded.\n\n"
-    "\b\nExamples:\n"
-    "  zombieproof check                       explore every scenario\n"
-    "  zombieproof check leaderless_partition --without marker_waits_for_leader\n"
-    "  zombieproof replay segments/ client.jsonl   judge what a cluster recorded\n"
-    "  zombieproof conform --recording answers.jsonl.gz   does it answer as a real broker did?\n"
-    "  zombieproof verify                      all that this clone promises, in one table\n\n"
-    "\b\nExit codes: 0 holds or conforms, 1 a promise is violated, 2 wrong usage,\n"
-    "  3 inconclusive (a bound, memory, damaged input), 70 internal error, 130 interrupted.",
-    # Help is read in pipes and logs too: plain text everywhere.
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+    cls=Commands,
+    help=HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    **_PLAIN,
 )
-for _command in (check, replay, conform, verify, scenarios, rules, diagrams, about):
-    _command.register(app)
+
+
+def version() -> str:
+    """The version that is installed."""
+    return metadata.version("zombieproof")
+
+
+def _tell_version(wanted: bool) -> None:  # the parser of the command line passes it so
+    if wanted:
+        sys.stdout.write(f"zombieproof {version()}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    _: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What stands before the command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; nothing but an exit code leaves this function."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # A terminal that cannot show → shows ?, and nothing fails.
-            stream.reconfigure(errors="replace")
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with guarded():
+        try:
+            return _run(given)
+        except Undelivered as lost:
+            if lost.nobody_reads:
+                return NOBODY_READS
+            _complain(str(lost))
+            return Exit.INTERNAL_ERROR
+        except (KeyboardInterrupt, typer.Abort):
+            _complain("interrupted")
+            return Exit.INTERRUPTED
+        except OSError as error:
+            return _denied(error)
+        except Exception:  # noqa: BLE001  # the last resort: whatever else happens is our fault and is said to be
+            return _internal_error()
+
+
+def _run(given: Sequence[str]) -> int:
     try:
         code = app(given or ["--help"], prog_name="zombieproof", standalone_mode=False)
         sys.stdout.flush()
@@ -53,18 +145,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WrongUsage as error:
         _complain(str(error))
         return Exit.USAGE
-    except BrokenPipeError:
-        return _nobody_reads()
-    except SystemExit as ended:
-        # The parser of the command line meets a broken pipe with exit code 1, which is "violated" here.
-        if isinstance(ended.__context__, BrokenPipeError):
-            return _nobody_reads()
-        raise
-    except (KeyboardInterrupt, typer.Abort):
-        _complain("interrupted")
-        return Exit.INTERRUPTED
-    except Exception:  # noqa: BLE001  # the last resort: whatever else happens is our fault and is said to be
-        return _internal_error()
     return code if isinstance(code, int) else Exit.HOLDS
 
 
@@ -82,16 +162,15 @@ def _refused(error: TyperException) -> int:
     return Exit.USAGE
 
 
-def _nobody_reads() -> int:
-    """The reader of our output has gone, as `head` does: no error of anybody; 141 is what shells say of it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 141
+def _denied(error: OSError) -> int:
+    """The system refuses something: the place that was named is wrong, or the machine is."""
+    what = f"{error.filename}: " if error.filename is not None else ""
+    _complain(f"{what}{error.strerror or error}")
+    return Exit.USAGE if what and error.errno in _WRONG_PLACE else Exit.INTERNAL_ERROR
 
 
 def _internal_error() -> int:
     traceback.print_exc()
-    from zombieproof.cli.about import version  # noqa: PLC0415  # what was imported may be what failed
-
     command = " ".join(["zombieproof", *sys.argv[1:]])
     _complain(
         "this is an internal error, not your input. Please report it, with the lines above, to "

@@ -9,10 +9,8 @@ import typer
 
 from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.model.rules import PRESETS, preset
-from zombieproof.report.counterexample import run_again
-from zombieproof.report.replay_json import as_report
+from zombieproof.report.exits import Exit
 from zombieproof.report.replay_text import Replayed, show_replayed, show_report
-from zombieproof.report.runs import Exit
 from zombieproof.report.screen import Screen, plural
 from zombieproof.traces.collect import collect
 from zombieproof.traces.evidence import Evidence, EvidenceError, Unit
@@ -43,9 +41,7 @@ EXITS = {
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("replay", help=HELP, short_help="Judge recordings of real clusters, or run a counterexample again.")(
-        replay_command
-    )
+    app.command("replay", help=HELP)(replay_command)
 
 
 def replay_command(
@@ -78,8 +74,11 @@ def is_trace(path: Path) -> bool:
     """Whether a file means to be a trace of this program."""
     if not path.is_file():
         return False
-    with path.open("rb") as file:
-        return looks_like_trace(file.readline(65536).decode("utf-8", errors="replace"))
+    try:
+        with path.open("rb") as file:
+            return looks_like_trace(file.readline(65536).decode("utf-8", errors="replace"))
+    except OSError:  # whoever collects evidence says what cannot be read
+        return False
 
 
 def _refuse_mixture(paths: Sequence[Path], traces: Sequence[Path], rules: str) -> None:
@@ -94,6 +93,10 @@ def _refuse_mixture(paths: Sequence[Path], traces: Sequence[Path], rules: str) -
 
 
 def _replay_traces(screen: Screen, paths: Sequence[Path], *, as_json: bool) -> int:
+    # A recording is judged without the checker, which is not loaded for it.
+    from zombieproof.report.counterexample import run_again  # noqa: PLC0415
+    from zombieproof.report.replay_json import as_report  # noqa: PLC0415
+
     replayed: list[Replayed] = []
     unread: list[DamagedPlace] = []
     for path in paths:

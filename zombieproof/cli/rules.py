@@ -10,7 +10,8 @@ from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.model.releases import UnknownRelease
 from zombieproof.model.rules import PRESETS, Rules, SwitchFacts, preset, preset_for, switches
 from zombieproof.report import rules_page
-from zombieproof.report.results import table
+from zombieproof.report.exits import Exit
+from zombieproof.report.pages import table
 from zombieproof.report.rules_page import (
     LIMITS,
     Difference,
@@ -20,7 +21,6 @@ from zombieproof.report.rules_page import (
     meaning_of,
     spoken,
 )
-from zombieproof.report.runs import Exit
 from zombieproof.report.screen import Column, Screen, plural
 
 HELP = """Tell the rules of a release, or how two releases differ; without a name, all presets and switches.
@@ -42,7 +42,7 @@ Rows = Sequence[tuple[str, ...]]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("rules", help=HELP, short_help="Tell the rules of a release, or how two differ.")(rules_command)
+    app.command("rules", help=HELP)(rules_command)
 
 
 def rules_command(

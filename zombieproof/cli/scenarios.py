@@ -9,7 +9,7 @@ import typer
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.usage import known
-from zombieproof.report.runs import Exit
+from zombieproof.report.exits import Exit
 from zombieproof.report.scenario_text import scenario_data, show_scenario
 from zombieproof.report.screen import Column, Screen
 
@@ -33,7 +33,7 @@ _COLUMNS = (
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("scenarios", help=HELP, short_help="List the scenarios, or tell one.")(scenarios_command)
+    app.command("scenarios", help=HELP)(scenarios_command)
 
 
 def scenarios_command(

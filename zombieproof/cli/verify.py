@@ -15,7 +15,7 @@ from zombieproof.cli.exploring import Choice, explore_all, hunt_all, workers_of
 from zombieproof.cli.usage import WrongUsage, memory_bytes
 from zombieproof.report import diagrams, machines_page, results, rules_page, verification
 from zombieproof.report.answers import ANSWERS, meet_cases, replay_answers
-from zombieproof.report.diagrams import Stale
+from zombieproof.report.pages import COMMAND, Stale
 from zombieproof.report.recordings import folders, judge
 from zombieproof.report.screen import Screen
 from zombieproof.report.verification import Check, Found
@@ -39,7 +39,7 @@ RECORDINGS = Path("tests/recordings")
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("verify", help=HELP, short_help="Verify all that a clone promises, in one table.")(verify_command)
+    app.command("verify", help=HELP)(verify_command)
 
 
 def verify_command(
@@ -135,5 +135,5 @@ def _results(found: Found, root: Path) -> list[Stale]:
 
 
 def _schema() -> list[Stale]:
-    why = f"does not say what zombieproof/traces/trace.py says: run `{results.COMMAND}`"
+    why = f"does not say what zombieproof/traces/trace.py says: run `{COMMAND}`"
     return [Stale(SCHEMA_PATH, why)] if schema_is_stale(SCHEMA_PATH) else []

@@ -13,11 +13,12 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import graphviz
 
 from zombieproof.report.graphs import dot_graph, mermaid_text
+from zombieproof.report.pages import Stale
 from zombieproof.statemachines.kernel import Machine
 from zombieproof.statemachines.registry import ALL_MACHINES
 
@@ -37,16 +38,6 @@ class DotMissingError(RuntimeError):
             "SVG diagrams are laid out by the program 'dot', which is not on the PATH: install the package graphviz "
             "(Debian and Ubuntu: apt-get install graphviz; macOS: brew install graphviz), or ask for dot or mermaid"
         )
-
-
-class Stale(NamedTuple):
-    """A file that is not what the tables say, and why."""
-
-    path: Path
-    why: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.why}"
 
 
 def dot_is_installed() -> bool:

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
-from zombieproof.report.diagrams import MARKER, Stale
+from zombieproof.report.diagrams import MARKER
 from zombieproof.report.graphs import mermaid_text, title
+from zombieproof.report.pages import Stale
 from zombieproof.statemachines.kernel import Machine
 from zombieproof.statemachines.registry import ALL_MACHINES
 

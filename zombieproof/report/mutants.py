@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zombieproof.report.runs import Exit, Run
+from zombieproof.report.exits import Exit
+from zombieproof.report.runs import Run
 from zombieproof.report.screen import Column, Screen, plural
 
 if TYPE_CHECKING:

@@ -1,14 +1,17 @@
 """What `replay` concluded, for people: of recordings, and of counterexamples that were run again."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from zombieproof.report.check_text import show_story
-from zombieproof.report.counterexample import Again
 from zombieproof.report.screen import STYLES, Column, Screen, plural
 from zombieproof.traces.promises import PROMISES
 from zombieproof.traces.verdict import DamagedPlace, Finding, Judgement, Outcome, Report
+
+if TYPE_CHECKING:
+    from zombieproof.report.counterexample import Again
 
 SHOWN_PARTITIONS = 40
 SHOWN_FINDINGS = 40
@@ -98,6 +101,8 @@ class Replayed(NamedTuple):
 
 def show_replayed(screen: Screen, replayed: Replayed) -> None:
     """Write the story, and whether it ends as the file says."""
+    from zombieproof.report.check_text import show_story  # noqa: PLC0415  # the checker is loaded when it is needed
+
     header, again = replayed.again.trace.header, replayed.again
     rules = f", mutant {header.mutant}" if header.mutant else ""
     screen.say(f"{replayed.file}: {header.scenario}{rules}, {plural(len(again.trace.steps), 'step')}", "bold")

@@ -12,13 +12,12 @@ from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.model.rules import switches
 from zombieproof.report.check_text import command_of, show_violation
 from zombieproof.report.coverage import by_machine
-from zombieproof.report.diagrams import Stale
 from zombieproof.report.mutants import Hunt
+from zombieproof.report.pages import COMMAND, Stale, table
 from zombieproof.report.runs import Run
 from zombieproof.report.screen import Screen
 from zombieproof.report.verification import Found
 
-COMMAND = "zombieproof verify --write-results"
 PAGE = Path("docs/results.md")
 README = Path("README.md")
 BEGIN = "<!-- {part}: written by zombieproof verify --write-results -->"
@@ -37,14 +36,6 @@ bounds, which `zombieproof scenarios NAME` tells.
 
 class MissingMarkers(ValueError):
     """The README has no place for the results."""
-
-
-def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; a title that ends with ":" is of a column of numbers."""
-    lines = ["| " + " | ".join(title.removesuffix(":") for title in titles) + " |"]
-    lines.append("|" + "|".join("---:" if title.endswith(":") else "---" for title in titles) + "|")
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
 
 
 def page(found: Found) -> str:

@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 from zombieproof.model.releases import NEWEST_VERSIONS, OLDEST_VERSIONS, RELEASES
 from zombieproof.model.rules import PRESETS, Rules, SwitchFacts, preset, switches
 from zombieproof.model.vocabulary import ApiKey
-from zombieproof.report.diagrams import Stale
-from zombieproof.report.results import COMMAND, table
+from zombieproof.report.pages import COMMAND, Stale, table
 
 LIMITS: Final = {
     "transaction_version": "that of the cluster: how a server ends a transaction, what its log can hold",

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from zombieproof.checker.model import Promise
+from zombieproof.report.exits import Exit
 from zombieproof.report.story import Story, tell
 
 if TYPE_CHECKING:
     from zombieproof.checker.checking import Checked, Request
-
-
-class Exit(IntEnum):
-    """Exit codes of every command."""
-
-    HOLDS = 0
-    VIOLATED = 1
-    USAGE = 2
-    INCONCLUSIVE = 3
-    INTERNAL_ERROR = 70
-    INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)

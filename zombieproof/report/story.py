@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zombieproof.checker.acts import ACTIONS, Act
-from zombieproof.checker.layout import Layout, layout_of
 from zombieproof.checker.model import Model
 from zombieproof.checker.narration import client_name, partition_name
 from zombieproof.checker.world import Decision, MachineIndex, Setup, Trail, World
@@ -22,6 +21,7 @@ from zombieproof.statemachines.kernel import Machine
 from zombieproof.statemachines.registry import MACHINES
 
 if TYPE_CHECKING:
+    from zombieproof.checker.layout import Layout
     from zombieproof.checker.replay import Step
 
 DECISION_WORDS = {
@@ -119,6 +119,8 @@ def tell(model: Model, setup: object, actions: Iterable[int], always: Collection
 
 def told(model: Model, setup: object, steps: Iterable[Step], always: Collection[str]) -> Story:
     """Tell the steps of a run."""
+    from zombieproof.checker.layout import layout_of  # noqa: PLC0415  # it loads NumPy
+
     steps = tuple(steps)
     layout = layout_of(model.world, model.sizes)
     initial = model.initial(setup)

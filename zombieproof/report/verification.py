@@ -13,9 +13,10 @@ from zombieproof.report.answers import ANSWERS, CASES, Answers, Cases
 from zombieproof.report.conform_text import decision_of
 from zombieproof.report.counterexample import as_trace, run_again
 from zombieproof.report.coverage import ROWS, Row, compare, rows_taken
+from zombieproof.report.exits import Exit
 from zombieproof.report.mutants import Hunt, exit_code_of
 from zombieproof.report.recordings import Recording
-from zombieproof.report.runs import Exit, Run
+from zombieproof.report.runs import Run
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.traces.trace import format_trace, parse_trace
 

@@ -1,9 +1,14 @@
 """Two-phase commit: a graph whose size is known from other checkers, and what must not depend on how it is explored."""
 
+import itertools
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from zombieproof.checker.explore import Result, explore
 from zombieproof.checker.replay import agree_everywhere, replay
+from zombieproof.checker.search import Search
 from zombieproof.checker.storage import FIRST_SLOTS
 from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
 
@@ -58,15 +63,40 @@ def test_the_shortest_commit_needs_every_manager_three_times() -> None:
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(wait_for_all=0)], ids=["holds", "violated"])
-@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("workers", [2, 3, 63, 64, 65, 72, 128, 256, 1000])
 def test_the_result_does_not_depend_on_the_number_of_threads(
     workers: int, rules: Rules, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alone = explore(two_phase_commit(6), rules)
-    # Threads from the first batch on, in batches and buffers so small that everything overflows into the next.
-    monkeypatch.setattr("zombieproof.checker.search._WORTH_THREADS_SECONDS", -1.0)
+    managers = 6 if workers < 10 else 3
+    alone = explore(two_phase_commit(managers), rules)
+    # All threads from the first batch on, and buffers so small that everything overflows into the next.
+    monkeypatch.setattr(Search, "_worth", lambda *_: workers)
     monkeypatch.setattr("zombieproof.checker.search._LARGE_BUFFER", 1)
-    assert facts(explore(two_phase_commit(6), rules, workers=workers)) == facts(alone)
+    assert facts(explore(two_phase_commit(managers), rules, workers=workers)) == facts(alone)
+
+
+@pytest.mark.parametrize("workers", [64, 1000])
+def test_threads_that_are_not_worth_it_have_nothing_to_do(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work: list[int] = []
+    threaded = Search._threaded
+
+    def counted(search: Search, *arguments: Any) -> int:
+        at_work.append(arguments[-1])
+        return threaded(search, *arguments)
+
+    monkeypatch.setattr(Search, "_threaded", counted)
+    monkeypatch.setattr("zombieproof.checker.search._thread_seconds", clock(seconds_per_call=1e-5))
+    assert explore(two_phase_commit(6), Rules(), workers=workers).distinct == 50_816
+    assert at_work == []
+    monkeypatch.setattr("zombieproof.checker.search._thread_seconds", clock(seconds_per_call=10.0))
+    assert explore(two_phase_commit(6), Rules(), workers=workers).distinct == 50_816
+    assert max(at_work) == 64
+
+
+def clock(seconds_per_call: float) -> Callable[[], float]:
+    """A clock in each thread on which every call of compiled code takes so long."""
+    ticks = itertools.count()
+    return lambda: next(ticks) * seconds_per_call
 
 
 def test_the_result_does_not_depend_on_the_size_of_buffers_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,131 @@
+"""What becomes of output that nobody takes: a closed stream, a full disk behind it, a reader that has gone.
+
+The report on stdout must arrive: `Undelivered` says that it did not. What is said on stderr may get lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
+
+
+class Undelivered(Exception):
+    """The report could not be written; no OSError, so that nobody but `main` makes something of it."""
+
+    def __init__(self, error: OSError | ValueError) -> None:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        super().__init__(f"the report cannot be written to stdout: {why}")
+        self.nobody_reads = isinstance(error, BrokenPipeError)
+
+
+class Stdout:
+    """Standard output."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream or _closed()
+
+    def write(self, text: str) -> int:
+        """Write.
+
+        Raises:
+            Undelivered: the system does not take it.
+        """
+        try:
+            return self._stream.write(text)
+        except (OSError, ValueError) as error:  # ValueError: the stream was closed
+            raise Undelivered(error) from error
+
+    def flush(self) -> None:
+        """Write what waits in buffers.
+
+        Raises:
+            Undelivered: the system does not take it.
+        """
+        try:
+            self._stream.flush()
+        except (OSError, ValueError) as error:
+            raise Undelivered(error) from error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Stderr:
+    """Standard error: progress and remarks, which are not worth a failure."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream or _closed()
+
+    def write(self, text: str) -> int:
+        """Write, if the system takes it."""
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what waits in buffers, if the system takes it."""
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _Closed(io.TextIOBase):
+    """What stands for a stream that was closed before the program began: there Python has None."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        del text
+        raise OSError(errno.EBADF, "it is closed")
+
+
+def _closed() -> TextIO:
+    return cast("TextIO", _Closed())
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """In this block stdout delivers or raises `Undelivered`, stderr never fails, and stdin is there."""
+    outer, inner = (sys.stdin, sys.stdout, sys.stderr), (Stdout(sys.stdout), Stderr(sys.stderr))
+    if None in outer:
+        _occupy()
+    for stream in outer[1:]:
+        if hasattr(stream, "reconfigure"):
+            # A terminal that cannot show → shows ?, and nothing fails.
+            stream.reconfigure(errors="replace")
+    sys.stdin = outer[0] or io.TextIOWrapper(io.BytesIO())
+    sys.stdout, sys.stderr = (cast("TextIO", stream) for stream in inner)
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = outer
+        for stream in outer[1:]:
+            _empty(stream)
+
+
+def _occupy() -> None:
+    """Let no file that is opened later get the number of a closed stream: what others write there would end in it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+
+
+def _empty(stream: TextIO | None) -> None:
+    """Let nothing wait in a stream: Python would try it again at the very end, and exit with a code of its own."""
+    if stream is None:
+        return
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):  # a stream of a test has no file
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            stream.flush()

@@ -1,0 +1,25 @@
+"""What the pages that are generated have in common: the command, Markdown tables, and what is not as it should be."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+COMMAND = "zombieproof verify --write-results"
+
+
+class Stale(NamedTuple):
+    """A file that is not what its source says, and why."""
+
+    path: Path
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.why}"
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; a title that ends with ":" is of a column of numbers."""
+    lines = ["| " + " | ".join(title.removesuffix(":") for title in titles) + " |"]
+    lines.append("|" + "|".join("---:" if title.endswith(":") else "---" for title in titles) + "|")
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
