@@ -32,6 +32,7 @@ REDUCIBLE: dict[str, dict[str, int]] = {
     "timeout": {"lost": 0},
     "leader_failover": {"doubled_batches": 0, "leader_changes": 1},
     "coordinator_failover": {"unknown_appends": 0},
+    "late_offset_commit": {"leader_changes": 0},
     "idempotent_producer": {},
 }
 """Small scopes on which a reduction is switched off: name of a scenario -> bounds that make it small."""

@@ -24,17 +24,19 @@ from zombieproof.model.decisions import (
     verification,
     write_txn_markers,
 )
-from zombieproof.model.records import CachedBatch, ProducerEntry, Transaction
+from zombieproof.model.records import CachedBatch, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.rules import Rules, preset, switches, with_switches
 from zombieproof.model.vocabulary import (
     NONE,
     ApiKey,
     Error,
+    GroupEvent,
     Guard,
     Isolation,
     Mode,
     Origin,
     PartitionEvent,
+    PendingOffsetsState,
     Reaction,
     TransactionState,
 )
@@ -314,6 +316,11 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     "unload_by_epoch": (lambda rules: coordinator_elections.ends_load(4, 6, rules), True, False),
     "pid_block_order": (lambda rules: allocate_producer_ids.accepts_block(3000, 3999, rules), False, True),
     "absent_group_generation": (commit_to_absent_group, Error.ILLEGAL_GENERATION, Error.UNKNOWN_MEMBER_ID),
+    "refused_commit_keeps_pending": (
+        lambda rules: txn_offset_commit.decide_refused_append(PendingOffset(PendingOffsetsState.PENDING, 10, 3), rules),
+        GroupEvent.NOTHING,
+        GroupEvent.TAKE_BACK,
+    ),
     "unknown_producer_id": (
         appended(ProducerEntry(), batch(7, 17, 0)),
         (Error.UNKNOWN_PRODUCER_ID, 0),

@@ -10,14 +10,16 @@ from zombieproof.model.decisions.txn_offset_commit import (
     answer_to_marker,
     decide_commit_to_consumer_group,
     decide_metadata_size,
+    decide_refused_append,
     decide_txn_offset_commit,
     decide_txn_offset_commit_front_door,
     evolve_offsets_marker,
     evolve_pending,
+    evolve_taken_back,
     evolve_tombstone,
 )
 from zombieproof.model.records import GroupOffset, PendingOffset
-from zombieproof.model.rules import Rules, with_switches
+from zombieproof.model.rules import Rules, preset_for, with_switches
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, PendingOffsetsState
 from zombieproof.model.vocabulary import GroupEvent as E
 
@@ -161,6 +163,21 @@ def test_a_marker_with_nothing_waiting_changes_nothing() -> None:
     committed, pending = GroupOffset(3, 99), PendingOffset()
     evolve_offsets_marker(committed, pending, 1, PendingOffsetsState.NO_PENDING_OFFSETS)
     assert (committed, pending) == (GroupOffset(3, 99), PendingOffset())
+
+
+def test_a_refused_commit_leaves_what_waits_alone() -> None:
+    assert decide_refused_append(waiting(17, 100), Rules()) == E.NOTHING
+    assert decide_refused_append(PendingOffset(), Rules()) == E.NOTHING
+
+
+def test_before_4_0_a_refused_commit_takes_along_what_waits() -> None:
+    for release in ("0.11.0", "3.9.1", "3.9.2"):
+        pending = waiting(17, 100)
+        assert decide_refused_append(pending, preset_for(release)) == E.TAKE_BACK
+        assert decide_refused_append(PendingOffset(), preset_for(release)) == E.NOTHING
+        evolve_taken_back(pending, PendingOffsetsState.NO_PENDING_OFFSETS)
+        assert pending == PendingOffset()
+    assert decide_refused_append(waiting(17, 100), preset_for("4.0", 0)) == E.NOTHING
 
 
 def test_a_tombstone_takes_committed_and_waiting_offsets() -> None:

@@ -100,12 +100,13 @@ class JoinGroupAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SyncGroup:
-    """API key 14, version 3."""
+    """API key 14, version 3; instance None: not given."""
 
     version: int
     group: str
     generation: int
     member: str
+    instance: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

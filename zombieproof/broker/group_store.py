@@ -1,7 +1,8 @@
 """What a group coordinator holds of one ``__consumer_offsets`` partition: its groups and offsets, and their log.
 
 A record is appended first and taken into memory when the log has it; so memory is always the fold of the log (but for
-members that have joined a generation whose assignment is not there yet, and for ids that were only given out).
+members that have joined a generation whose assignment is not there yet, for ids that were only given out, and, by the
+rules until 3.9, for offsets that a refused commit took along).
 Source: reference §4.2; ``CoordinatorRuntime.java``.
 """
 
@@ -17,6 +18,7 @@ from zombieproof.broker.offset_store import OffsetStore
 from zombieproof.broker.partition import Replica
 from zombieproof.model.decisions.find_coordinator import decide_lookup
 from zombieproof.model.decisions.verification import SENTINEL, answer_to_txn_offset_commit
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Origin
 
 Group = ClassicGroup | ConsumerGroup
@@ -27,6 +29,7 @@ class GroupStore:
     """The groups and offsets of one partition, over its replica."""
 
     replica: Replica
+    rules: Rules
     journal: Journal
     groups: dict[str, Group] = field(default_factory=dict)
     offsets: OffsetStore = field(default_factory=OffsetStore)
@@ -66,6 +69,9 @@ class GroupStore:
         )
         done = self.replica.append(whole, SENTINEL if batch is None else guard, Origin.COORDINATOR)
         if done.error != Error.NONE:
+            if whole.producer_id != NONE:
+                keys = [record.key for record in records if isinstance(record.key, OffsetKey)]
+                self.offsets.refused(whole.producer_id, keys, self.rules, self.journal)
             return answer_to_txn_offset_commit(done.error)
         for delta, record in enumerate(records):
             if isinstance(record.key, OffsetKey):
@@ -112,8 +118,8 @@ class FoundGroup(NamedTuple):
 class GroupStores:
     """The partitions of ``__consumer_offsets`` that are led at one broker, loaded or being loaded."""
 
-    def __init__(self, journal: Journal, metadata: Metadata) -> None:
-        self.journal, self._metadata = journal, metadata
+    def __init__(self, rules: Rules, journal: Journal, metadata: Metadata) -> None:
+        self._rules, self.journal, self._metadata = rules, journal, metadata
         self._stores: dict[int, GroupStore] = {}
         self._loading: set[int] = set()
 
@@ -125,7 +131,7 @@ class GroupStores:
     def load(self, partition: int, replica: Replica) -> None:
         """The log of `partition` has been read: this broker answers for its groups."""
         self._loading.discard(partition)
-        store = GroupStore(replica, self.journal)
+        store = GroupStore(replica, self._rules, self.journal)
         store.load()
         self._stores[partition] = store
 

@@ -59,7 +59,7 @@ class GroupCoordinator:
     def __init__(self, rules: Rules, settings: Settings, clock: Clock, journal: Journal, metadata: Metadata) -> None:
         self._rules, self._settings, self._clock = rules, settings, clock
         self._journal, self._metadata = journal, metadata
-        self._stores = GroupStores(journal, metadata)
+        self._stores = GroupStores(rules, journal, metadata)
         self._membership = Membership(self._stores, settings, clock, journal, metadata)
 
     # ---------------------------------------------------------------- partitions

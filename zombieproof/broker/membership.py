@@ -83,7 +83,7 @@ class Membership:
         if request.group != "" and found.store is None:
             return found.error
         facts = self._facts(found.store, request.group)
-        sender = facts.sender(request.member, None)
+        sender = facts.sender(request.member, request.instance)
         verdict = decide_sync_group(facts, sender, request.generation, int(request.group != ""))
         self._note("sync_group", verdict, request.group)
         if found.store is None or verdict.event == NOTHING:

@@ -1,17 +1,24 @@
 """The offsets of one ``__consumer_offsets`` partition: committed ones, and those that wait for a marker.
 
-Everything here is a fold of the partition's log: `replay` for each offset record, `end` for each marker. A waiting
-offset belongs to a producer id, whatever its epoch; a committed one knows where in the log it was committed.
+Everything here is a fold of the partition's log: `replay` for each offset record, `end` for each marker; but for what
+`refused` does by old rules. A waiting offset belongs to a producer id, whatever its epoch; a committed one knows where in the log it was committed.
 Source: reference §4.2, §4.3; ``OffsetMetadataManager.replay``, ``replayEndTransactionMarker``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from zombieproof.broker.journal import Journal
 from zombieproof.broker.log import OffsetKey, OffsetValue
-from zombieproof.model.decisions.txn_offset_commit import evolve_offsets_marker, evolve_pending, evolve_tombstone
+from zombieproof.model.decisions.txn_offset_commit import (
+    decide_refused_append,
+    evolve_offsets_marker,
+    evolve_pending,
+    evolve_taken_back,
+    evolve_tombstone,
+)
 from zombieproof.model.records import GroupOffset, PendingOffset
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, GroupEvent, PendingOffsetsState
 from zombieproof.statemachines.group_coordinator import GROUP_COORDINATOR
 
@@ -96,6 +103,17 @@ class OffsetStore:
             if known.record.record_offset != before:
                 known.value = waiting.value
                 self._committed[key] = known
+
+    def refused(self, producer_id: int, keys: Iterable[OffsetKey], rules: Rules, journal: Journal) -> None:
+        """The log has refused a producer id's offsets of these keys."""
+        waiting = self._waiting.get(producer_id, {})
+        for key in keys:
+            found = waiting.get(key, Waiting())
+            event = decide_refused_append(found.record, rules)
+            if event != GroupEvent.NOTHING:
+                evolve_taken_back(found.record, self._move(producer_id, key, found, event, journal))
+                del waiting[key]
+                self._close(producer_id, key)
 
     def _remove(self, key: OffsetKey, journal: Journal) -> None:
         known = self._committed.pop(key, Committed())

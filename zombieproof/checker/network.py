@@ -176,6 +176,9 @@ def is_dead_letter(world: World, setup: Setup, message: Message) -> bool:
     if message.live == 1 or message.kind == Kind.EMPTY:
         return False
     rules = setup.rules
+    if message.kind == Kind.TXN_OFFSET_COMMIT and rules.refused_commit_keeps_pending == 0:
+        # Refused it may take along what waits.
+        return False
     if message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.TO_COORDINATOR:
         if message.stage == Stage.TO_LEADER and _is_asked_about(setup, message):
             return False

@@ -26,9 +26,11 @@ from zombieproof.checker.world import (
 from zombieproof.model.decisions.marker_delivery import MarkerOutcome, Route, judge_marker_answer, route_marker
 from zombieproof.model.decisions.produce import decide_append, evolve_append
 from zombieproof.model.decisions.txn_offset_commit import (
+    decide_refused_append,
     decide_txn_offset_commit,
     evolve_offsets_marker,
     evolve_pending,
+    evolve_taken_back,
 )
 from zombieproof.model.decisions.verification import (
     answer_of_coordinator,
@@ -116,6 +118,8 @@ def try_append(world: World, setup: Setup, trail: Trail, message: Message, guard
     verdict = decide_append(entry, batch, guard, origin, setup.rules)
     note(trail, Decision.PRODUCE, verdict.guard, verdict.error)
     if verdict.error != Error.NONE or verdict.event == PartitionEvent.NOTHING:
+        if verdict.error != Error.NONE and message.kind == Kind.TXN_OFFSET_COMMIT:
+            _refuse_offset(world, setup, trail, message.producer_id)
         return int(verdict.error)
     if partition.end >= LOG:
         world.overflow = Overflow.LOG_END
@@ -157,6 +161,13 @@ def _hold_offset(world: World, trail: Trail, producer_id: int, value: int, recor
     event = GroupEvent.TXN_OFFSET_COMMIT
     state = move(world, trail, MachineIndex.GROUP_COORDINATOR, producer_id, pending.state, event)
     evolve_pending(pending, value, record_offset, state)
+
+
+def _refuse_offset(world: World, setup: Setup, trail: Trail, producer_id: int) -> None:
+    pending = world.group.pending[producer_id]
+    event = decide_refused_append(pending, setup.rules)
+    if event != GroupEvent.NOTHING:
+        evolve_taken_back(pending, move(world, trail, MachineIndex.GROUP_COORDINATOR, producer_id, pending.state, event))
 
 
 def receive_marker(world: World, setup: Setup, trail: Trail, message: Message, lost: int) -> bool:

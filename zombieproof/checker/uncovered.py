@@ -51,5 +51,10 @@ UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
     ): "takes a takeover besides; producer_expiration has one producer",
     ("group_coordinator", "NO_PENDING_OFFSETS", "TOMBSTONE"): _DELETED_GROUP,
     ("group_coordinator", "PENDING", "TOMBSTONE"): _DELETED_GROUP,
+    (
+        "group_coordinator",
+        "PENDING",
+        "TAKE_BACK",
+    ): "only without refused_commit_keeps_pending: the mutants of late_offset_commit take it",
 }
 """(machine, state, event) -> why no scenario takes this row."""

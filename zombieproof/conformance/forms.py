@@ -213,6 +213,7 @@ class SyncGroupForm(Form):
     group: str
     member: str
     generation: int
+    instance: str | None = None
 
 
 class LeaveGroupForm(Form):

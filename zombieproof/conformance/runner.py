@@ -56,7 +56,7 @@ def play(recorded: Recorded, subject_of: SubjectOf) -> Played:
     """
     sequence = recorded.sequence
     count = settings_of(recorded).offsets_topic_num_partitions
-    player = _Player(subject_of(recorded), Symbols(count))
+    player = _Player(subject_of(recorded), Symbols(count, sequence.topics))
     for number, step in enumerate(sequence.steps, start=1):
         try:
             got = player.answer(step)

@@ -6,11 +6,15 @@ counted from the one at the start. Everything else is itself.
 
 from collections.abc import Iterable, Sequence
 
-from zombieproof.broker.log import CONSUMER_OFFSETS
+from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.conformance.forms import PartitionSymbol, ProducerSymbol
 from zombieproof.model.decisions.add_offsets_to_txn import partition_for
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import TopicPartition
+
+
+UNKNOWN_TOPIC_ID = "unknown-id"
+"""The topic whose id belongs to no topic, where a version names topics by id."""
 
 
 class UnknownSymbol(ValueError):
@@ -41,10 +45,12 @@ class Symbols:
 
     Args:
         offsets_partitions: how many partitions ``__consumer_offsets`` has.
+        topics: those of the sequence; the internal ones are there too.
     """
 
-    def __init__(self, offsets_partitions: int) -> None:
+    def __init__(self, offsets_partitions: int, topics: Iterable[str]) -> None:
         self._offsets_partitions = offsets_partitions
+        self._topics = frozenset((*topics, CONSUMER_OFFSETS, TRANSACTION_STATE))
         self._producer_ids: dict[str, int] = {}
         self._producers: dict[int, str] = {}
         self._members: dict[str, str] = {}
@@ -101,6 +107,10 @@ class Symbols:
         """A group occurs in a request: its partition can be named after it from now on."""
         self._groups.setdefault(place_group(group, self._offsets_partitions), group)
         return group
+
+    def by_id(self, topic: str) -> str:
+        """What a topic is called where a request names it by its id: one that does not exist has an id of no topic."""
+        return topic if topic in self._topics else UNKNOWN_TOPIC_ID
 
     def partition(self, topic: str, symbol: PartitionSymbol) -> TopicPartition:
         """A partition; one of ``__consumer_offsets`` may be named by a group that lives in it.

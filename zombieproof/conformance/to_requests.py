@@ -32,12 +32,9 @@ from zombieproof.broker.transaction_requests import (
     TransactionToAdd,
 )
 from zombieproof.conformance import forms
-from zombieproof.conformance.symbols import Symbols
+from zombieproof.conformance.symbols import UNKNOWN_TOPIC_ID, Symbols
 from zombieproof.model.vocabulary import NONE, Isolation
 from zombieproof.traces.evidence import TopicPartition
-
-UNKNOWN_TOPIC_ID = "unknown-id"
-"""The topic whose id belongs to no topic, where a version names topics by id."""
 
 _TOPICS_BY_ID_SINCE = 13
 _ISOLATIONS = {"read_uncommitted": Isolation.READ_UNCOMMITTED, "read_committed": Isolation.READ_COMMITTED}
@@ -105,7 +102,8 @@ def _of_a_group(version: int, form: forms.Form, symbols: Symbols) -> Request:
         case forms.JoinGroupForm():
             return JoinGroup(version, symbols.group(form.group), symbols.member(form.member), form.instance)
         case forms.SyncGroupForm():
-            return SyncGroup(version, symbols.group(form.group), form.generation, symbols.member(form.member))
+            member = symbols.member(form.member)
+            return SyncGroup(version, symbols.group(form.group), form.generation, member, form.instance)
         case forms.LeaveGroupForm():
             return LeaveGroup(version, symbols.group(form.group), symbols.member(form.member))
         case forms.ConsumerGroupHeartbeatForm():
@@ -149,7 +147,8 @@ def _transactions(form: forms.AddPartitionsToTxnForm, symbols: Symbols) -> tuple
 def _produce(version: int, form: forms.ProduceForm, symbols: Symbols) -> Produce:
     batches: dict[TopicPartition, tuple[SentBatch, ...]] = {}
     for each in form.partitions:
-        partition = symbols.partition(each.topic, each.partition)
+        topic = symbols.by_id(each.topic) if version >= _TOPICS_BY_ID_SINCE else each.topic
+        partition = symbols.partition(topic, each.partition)
         sent = tuple(_batch(batch, symbols) for batch in each.batches)
         batches[partition] = (*batches.get(partition, ()), *sent)
     unknown = {UNKNOWN_TOPIC_ID} & {topic for topic, _ in batches} if version >= _TOPICS_BY_ID_SINCE else set()

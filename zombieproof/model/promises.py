@@ -244,6 +244,37 @@ def memory_is_the_fold_of_the_log(world: World) -> bool:
     return True
 
 
+def offsets_in_memory_are_the_fold_of_their_log(world: World) -> bool:
+    """What the group coordinator knows of committed and waiting offsets is what its log says."""
+    for partition in world.partitions:
+        if not _holds_offsets(partition):
+            continue
+        if world.group.committed.record_offset != _last_offset_record(partition, NONE, Outcome.COMMIT):
+            return False
+        for pid in range(len(world.group.pending)):
+            if world.group.pending[pid].record_offset != _last_offset_record(partition, pid, Outcome.UNDECIDED):
+                return False
+    return True
+
+
+def _holds_offsets(partition: World) -> bool:
+    for offset in range(partition.end):
+        if partition.log[offset].kind == LogEntry.OFFSET:
+            return True
+    return False
+
+
+def _last_offset_record(partition: World, producer_id: int, outcome: int) -> int:
+    """The place of the last offset record of a producer id (NONE: of anybody) that has this fate; NONE: nowhere."""
+    last = NONE
+    for offset in range(partition.end):
+        record = partition.log[offset]
+        asked_for = record.kind == LogEntry.OFFSET and producer_id in (NONE, record.producer_id)
+        if asked_for and fate(partition, offset) == outcome:
+            last = offset
+    return last
+
+
 def no_two_live_producers_share_an_identity(world: World) -> bool:
     """Two instances never hold the same producer id and epoch."""
     for a in range(len(world.clients)):
@@ -324,6 +355,7 @@ _ALWAYS = (
     (every_batch_is_written_once, "KIP-98; bugs.md ExactlyOnce"),
     (each_input_has_one_committed_output, "KIP-447; bugs.md ExactlyOnce"),
     (memory_is_the_fold_of_the_log, "reference §3.7"),
+    (offsets_in_memory_are_the_fold_of_their_log, "reference §4.2; bugs.md OffsetAtomicity"),
     (no_two_live_producers_share_an_identity, "reference §12.1 (b); bugs.md PidUniqueness"),
     (an_unrivalled_producer_is_never_fenced, "bugs.md LivenessOfProducer"),
     (a_reader_gets_committed_records_only, "reference §12.1 (i); bugs.md NoAbortedRead, NoUncommittedRead"),

@@ -330,6 +330,12 @@ class Rules:
         source="KIP-848",
         row="O3, §14",
     )
+    refused_commit_keeps_pending: int = switch(
+        "a TxnOffsetCommit whose append is refused leaves alone what waits under its producer id",
+        since="4.0",
+        source="seen: not on 3.9.1 and 3.9.2, but on 4.3.1",
+        row="§4.2",
+    )
     unknown_producer_id: int = switch(
         "a batch of an unknown producer that does not begin with sequence 0 is UNKNOWN_PRODUCER_ID",
         since="1.0",

@@ -207,6 +207,7 @@ class GroupEvent(IntEnum):
     COMMIT_MARKER = 2
     ABORT_MARKER = 3
     TOMBSTONE = 4
+    TAKE_BACK = 5
 
 
 class ClassicGroupState(IntEnum):

@@ -2,7 +2,8 @@
 
 Theory of operation: one machine for each (group, producer id). Offsets that a transaction commits wait until the
 marker of that producer id arrives on the group's ``__consumer_offsets`` partition; then they all become visible, or
-all vanish. The durable events are the records and markers of that partition.
+all vanish. The durable events are the records and markers of that partition; but up to Kafka 3.9 a commit whose append
+is refused takes what waits along (`TAKE_BACK`), of which the log knows nothing.
 
 Source: reference §4.2, §4.3; ``OffsetMetadataManager.java``.
 """
@@ -25,5 +26,6 @@ GROUP_COORDINATOR = Machine(
         T(S.PENDING, E.COMMIT_MARKER, S.NO_PENDING_OFFSETS, "the offsets become the committed ones"),
         T(S.PENDING, E.ABORT_MARKER, S.NO_PENDING_OFFSETS, "the offsets vanish"),
         T(S.PENDING, E.TOMBSTONE, S.NO_PENDING_OFFSETS, "deleting the group kills what is pending"),
+        T(S.PENDING, E.TAKE_BACK, S.NO_PENDING_OFFSETS, "until 3.9: a refused commit takes along what waits"),
     ),
 )

@@ -7,7 +7,7 @@ from zombieproof.checker.scenarios.exhaustion import EPOCH_EXHAUSTION, ROTATION_
 from zombieproof.checker.scenarios.expiration import ID_EXPIRATION, PRODUCER_EXPIRATION
 from zombieproof.checker.scenarios.failover import COORDINATOR_FAILOVER, LEADER_FAILOVER, LEADERLESS_PARTITION
 from zombieproof.checker.scenarios.idempotence import IDEMPOTENT_PRODUCER
-from zombieproof.checker.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE
+from zombieproof.checker.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE, LATE_OFFSET_COMMIT
 from zombieproof.checker.scenarios.one_transaction import ONE_TRANSACTION
 from zombieproof.checker.scenarios.reader import READER
 from zombieproof.checker.scenarios.takeover import CRASH_AND_RESTART, EPOCH_RECOVERY, KIP98_TAKEOVER, ZOMBIE_TAKEOVER
@@ -39,6 +39,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         LEADER_FAILOVER,
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,
+        LATE_OFFSET_COMMIT,
         EPOCH_EXHAUSTION,
         ROTATION_FAILOVER,
         ID_EXPIRATION,

@@ -36,3 +36,36 @@ CONSUME_TRANSFORM_PRODUCE = transaction_scenario(
         ),
     ),
 )
+
+LATE_OFFSET_COMMIT = transaction_scenario(
+    "late_offset_commit",
+    "The rules of Kafka 3.9, but for one. A member of a group reads an input, writes an output and commits its position "
+    "in the same transaction. It gives its record up, aborts under a raised epoch, and does it again; a copy of its first "
+    "offset commit is still on its way and is refused. The position that waits for the end of the second transaction must "
+    "not be lost with it.",
+    ((_LOOP, _LOOP, _LOOP),),
+    distinct=42_678,
+    always=(*ALWAYS, "each_input_has_one_committed_output", "offsets_in_memory_are_the_fold_of_their_log"),
+    sometimes=("offsets_are_committed", "a_transaction_aborts", "a_new_leader_knows_an_open_transaction"),
+    rules="3.9",
+    changes={"refused_commit_keeps_pending": 1},
+    grouped=1,
+    late=1,
+    doubled_batches=1,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "a_refused_commit_takes_along_what_waits",
+            breaks="offsets_in_memory_are_the_fold_of_their_log",
+            steps=26,
+            without=("refused_commit_keeps_pending",),
+        ),
+        Mutant(
+            "a_committed_position_is_forgotten",
+            breaks="each_input_has_one_committed_output",
+            steps=47,
+            without=("refused_commit_keeps_pending",),
+            bug="B74",
+        ),
+    ),
+)

@@ -12,7 +12,7 @@ from typing import Protocol
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict, GroupOffset, PendingOffset
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Guard
+from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Guard, PendingOffsetsState
 
 FIRST_VERSION_WITH_STALE_MEMBER_EPOCH = 6
 """GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH may be answered (KIP-1319); before, ILLEGAL_GENERATION stands for both."""
@@ -155,6 +155,17 @@ def decide_metadata_size(metadata_bytes: int, max_bytes: int) -> AppendVerdict:
     return append_accepted(Guard.O10, GroupEvent.TXN_OFFSET_COMMIT)
 
 
+def decide_refused_append(pending: PendingOffset, rules: Rules) -> int:
+    """What becomes of the offset that waits where a commit was to go, when its append is refused: TAKE_BACK or NOTHING.
+
+    Before 4.0 the coordinator puts an offset in its place first and appends then; when the append fails it removes what
+    is in that place, found by producer id and partition, whoever has put it there.
+    """
+    if rules.refused_commit_keeps_pending == 1 or pending.state == PendingOffsetsState.NO_PENDING_OFFSETS:
+        return int(GroupEvent.NOTHING)
+    return int(GroupEvent.TAKE_BACK)
+
+
 def evolve_pending(pending: PendingOffset, offset: int, record_offset: int, state: int) -> None:
     """The commit record is in the log at `record_offset`: its offset waits for the marker (§4.2)."""
     pending.state = state
@@ -167,6 +178,13 @@ def evolve_offsets_marker(committed: GroupOffset, pending: PendingOffset, outcom
     if outcome_is_commit == 1 and pending.record_offset != NONE and pending.record_offset > committed.record_offset:
         committed.offset = pending.offset
         committed.record_offset = pending.record_offset
+    pending.state = state
+    pending.offset = NONE
+    pending.record_offset = NONE
+
+
+def evolve_taken_back(pending: PendingOffset, state: int) -> None:
+    """The offset does not wait any more; its record stays in the log."""
     pending.state = state
     pending.offset = NONE
     pending.record_offset = NONE
