@@ -55,7 +55,9 @@ def register(app: typer.Typer) -> None:
 def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SCENARIO", help="which; all by default", autocompletion=_scenario_names),
+        typer.Argument(
+            metavar="[SCENARIO|FILE.py[:NAME]]...", help="which; all by default", autocompletion=_scenario_names
+        ),
     ] = None,
     rules: Annotated[str, typer.Option(metavar="PRESET", help="rules of a release: newest, 3.9, 4.3-tv0")] = "",
     on: Annotated[

@@ -1,5 +1,6 @@
 """zombieproof replay: judge what was recorded, and run counterexamples again."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,9 +8,12 @@ from typing import Annotated
 
 import typer
 
+from zombieproof.checker.scenario import Scenario
+from zombieproof.cli.exploring import blaming
+from zombieproof.cli.naming import scenarios_named
 from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.model.rules import PRESETS, preset
-from zombieproof.report.counterexample import run_again
+from zombieproof.report.counterexample import Again, run_again, scenario_of
 from zombieproof.report.replay_json import as_report
 from zombieproof.report.replay_text import Replayed, show_replayed, show_report
 from zombieproof.report.runs import Exit
@@ -32,6 +36,7 @@ Examples:
   zombieproof replay orders-0.txt __transaction_state-12.txt client.jsonl
   zombieproof replay --rules kip98 --json segments/
   zombieproof replay story.jsonl
+  zombieproof replay story.jsonl --scenario examples/own_model.py
 """
 
 EXITS = {
@@ -51,6 +56,10 @@ def register(app: typer.Typer) -> None:
 def replay_command(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="files and folders")],
     rules: Annotated[str, typer.Option(metavar="PRESET", help="rules to judge by: newest, 3.9, 4.3-tv0")] = "",
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE.py[:NAME]", help="where the scenario of a story is defined, if it is your own"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> int:
     """Run the command."""
@@ -60,7 +69,9 @@ def replay_command(
     screen = Screen()
     if traces:
         _refuse_mixture(paths, traces, rules)
-        return _replay_traces(screen, traces, as_json=as_json)
+        return _replay_traces(screen, traces, scenario or (), as_json=as_json)
+    if scenario:
+        raise WrongUsage(f"--scenario {scenario[0]}: none of the files is a story that `zombieproof check -o` wrote")
     try:
         evidence = collect(paths)
     except EvidenceError as error:
@@ -93,12 +104,13 @@ def _refuse_mixture(paths: Sequence[Path], traces: Sequence[Path], rules: str) -
         )
 
 
-def _replay_traces(screen: Screen, paths: Sequence[Path], *, as_json: bool) -> int:
+def _replay_traces(screen: Screen, paths: Sequence[Path], files: Sequence[str], *, as_json: bool) -> int:
+    own = scenarios_named(files, {})
     replayed: list[Replayed] = []
     unread: list[DamagedPlace] = []
     for path in paths:
         try:
-            replayed.append(Replayed(str(path), run_again(read_trace(path), str(path))))
+            replayed.append(Replayed(str(path), _run_again(path, own)))
         except TraceError as error:
             place = DamagedPlace(file=error.file, position=error.line, unit=Unit.LINE, message=error.fault)
             unread.append(place)
@@ -111,6 +123,20 @@ def _replay_traces(screen: Screen, paths: Sequence[Path], *, as_json: bool) -> i
         for place in unread:
             screen.say(f"damaged: {place.file}, line {place.position}: {place.message}", "bold yellow")
     return EXITS[report.verdict]
+
+
+def _run_again(path: Path, own: Sequence[Scenario]) -> Again:
+    trace = read_trace(path)
+    scenario = scenario_of(trace.header, own)
+    if scenario is None and trace.header.file is not None:
+        # The file is code, and a story may come from anybody: it runs only where it is asked for.
+        given = f"; it is not in {', '.join(each.origin for each in own)}" if own else ""
+        raise WrongUsage(
+            f"{path}: its scenario {trace.header.scenario!r} is not one of this program, but of {trace.header.file}"
+            f"{given}; say where that is: zombieproof replay {path} --scenario {trace.header.file}"
+        )
+    with blaming(scenario) if scenario is not None else contextlib.nullcontext():
+        return run_again(trace, str(path), own)
 
 
 def _show_ignored(screen: Screen, evidence: Evidence) -> None:
