@@ -29,7 +29,7 @@ from zombieproof.checker.compilation import entry, part
 from zombieproof.checker.kinds import follow
 from zombieproof.checker.layout import Layout, layout_of
 from zombieproof.checker.lowering import Lowering, LoweringError, marked
-from zombieproof.checker.model import Model
+from zombieproof.checker.model import Malformed, Model
 from zombieproof.checker.rewriting import Lowered
 from zombieproof.checker.sources import plain_function
 
@@ -73,7 +73,7 @@ def compiled(model: Model) -> Engine:
     Raises:
         LoweringError: a function of the model cannot be lowered.
         LayoutError: a record cannot be laid out.
-        ValueError: the model has more actions or promises than the engine can number.
+        Malformed: the model has more actions or promises than the engine can number.
     """
     with _lock:
         if id(model) not in _engines:  # the engine keeps the model, so the number is not given to another
@@ -83,7 +83,7 @@ def compiled(model: Model) -> Engine:
 
 def _engine(model: Model) -> Engine:
     if not 0 < model.actions <= _MOST_ACTIONS or len(model.promises) > places.MAX_PROMISES:
-        raise ValueError(
+        raise Malformed(
             f"{model.name} has {model.actions} actions and {len(model.promises)} promises; "
             f"an engine takes 1 to {_MOST_ACTIONS} actions and up to {places.MAX_PROMISES} promises"
         )

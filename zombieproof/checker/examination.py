@@ -60,6 +60,8 @@ def blame(error: Exception, scenario: Scenario) -> str:
     if not scenario.origin:
         return ""
     said = own.told(error, scenario.origin)
+    if isinstance(error, ModelFault) and error.place:
+        return f"{error.place}: {error}"
     if not said and isinstance(error, ModelFault | LayoutError | Malformed):
         return f"{own.place_of_text(scenario.origin, scenario.name)}: {error}"
     return said

@@ -35,6 +35,7 @@ class Unknown:
 Kind = type | Array
 """int, a record class, a NamedTuple class, `Unknown`, or an array of one of them."""
 
+_SHOWN_FIELDS: Final = 16
 _INTEGERS: Final = frozenset({INT64, "min", "max", "abs", "bool"})
 
 
@@ -196,9 +197,15 @@ class _Body:
         self.follower.known += 1
         there = _fields(owner)
         if node.attr not in there:
-            what = f"{ast.unparse(node.value)} is {_words(owner)}, and has no field {node.attr}"
-            self.refuse(node, what, near(node.attr, there) if there else "fields of records")
+            self.misspelt(node, f"{ast.unparse(node.value)} is {_words(owner)}, and", node.attr, there)
         return there[node.attr]
+
+    def misspelt(self, node: ast.AST, owner: str, name: str, there: Iterable[str]) -> NoReturn:
+        there = list(there)
+        close = near(name, there)
+        guess = f" ({close})" if close.startswith("did") else ""
+        shown = ", ".join(there[:_SHOWN_FIELDS]) + (", ..." if len(there) > _SHOWN_FIELDS else "")
+        self.refuse(node, f"{owner} has no field {name}{guess}", shown or "fields of records")
 
     def element(self, node: ast.expr) -> Kind:
         """What is in an array."""
@@ -236,8 +243,7 @@ class _Body:
         field = node.args[1]
         self.kind(node.args[2])
         if owner is not Unknown and isinstance(field, ast.Constant) and field.value not in _fields(owner):
-            name = str(field.value)
-            self.refuse(node, f"{_words(owner)} has no field {name}", near(name, _fields(owner)))
+            self.misspelt(node, _words(owner), str(field.value), _fields(owner))
         return owner
 
     def refuse(self, node: ast.AST, what: str, legal: str) -> NoReturn:

@@ -109,7 +109,8 @@ class Model:
         for what in ("world", "setup", "trail"):
             cls = getattr(self, what)
             if not isinstance(cls, type) or not is_dataclass(cls):
-                raise Malformed(f"{who}: {what} is {cls!r}; give a slotted dataclass of integers and records", what)
+                shown = cls.__name__ if isinstance(cls, type) else repr(cls)
+                raise Malformed(f"{who}: {what} is {shown}; give a slotted dataclass of integers and records", what)
         for what in ("step", "describe", "initial", "normalise", "bound_hit"):
             if not callable(getattr(self, what)):
                 raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)

@@ -7,9 +7,11 @@ to stderr. Each mistake in it is the author's: an `OwnFault` names file and line
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import hashlib
 import importlib.util
+import inspect
 import re
 import sys
 import traceback
@@ -17,12 +19,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from zombieproof.checker.scenario import Scenario
+from zombieproof.checker.model import Model, Promise
+from zombieproof.checker.scenario import Mutant, Scenario, transaction_scenario
 from zombieproof.checker.validation import near
+from zombieproof.statemachines.kernel import Machine
 
 _ASKED = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[^:/]*))?", re.DOTALL)
+_PARAMETERS = {
+    made.__name__: list(inspect.signature(made).parameters)
+    for made in (transaction_scenario, Scenario, Mutant, Model, Promise, Machine)
+}
 _OURS = Path(__file__).resolve().parents[1]
 _MADE = "transaction_scenario(...) of zombieproof.checker.scenario, or its Scenario(...)"
 
@@ -184,17 +192,47 @@ def told(error: BaseException, file: str) -> str:
     """An exception that code of the file raised, with the line; "" if none of its code was running."""
     if isinstance(error, SyntaxError):
         return _syntax(file, error)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_own(frame.filename, file)]
+    entries = zip(traceback.extract_tb(error.__traceback__), traceback.walk_tb(error.__traceback__), strict=True)
+    frames = [(summary, frame) for summary, (frame, _) in entries if _is_own(summary.filename, file)]
     if not frames:
         return ""
-    last = frames[-1]
-    return f"{last.filename}:{_sharper(last, error)}: {_words(error)}"
+    last, frame = frames[-1]
+    if type(error).__module__.startswith("zombieproof."):
+        return f"{last.filename}:{_sharper(last, error)}: {error}"
+    legal = _legal(error, last, {**builtins.__dict__, **frame.f_globals, **frame.f_locals})
+    return f"{last.filename}:{last.lineno}: {_words(error)}{legal}"
 
 
 def _words(error: BaseException) -> str:
-    """Our own errors say it all; others need their name."""
-    text = str(error) or "no message"
-    return text if type(error).__module__.startswith("zombieproof.") else f"{type(error).__name__}: {text}"
+    return f"{type(error).__name__}: {str(error) or 'no message'}"
+
+
+def _legal(error: BaseException, frame: traceback.FrameSummary, scope: dict[str, Any]) -> str:
+    """What would have been legal in place of a name that does not exist."""
+    if isinstance(error, NameError):
+        return f"; {near(error.name, scope)}" if near(error.name, scope).startswith("did") else ""
+    if isinstance(error, ModuleNotFoundError):
+        return ". Legal: modules beside the file, and those that are installed where zombieproof is"
+    if isinstance(error, ImportError):
+        name = str(error).partition("cannot import name '")[2].partition("'")[0]
+        return f"; {near(name, dir(sys.modules.get(error.name or '')))}" if name else ""
+    node = _node(frame, ast.Attribute) if isinstance(error, AttributeError) else None
+    if node is None or not isinstance(node.value, ast.Name):
+        return ""
+    owner = scope.get(node.value.id)
+    return f" of {node.value.id}; {near(node.attr, [name for name in dir(owner) if not name.startswith('_')])}"
+
+
+_Node = TypeVar("_Node", bound=ast.expr)
+
+
+def _node(frame: traceback.FrameSummary, kind: type[_Node]) -> _Node | None:
+    """The expression that was being evaluated."""
+    place = (frame.lineno, getattr(frame, "end_lineno", None), getattr(frame, "colno", None), getattr(frame, "end_colno", None))
+    for node in ast.walk(ast.parse(Path(frame.filename).read_bytes())):
+        if isinstance(node, kind) and (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == place:
+            return node
+    return None
 
 
 def _syntax(file: str, error: SyntaxError) -> str:
@@ -220,13 +258,12 @@ def _sharper(frame: traceback.FrameSummary, error: BaseException) -> int:
     what, row = getattr(error, "what", ""), getattr(error, "row", None)
     if not what and row is None:
         return line
-    place = (line, getattr(frame, "end_lineno", None), getattr(frame, "colno", None))
-    tree = ast.parse(Path(frame.filename).read_bytes())
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    call = next((node for node in calls if (node.lineno, node.end_lineno, node.col_offset) == place), None)
+    call = _node(frame, ast.Call)
     if call is None:
         return line
-    arguments = {keyword.arg: keyword.value for keyword in call.keywords}
+    names = _PARAMETERS.get(ast.unparse(call.func).rpartition(".")[2], [])
+    arguments: dict[str | None, ast.expr] = dict(zip(names, call.args, strict=False))
+    arguments |= {keyword.arg: keyword.value for keyword in call.keywords}
     if row is not None:
         rows = arguments.get("rows")
         return rows.elts[row].lineno if isinstance(rows, ast.Tuple) and row < len(rows.elts) else line

@@ -148,8 +148,8 @@ def check_programs(name: str, programs: Any, ids: Any, grouped: int, readers: in
 
 def _sequence(who: str, what: str, value: Any, legal: str) -> None:
     if not isinstance(value, tuple):
-        comma = "; is a comma missing?" if isinstance(value, Op | int | str) else ""
-        raise ScenarioFault(f"{who}: {what} is {_kind(value)}, not a tuple{comma} Legal: {legal}", what.partition("[")[0])
+        comma = "is a comma missing? " if isinstance(value, Op | int | str) else ""
+        raise ScenarioFault(f"{who}: {what} is {_kind(value)}, not a tuple; {comma}{legal}", what.partition("[")[0])
 
 
 def _names(who: str, what: str, names: Any) -> None:
@@ -169,7 +169,10 @@ def _names(who: str, what: str, names: Any) -> None:
 def _changes(who: str, changes: Any) -> None:
     if not isinstance(changes, Mapping):
         raise ScenarioFault(f"{who}: changes is {_kind(changes)}; give a dict, such as {{'kip360': 0}}", "changes")
+    known = [*(facts.name for facts in switches()), *NUMBERS]
     for name in changes:
+        if name not in known:
+            raise ScenarioFault(f"{who}: changes names the rule {name!r}; {near(str(name), known)}", str(name))
         try:
             checked_changes({name: changes[name]})
         except UnknownRule as error:
@@ -187,7 +190,8 @@ def _identifier(what: str, name: Any) -> None:
 
 
 def _kind(value: Any) -> str:
-    return f"{value!r:.40} ({type(value).__name__})"
+    text = value.name if isinstance(value, Op) else repr(value)
+    return f"{text[:40]} ({type(value).__name__})"
 
 
 def unknown_bounds(who: str, names: Collection[str], there_are: Collection[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
@@ -33,6 +33,12 @@ class Choice:
     bounds: Mapping[str, int] = field(default_factory=dict)
     workers: int = 1
     memory_bytes: int | None = None
+
+    def before(self) -> Choice:
+        """The same before the change: without --with and --without, or else without --rules and --mutant."""
+        if self.on or self.off:
+            return replace(self, on=(), off=())
+        return replace(self, rules="", mutant="")
 
     def request(self, scenario: Scenario, mutant: str = "") -> Request:
         """What is asked of one scenario. Bounds that it does not have are another scenario's."""

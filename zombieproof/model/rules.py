@@ -481,9 +481,10 @@ def with_switches(rules: Rules, on: Iterable[str] = (), off: Iterable[str] = ())
     known = {facts.name for facts in switches()}
     on = tuple(name for name in on if not setting(name))
     for name in (*on, *off):
-        number = name.partition("=")[0].strip()
+        number, _, value = (part.strip() for part in name.partition("="))
         if number in NUMBERS:
-            raise UnknownRule(f"{number} is a number, not a switch: set it by --with {number}={NUMBERS[number][0]}")
+            value = value or str(NUMBERS[number][0])
+            raise UnknownRule(f"{number} is a number, not a switch: set it by --with {number}={value}")
         if name not in known:
             raise UnknownRule(f"no rule is named {name!r}; there are: {', '.join(sorted(known))}")
     both = set(on) & set(off)

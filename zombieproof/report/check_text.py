@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zombieproof.checker.model import Promise
+from zombieproof.checker.scenario import Mutant
+from zombieproof.model.rules import NUMBERS
 from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.report.story import Beat, Story
@@ -137,6 +139,17 @@ def next_commands(run: Run) -> list[tuple[str, str]]:
         commands.append((again, "run it again, step by step, interpreted"))
     commands.append((f"zombieproof scenarios {run.asked}", "what this scenario is about"))
     return commands
+
+
+def options_of(mutant: Mutant) -> str:
+    """The options of `check` that make the same rules and bounds as a mutant."""
+    parts = [f"--rules {mutant.rules}"] if mutant.rules else []
+    parts += [f"--without {rule}" for rule in mutant.without]
+    for name, value in mutant.changes.items():
+        parts.append(f"--with {name}={value}" if name in NUMBERS else f"{'--with' if value else '--without'} {name}")
+    if mutant.bounds:
+        parts.append("--bounds " + ",".join(f"{name}={value}" for name, value in mutant.bounds.items()))
+    return " ".join(parts)
 
 
 def command_of(run: Run, *, without: bool = True) -> str:

@@ -93,7 +93,7 @@ def run_again(trace: Trace, file: str, own: Iterable[Scenario] = ()) -> Again:
     """
     scenario, model, setup = _restored(trace.header, file, own)
     actions = [step.action for step in trace.steps]
-    possible, why = _follow(model, setup, actions)
+    possible, why = follow(model, setup, actions)
     story = tell(model, setup, actions[:possible], scenario.always)
     sentence = _sentence(model, trace, file)
     for said, beat in zip(trace.steps, story.beats, strict=False):
@@ -133,7 +133,7 @@ def _sentence(model: Model, trace: Trace, file: str) -> str:
     return sentences[named]
 
 
-def _follow(model: Model, setup: object, actions: list[int]) -> tuple[int, str]:
+def follow(model: Model, setup: object, actions: list[int]) -> tuple[int, str]:
     """How many of the actions are possible, one after the other, and why the next is not."""
     world = model.initial(setup)
     for count, action in enumerate(actions):
