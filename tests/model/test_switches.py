@@ -382,7 +382,8 @@ NEEDED = {
 
 
 def rules_for(name: str) -> Rules:
-    return preset(ASKED_UNDER.get(name, "newest"))
+    """Rules that have the switch; one that no preset has is switched on."""
+    return with_switches(preset(ASKED_UNDER.get(name, "newest")), on=[name])
 
 
 @pytest.mark.parametrize("name", SWITCHES)

@@ -41,6 +41,17 @@ class Checked:
     result: Result
 
 
+def chosen(scenario: Scenario, request: Request) -> tuple[Rules, dict[str, int]]:
+    """The rules and bounds of a run.
+
+    Raises:
+        UnknownRule, UnknownBound: something was named that the scenario or the rules do not have.
+    """
+    mutant = scenario.mutant(request.mutant) if request.mutant else None
+    rules = with_switches(scenario.own_rules(request.rules, mutant), request.on, request.off)
+    return rules, scenario.own_bounds({**(mutant.bounds if mutant else {}), **(request.bounds or {})})
+
+
 def check(
     scenario: Scenario,
     request: Request | None = None,
@@ -61,8 +72,7 @@ def check(
     if request.mutant and mutant is None:
         there_are = ", ".join(m.name for m in scenario.mutants) or "none"
         raise UnknownMutant(f"{scenario.name}: there is no mutant {request.mutant!r}; there are: {there_are}")
-    rules = with_switches(scenario.own_rules(request.rules, mutant), request.on, request.off)
-    bounds = scenario.own_bounds({**(mutant.bounds if mutant else {}), **(request.bounds or {})})
+    rules, bounds = chosen(scenario, request)
     model = scenario.model(bounds)
     setup = scenario.setup(rules, bounds)
     changed = mutant is not None or rules != scenario.own_rules()

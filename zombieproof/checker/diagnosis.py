@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterable
+
 from zombieproof.checker.hosts import CompiledHost, ModelFault
+from zombieproof.checker.model import Model
 from zombieproof.checker.search import Search
 
 
@@ -23,6 +27,22 @@ def index_fault(search: Search, setup: object) -> ModelFault:
                 path = [*search.levels.path(level, block.base + row), action]
                 return ModelFault(
                     f"{model.name}: an index is outside its array in the last of the actions {path}, or when its world "
-                    "is judged. Interpreted the same actions raise an IndexError that names the line"
+                    "is judged. Legal: 0 up to the length of the array",
+                    _place(model, setup, path),
                 )
     return ModelFault(f"{model.name}: an index is outside its array when a world is judged")
+
+
+def _place(model: Model, setup: object, path: Iterable[int]) -> str:
+    """`file:line` where the actions raise IndexError when they are interpreted; "" for an index below 0, which is legal there."""
+    world = model.initial(setup)
+    try:
+        for action in path:
+            model.step(world, action, setup, model.trail())
+            model.normalise(world, setup)
+        for promise in model.promises:
+            promise.judge(world, setup)
+    except IndexError as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{last.filename}:{last.lineno}"
+    return ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -25,10 +26,12 @@ from numba.core.errors import NumbaError
 from zombieproof.checker import compilation, coverage, intrinsics, kernels, places
 from zombieproof.checker import lowering as lowering_module
 from zombieproof.checker.compilation import entry, part
+from zombieproof.checker.kinds import follow
 from zombieproof.checker.layout import Layout, layout_of
 from zombieproof.checker.lowering import Lowering, LoweringError, marked
-from zombieproof.checker.model import Model
+from zombieproof.checker.model import Malformed, Model
 from zombieproof.checker.rewriting import Lowered
+from zombieproof.checker.sources import plain_function
 
 _KERNELS: Final = ("fingerprint", "owner_of", "partition", "expand", "deduplicate", "judged", "gather", "run")
 _KEPT_FOLDERS: Final = 48
@@ -70,7 +73,7 @@ def compiled(model: Model) -> Engine:
     Raises:
         LoweringError: a function of the model cannot be lowered.
         LayoutError: a record cannot be laid out.
-        ValueError: the model has more actions or promises than the engine can number.
+        Malformed: the model has more actions or promises than the engine can number.
     """
     with _lock:
         if id(model) not in _engines:  # the engine keeps the model, so the number is not given to another
@@ -80,7 +83,7 @@ def compiled(model: Model) -> Engine:
 
 def _engine(model: Model) -> Engine:
     if not 0 < model.actions <= _MOST_ACTIONS or len(model.promises) > places.MAX_PROMISES:
-        raise ValueError(
+        raise Malformed(
             f"{model.name} has {model.actions} actions and {len(model.promises)} promises; "
             f"an engine takes 1 to {_MOST_ACTIONS} actions and up to {places.MAX_PROMISES} promises"
         )
@@ -89,6 +92,7 @@ def _engine(model: Model) -> Engine:
     lowering = Lowering()
     names = [lowering.read(function).name for function in functions]
     world, setup, trail = (layout_of(record, model.sizes) for record in (model.world, model.setup, model.trail))
+    follow(model, lowering.lowered)
     modules = (kernels, places, intrinsics, coverage, compilation, lowering_module)
     own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
     takes = [promise.parameters for promise in model.promises]
@@ -100,14 +104,22 @@ def _engine(model: Model) -> Engine:
 
 
 def _check_parameters(model: Model) -> None:
-    wanted = {"step": 4, "normalise": 2, "bound_hit": 2}
-    for name, count in wanted.items():
-        found = inspect.signature(getattr(model, name)).parameters
-        if len(found) != count:
-            raise LoweringError(f"{model.name}: {name} has {len(found)} parameters. Legal: {count}.")
+    wanted = {
+        "step": "(world, action, setup, trail)",
+        "normalise": "(world, setup)",
+        "bound_hit": "(world, setup)",
+    }
+    for name, legal in wanted.items():
+        function = plain_function(getattr(model, name))
+        found = inspect.signature(function).parameters
+        if len(found) != legal.count(",") + 1:
+            where = f"{places_of(function)}: {model.name}"
+            raise LoweringError(f"{where}: {name} has {len(found)} parameters. Legal: {legal.count(',') + 1}, {legal}.")
     for promise in model.promises:
-        if not 1 <= len(inspect.signature(promise.holds).parameters) <= 2:
-            raise LoweringError(f"{model.name}: {promise.name} has other parameters than (world) or (world, setup).")
+        function = plain_function(promise.holds)
+        if not 1 <= len(inspect.signature(function).parameters) <= 2:
+            where = f"{places_of(function)}: {model.name}"
+            raise LoweringError(f"{where}: {promise.name} has other parameters than (world) or (world, setup).")
 
 
 def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: str) -> tuple[Any, Any]:
@@ -159,11 +171,21 @@ def _judge(model: Model, lowering: Lowering) -> Any:
     return part(marked(scope["judge"], lowering.mark), checked=False)
 
 
+def places_of(function: types.FunctionType) -> str:
+    """Return file and line of a function."""
+    return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+
+
+_PLACE: Final = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d+)')
+
+
 def _told(engine: Engine, error: Exception) -> str:
-    """Return an error of Numba as one of ours: what, where, what to do."""
+    """Return an error of Numba as one of ours: what, where, what to do. The last line of the model that it names."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    places_named = [line.removeprefix("File ").rstrip(":") for line in lines if line.startswith('File "')]
-    where = places_named[0] if places_named else engine.model.name
+    own = {lowered.filename: lowered.filename for lowered in engine.lowered}
+    own |= {Path(name).name: name for name in own}
+    named = [(own[found["file"]], found["line"]) for found in map(_PLACE.match, lines) if found and found["file"] in own]
+    where = ":".join(named[-1]) if named else engine.model.name
     if isinstance(error, KeyError):
         name = str(error.args[0])
         where = ", ".join(lowered.name for lowered in engine.lowered if lowered.mentions(name)) or where

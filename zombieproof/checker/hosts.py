@@ -15,7 +15,14 @@ from zombieproof.checker.places import Candidates, Kept, Surroundings, Worlds
 
 
 class ModelFault(Exception):
-    """A model that breaks the rules for models; the message names the model, what it did and where."""
+    """A model that breaks the rules for models; the message names the model and what it did.
+
+    `place` is `file:line` of what did it, where that is known.
+    """
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class HostsDisagree(ModelFault):

@@ -30,7 +30,14 @@ _CODES: Final = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I
 
 
 class LayoutError(TypeError):
-    """A class that cannot be laid out as a record, or an object that does not fit its layout."""
+    """A class that cannot be laid out as a record, or an object that does not fit its layout.
+
+    `record` and `field` say which, where one is at fault.
+    """
+
+    def __init__(self, message: str, record: type | None = None, field: str = "") -> None:
+        super().__init__(message)
+        self.record, self.field = record, field
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -91,7 +98,9 @@ class Layout:
                 values = value
             else:
                 raise LayoutError(
-                    f"{self.record.__name__}.{member.name} has {len(value)} elements; its layout has {member.length}"
+                    f"{self.record.__name__}.{member.name} has {len(value)} elements; its layout has {member.length}",
+                    self.record,
+                    member.name,
                 )
             if isinstance(member.element, str):
                 found.extend(values)
@@ -110,7 +119,9 @@ class Layout:
                     struct.pack(f"<{code}", leaf)
                 except struct.error as error:
                     raise LayoutError(
-                        f"{self.record.__name__}.{path} is {leaf!r}; {error}; declare the field with a greater width"
+                        f"{self.record.__name__}.{path} is {leaf!r}; {error}; declare the field with a greater width",
+                        self.record,
+                        path.partition("[")[0].partition(".")[0],
                     ) from None
             raise
         return packed.ljust(self.padded.itemsize, b"\0")
@@ -182,12 +193,12 @@ def is_record(cls: Any) -> bool:
 def _members(record: type, sizes: Sizes) -> Iterator[Member]:
     if not is_record(record):
         raise LayoutError(
-            f"{record.__name__} is not a dataclass; a record is a slotted dataclass of integers and records"
+            f"{record.__name__} is not a dataclass; a record is a slotted dataclass of integers and records", record
         )
     for field in dataclasses.fields(record):
         length: int | None = field.metadata.get("length")
         width: str = field.metadata.get("width", "i1")
-        of = _class_of(record, field)
+        of = class_of(record, field)
         size = sizes.get((record, field.name), ())
         for part in size if isinstance(size, tuple) else (size,):
             if isinstance(part, int) and length is not None:
@@ -201,7 +212,7 @@ def _members(record: type, sizes: Sizes) -> Iterator[Member]:
         yield Member(field.name, length, layout_of(of, sizes) if is_record(of) else width)
 
 
-def _class_of(record: type, field: dataclasses.Field[Any]) -> type:
+def class_of(record: type, field: dataclasses.Field[Any]) -> type:
     """Return the record class of a field's elements, or int."""
     of: Any = field.metadata.get("of")
     factory: Any = field.default_factory
@@ -214,7 +225,9 @@ def _class_of(record: type, field: dataclasses.Field[Any]) -> type:
     if isinstance(of, type) and (issubclass(of, int) or is_record(of)):
         return of
     raise LayoutError(
-        f"{record.__name__}.{field.name} is neither an integer nor a record nor array(of, length): {field.type}"
+        f"{record.__name__}.{field.name} is neither an integer nor a record nor array(of, length): {field.type}",
+        record,
+        field.name,
     )
 
 

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, Final, Literal, get_args
 
 Kind = Literal["always", "sometimes"]
+
+MOST_CODES: Final = 31
+
+
+class Malformed(ValueError):
+    """A model or scenario that cannot be. `what` is the text or the keyword in its source that the message is about."""
+
+    def __init__(self, message: str, what: str = "") -> None:
+        super().__init__(message)
+        self.what = what
 
 
 @dataclass(frozen=True)
@@ -22,6 +32,14 @@ class Promise:
     holds: Callable[..., bool]
     text: str = ""
     source: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.isidentifier():
+            raise Malformed(f"the name of a promise is {self.name!r}; give words joined by underscores", str(self.name))
+        if self.kind not in get_args(Kind):
+            raise Malformed(f"promise {self.name!r}: its kind is {self.kind!r}; give always or sometimes", str(self.kind))
+        if not callable(self.holds):
+            raise Malformed(f"promise {self.name!r}: holds is {self.holds!r}; give a function of a world", "holds")
 
     @property
     def parameters(self) -> str:
@@ -66,6 +84,9 @@ class Model:
         bounds: what the codes of `bound_hit` mean, in words.
         coverage: how many machines, states and events there are in `moves`.
         sizes: lengths and widths that differ from what the record classes declare (see `layout`).
+
+    Raises:
+        Malformed: a record is no dataclass, something is no function, or promises or bounds cannot be.
     """
 
     name: str
@@ -82,3 +103,33 @@ class Model:
     bounds: Mapping[int, str] = field(default_factory=dict)
     coverage: tuple[int, int, int] = (0, 0, 0)
     sizes: Mapping[tuple[type, str], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        who = f"model {self.name!r}"
+        for what in ("world", "setup", "trail"):
+            cls = getattr(self, what)
+            if not isinstance(cls, type) or not is_dataclass(cls):
+                shown = cls.__name__ if isinstance(cls, type) else repr(cls)
+                raise Malformed(f"{who}: {what} is {shown}; give a slotted dataclass of integers and records", what)
+        for what in ("step", "describe", "initial", "normalise", "bound_hit"):
+            if not callable(getattr(self, what)):
+                raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)
+        if not isinstance(self.actions, int):
+            raise Malformed(f"{who}: actions is {self.actions!r}; give how many there are", "actions")
+        self._check_promises(who)
+        for code in self.bounds:
+            if not isinstance(code, int) or not 1 <= code <= MOST_CODES:
+                raise Malformed(f"{who}: bounds has the code {code!r}; give 1 to {MOST_CODES}", "bounds")
+
+    def _check_promises(self, who: str) -> None:
+        promises: Any = self.promises
+        if not isinstance(promises, tuple):
+            comma = ": behind a single one stands a comma, promises=(Promise(...),)"
+            raise Malformed(f"{who}: promises is no tuple{comma}", "promises")
+        seen: set[str] = set()
+        for promise in promises:
+            if not isinstance(promise, Promise):
+                raise Malformed(f"{who}: promises holds {promise!r}; each is a Promise(...)", "promises")
+            if promise.name in seen:
+                raise Malformed(f"{who}: two promises are named {promise.name!r}; rename one", promise.name)
+            seen.add(promise.name)

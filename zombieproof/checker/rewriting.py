@@ -77,6 +77,7 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self, function: types.FunctionType, packages: frozenset[str]) -> None:
         self.function = function
         self.packages = packages
+        self.line = function.__code__.co_firstlineno
         original = definition(function)
         if function.__closure__:
             names = ", ".join(function.__code__.co_freevars)
@@ -94,10 +95,11 @@ class _Rewriter(ast.NodeTransformer):
         ast.fix_missing_locations(tree)
 
     def refuse(self, node: ast.AST, what: str, legal: str) -> NoReturn:
-        where = f"{self.function.__code__.co_filename}:{getattr(node, 'lineno', self.function.__code__.co_firstlineno)}"
+        where = f"{self.function.__code__.co_filename}:{getattr(node, 'lineno', self.line)}"
         raise LoweringError(f"{where}: {self.function.__qualname__} cannot be lowered: {what}. Legal: {legal}.")
 
     def visit(self, node: ast.AST) -> Any:
+        self.line = getattr(node, "lineno", self.line)
         if type(node) in FORBIDDEN:
             what, legal = FORBIDDEN[type(node)]
             self.refuse(node, what, legal)
@@ -213,7 +215,8 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Name(alias, ast.Load())
 
     def known(self) -> str:
-        return ", ".join(sorted(self.packages))
+        own = self.function.__module__
+        return ", ".join(sorted("this file" if name == own else name for name in self.packages))
 
     def callee(self, node: ast.expr, name: str, value: Callable[..., Any]) -> types.FunctionType:
         function = inspect.unwrap(value)

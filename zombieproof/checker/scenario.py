@@ -10,6 +10,14 @@ from dataclasses import dataclass, field, fields, replace
 
 from zombieproof.checker.model import Model
 from zombieproof.checker.transactions import TRANSACTIONS, setup_of
+from zombieproof.checker.validation import (
+    MOST,
+    ScenarioFault,
+    check_mutant,
+    check_programs,
+    check_scenario,
+    unknown_bounds,
+)
 from zombieproof.checker.world import Bounds, Budget, Op
 from zombieproof.model.rules import Rules, preset, with_switches
 
@@ -41,7 +49,7 @@ VISIBLE = tuple(
 """What applications and readers can see: for scenarios whose shortest counterexample is to show the damage itself."""
 
 
-class UnknownBound(ValueError):
+class UnknownBound(ScenarioFault):
     """A bound that the scenario does not have, or a value that it cannot have."""
 
 
@@ -56,6 +64,9 @@ class Mutant:
         steps: the length of the shortest counterexample.
         bug: the entry of the list of published bugs that this is, if it is one.
         rules: the preset to start from, if not the scenario's own.
+
+    Raises:
+        ScenarioFault: it names a rule or preset that does not exist, or a value that cannot be.
     """
 
     name: str
@@ -66,6 +77,9 @@ class Mutant:
     bounds: Mapping[str, int] = field(default_factory=dict)
     bug: str = ""
     rules: str = ""
+
+    def __post_init__(self) -> None:
+        check_mutant(self)
 
 
 @dataclass(frozen=True)
@@ -78,22 +92,35 @@ class Scenario:
         rules: the preset of rules under which it holds; `changes` sets fields of those `Rules`.
         bounds: name -> value; what `--bounds` may change.
         always, sometimes: names of promises.
-        distinct: the number of distinct worlds, pinned.
         mutants: what breaks it.
         model: bounds -> the model; `setup`: rules, bounds -> what is constant during a run.
+        distinct: the number of distinct worlds, pinned; 0 while it is not.
+        origin: the file that it was read from, as it was named; "" for those that are registered.
+
+    Raises:
+        ScenarioFault: it names a promise, rule or preset that does not exist, or a value that cannot be.
     """
 
     name: str
     story: str
     always: tuple[str, ...]
     sometimes: tuple[str, ...]
-    distinct: int
     bounds: Mapping[str, int]
     model: Callable[[Mapping[str, int]], Model]
     setup: Callable[[Rules, Mapping[str, int]], object]
+    distinct: int = 0
     mutants: tuple[Mutant, ...] = ()
     rules: str = "newest"
     changes: Mapping[str, int] = field(default_factory=dict)
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        check_scenario(self)
+
+    @property
+    def asked(self) -> str:
+        """What it is asked for by on the command line: its name, behind its file if it has one."""
+        return f"{self.origin}:{self.name}" if self.origin else self.name
 
     def mutant(self, name: str) -> Mutant | None:
         """The mutant of that name, if there is one."""
@@ -115,14 +142,14 @@ class Scenario:
         """The scenario's bounds with some of them changed.
 
         Raises:
-            UnknownBound: no such bound, or a value outside of -1 to 100 (a field of a world is one signed byte).
+            UnknownBound: no such bound, or a value outside of 0 to 100 (a field of a world is one signed byte).
         """
         for name, value in changed.items():
             if name not in self.bounds:
-                legal = ", ".join(self.bounds)
-                raise UnknownBound(f"{self.name}: there is no bound {name!r}; there are: {legal}")
-            if not 0 <= value <= 100:
-                raise UnknownBound(f"{self.name}: {name}={value} is out of range; give 0 to 100")
+                legal = ", ".join(self.bounds) or "none"
+                raise UnknownBound(f"{self.name}: there is no bound {name!r}; there are: {legal}", name)
+            if not 0 <= value <= MOST:
+                raise UnknownBound(f"{self.name}: {name}={value} is out of range; give 0 to {MOST}", name)
         return {**self.bounds, **changed}
 
 
@@ -138,7 +165,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     story: str,
     programs: Programs,
     *,
-    distinct: int,
+    distinct: int = 0,
     sometimes: tuple[str, ...],
     always: tuple[str, ...] = ALWAYS,
     ids: tuple[int, ...] = (0, 0),
@@ -156,16 +183,19 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         ids: for each client the index of its transactional id, -1 for an idempotent producer without one.
         grouped: 1 if the clients are members of one consumer group and consume, transform, produce.
         readers: how many consumers read partition 0.
+        distinct: the number of distinct worlds, pinned; 0 while it is not.
         bounds: budgets of faults and other bounds that are not 0 (``in_flight`` is 1 by default).
 
     Raises:
         UnknownBound: a bound is neither a fault nor a choice.
+        ScenarioFault: programs do not fit into a world, or something is named that does not exist.
     """
+    check_programs(name, programs, ids, grouped, readers)
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
     own |= {"epoch_max": 100, "cached_batches": 3}
     unknown = set(bounds) - set(own)
     if unknown:
-        raise UnknownBound(f"{name}: {', '.join(sorted(unknown))} is no bound; there are: {', '.join(own)}")
+        raise UnknownBound(unknown_bounds(name, unknown, own), min(unknown))
     own |= bounds
 
     def build(base: Rules, chosen: Mapping[str, int]) -> object:

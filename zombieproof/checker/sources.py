@@ -67,6 +67,10 @@ def definition(function: types.FunctionType) -> ast.FunctionDef:
     try:
         return _definitions(filename, Path(filename).stat().st_mtime_ns)[function.__name__, line]
     except (OSError, SyntaxError, KeyError):
+        if function.__name__ == "<lambda>":
+            raise LoweringError(
+                f"{filename}:{line}: a lambda cannot be lowered. Legal: a function of a module, written with def."
+            ) from None
         raise LoweringError(
             f"{filename}:{line}: {function.__qualname__} cannot be lowered: its source is not there. "
             "Legal: a function of a module, written with def, in a file that has not changed since it was imported."

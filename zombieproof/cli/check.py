@@ -15,7 +15,7 @@ from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, wor
 from zombieproof.cli.scenarios import list_scenarios
 from zombieproof.cli.usage import WrongUsage, bounds_of, memory_bytes
 from zombieproof.model.rules import switches
-from zombieproof.report import check_json, check_text, junit
+from zombieproof.report import check_json, check_text, comparison, junit
 from zombieproof.report import mutants as mutants_report
 from zombieproof.report.counterexample import as_trace
 from zombieproof.report.exits import Exit
@@ -33,6 +33,10 @@ Examples:
   zombieproof check zombie_takeover timeout --workers 4
   zombieproof check leaderless_partition --without marker_waits_for_leader -o story.jsonl
   zombieproof check kip98_takeover --rules kip98 --bounds lost=2,late=1 --memory 8G
+  zombieproof check late_produce --without kip360 --with transaction_version=0
+  zombieproof check leaderless_partition --without marker_waits_for_leader --compare
+  zombieproof check examples/own_scenario.py   a scenario or model of your own
+  zombieproof check mine.py:NAME timeout --bounds lost=2
   zombieproof check --mutants                  does each mutant break what it must?
   zombieproof check --format junit > checks.xml
 """
@@ -56,12 +60,19 @@ def register(app: typer.Typer) -> None:
 def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SCENARIO", help="which; all by default", autocompletion=_scenario_names),
+        typer.Argument(
+            metavar="[SCENARIO|FILE.py[:NAME]]...", help="which; all by default", autocompletion=_scenario_names
+        ),
     ] = None,
     rules: Annotated[str, typer.Option(metavar="PRESET", help="rules of a release: newest, 3.9, 4.3-tv0")] = "",
     on: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="RULE", help="switch a rule on; repeatable", autocompletion=_rule_names),
+        typer.Option(
+            "--with",
+            metavar="RULE",
+            help="switch a rule on, or set a number: transaction_version=0; repeatable",
+            autocompletion=_rule_names,
+        ),
     ] = None,
     off: Annotated[
         list[str] | None,
@@ -70,6 +81,14 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     mutant: Annotated[str, typer.Option(metavar="NAME", help="explore a mutant instead: a rule is missing")] = "",
     mutants: Annotated[
         bool, typer.Option("--mutants", help="explore every mutant, and compare with what it must break")
+    ] = False,
+    comparing: Annotated[
+        bool,
+        typer.Option(
+            "--compare",
+            help="also explore without --with and --without (without --rules and --mutant, if there are none), "
+            "and show both side by side; the exit code is that of the changed rules",
+        ),
     ] = False,
     bounds: Annotated[str, typer.Option(metavar="k=v,...", help="other bounds, such as lost=2,crashes=1")] = "",
     output: Annotated[
@@ -105,13 +124,35 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     )
     chosen = choose(names or (), choice)
     if mutants:
+        if comparing:
+            raise WrongUsage("--mutants and --compare: choose one; --mutant NAME --compare compares one of them")
         return _check_mutants(chosen, choice, form, output)
     writable(output, len(chosen))
-    runs, interrupted = explore_all(chosen, choice)
-    report(runs, form, brief=brief)
+    if comparing:
+        runs, interrupted = _compare(chosen, choice, form, brief=brief)
+    else:
+        runs, interrupted = explore_all(chosen, choice)
+        report(runs, form, brief=brief)
     if output is not None:
         write(runs, output)
     return Exit.INTERRUPTED if interrupted else exit_code_of(runs)
+
+
+def _compare(chosen: Sequence[Scenario], choice: Choice, form: Format, *, brief: bool) -> tuple[Sequence[Run], bool]:
+    """Explore before and after the change, and report both; returns the runs after it."""
+    if form == "junit":
+        raise WrongUsage("--compare is reported as text or json")
+    before = choice.before()
+    if before == choice:
+        raise WrongUsage("--compare: nothing is changed; give --with, --without, --rules or --mutant")
+    ones, interrupted = explore_all(chosen, before)
+    others, again = ([], True) if interrupted else explore_all(chosen, choice)
+    found = [comparison.Comparison(one, other) for one, other in zip(ones, others, strict=False)]
+    if form == "json":
+        Screen().data(comparison.as_json(found))
+    else:
+        comparison.show_comparisons(Screen(), found, brief=brief)
+    return others, interrupted or again
 
 
 def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, output: Path | None) -> int:

@@ -6,20 +6,22 @@ import contextlib
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from zombieproof.checker.places import MOST_THREADS
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.cli.naming import scenarios_named
 from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.cli.watching import Watch, watching
-from zombieproof.model.rules import PRESETS, UnknownRule, switches, with_switches
+from zombieproof.model.rules import NUMBERS, PRESETS, Rules, UnknownRule, switches, with_switches
 from zombieproof.report.mutants import Hunt
 from zombieproof.report.runs import Run, run_of
 from zombieproof.report.screen import Screen
+from zombieproof.traces.trace import TraceError
 
 if TYPE_CHECKING:
     from zombieproof.checker.checking import Checked, Request
@@ -38,6 +40,12 @@ class Choice:
     bounds: Mapping[str, int] = field(default_factory=dict)
     workers: int = 1
     memory_bytes: int | None = None
+
+    def before(self) -> Choice:
+        """The same before the change: without --with and --without, or else without --rules and --mutant."""
+        if self.on or self.off:
+            return replace(self, on=(), off=())
+        return replace(self, rules="", mutant="")
 
     def request(self, scenario: Scenario, mutant: str = "") -> Request:
         """What is asked of one scenario. Bounds that it does not have are another scenario's."""
@@ -92,14 +100,13 @@ def choose(names: Sequence[str], choice: Choice) -> list[Scenario]:
     if choice.rules:
         known("preset of rules", choice.rules, PRESETS, "zombieproof rules")
     for rule in (*choice.on, *choice.off):
-        known("rule", rule, [facts.name for facts in switches()], "zombieproof rules")
+        if rule.partition("=")[0].strip() not in NUMBERS and "=" not in rule:
+            known("rule", rule, [facts.name for facts in switches()], "zombieproof rules")
     try:
-        with_switches(SCENARIOS[next(iter(SCENARIOS))].own_rules(), choice.on, choice.off)
+        with_switches(Rules(), choice.on, choice.off)
     except UnknownRule as error:
         raise WrongUsage(str(error)) from error
-    for name in names:
-        known("scenario", name, SCENARIOS, "zombieproof scenarios")
-    chosen = [SCENARIOS[name] for name in dict.fromkeys(names)] or list(SCENARIOS.values())
+    chosen = scenarios_named(names, SCENARIOS) or list(SCENARIOS.values())
     if choice.mutant:
         chosen = _with_mutant(chosen, choice.mutant, named=bool(names))
     _check_bounds(chosen, choice.bounds, named=bool(names))
@@ -130,7 +137,8 @@ def _check_bounds(scenarios: Sequence[Scenario], bounds: Mapping[str, int], *, n
     for scenario in scenarios:
         try:
             own = scenario.own_bounds({name: value for name, value in bounds.items() if name in scenario.bounds})
-            scenario.model(own)
+            with blaming(scenario):
+                scenario.model(own)
         except UnknownBound as error:
             raise WrongUsage(str(error)) from error
 
@@ -140,9 +148,11 @@ def explore_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Run
     runs: list[Run] = []
     with watching() as watcher:
         try:
-            for scenario in scenarios:
-                request = choice.request(scenario)
-                runs.append(run_of(_explored(scenario, request, watcher.begin), request))
+            requests = [(scenario, choice.request(scenario)) for scenario in scenarios]
+            _examine(requests)
+            for scenario, request in requests:
+                with blaming(scenario):
+                    runs.append(run_of(_explored(scenario, request, watcher.begin), request))
                 if runs[-1].checked.result.interrupted:
                     return runs, True
         except KeyboardInterrupt:
@@ -155,16 +165,55 @@ def hunt_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Hunt],
     hunts: list[Hunt] = []
     with watching() as watcher:
         try:
+            _examine([(each, choice.request(each, mutant.name)) for each in scenarios for mutant in each.mutants])
             for scenario in scenarios:
                 for mutant in scenario.mutants:
                     request = choice.request(scenario, mutant.name)
-                    checked = _explored(scenario, request, watcher.begin, mutant)
-                    if checked.result.interrupted:
-                        return hunts, True
-                    hunts.append(Hunt(mutant, run_of(checked, request)))
+                    with blaming(scenario):
+                        checked = _explored(scenario, request, watcher.begin, mutant)
+                        if checked.result.interrupted:
+                            return hunts, True
+                        hunts.append(Hunt(mutant, run_of(checked, request)))
         except KeyboardInterrupt:
             return hunts, True
     return hunts, False
+
+
+def _examine(requests: Iterable[tuple[Scenario, Request]]) -> None:
+    """Find the mistakes of models that are somebody's own before anything is compiled.
+
+    Raises:
+        WrongUsage: there is one.
+    """
+    requests = [(scenario, request) for scenario, request in requests if scenario.origin]
+    if not requests:
+        return
+    from zombieproof.checker.checking import chosen  # noqa: PLC0415  # Numba is loaded when it is needed
+    from zombieproof.checker.examination import examine  # noqa: PLC0415  # the same
+
+    for scenario, request in requests:
+        with blaming(scenario):
+            examine(scenario, *chosen(scenario, request))
+
+
+@contextlib.contextmanager
+def blaming(scenario: Scenario) -> Iterator[None]:
+    """Make wrong usage of the mistakes in a scenario's model: they are its author's, not this program's.
+
+    Raises:
+        WrongUsage: there was one; it says where and what would be legal.
+    """
+    try:
+        yield
+    except (WrongUsage, UnknownBound, TraceError):
+        raise
+    except Exception as error:
+        from zombieproof.checker.examination import blame  # noqa: PLC0415  # it loads Numba
+
+        said = blame(error, scenario)
+        if not said:
+            raise
+        raise WrongUsage(said) from error
 
 
 def _explored(
@@ -174,4 +223,4 @@ def _explored(
 
     name = f"{scenario.name}, {mutant.name}" if mutant else scenario.name
     is_pinned = request == type(request)(workers=request.workers, memory_bytes=request.memory_bytes, bounds={})
-    return check(scenario, request, progress=begin(name, scenario.distinct if is_pinned else None))
+    return check(scenario, request, progress=begin(name, (scenario.distinct or None) if is_pinned else None))

@@ -10,13 +10,13 @@ import typer
 from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.model.rules import PRESETS, preset
 from zombieproof.report.exits import Exit
-from zombieproof.report.replay_text import Replayed, show_replayed, show_report
+from zombieproof.report.replay_text import show_report
 from zombieproof.report.screen import Screen, plural
 from zombieproof.traces.collect import collect
-from zombieproof.traces.evidence import Evidence, EvidenceError, Unit
+from zombieproof.traces.evidence import Evidence, EvidenceError
 from zombieproof.traces.replay import replay
-from zombieproof.traces.trace import TraceError, looks_like_trace, read_trace
-from zombieproof.traces.verdict import DamagedPlace, Judgement
+from zombieproof.traces.trace import looks_like_trace
+from zombieproof.traces.verdict import Judgement
 
 HELP = """Judge what real clusters recorded, or run a counterexample again.
 
@@ -30,6 +30,7 @@ Examples:
   zombieproof replay orders-0.txt __transaction_state-12.txt client.jsonl
   zombieproof replay --rules kip98 --json segments/
   zombieproof replay story.jsonl
+  zombieproof replay story.jsonl --scenario examples/own_model.py
 """
 
 EXITS = {
@@ -47,6 +48,10 @@ def register(app: typer.Typer) -> None:
 def replay_command(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="files and folders")],
     rules: Annotated[str, typer.Option(metavar="PRESET", help="rules to judge by: newest, 3.9, 4.3-tv0")] = "",
+    scenario: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE.py[:NAME]", help="where the scenario of a story is defined, if it is your own"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> int:
     """Run the command."""
@@ -56,7 +61,12 @@ def replay_command(
     screen = Screen()
     if traces:
         _refuse_mixture(paths, traces, rules)
-        return _replay_traces(screen, traces, as_json=as_json)
+        # A recording is judged without the checker, which is not loaded for it.
+        from zombieproof.cli.run_again import replay_traces  # noqa: PLC0415
+
+        return EXITS[replay_traces(screen, traces, scenario or (), as_json=as_json)]
+    if scenario:
+        raise WrongUsage(f"--scenario {scenario[0]}: none of the files is a story that `zombieproof check -o` wrote")
     try:
         evidence = collect(paths)
     except EvidenceError as error:
@@ -90,30 +100,6 @@ def _refuse_mixture(paths: Sequence[Path], traces: Sequence[Path], rules: str) -
         raise WrongUsage(
             f"--rules {rules}: {traces[0]} is a trace of this program and says its own rules; leave it away"
         )
-
-
-def _replay_traces(screen: Screen, paths: Sequence[Path], *, as_json: bool) -> int:
-    # A recording is judged without the checker, which is not loaded for it.
-    from zombieproof.report.counterexample import run_again  # noqa: PLC0415
-    from zombieproof.report.replay_json import as_report  # noqa: PLC0415
-
-    replayed: list[Replayed] = []
-    unread: list[DamagedPlace] = []
-    for path in paths:
-        try:
-            replayed.append(Replayed(str(path), run_again(read_trace(path), str(path))))
-        except TraceError as error:
-            place = DamagedPlace(file=error.file, position=error.line, unit=Unit.LINE, message=error.fault)
-            unread.append(place)
-    report = as_report(replayed, unread)
-    if as_json:
-        screen.data(report.model_dump_json(indent=2))
-    else:
-        for each in replayed:
-            show_replayed(screen, each)
-        for place in unread:
-            screen.say(f"damaged: {place.file}, line {place.position}: {place.message}", "bold yellow")
-    return EXITS[report.verdict]
 
 
 def _show_ignored(screen: Screen, evidence: Evidence) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+from typer.main import get_command
 
 from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.model.releases import UnknownRelease
@@ -35,6 +37,7 @@ Examples:
   zombieproof rules --diff 3.9 4.2
   zombieproof rules --diff 4.3-tv0 4.3 --json
   zombieproof rules --markdown          docs/rules.md
+  zombieproof rules new NAME            write a rule of your own into a clone (rules new --help)
 """
 
 Rows = Sequence[tuple[str, ...]]
@@ -42,7 +45,21 @@ Rows = Sequence[tuple[str, ...]]
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("rules", help=HELP)(rules_command)
+    app.command("rules", cls=_Rules, help=HELP)(rules_command)
+
+
+class _Rules(TyperCommand):
+    """`rules`, where the word `new` in place of a preset is a command of its own."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Parse the arguments, of `rules` or of `rules new`."""
+        if args[:1] != ["new"]:
+            return super().make_context(info_name, args, parent, **extra)
+        from zombieproof.cli import rules_new  # noqa: PLC0415  # few need it
+
+        new = typer.Typer(rich_markup_mode=None, add_completion=False)
+        new.command("new", help=rules_new.HELP)(rules_new.new_command)
+        return get_command(new).make_context(f"{info_name} new", args[1:], parent, **extra)
 
 
 def rules_command(

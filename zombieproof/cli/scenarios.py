@@ -8,7 +8,7 @@ import typer
 
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.cli.usage import known
+from zombieproof.cli.naming import scenarios_named
 from zombieproof.report.exits import Exit
 from zombieproof.report.scenario_text import scenario_data, show_scenario
 from zombieproof.report.screen import Column, Screen
@@ -19,6 +19,7 @@ HELP = """List the scenarios, or tell one: its story, bounds, faults, promises a
 Examples:
   zombieproof scenarios
   zombieproof scenarios leaderless_partition
+  zombieproof scenarios examples/own_scenario.py
   zombieproof scenarios --json
 """
 
@@ -37,11 +38,14 @@ def register(app: typer.Typer) -> None:
 
 
 def scenarios_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="which to tell; all are listed by default")] = "",
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME|FILE.py[:NAME]]...", help="which to tell; all are listed by default"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> int:
     """Run the command."""
-    list_scenarios(Screen(), (name,) if name else (), as_json=as_json)
+    list_scenarios(Screen(), names or (), as_json=as_json)
     return Exit.HOLDS
 
 
@@ -51,7 +55,7 @@ def list_scenarios(screen: Screen, names: Sequence[str], *, as_json: bool) -> No
     Raises:
         WrongUsage: there is no scenario of that name.
     """
-    chosen = [SCENARIOS[known("scenario", name, SCENARIOS, "zombieproof scenarios")] for name in names]
+    chosen = scenarios_named(names, SCENARIOS)
     if as_json:
         data = [scenario_data(scenario) for scenario in chosen or SCENARIOS.values()]
         screen.data(json.dumps({"scenarios": data}, indent=2))

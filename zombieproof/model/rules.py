@@ -454,18 +454,70 @@ def preset_for(kafka: str, transaction_version: int | None = None) -> Rules:
     return replace(Rules(), **_changes(kafka, transaction_version))
 
 
-def with_switches(rules: Rules, on: Iterable[str] = (), off: Iterable[str] = ()) -> Rules:
-    """A copy of `rules` with some switches on and some off.
+NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
+    "transaction_version": (0, 2),
+    "epoch_max": (1, PRODUCER_EPOCH_MAX),
+    "sequence_max": (0, SEQUENCE_MAX),
+    "cached_batches": (1, CACHED_BATCHES),
+}
+"""The fields of `Rules` that are numbers: least and greatest value."""
+
+
+def checked_changes(changes: Mapping[str, int]) -> Mapping[str, int]:
+    """The changes, if each is of a field of `Rules` and can be its value.
 
     Raises:
-        UnknownRule: a name is not a switch, or stands on both sides.
+        UnknownRule: one is not.
     """
-    known = {facts.name for facts in switches()}
+    known = [f.name for f in fields(Rules)]
+    for name, value in changes.items():
+        if name not in known:
+            raise UnknownRule(f"no rule is named {name!r}; there are: {', '.join(sorted(known))}")
+        least, greatest = NUMBERS.get(name, (0, 1))
+        if not isinstance(value, int) or not least <= value <= greatest:
+            legal = f"give {least} to {greatest}" if name in NUMBERS else "a switch is 1 (on) or 0 (off)"
+            raise UnknownRule(f"{name}={value} cannot be: {legal}")
+    return changes
+
+
+def setting(text: str) -> tuple[str, int] | None:
+    """Name and value of "transaction_version=0"; None for a name alone.
+
+    Raises:
+        UnknownRule: the name is not that of a number of `Rules`, or the value cannot be.
+    """
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not sign:
+        return None
+    if name not in NUMBERS:
+        raise UnknownRule(f"{text!r}: {name!r} has no number; those that have: {', '.join(NUMBERS)}")
+    if not value.isascii() or not value.isdecimal():
+        raise UnknownRule(f"{text!r}: {value!r} is no number; give for example {name}={NUMBERS[name][0]}")
+    checked_changes({name: int(value)})
+    return name, int(value)
+
+
+def with_switches(rules: Rules, on: Iterable[str] = (), off: Iterable[str] = ()) -> Rules:
+    """A copy of `rules` with some switches on and some off; "transaction_version=0" in `on` sets a number.
+
+    Raises:
+        UnknownRule: a name is not a switch, stands on both sides, or a number is set twice.
+    """
     on, off = tuple(on), tuple(off)
+    numbers = [found for found in map(setting, on) if found]
+    twice = sorted({name for name, _ in numbers if [each for each, _ in numbers].count(name) > 1})
+    if twice:
+        raise UnknownRule(f"{', '.join(twice)}: set twice; choose one")
+    known = {facts.name for facts in switches()}
+    on = tuple(name for name in on if not setting(name))
     for name in (*on, *off):
+        number, _, value = (part.strip() for part in name.partition("="))
+        if number in NUMBERS:
+            value = value or str(NUMBERS[number][0])
+            raise UnknownRule(f"{number} is a number, not a switch: set it by --with {number}={value}")
         if name not in known:
             raise UnknownRule(f"no rule is named {name!r}; there are: {', '.join(sorted(known))}")
     both = set(on) & set(off)
     if both:
         raise UnknownRule(f"{', '.join(sorted(both))}: asked for with and without at once; choose one")
-    return replace(rules, **dict.fromkeys(on, 1), **dict.fromkeys(off, 0))
+    return replace(rules, **dict.fromkeys(on, 1), **dict.fromkeys(off, 0), **dict(numbers))

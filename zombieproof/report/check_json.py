@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from zombieproof.checker.world import Setup
 from zombieproof.report.coverage import by_machine, rows_taken
 from zombieproof.report.runs import Run, verdict_of
 from zombieproof.report.story import Beat
@@ -72,7 +73,7 @@ def step_data(beat: Beat) -> dict[str, Any]:
 def coverage_data(run: Run) -> dict[str, Any]:
     """By machine: how many of its rows were taken, and which were not; empty for a model without our machines."""
     counts = run.checked.result.coverage
-    if counts is None:
+    if counts is None or not isinstance(run.checked.setup, Setup):
         return {}
     taken = rows_taken(counts)
     return {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zombieproof.checker.model import Promise
+from zombieproof.checker.scenario import Mutant
+from zombieproof.model.rules import NUMBERS
 from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.report.story import Beat, Story
@@ -64,7 +66,11 @@ def show_remarks(screen: Screen, run: Run) -> None:
     result, scenario = run.checked.result, run.checked.scenario
     if result.verdict == "inconclusive":
         screen.say(f"{run.name} is inconclusive: {result.why}", "yellow")
-    if run.checked.is_pinned and result.verdict == "holds" and result.distinct != scenario.distinct:
+    if not run.checked.is_pinned or result.verdict != "holds" or result.distinct == scenario.distinct:
+        return
+    if scenario.distinct == 0:
+        screen.say(f"{run.name}: no number of worlds is pinned; write distinct={result.distinct:_} into the scenario")
+    else:
         screen.say(
             f"{run.name}: {result.distinct:,} distinct worlds, {scenario.distinct:,} are pinned; "
             "say in the commit what changed, and pin the new number",
@@ -125,21 +131,34 @@ def next_commands(run: Run) -> list[tuple[str, str]]:
         flags = " ".join(f"--with {rule}" for rule in off)
         commands.append((f"{command_of(run, without=False)} {flags}", "the same with what was switched off"))
     elif has_rules(run.checked) and run.checked.rules_name != "newest":
-        commands.append((f"zombieproof check {run.name} --rules newest", "the same under the newest rules"))
+        commands.append((f"zombieproof check {run.asked} --rules newest", "the same under the newest rules"))
     if run.story is not None:
         commands.append((f"{command_of(run)} -o story.jsonl", "this story as a file"))
-        commands.append(("zombieproof replay story.jsonl", "run it again, step by step, interpreted"))
-    commands.append((f"zombieproof scenarios {run.name}", "what this scenario is about"))
+        origin = run.checked.scenario.origin
+        again = f"zombieproof replay story.jsonl --scenario {origin}" if origin else "zombieproof replay story.jsonl"
+        commands.append((again, "run it again, step by step, interpreted"))
+    commands.append((f"zombieproof scenarios {run.asked}", "what this scenario is about"))
     return commands
+
+
+def options_of(mutant: Mutant) -> str:
+    """The options of `check` that make the same rules and bounds as a mutant."""
+    parts = [f"--rules {mutant.rules}"] if mutant.rules else []
+    parts += [f"--without {rule}" for rule in mutant.without]
+    for name, value in mutant.changes.items():
+        parts.append(f"--with {name}={value}" if name in NUMBERS else f"{'--with' if value else '--without'} {name}")
+    if mutant.bounds:
+        parts.append("--bounds " + ",".join(f"{name}={value}" for name, value in mutant.bounds.items()))
+    return " ".join(parts)
 
 
 def command_of(run: Run, *, without: bool = True) -> str:
     """The command that checks the same again; its `--without` can be left away."""
     request = run.request
-    parts = ["zombieproof check", run.name]
+    parts = ["zombieproof check", run.asked]
     parts += [f"--rules {request.rules}"] if request.rules else []
     parts += [f"--mutant {request.mutant}"] if request.mutant else []
-    parts += [f"--with {rule}" for rule in request.on]
+    parts += [f"--with {rule.replace(' ', '')}" for rule in request.on]
     parts += [f"--without {rule}" for rule in request.off if without]
     if request.bounds:
         parts.append("--bounds " + ",".join(f"{name}={value}" for name, value in request.bounds.items()))

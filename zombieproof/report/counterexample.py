@@ -6,6 +6,7 @@ ones beside them) and compares what it says of each step: decisions, moves and t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from zombieproof.checker.model import Model
@@ -33,6 +34,7 @@ def as_trace(run: Run) -> Trace:
         bounds=dict(checked.bounds),
         promise=run.broken.name,
         story=checked.scenario.story,
+        file=checked.scenario.origin or None,
     )
     steps = tuple(step_of(beat) for beat in run.story.beats)
     end = Conclusion(verdict="violated", steps=len(steps), promise=run.broken.name, message=run.broken.text)
@@ -75,16 +77,23 @@ class Again:
     line: int = 0
 
 
-def run_again(trace: Trace, file: str) -> Again:
-    """Run the steps of a trace again and compare; `file` is how faults name it.
+def scenario_of(header: Header, own: Iterable[Scenario]) -> Scenario | None:
+    """The scenario that a trace names: one of `own` where it says that it is somebody's own, else a registered one."""
+    if header.file is None:
+        return SCENARIOS.get(header.scenario)
+    return next((scenario for scenario in own if scenario.name == header.scenario), None)
+
+
+def run_again(trace: Trace, file: str, own: Iterable[Scenario] = ()) -> Again:
+    """Run the steps of a trace again and compare; `file` is how faults name it, `own` are scenarios not registered.
 
     Raises:
         TraceError: scenario, bounds or promise of the trace do not exist here, so that it cannot be run at all.
         HostsDisagree: interpreted and compiled actions differ: an error of this program.
     """
-    scenario, model, setup = _restored(trace.header, file)
+    scenario, model, setup = _restored(trace.header, file, own)
     actions = [step.action for step in trace.steps]
-    possible, why = _follow(model, setup, actions)
+    possible, why = follow(model, setup, actions)
     story = tell(model, setup, actions[:possible], scenario.always)
     sentence = _sentence(model, trace, file)
     for said, beat in zip(trace.steps, story.beats, strict=False):
@@ -96,9 +105,9 @@ def run_again(trace: Trace, file: str) -> Again:
     return Again(trace, story, sentence, _unkept(trace, story), len(actions) + 2)
 
 
-def _restored(header: Header, file: str) -> tuple[Scenario, Model, object]:
+def _restored(header: Header, file: str, own: Iterable[Scenario]) -> tuple[Scenario, Model, object]:
     """Scenario, model and setup of a trace."""
-    scenario = SCENARIOS.get(header.scenario)
+    scenario = scenario_of(header, own)
     if scenario is None:
         known = ", ".join(SCENARIOS)
         raise TraceError(file, 1, f"names the scenario {header.scenario!r}, which is unknown; known: {known}")
@@ -124,7 +133,7 @@ def _sentence(model: Model, trace: Trace, file: str) -> str:
     return sentences[named]
 
 
-def _follow(model: Model, setup: object, actions: list[int]) -> tuple[int, str]:
+def follow(model: Model, setup: object, actions: list[int]) -> tuple[int, str]:
     """How many of the actions are possible, one after the other, and why the next is not."""
     world = model.initial(setup)
     for count, action in enumerate(actions):

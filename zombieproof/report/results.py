@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.model.rules import switches
-from zombieproof.report.check_text import command_of, show_violation
+from zombieproof.report.check_text import command_of, options_of, show_violation
 from zombieproof.report.coverage import by_machine
 from zombieproof.report.mutants import Hunt
 from zombieproof.report.pages import COMMAND, Stale, table
@@ -82,15 +82,14 @@ def _mutants(found: Found) -> str:
     titles = ("scenario", "mutant", "without", "bug", "breaks", "steps:")
     return (
         "## Mutants\n\nEach takes a rule away and breaks a promise; *steps* is the length of the shortest story. A "
-        f"*bug* was published for Kafka.\n\n{table(titles, rows)}"
+        "*bug* was published for Kafka. The options can be given to `zombieproof check SCENARIO`, which then judges every "
+        f"promise; `--mutant MUTANT` judges the one that is named here.\n\n{table(titles, rows)}"
     )
 
 
 def _taken_away(hunt: Hunt) -> str:
-    mutant = hunt.mutant
-    parts = [f"`{rule}`" for rule in mutant.without]
-    parts += [f"{name} = {value}" for name, value in {**mutant.changes, **mutant.bounds}.items()]
-    return ", ".join(parts)
+    """The options that take the same away, as they can be given to `zombieproof check`."""
+    return f"`{options_of(hunt.mutant)}`"
 
 
 def _rows(found: Found) -> str:
@@ -157,13 +156,12 @@ def summary(found: Found) -> str:
     )
     bugs = sorted((hunt for hunt in found.hunts if hunt.mutant.bug), key=lambda hunt: hunt.mutant.bug)
     published = table(
-        ("bug", "without the rule", "which says", "scenario", "steps:"),
+        ("bug", "command", "without the rule that says", "steps:"),
         [
             (
                 hunt.mutant.bug,
-                _taken_away(hunt),
+                f"`zombieproof check {hunt.scenario.name} {options_of(hunt.mutant)}`",
                 _meaning(hunt),
-                f"`{hunt.scenario.name}`",
                 str(hunt.steps),
             )
             for hunt in bugs

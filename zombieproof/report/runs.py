@@ -28,6 +28,11 @@ class Run:
         return self.checked.scenario.name
 
     @property
+    def asked(self) -> str:
+        """What the scenario is asked for by on the command line."""
+        return self.checked.scenario.asked
+
+    @property
     def rules(self) -> str:
         """The rules in words."""
         return rules_words(self.checked, self.request)

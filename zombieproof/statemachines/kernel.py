@@ -25,7 +25,11 @@ class T(NamedTuple):
 
 
 class MalformedMachine(ValueError):
-    """A table that cannot be a machine: found when its module is imported."""
+    """A table that cannot be a machine: found when its module is imported. `row` is the row at fault, if one is."""
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class IllegalTransition(Exception):
@@ -69,13 +73,34 @@ class Machine:
 
     def __post_init__(self) -> None:
         matrix = [[ILLEGAL] * len(self.events) for _ in self.states]
-        for row in self.rows:
+        self._check_rows()
+        for number, row in enumerate(self.rows):
             if matrix[row.state][row.event] != ILLEGAL:
-                raise MalformedMachine(f"{self.name}: two rows for {row.event.name} in {row.state.name}")
+                raise MalformedMachine(f"{self.name}: two rows for {row.event.name} in {row.state.name}", number)
             matrix[row.state][row.event] = int(row.target)
         object.__setattr__(self, "table", tuple(tuple(line) for line in matrix))
         self._check_reachable()
         self._check_terminal()
+
+    def _check_rows(self) -> None:
+        for enum in (self.states, self.events):
+            if [int(member) for member in enum] != list(range(len(enum))):
+                raise MalformedMachine(f"{self.name}: the members of {enum.__name__} are not numbered 0, 1, 2, ...")
+        if isinstance(self.rows, T) or not isinstance(self.rows, tuple):
+            raise MalformedMachine(f"{self.name}: rows is no tuple of rows: behind a single one stands a comma, (T(...),)")
+        for number, row in enumerate(self.rows):
+            if not isinstance(row, T):
+                raise MalformedMachine(f"{self.name}: {row!r} is no row; a row is T(state, event, target, why)", number)
+            for what, value, enum in (
+                ("state", row.state, self.states),
+                ("event", row.event, self.events),
+                ("target", row.target, self.states),
+            ):
+                if not isinstance(value, enum):
+                    legal = ", ".join(member.name for member in enum)
+                    raise MalformedMachine(
+                        f"{self.name}: the {what} of a row is {value!r}; legal of {enum.__name__}: {legal}", number
+                    )
 
     def _check_reachable(self) -> None:
         seen, todo = {self.initial}, [self.initial]

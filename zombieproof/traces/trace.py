@@ -123,7 +123,8 @@ class Header(_Part):
     """The first line: what was run. `promise` is the one that the story breaks; absent when it breaks none.
 
     `rules` holds every rule of the protocol in force, or nothing for a model without them. `bounds` are what the model
-    was limited to. `mutant` names the deliberate change under which it ran.
+    was limited to. `mutant` names the deliberate change under which it ran. `file` is where a scenario of somebody's own
+    was defined, as it was named; absent for those that come with the program.
     """
 
     kind: Literal["header"] = "header"
@@ -136,6 +137,7 @@ class Header(_Part):
     bounds: dict[str, int] = Field(default_factory=dict)
     promise: Name | None = None
     story: str | None = None
+    file: str | None = None
 
     @model_validator(mode="after")
     def _rules_are_all_there(self) -> "Header":

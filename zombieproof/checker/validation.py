@@ -1,0 +1,200 @@
+"""What is wrong with a scenario, found when it is made: subject, fault, and what would be legal."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from zombieproof.checker.model import Malformed, Model
+from zombieproof.checker.world import CLIENTS, IDS, OPS, READERS, TXNS, Op
+from zombieproof.model.rules import PRESETS, NUMBERS, UnknownRule, checked_changes, switches
+
+if TYPE_CHECKING:
+    from zombieproof.checker.scenario import Mutant, Scenario
+
+MOST: Final = 100
+"""The greatest bound: a field of a world is one signed byte, and has to hold one more."""
+
+
+class ScenarioFault(Malformed):
+    """A scenario that cannot be."""
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """What would have been legal in place of `name`: what is close to it, or all."""
+    names = list(names)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(names) or 'none'}"
+
+
+def check_mutant(mutant: Mutant) -> None:
+    """Raise ScenarioFault for a mutant that cannot be."""
+    who = f"mutant {mutant.name!r}"
+    _identifier("the name of a mutant", mutant.name)
+    _names(who, "without", mutant.without)
+    known = [facts.name for facts in switches()]
+    for name in mutant.without:
+        if name in NUMBERS:
+            raise ScenarioFault(f"{who}: {name} is a number: changes={{{name!r}: {NUMBERS[name][0]}}}", name)
+        if name not in known:
+            raise ScenarioFault(f"{who}: without names the rule {name!r}, which does not exist; {near(name, known)}", name)
+    _changes(who, mutant.changes)
+    check_bounds(who, mutant.bounds)
+    _preset(who, mutant.rules or "newest")
+    if not isinstance(mutant.steps, int) or mutant.steps < 0:
+        raise ScenarioFault(f"{who}: steps={mutant.steps!r}; give the number of steps of its shortest story", "steps")
+
+
+def check_scenario(scenario: Scenario) -> None:
+    """Raise ScenarioFault for a scenario that cannot be."""
+    _identifier("the name of a scenario", scenario.name)
+    who = f"scenario {scenario.name!r}"
+    if not isinstance(scenario.story, str) or not scenario.story.strip():
+        raise ScenarioFault(f"{who}: its story is {_kind(scenario.story)}; tell in a few sentences what happens", "story")
+    if not isinstance(scenario.distinct, int) or scenario.distinct < 0:
+        raise ScenarioFault(f"{who}: distinct={scenario.distinct!r}; give the number of worlds, 0 if unknown", "distinct")
+    check_bounds(who, scenario.bounds)
+    _preset(who, scenario.rules)
+    _changes(who, scenario.changes)
+    _promises(who, scenario)
+    if not isinstance(scenario.mutants, tuple):
+        raise ScenarioFault(
+            f"{who}: mutants is {_kind(scenario.mutants)}, not a tuple: behind a single one stands a comma, "
+            "mutants=(Mutant(...),)",
+            "mutants",
+        )
+    _mutants(who, scenario)
+
+
+def _promises(who: str, scenario: Scenario) -> None:
+    model = scenario.model(scenario.bounds)
+    if not isinstance(model, Model):
+        raise ScenarioFault(f"{who}: model gives {_kind(model)}; it takes bounds and returns a Model", "model")
+    kinds = {promise.name: promise.kind for promise in model.promises}
+    for kind, names in (("always", scenario.always), ("sometimes", scenario.sometimes)):
+        _names(who, kind, names)
+        for name in names:
+            if name not in kinds:
+                of_kind = [each for each, its in kinds.items() if its == kind]
+                raise ScenarioFault(
+                    f"{who}: {kind} names {name!r}, which is no promise of {model.name}; {near(name, of_kind)}", name
+                )
+            if kinds[name] != kind:
+                raise ScenarioFault(
+                    f"{who}: {name} is a promise of the kind {kinds[name]}: name it in {kinds[name]}=", name
+                )
+
+
+def _mutants(who: str, scenario: Scenario) -> None:
+    always = [promise.name for promise in scenario.model(scenario.bounds).promises if promise.kind == "always"]
+    seen: set[str] = set()
+    for mutant in scenario.mutants:
+        if not hasattr(mutant, "breaks"):
+            raise ScenarioFault(f"{who}: mutants holds {_kind(mutant)}; each is a Mutant(...)", "mutants")
+        if mutant.name in seen:
+            raise ScenarioFault(f"{who}: two mutants are named {mutant.name!r}; rename one", mutant.name)
+        seen.add(mutant.name)
+        if mutant.breaks not in always:
+            raise ScenarioFault(
+                f"{who}: mutant {mutant.name!r} breaks {mutant.breaks!r}, which is no promise of the kind always; "
+                f"{near(str(mutant.breaks), always)}",
+                str(mutant.breaks),
+            )
+        for name in mutant.bounds:
+            if name not in scenario.bounds:
+                raise ScenarioFault(
+                    f"{who}: mutant {mutant.name!r} changes the bound {name!r}; {near(name, scenario.bounds)}", name
+                )
+
+
+def check_bounds(who: str, bounds: Mapping[str, int]) -> None:
+    """Raise ScenarioFault for bounds that cannot be."""
+    if not isinstance(bounds, Mapping):
+        raise ScenarioFault(f"{who}: bounds is {_kind(bounds)}; give a dict, such as {{'lost': 1}}", "bounds")
+    for name, value in bounds.items():
+        _identifier(f"{who}: the name of a bound", name)
+        if not isinstance(value, int) or not 0 <= value <= MOST:
+            raise ScenarioFault(f"{who}: {name}={value!r} is out of range; give 0 to {MOST}", name)
+
+
+def check_programs(name: str, programs: Any, ids: Any, grouped: int, readers: int) -> None:
+    """Raise ScenarioFault for programs, ids or readers of a transaction scenario that do not fit into a world."""
+    who = f"scenario {name!r}"
+    legal = "programs is a tuple of clients, each a tuple of transactions, each a tuple of Ops: (((Op.SEND_0, Op.COMMIT),),)"
+    _sequence(who, "programs", programs, legal)
+    if not 1 <= len(programs) <= CLIENTS:
+        raise ScenarioFault(f"{who}: {len(programs)} clients; 1 to {CLIENTS} fit into a world", "programs")
+    for c, program in enumerate(programs):
+        _sequence(who, f"programs[{c}]", program, legal)
+        if len(program) > TXNS:
+            raise ScenarioFault(
+                f"{who}: client {c} has {len(program)} transactions; at most {TXNS} fit into a world", "programs"
+            )
+        for t, ops in enumerate(program):
+            _sequence(who, f"programs[{c}][{t}]", ops, legal)
+            if len(ops) > OPS or not all(isinstance(op, Op) for op in ops):
+                raise ScenarioFault(
+                    f"{who}: programs[{c}][{t}] is {ops!r}; give up to {OPS} of {', '.join(f'Op.{op.name}' for op in Op)}",
+                    "programs",
+                )
+    _sequence(who, "ids", ids, f"for each client an index below {IDS}, or -1: ids=(0, 1)")
+    if not len(programs) <= len(ids) <= CLIENTS or not all(isinstance(i, int) and -1 <= i < IDS for i in ids):
+        raise ScenarioFault(f"{who}: ids={ids!r}; give for each client an index below {IDS}, or -1", "ids")
+    for what, value, most in (("grouped", grouped, 1), ("readers", readers, READERS)):
+        if not isinstance(value, int) or not 0 <= value <= most:
+            raise ScenarioFault(f"{who}: {what}={value!r}; give 0 to {most}", what)
+
+
+def _sequence(who: str, what: str, value: Any, legal: str) -> None:
+    if not isinstance(value, tuple):
+        comma = "is a comma missing? " if isinstance(value, Op | int | str) else ""
+        raise ScenarioFault(f"{who}: {what} is {_kind(value)}, not a tuple; {comma}{legal}", what.partition("[")[0])
+
+
+def _names(who: str, what: str, names: Any) -> None:
+    """A tuple of texts, none of them twice."""
+    if isinstance(names, str):
+        raise ScenarioFault(
+            f'{who}: {what} is a text, not a tuple of texts: behind a single one stands a comma, {what}=("{names}",)',
+            what,
+        )
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+        raise ScenarioFault(f'{who}: {what} is {_kind(names)}; give a tuple of texts, such as {what}=("name",)', what)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ScenarioFault(f"{who}: {what} names {twice[0]!r} twice", twice[0])
+
+
+def _changes(who: str, changes: Any) -> None:
+    if not isinstance(changes, Mapping):
+        raise ScenarioFault(f"{who}: changes is {_kind(changes)}; give a dict, such as {{'kip360': 0}}", "changes")
+    known = [*(facts.name for facts in switches()), *NUMBERS]
+    for name in changes:
+        if name not in known:
+            raise ScenarioFault(f"{who}: changes names the rule {name!r}; {near(str(name), known)}", str(name))
+        try:
+            checked_changes({name: changes[name]})
+        except UnknownRule as error:
+            raise ScenarioFault(f"{who}: changes: {error}", str(name)) from error
+
+
+def _preset(who: str, name: str) -> None:
+    if name not in PRESETS:
+        raise ScenarioFault(f"{who}: no preset of rules is named {name!r}; {near(str(name), PRESETS)}", str(name))
+
+
+def _identifier(what: str, name: Any) -> None:
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ScenarioFault(f"{what} is {name!r}; give letters, digits and underscores, as of a Python name", str(name))
+
+
+def _kind(value: Any) -> str:
+    text = value.name if isinstance(value, Op) else repr(value)
+    return f"{text[:40]} ({type(value).__name__})"
+
+
+def unknown_bounds(who: str, names: Collection[str], there_are: Collection[str]) -> str:
+    """What to say of bounds that a scenario does not have."""
+    legal = f"there are: {', '.join(there_are)}" if len(names) > 1 else near(next(iter(names)), there_are)
+    return f"{who}: {', '.join(sorted(names))} is no bound; {legal}"

@@ -1,0 +1,267 @@
+"""What `zombieproof rules new` writes: for each decision a hook that works, to be replaced by what the rule is about.
+
+A new rule begins as a copy of a guard that exists. Its scenario switches that guard off and the copy on, so that it holds
+because of the new rule alone, and its mutant breaks a promise for the same reason for which the guard is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Of one decision; texts are formatted with `name` (the rule), `NAME`, `guard` and `copied`.
+
+    Attributes:
+        file: below zombieproof/model/decisions.
+        function: where the hook stands, before the first `if` that answers with `guard`.
+        copied: the switch whose guard it is.
+        condition, answer: of the hook; `parameters`, `arguments`, `refuses`: of the function that it asks.
+        question: for tests/model/test_switches.py, with what comes out with the rule and without.
+        cases: for tests/model/test_<name>.py: imports, arguments of the function, and what it says.
+        programs, options, always, breaks, steps, distinct: of the scenario; `about` is its story.
+    """
+
+    file: str
+    function: str
+    guard: str
+    copied: str
+    condition: str
+    answer: str
+    parameters: str
+    arguments: str
+    refuses: str
+    question: str
+    cases: str
+    programs: str
+    options: str
+    always: tuple[str, ...]
+    sometimes: tuple[str, ...]
+    breaks: str
+    steps: int
+    distinct: int
+    about: str
+
+
+DECISIONS: Final[Mapping[str, Template]] = {
+    "end_txn": Template(
+        file="end_txn.py",
+        function="decide_end_txn_v2",
+        guard="T5",
+        copied="strict_end",
+        condition="rules.{name} == 1 and",
+        answer="refuse(Error.PRODUCER_FENCED, Guard.T5)",
+        parameters="txn: Transaction, request: TransactionRequest, from_client: int",
+        arguments="txn, request, from_client",
+        refuses="from_client == 1 and txn.state == TransactionState.ONGOING and request.producer_epoch < txn.producer_epoch",
+        question="""\
+        lambda rules: end_txn.decide_end_txn_v2(
+            txn(state=TransactionState.ONGOING),
+            ask(version=5, producer_epoch=6),
+            with_switches(rules, off=["strict_end"]),
+            1,
+            NONE,
+        ).error,
+        90,
+        0,
+""",
+        cases="""\
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from zombieproof.model.decisions.end_txn import {name}_refuses
+from zombieproof.model.records import Transaction
+from zombieproof.model.vocabulary import TransactionState
+
+
+@pytest.mark.parametrize(
+    ("state", "producer_epoch", "from_client", "refused"),
+    [
+        (TransactionState.ONGOING, 6, 1, True),
+        (TransactionState.ONGOING, 7, 1, False),
+        (TransactionState.ONGOING, 6, 0, False),
+        (TransactionState.EMPTY, 6, 1, False),
+    ],
+)
+def test_{name}_refuses(state: int, producer_epoch: int, from_client: int, refused: bool) -> None:
+    request: Any = SimpleNamespace(producer_epoch=producer_epoch)
+    assert {name}_refuses(Transaction(state=state, producer_epoch=7), request, from_client) is refused
+""",
+        programs="(((Op.SEND_0, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))",
+        options="    crashes=1,\n",
+        always=("only_its_owner_ends_a_transaction", "epochs_never_go_down", "no_machine_leaves_its_table"),
+        sometimes=("a_zombie_is_fenced", "two_transactions_commit"),
+        breaks="only_its_owner_ends_a_transaction",
+        steps=12,
+        distinct=3_577,
+        about="Producer A is in a transaction when producer B takes the same transactional id and begins another one. The "
+        "late end of A must not decide the transaction of B.",
+    ),
+    "produce": Template(
+        file="produce.py",
+        function="decide_append",
+        guard="A4",
+        copied="epoch_fencing",
+        condition="leads and rules.{name} == 1 and",
+        answer="append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A4)",
+        parameters="entry: ProducerEntry, batch: IncomingBatch",
+        arguments="entry, batch",
+        refuses="batch.producer_epoch < entry.producer_epoch",
+        question="""\
+        lambda rules: appended(entry(), batch(6, 0, 0), origin=Origin.COORDINATOR)(
+            with_switches(rules, off=["epoch_fencing"])
+        ),
+        (47, 0),
+        (0, 2),
+""",
+        cases="""\
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from zombieproof.model.decisions.produce import {name}_refuses
+from zombieproof.model.records import ProducerEntry
+
+
+@pytest.mark.parametrize(("producer_epoch", "refused"), [(6, True), (7, False), (8, False)])
+def test_{name}_refuses(producer_epoch: int, refused: bool) -> None:
+    batch: Any = SimpleNamespace(producer_epoch=producer_epoch)
+    assert {name}_refuses(ProducerEntry(producer_epoch=7), batch) is refused
+""",
+        programs="(((Op.SEND_0, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))",
+        options='    late=1,\n    rules="kip98",\n',
+        always=("epochs_never_go_down", "no_machine_leaves_its_table"),
+        sometimes=("a_zombie_is_fenced", "a_transaction_commits"),
+        breaks="epochs_never_go_down",
+        steps=8,
+        distinct=580,
+        about="Producer A has sent a record when producer B takes the same transactional id. The late record of A must not "
+        "be written behind what B has done.",
+    ),
+    "write_txn_markers": Template(
+        file="write_txn_markers.py",
+        function="decide_marker",
+        guard="M4",
+        copied="marker_coordinator_epoch",
+        condition="rules.{name} == 1 and",
+        answer="append_refused(Error.TRANSACTION_COORDINATOR_FENCED, Guard.M4)",
+        parameters="entry: ProducerEntry, marker: IncomingMarker",
+        arguments="entry, marker",
+        refuses="entry.coordinator_epoch > marker.coordinator_epoch",
+        question="""\
+        lambda rules: marked(entry(coordinator_epoch=4), marker(8))(
+            with_switches(rules, off=["marker_coordinator_epoch"])
+        ),
+        (52, 0),
+        (0, PartitionEvent.COMMIT_MARKER),
+""",
+        cases="""\
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from zombieproof.model.decisions.write_txn_markers import {name}_refuses
+from zombieproof.model.records import ProducerEntry
+
+
+@pytest.mark.parametrize(("coordinator_epoch", "refused"), [(3, True), (4, False), (5, False)])
+def test_{name}_refuses(coordinator_epoch: int, refused: bool) -> None:
+    marker: Any = SimpleNamespace(coordinator_epoch=coordinator_epoch)
+    assert {name}_refuses(ProducerEntry(coordinator_epoch=4), marker) is refused
+""",
+        programs="(((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),)",
+        options="    failovers=1,\n    deposed=1,\n    lost=1,\n",
+        always=("epochs_never_go_down", "no_machine_leaves_its_table"),
+        sometimes=("two_transactions_commit", "a_stale_coordinator_still_answers"),
+        breaks="epochs_never_go_down",
+        steps=15,
+        distinct=48_642,
+        about="A coordinator is deposed and does not know it. Its marker arrives behind one of its successor, and must not "
+        "be written.",
+    ),
+}
+"""Decision -> what is written for it; a test writes each into a clone and explores it, so that the numbers are so."""
+
+
+def switch_text(name: str, template: Template) -> str:
+    """The field of `Rules`."""
+    return f"""\
+    {name}: int = switch(
+        "say here what holds while it is on; it begins as a copy of {template.copied}",
+        since="",
+        source="say here what brings it: a KIP, an issue",
+        row="{template.guard}",
+        newest=0,
+    )
+"""
+
+
+def hook_text(name: str, template: Template, indent: str) -> str:
+    """The guard."""
+    condition = template.condition.format(name=name)
+    asked = f"{name}_refuses({template.arguments})"
+    return f"{indent}if {condition} {asked}:\n{indent}    return {template.answer}\n"
+
+
+def refuses_text(name: str, template: Template) -> str:
+    """The function that the guard asks."""
+    return f'''
+
+def {name}_refuses({template.parameters}) -> bool:
+    """Whether the rule `{name}` refuses.
+
+    It begins as what guard {template.guard} refuses: say here what yours does.
+    """
+    return {template.refuses}
+'''
+
+
+def question_text(name: str, template: Template) -> str:
+    """The entry of tests/model/test_switches.py."""
+    return f'    "{name}": (\n{template.question}    ),\n'
+
+
+def test_text(name: str, template: Template) -> str:
+    """tests/model/test_<name>.py."""
+    return f'"""What the rule `{name}` refuses, and what it leaves alone."""\n\n{template.cases.format(name=name)}'
+
+
+def scenario_text(name: str, template: Template) -> str:
+    """zombieproof/checker/scenarios/<name>.py."""
+    always = "".join(f'        "{promise}",\n' for promise in template.always)
+    sometimes = "".join(f'        "{promise}",\n' for promise in template.sometimes)
+    first, _, second = template.about.partition(". ")
+    return f'''"""What the rule `{name}` is for."""
+
+from zombieproof.checker.scenario import Mutant, transaction_scenario
+from zombieproof.checker.world import Op
+
+{name.upper()} = transaction_scenario(
+    "{name}",
+    "{first}. "
+    "{second}",
+    {template.programs},
+    distinct={template.distinct:_},
+    always=(
+{always}    ),
+    sometimes=(
+{sometimes}    ),
+    # The guard that the new rule is a copy of is off: the scenario holds because of the new rule alone.
+    changes={{"{template.copied}": 0, "{name}": 1}},
+{template.options}    mutants=(
+        Mutant(
+            "without_{name}",
+            breaks="{template.breaks}",
+            steps={template.steps},
+            without=("{name}",),
+        ),
+    ),
+)
+'''

@@ -1,0 +1,275 @@
+"""zombieproof rules new: a rule to start from, with its hook, scenario, mutant and tests, written into a clone."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+import typer
+
+from zombieproof.cli import rule_templates as templates
+from zombieproof.cli.rule_templates import DECISIONS, Template
+from zombieproof.cli.usage import WrongUsage, known
+from zombieproof.report.exits import Exit
+from zombieproof.report.screen import Column, Screen
+
+HELP = """Write a new rule into this clone as a starting point: switch, hook, scenario with a mutant, tests.
+
+The switch is off in every preset, so nothing else changes. The hook begins as a copy of a guard that exists, and the
+scenario takes that guard away: it holds because of the new rule, and its mutant breaks a promise. Say then what your
+rule is about, in the function NAME_refuses. All files are written, or none.
+
+\b
+Examples:
+  zombieproof rules new late_end_is_refused
+  zombieproof rules new stale_batch_is_refused --decision produce
+  zombieproof rules new old_marker_is_refused --decision write_txn_markers
+"""
+
+LONGEST: Final = 30
+_RULES: Final = Path("zombieproof/model/rules.py")
+_SCENARIOS: Final = Path("zombieproof/checker/scenarios/__init__.py")
+_SWITCHES: Final = Path("tests/model/test_switches.py")
+_GENERATED: Final = (Path("docs/rules.md"), Path("docs/trace-schema.json"))
+_REGENERATE: Final = (
+    "from zombieproof.checker.scenarios import SCENARIOS; from zombieproof.report import rules_page; "
+    "from zombieproof.traces.trace import write_schema; from pathlib import Path; import sys; "
+    "assert sys.argv[1] in SCENARIOS; rules_page.write(Path('docs/rules.md')); write_schema()"
+)
+
+
+class Written(NamedTuple):
+    """A file that is written: what for, and its whole text."""
+
+    path: Path
+    what: str
+    text: str
+
+
+def new_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="of the switch, such as late_end_is_refused")],
+    decision: Annotated[
+        str, typer.Option(metavar="DECISION", help=f"where it is asked: {', '.join(DECISIONS)}")
+    ] = "end_txn",
+) -> int:
+    """Run the command."""
+    template = DECISIONS[known("decision with a template", decision, DECISIONS)]
+    root = clone_here(Path.cwd())
+    files = plan(root, name, template)
+    write(root, name, files)
+    screen = Screen()
+    screen.say(f"The rule {name} is in {_shown(root)}:", "bold")
+    rows = [(str(file.path), file.what) for file in files]
+    screen.table((Column("file"), Column("")), [*rows, *((str(page), "generated again") for page in _GENERATED)], indent=2)
+    screen.say()
+    screen.say("Try next", "bold")
+    for command, what in _next(name, template):
+        screen.say(f"{command}   # {what}", indent=2, hang=4)
+    return Exit.HOLDS
+
+
+def _next(name: str, template: Template) -> list[tuple[str, str]]:
+    return [
+        (f"zombieproof check {name}", "holds, because of the new rule"),
+        (f"zombieproof check {name} --without {name} --compare", "what the rule changes, as a story"),
+        (f"zombieproof check --with {name}", "does it disturb any other scenario?"),
+        (f'make lint test ARGS="-k {name}"', "what it begins with is green"),
+        (f"edit {name}_refuses in zombieproof/model/decisions/{template.file}", "say what your rule is about"),
+        (f"edit {name} in zombieproof/model/rules.py", "meaning, source, and since, once a release has it"),
+        ("zombieproof verify --write-results", "the pages with all results"),
+    ]
+
+
+def clone_here(folder: Path) -> Path:
+    """The clone that a folder lies in.
+
+    Raises:
+        WrongUsage: it lies in none.
+    """
+    wanted = (_RULES, _SCENARIOS, _SWITCHES)
+    for root in (folder, *folder.parents):
+        if all((root / path).is_file() for path in wanted):
+            return root
+    raise WrongUsage(
+        f"{folder} is in no clone of the project (there is no {_RULES} above it); go into one, and run it there"
+    )
+
+
+# ---------------------------------------------------------------- plan
+
+
+def plan(root: Path, name: str, template: Template) -> list[Written]:
+    """All files as they are to be.
+
+    Raises:
+        WrongUsage: the name cannot be or exists, or the clone is not as the templates expect it.
+    """
+    _check_name(root, name)
+    decision = Path("zombieproof/model/decisions") / template.file
+    scenario, test = _SCENARIOS.with_name(f"{name}.py"), Path("tests/model") / f"test_{name}.py"
+    return [
+        Written(_RULES, "the switch, off in every preset", _with_switch(root, name, template)),
+        Written(decision, f"the guard beside {template.guard}, and {name}_refuses", _with_hook(root, decision, name, template)),
+        Written(scenario, "the scenario and its mutant", templates.scenario_text(name, template)),
+        Written(_SCENARIOS, "the scenario is registered", _registered(root, name)),
+        Written(test, "the condition, row by row", templates.test_text(name, template)),
+        Written(_SWITCHES, "the answer with the rule and without", _with_question(root, name, template)),
+    ]
+
+
+def _check_name(root: Path, name: str) -> None:
+    if not name.isidentifier() or not name.isascii() or name != name.lower() or keyword.iskeyword(name):
+        raise WrongUsage(f"{name!r} is no name of a rule; give lower-case words joined by underscores: late_end_is_refused")
+    if name.startswith("_") or name.endswith("_") or len(name) > LONGEST:
+        raise WrongUsage(f"{name!r}: give at most {LONGEST} characters, and no underscore at either end")
+    rules = _class(_tree(root, _RULES), "Rules", _RULES)
+    there = {node.target.id for node in rules.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+    if name in there:
+        raise WrongUsage(f"there is a rule named {name!r} already; choose another name (zombieproof rules lists all)")
+    for path in (_SCENARIOS.with_name(f"{name}.py"), Path("tests/model") / f"test_{name}.py"):
+        if (root / path).exists():
+            raise WrongUsage(f"{path} exists already; choose another name")
+    if f'"{name}"' in (root / _SWITCHES).read_text(encoding="utf-8"):
+        raise WrongUsage(f"{_SWITCHES} speaks of {name!r} already; choose another name")
+
+
+def _with_switch(root: Path, name: str, template: Template) -> str:
+    end = _class(_tree(root, _RULES), "Rules", _RULES).end_lineno
+    assert end is not None
+    return _inserted(root / _RULES, end, templates.switch_text(name, template))
+
+
+def _with_hook(root: Path, path: Path, name: str, template: Template) -> str:
+    tree = _tree(root, path)
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == template.function]
+    places = [node for function in functions for node in ast.walk(function) if _answers(node, template.guard)]
+    if not places:
+        raise WrongUsage(
+            f"{path} has no guard {template.guard} in {template.function}: the clone is not of this program's version"
+        )
+    place = places[0]
+    text = _inserted(root / path, place.lineno - 1, templates.hook_text(name, template, " " * place.col_offset))
+    return text + templates.refuses_text(name, template)
+
+
+def _answers(node: ast.AST, guard: str) -> bool:
+    """Whether a node is an `if` that returns with that guard."""
+    if not isinstance(node, ast.If):
+        return False
+    answers = [ast.unparse(line) for line in node.body if isinstance(line, ast.Return)]
+    return any(f"Guard.{guard})" in answer for answer in answers)
+
+
+def _registered(root: Path, name: str) -> str:
+    path = root / _SCENARIOS
+    tree = _tree(root, _SCENARIOS)
+    package = "zombieproof.checker.scenarios."
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package)]
+    later = [node.lineno - 1 for node in imports if (node.module or "") > package + name]
+    before = later[0] if later else max((node.end_lineno or 0 for node in imports), default=0)
+    comprehensions = [node for node in ast.walk(tree) if isinstance(node, ast.comprehension)]
+    listed = [node.iter for node in comprehensions if isinstance(node.iter, ast.Tuple) and node.iter.elts]
+    if not imports or not listed:
+        raise WrongUsage(f"{_SCENARIOS} is not as this program knows it: the clone is not of its version")
+    last = listed[0].elts[-1].end_lineno
+    assert last is not None
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines.insert(last, f"        {name.upper()},\n")
+    lines.insert(before, f"from {package}{name} import {name.upper()}\n")
+    return "".join(lines)
+
+
+def _with_question(root: Path, name: str, template: Template) -> str:
+    for node in _tree(root, _SWITCHES).body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict) and ast.unparse(node.target) == "SWITCHES":
+            assert node.end_lineno is not None
+            return _inserted(root / _SWITCHES, node.end_lineno - 1, templates.question_text(name, template))
+    raise WrongUsage(f"{_SWITCHES} has no SWITCHES: the clone is not of this program's version")
+
+
+def _inserted(path: Path, line: int, text: str) -> str:
+    """The file with a text behind a line."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return "".join([*lines[:line], text, *lines[line:]])
+
+
+def _tree(root: Path, path: Path) -> ast.Module:
+    try:
+        return ast.parse((root / path).read_bytes())
+    except (OSError, SyntaxError) as error:
+        raise WrongUsage(f"{path}: {error}; put the clone in order first") from error
+
+
+def _class(tree: ast.Module, name: str, path: Path) -> ast.ClassDef:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return node
+    raise WrongUsage(f"{path} has no class {name}: the clone is not of this program's version")
+
+
+# ---------------------------------------------------------------- write
+
+
+def write(root: Path, name: str, files: list[Written]) -> None:
+    """Write all files and generate what follows from them, or leave everything as it was.
+
+    Raises:
+        WrongUsage: a file cannot be written, or the clone does not import with what was written.
+    """
+    before = dict(_contents(root, [*(file.path for file in files), *_GENERATED]))
+    refused = [path for path in before if not _is_writable(root / path)]
+    if refused:
+        raise WrongUsage(f"{root / refused[0]} cannot be written; nothing was")
+    try:
+        for file in files:
+            (root / file.path).write_text(file.text, encoding="utf-8")
+        _regenerate(root, name)
+    except OSError as error:
+        _restore(root, before)
+        raise WrongUsage(f"{error.filename or root}: {error.strerror}; nothing was written") from error
+    except BaseException:
+        _restore(root, before)
+        raise
+
+
+def _contents(root: Path, paths: list[Path]) -> Iterator[tuple[Path, bytes | None]]:
+    for path in paths:
+        yield path, (root / path).read_bytes() if (root / path).exists() else None
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path if path.exists() else path.parent, os.W_OK)
+
+
+def _restore(root: Path, before: Mapping[Path, bytes | None]) -> None:
+    for path, content in before.items():
+        if content is None:
+            (root / path).unlink(missing_ok=True)
+        else:
+            (root / path).write_bytes(content)
+
+
+def _regenerate(root: Path, name: str) -> None:
+    """Import the clone as it is now, and write the pages that list the rules."""
+    done = subprocess.run(
+        [sys.executable, "-c", _REGENERATE, name],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        places = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith('File "')]
+        said = " ".join([*places[-1:], *done.stderr.strip().splitlines()[-1:]])
+        raise WrongUsage(f"the clone in {root} does not run with what was written: {said}; nothing was written")
+
+
+def _shown(root: Path) -> str:
+    return "this clone" if root == Path.cwd() else str(root)

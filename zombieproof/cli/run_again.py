@@ -1,0 +1,57 @@
+"""`zombieproof replay` of counterexamples: files that `zombieproof check -o` wrote are run again, step by step."""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from zombieproof.checker.scenario import Scenario
+from zombieproof.cli.exploring import blaming
+from zombieproof.cli.naming import scenarios_named
+from zombieproof.cli.usage import WrongUsage
+from zombieproof.report.counterexample import Again, run_again, scenario_of
+from zombieproof.report.replay_json import as_report
+from zombieproof.report.replay_text import Replayed, show_replayed
+from zombieproof.report.screen import Screen
+from zombieproof.traces.evidence import Unit
+from zombieproof.traces.trace import TraceError, read_trace
+from zombieproof.traces.verdict import DamagedPlace, Judgement
+
+
+def replay_traces(screen: Screen, paths: Sequence[Path], files: Sequence[str], *, as_json: bool) -> Judgement:
+    """Run each trace again and report it; `files` are those of `--scenario`.
+
+    Raises:
+        WrongUsage: the scenario of a trace is defined in a file that is not among `files`, or one has a mistake.
+    """
+    own = scenarios_named(files, {})
+    replayed: list[Replayed] = []
+    unread: list[DamagedPlace] = []
+    for path in paths:
+        try:
+            replayed.append(Replayed(str(path), _run_again(path, own)))
+        except TraceError as error:
+            place = DamagedPlace(file=error.file, position=error.line, unit=Unit.LINE, message=error.fault)
+            unread.append(place)
+    report = as_report(replayed, unread)
+    if as_json:
+        screen.data(report.model_dump_json(indent=2))
+    else:
+        for each in replayed:
+            show_replayed(screen, each)
+        for place in unread:
+            screen.say(f"damaged: {place.file}, line {place.position}: {place.message}", "bold yellow")
+    return report.verdict
+
+
+def _run_again(path: Path, own: Sequence[Scenario]) -> Again:
+    trace = read_trace(path)
+    scenario = scenario_of(trace.header, own)
+    if scenario is None and trace.header.file is not None:
+        # The file is code, and a story may come from anybody: it runs only where it is asked for.
+        given = f"; it is not in {', '.join(each.origin for each in own)}" if own else ""
+        raise WrongUsage(
+            f"{path}: its scenario {trace.header.scenario!r} is not one of this program, but of {trace.header.file}"
+            f"{given}; say where that is: zombieproof replay {path} --scenario {trace.header.file}"
+        )
+    with blaming(scenario) if scenario is not None else contextlib.nullcontext():
+        return run_again(trace, str(path), own)
