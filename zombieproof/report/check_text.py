@@ -8,6 +8,7 @@ from zombieproof.checker.model import Promise
 from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.report.story import Beat, Story
+from zombieproof.report.worlds import NAMES
 
 COLUMNS = (
     Column("scenario"),
@@ -94,7 +95,10 @@ def show_violation(screen: Screen, run: Run, broken: Promise, *, brief: bool = F
 
 
 def show_story(screen: Screen, story: Story, indent: int = 2, *, brief: bool = False) -> None:
-    """Write the steps, and what there is at the end."""
+    """Write the steps, and what there is at the end; before them what the names stand for."""
+    if story.ending:
+        screen.say(NAMES, "dim", indent, hang=2)
+        screen.say()
     for beat in story.beats:
         show_beat(screen, beat, indent, brief=brief)
     if story.ending:
