@@ -217,3 +217,23 @@ def test_what_a_story_hinges_on_is_told(stories: dict[tuple[str, str], Run], sce
 def test_a_full_story_has_every_line_of_the_brief_one(stories: dict[tuple[str, str], Run]) -> None:
     for run in stories.values():
         assert set(told(run)) <= set(told(run, brief=False))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_story_fits_the_terminal_and_only_commands_are_left_whole(
+    stories: dict[tuple[str, str], Run], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    plain = {key: told(run, brief=False) for key, run in stories.items()}
+    for name, value in {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": str(width)}.items():
+        monkeypatch.setenv(name, value)
+    for key, run in stories.items():
+        stream = io.StringIO()
+        assert run.broken
+        show_violation(Screen(stream), run, run.broken)
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue()).splitlines()
+        assert [line for line in lines if len(line) > width and not line.startswith("    zombieproof ")] == []
+        assert [line for line in lines if line != line.rstrip()] == []
+        story = lines[: lines.index("  Try next")]
+        assert " ".join(story).split() == " ".join(plain[key][: plain[key].index("  Try next")]).split()
+        commands = [line.split("   #")[0] for line in plain[key] if line.startswith("    zombieproof ")]
+        assert [line.split("   #")[0] for line in lines if line.startswith("    zombieproof ")] == commands

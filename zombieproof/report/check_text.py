@@ -78,7 +78,7 @@ def show_remarks(screen: Screen, run: Run) -> None:
 
 def show_violation(screen: Screen, run: Run, broken: Promise, *, brief: bool = False) -> None:
     """Write a broken promise with the shortest story of how it breaks; a brief one has no decisions and moves."""
-    screen.say(f"{run.name} ({run.rules}): {broken.name} is broken", "bold red")
+    screen.say(f"{run.name} ({run.rules}): {broken.name} is broken", "bold red", hang=2)
     screen.say(f"{broken.text}" + (f" [{broken.source}]" if broken.source else ""), indent=2)
     screen.say()
     if run.story is None:
@@ -91,7 +91,7 @@ def show_violation(screen: Screen, run: Run, broken: Promise, *, brief: bool = F
     screen.say()
     screen.say("Try next", "bold", indent=2)
     for command, what in next_commands(run):
-        screen.say(f"{command}   # {what}", indent=4, hang=4)
+        screen.command(command, what, indent=4)
 
 
 def show_story(screen: Screen, story: Story, indent: int = 2, *, brief: bool = False) -> None:
@@ -106,7 +106,7 @@ def show_story(screen: Screen, story: Story, indent: int = 2, *, brief: bool = F
         screen.say("What there is then", "bold", indent)
         width = max(len(line.subject) for line in story.ending)
         for line in story.ending:
-            screen.say(f"{line.subject.ljust(width)}  {line.text}", indent=indent + 2, hang=width + 2)
+            screen.say(f"{line.subject.ljust(width)}  {line.text}", indent=indent + 2, hang=width + 5)
 
 
 def show_beat(screen: Screen, beat: Beat, indent: int, *, brief: bool = False) -> None:
