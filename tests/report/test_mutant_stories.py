@@ -235,5 +235,6 @@ def test_a_story_fits_the_terminal_and_only_commands_are_left_whole(
         assert [line for line in lines if line != line.rstrip()] == []
         story = lines[: lines.index("  Try next")]
         assert " ".join(story).split() == " ".join(plain[key][: plain[key].index("  Try next")]).split()
+        assert lines.count("") == plain[key].count("")
         commands = [line.split("   #")[0] for line in plain[key] if line.startswith("    zombieproof ")]
         assert [line.split("   #")[0] for line in lines if line.startswith("    zombieproof ")] == commands
