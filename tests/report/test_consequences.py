@@ -207,6 +207,20 @@ def test_a_crash_leaves_behind_what_was_sent(setup: Setup) -> None:
     assert said == ("A's late EndTxn ABORT (producer 0, epoch 0) is still on its way",)
 
 
+def test_the_markers_of_a_coordinator_that_is_gone_are_still_on_their_way(setup: Setup) -> None:
+    marker = Message(kind=int(Kind.MARKER), live=1, producer_id=0, producer_epoch=1)
+    late = Message(kind=int(Kind.MARKER), live=0, producer_id=0, producer_epoch=1)
+    said = consequences(world_with(marker), world_with(late), setup, FIRST[Act.FAIL_OVER], Trail())
+    assert said[1:] == ("the late ABORT marker (producer 0, epoch 1, coordinator epoch 0) to p0 is still on its way",)
+
+
+def test_a_late_copy_that_goes_on_is_told_once(setup: Setup) -> None:
+    here = end_txn(kind=int(Kind.TXN_OFFSET_COMMIT), partition=2, live=0)
+    there = end_txn(kind=int(Kind.TXN_OFFSET_COMMIT), partition=2, live=0, stage=int(Stage.TO_COORDINATOR))
+    said = consequences(world_with(here), world_with(there), setup, FIRST[Act.DELIVER], Trail())
+    assert said == ("the group coordinator asks the coordinator first",)
+
+
 # ---------------------------------------------------------------- any step
 
 

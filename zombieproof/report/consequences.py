@@ -1,16 +1,17 @@
 """What came of one step: which answer set out and what its receiver makes of it, and what is new in the world."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from zombieproof.checker.acts import ACTIONS, Act
 from zombieproof.checker.client_actions import next_op
 from zombieproof.checker.narration import client_name, coordinator_name, id_name, leader_name, message_name
+from zombieproof.checker.network import speaks_to_coordinator
 from zombieproof.checker.world import Decision, Kind, MachineIndex, Message, Op, Setup, Stage, Trail, World
 from zombieproof.model.vocabulary import NONE, Error, Guard, PendingOffsetsState, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
 from zombieproof.report.worlds import identity, label_name, transaction_words
-
-_AT_COORDINATOR = (Kind.INIT_PRODUCER_ID, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS, Kind.END_TXN)
 
 
 def consequences(before: World, after: World, setup: Setup, action: int, trail: Trail) -> tuple[str, ...]:
@@ -29,9 +30,8 @@ def consequences(before: World, after: World, setup: Setup, action: int, trail: 
         between = _read_from_log(after, i)
     elif act == Act.STEP:
         between = _fetched(before, after, setup, i)
-    elif act == Act.CRASH:
-        between = _left_behind(before, after, setup, i)
-    return (*brokers, *_faults(before, after, setup, trail), *between, *clients)
+    faults, late = _faults(before, after, setup, trail), _late_now(before, after, setup, act)
+    return (*brokers, *faults, *between, *clients, *late)
 
 
 # ---------------------------------------------------------------- answers
@@ -57,7 +57,7 @@ def _answer_to_marker(trail: Trail) -> Iterator[str]:
 
 
 def _said(after: World, setup: Setup, act: int, message: Message, trail: Trail, *, is_told: bool) -> Iterator[str]:
-    asked_by_leader = message.stage == Stage.TO_COORDINATOR and message.kind not in _AT_COORDINATOR
+    asked_by_leader = message.stage == Stage.TO_COORDINATOR and not speaks_to_coordinator(message.kind)
     who = leader_name(message.partition) if asked_by_leader else client_name(message.client)
     error = Error(trail.error)
     travels = setup.bounds.answers_travel == 1 and message.live == 1 and not asked_by_leader
@@ -88,7 +88,7 @@ def _and_then(after: World, message: Message) -> str:
     for other in after.messages:
         same = other.kind == message.kind and other.client == message.client and other.live == 1
         if same and (other.label, other.partition) == (message.label, message.partition) and other.answered == 0:
-            if message.kind not in _AT_COORDINATOR:
+            if not speaks_to_coordinator(message.kind):
                 return ", and sends it again"
             return ", and asks again" if other.node == message.node else f", and asks node {other.node}"
     return ""
@@ -107,8 +107,8 @@ def _then_sends(before: World, after: World, setup: Setup, message: Message) -> 
 
 def _remarks(before: World, after: World, message: Message, trail: Trail) -> Iterator[str]:
     """What is remarkable about an acceptance."""
-    is_data = message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.TO_COORDINATOR
-    if not is_data or trail.answered == 0 or trail.error != Error.NONE:
+    at_leader = message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.TO_COORDINATOR
+    if not at_leader or trail.answered == 0 or trail.error != Error.NONE:
         return
     p = message.partition
     if before.partitions[p].end == after.partitions[p].end:
@@ -141,13 +141,17 @@ def _faults(before: World, after: World, setup: Setup, trail: Trail) -> Iterator
                 yield f"{id_name(k)} stays {transaction_words(txn)}"
 
 
-def _left_behind(before: World, after: World, setup: Setup, c: int) -> Iterator[str]:
-    """What a client that is gone has sent, and that can still arrive."""
-    was_late = [message_name(other, setup) for other in before.messages if other.live == 0]
-    for other in after.messages:
-        sent = other.kind not in (Kind.EMPTY, Kind.MARKER) and other.client == c and other.live == 0
-        if sent and message_name(other, setup) not in was_late:
-            yield f"{message_name(other, setup)} is still on its way"
+def _late_now(before: World, after: World, setup: Setup, act: int) -> Iterator[str]:
+    """What somebody who is gone has sent, and can still arrive; a step that doubles or gives up says so itself."""
+    if act not in (Act.DOUBLE, Act.GIVE_UP):
+        for name, count in (_late(after, setup) - _late(before, setup)).items():
+            yield from [f"{name} is still on its way"] * count
+
+
+def _late(world: World, setup: Setup) -> Counter[str]:
+    """The names of late copies, wherever they are on their way."""
+    messages = [message for message in world.messages if message.kind != Kind.EMPTY and message.live == 0]
+    return Counter(message_name(replace(message, stage=0), setup) for message in messages)
 
 
 # ---------------------------------------------------------------- what is read
