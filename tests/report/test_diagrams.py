@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from zombieproof.report import diagrams
+from zombieproof.report.bundles import ANY_OTHER_STATE, bundles
 from zombieproof.report.diagrams import DotMissingError, check, render, write_all
-from zombieproof.report.graphs import event_words, state_name
+from zombieproof.report.graphs import SPACE, event_words, state_name
 from zombieproof.statemachines.kernel import Machine, T
-from zombieproof.statemachines.registry import MACHINES
+from zombieproof.statemachines.producer import PRODUCER
+from zombieproof.statemachines.registry import ALL_MACHINES
 
-EVERY_MACHINE = pytest.mark.parametrize("machine", MACHINES.values(), ids=lambda machine: machine.name)
+EVERY_MACHINE = pytest.mark.parametrize("machine", ALL_MACHINES.values(), ids=lambda machine: machine.name)
 needs_dot = pytest.mark.skipif(
     shutil.which("dot") is None,
     reason="dot (package graphviz) is not installed: SVG is not drawn here, the committed SVG files are still checked",
@@ -50,6 +53,13 @@ LIGHT = Machine(
     terminal=frozenset({Light.BROKEN_FOREVER}),
     transient=frozenset({Light.GREEN}),
 )
+PAGE_WIDTH = 800
+SMALLEST_PRINT = 10
+"""Points: as wide as a page shows a drawing, and the smallest print that is read there without effort."""
+
+Arrow = tuple[str, str, str]
+"""State, event, target, in the words of a drawing."""
+
 FILES = {"traffic_light.dot", "traffic_light.mmd", "traffic_light.svg"}
 
 
@@ -64,42 +74,104 @@ def drawn(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def edges_of(machine: Machine) -> dict[tuple[str, str], set[str]]:
-    """(state, target) -> events, as the table says."""
-    edges: dict[tuple[str, str], set[str]] = {}
-    for row in machine.rows:
-        edge = state_name(row.state.name), state_name(row.target.name)
-        edges.setdefault(edge, set()).add(event_words(row.event.name))
-    return edges
+def told(machine: Machine, arrows: Iterable[tuple[str, str, list[str]]], notes: dict[str, list[str]]) -> list[Arrow]:
+    """The arrows of a drawing one by one: (state, event, target); one that begins at a note leaves all it names."""
+    every = [state_name(state.name) for state in machine.states]
+    found = []
+    for begin, target, events in arrows:
+        left = notes.get(begin, [begin])
+        if left == [ANY_OTHER_STATE]:
+            left = [state for state in every if state != target]
+        found += [(state, event.strip(), target) for state in left for event in events]
+    return sorted(found)
 
 
-@EVERY_MACHINE
-def test_dot_has_every_row_of_the_table_and_no_other(machine: Machine) -> None:
+def rows_of(machine: Machine) -> list[Arrow]:
+    """The rows of a table in the words of a drawing."""
+    return sorted(
+        (state_name(row.state.name), event_words(row.event.name), state_name(row.target.name)) for row in machine.rows
+    )
+
+
+def drawn_in_dot(machine: Machine) -> list[Arrow]:
+    """What a person reads from the arrows, boxes and notes of the DOT text."""
     text = render(machine, "dot")
-    found = {
-        (source, target): set(label.strip('"').split(r"\n"))
-        for source, target, label in re.findall(r'^\t(\w+) -> (\w+) \[label=("[^"]*"|\w+)', text, re.MULTILINE)
-    }
+    arrows = [
+        (begin, target, label.split(r"\n"))
+        for begin, target, label in re.findall(r'^\t(\w+) -> (\w+) \[label="([^"]*)"', text, re.MULTILINE)
+    ]
     for name, box in re.findall(r"^\t(\w+) \[label=<(.*)>[ \]]", text, re.MULTILINE):
-        stays = re.findall(r"<font[^>]*>([^<]*)</font>", box)
-        if stays:
-            found[name, name] = set(stays)
-    assert found == edges_of(machine)
+        arrows.append((name, name, re.findall(r"<font[^>]*>([^<]*)</font>", box)))
+    notes = re.findall(r'^\t(\w+) \[label="([^"]*)" .*shape=plaintext', text, re.MULTILINE)
+    return told(machine, arrows, {name: words.split(r"\n") for name, words in notes})
 
 
-@EVERY_MACHINE
-def test_mermaid_has_every_row_of_the_table_and_no_other(machine: Machine) -> None:
+def drawn_in_mermaid(machine: Machine) -> list[Arrow]:
+    """What a person reads from the arrows, boxes and notes of the Mermaid text."""
     text = render(machine, "mermaid")
     arrows = re.findall(r"^  (\w+) --> (\w+): (.*)$", text, re.MULTILINE)
-    inside = [(state, state, events) for state, events in re.findall(r"^  (\w+): (.*)$", text, re.MULTILINE)]
-    found = {(source, target): set(events.split("<br/>")) for source, target, events in arrows + inside}
-    assert found == edges_of(machine)
+    arrows += [(state, state, events) for state, events in re.findall(r"^  (\w+): (.*)$", text, re.MULTILINE)]
+    notes = re.findall(r'^  state "([^"]*)" as (\w+)\n  Class \w+ s_note$', text, re.MULTILINE)
+    return told(
+        machine,
+        [(begin, target, events.split("<br/>")) for begin, target, events in arrows],
+        {name: words.split("<br/>") for words, name in notes},
+    )
+
+
+DRAWN = pytest.mark.parametrize("drawn_in", [drawn_in_dot, drawn_in_mermaid])
+
+
+@DRAWN
+@EVERY_MACHINE
+def test_a_drawing_has_every_row_of_the_table_once_and_no_other(
+    machine: Machine, drawn_in: Callable[[Machine], list[Arrow]]
+) -> None:
+    assert drawn_in(machine) == rows_of(machine)
+
+
+@DRAWN
+def test_a_bundle_keeps_its_rows_whichever_states_it_leaves(drawn_in: Callable[[Machine], list[Arrow]]) -> None:
+    for row in [row for bundle in bundles(PRODUCER) for row in bundle.rows]:
+        fewer = replace(PRODUCER, rows=tuple(other for other in PRODUCER.rows if other != row))
+        assert drawn_in(fewer) == rows_of(fewer), row
+
+
+def test_the_failures_of_the_producer_are_bundled() -> None:
+    found = {(bundle.event, bundle.target): (len(bundle.rows), bundle.from_all) for bundle in bundles(PRODUCER)}
+    assert found == {("ABORTABLE_FAILURE", "ABORTABLE_ERROR"): (3, False), ("FATAL_FAILURE", "FATAL_ERROR"): (8, True)}
 
 
 @EVERY_MACHINE
-def test_a_machine_is_drawn_from_left_to_right(machine: Machine) -> None:
-    assert "rankdir=LR" in render(machine, "dot")
-    assert "direction LR" in render(machine, "mermaid")
+def test_a_large_machine_is_drawn_from_top_to_bottom(machine: Machine) -> None:
+    direction = "TB" if len(machine.states) > 5 else "LR"
+    assert f"rankdir={direction}" in render(machine, "dot")
+    assert f"direction {direction}" in render(machine, "mermaid")
+
+
+@EVERY_MACHINE
+def test_a_committed_drawing_is_readable_at_the_width_of_a_page(machine: Machine, repository_root: Path) -> None:
+    svg = (repository_root / "diagrams" / f"{machine.name}.svg").read_text()
+    [width] = re.findall(r'<svg width="(\d+)pt"', svg)
+    smallest = min(float(size) for size in re.findall(r'font-size="([\d.]+)"', svg))
+    assert smallest * min(1, PAGE_WIDTH / int(width)) >= SMALLEST_PRINT
+
+
+@EVERY_MACHINE
+def test_a_committed_drawing_does_not_depend_on_the_fonts_of_its_reader(
+    machine: Machine, repository_root: Path
+) -> None:
+    svg = (repository_root / "diagrams" / f"{machine.name}.svg").read_text()
+    assert svg.count("<text ") == svg.count(' textLength="') == svg.count(' lengthAdjust="spacingAndGlyphs"')
+
+
+def test_each_text_gets_the_width_of_its_place() -> None:
+    svg = '<text text-anchor="middle" x="9.5" y="-7">a</text><text text-anchor="start" x="1" y="0">b</text>'
+    strokes = [{"op": "F"}, {"op": "T", "pt": [9.5, 7.0], "width": 33.0}]
+    widths = diagrams.text_widths({"edges": [{"_ldraw_": strokes}]})
+    assert diagrams.with_widths(svg, widths) == svg.replace(
+        ">a<", ' textLength="33" lengthAdjust="spacingAndGlyphs">a<'
+    )
 
 
 def test_begin_and_end_are_marked() -> None:
@@ -112,7 +184,7 @@ def test_begin_and_end_are_marked() -> None:
 
 
 def test_events_between_the_same_states_share_an_arrow() -> None:
-    assert r'Green -> Red [label="stop\nall stop"]' in render(LIGHT, "dot")
+    assert rf'Green -> Red [label="{SPACE}stop{SPACE}\n{SPACE}all stop{SPACE}"]' in render(LIGHT, "dot")
     assert "Green --> Red: stop<br/>all stop\n" in render(LIGHT, "mermaid")
 
 
@@ -137,7 +209,7 @@ def test_svg_carries_the_words_of_the_table_and_passes_its_own_check(tmp_path: P
     write_all(tmp_path, machines=[LIGHT])
     svg = (tmp_path / "traffic_light.svg").read_text()
     for word in ("Red", "Green", "BrokenForever", "go", "stop", "all stop", "fail"):
-        assert f">{word}</text>" in svg
+        assert re.search(rf">\s?{word}\s?</text>", svg)
     assert "Generated by `zombieproof diagrams`" in svg
     assert "graphviz version" not in svg
     assert check(tmp_path, [LIGHT]) == []

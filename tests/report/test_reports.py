@@ -1,6 +1,7 @@
 """Tables, coverage, results, recordings, JUnit: each says what it was given, and a lie is found."""
 
 import io
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -52,6 +53,21 @@ def test_a_plain_table_is_aligned_and_never_cut() -> None:
         f"{'a'.ljust(200)}      1",
         f"{long}  1,000",
     ]
+
+
+def test_a_command_is_never_broken_and_its_remark_goes_before_it_where_both_do_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    written = {}
+    for columns in ("60", "20"):
+        monkeypatch.setenv("COLUMNS", columns)
+        stream = io.StringIO()
+        Screen(stream).command("zombieproof check one_transaction", "once more", indent=2)
+        written[columns] = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
+    assert written["60"] == "  zombieproof check one_transaction   # once more\n"
+    assert written["20"] == "  # once more\n  zombieproof check one_transaction\n"
 
 
 def test_a_terminal_wraps_long_lines_under_themselves(monkeypatch: pytest.MonkeyPatch) -> None:

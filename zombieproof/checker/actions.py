@@ -13,6 +13,7 @@ from zombieproof.checker import (
     reader_actions,
 )
 from zombieproof.checker.acts import ACTIONS, Act
+from zombieproof.checker.moves import note_answer
 from zombieproof.checker.world import MESSAGES, Kind, Message, Setup, Stage, Trail, World
 
 
@@ -88,7 +89,7 @@ def _deliver(world: World, setup: Setup, trail: Trail, i: int, lost: int, unknow
         if lost == 1:
             return False
         partition_actions.hear_coordinator(
-            world, setup, message, coordinator_actions.answer(world, setup, trail, i, unknown)
+            world, setup, trail, message, coordinator_actions.answer(world, setup, trail, i, unknown)
         )
         return True
     if world.partitions[message.partition].leader == 0 or _is_behind_another(world, message):
@@ -120,6 +121,7 @@ def _is_behind_another(world: World, message: Message) -> bool:
 
 def _reply(world: World, setup: Setup, trail: Trail, i: int, error: int, lost: int) -> None:
     """The answer to message `i` sets out: nobody waits for it, or it is lost, or it travels, or it is heard at once."""
+    note_answer(trail, error)
     message = world.messages[i]
     if message.live == 0:
         network.empty(message)

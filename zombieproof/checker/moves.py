@@ -56,3 +56,9 @@ def note(trail: Trail, decision: int, guard: int, error: int) -> None:
         noted.guard = guard
         noted.error = error
         trail.decision_count += 1
+
+
+def note_answer(trail: Trail, error: int) -> None:
+    """Remember the answer that sets out."""
+    trail.answered = 1
+    trail.error = error

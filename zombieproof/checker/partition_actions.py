@@ -4,7 +4,7 @@ A record that is appended counts as replicated (``omissions``): what a leader an
 """
 
 from zombieproof.checker import marker_actions, network
-from zombieproof.checker.moves import move, note
+from zombieproof.checker.moves import move, note, note_answer
 from zombieproof.checker.views import CommitView, GroupView, batch_of, batch_view, is_tv2, marker_of, marker_view
 from zombieproof.checker.world import (
     CACHED,
@@ -81,9 +81,10 @@ def receive(world: World, setup: Setup, trail: Trail, message: Message) -> int:
     return try_append(world, setup, trail, message, 0)
 
 
-def hear_coordinator(world: World, setup: Setup, message: Message, error: int) -> None:
+def hear_coordinator(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
     """The coordinator's answer to a verification sets out for the leader."""
     message.error = answer_of_coordinator(error, mode(setup))
+    note_answer(trail, message.error)
     message.stage = Stage.BACK_TO_LEADER
     message.node = 0
 

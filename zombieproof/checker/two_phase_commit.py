@@ -191,6 +191,12 @@ def describe(world: Any, action: int, rules: Rules) -> str:
         Do.RECEIVE_PREPARED: f"the transaction manager hears that resource manager {i} is prepared",
         Do.PREPARE: f"resource manager {i} prepares",
         Do.CHOOSE_TO_ABORT: f"resource manager {i} chooses to abort",
-        Do.RECEIVE_COMMIT: f"resource manager {i} hears commit",
-        Do.RECEIVE_ABORT: f"resource manager {i} hears abort",
+        Do.RECEIVE_COMMIT: f"resource manager {i} hears commit, and commits{_but(world, ResourceManager.ABORTED)}",
+        Do.RECEIVE_ABORT: f"resource manager {i} hears abort, and aborts{_but(world, ResourceManager.COMMITTED)}",
     }[Do(what)]
+
+
+def _but(world: Any, state: ResourceManager) -> str:
+    """Who has done the opposite."""
+    others = [str(i) for i, resource in enumerate(world.resources) if resource == state]
+    return f", although {' and '.join(others)} {state.name.lower()}" if others else ""

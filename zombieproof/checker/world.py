@@ -333,10 +333,15 @@ DECISIONS = 8
 
 @dataclass(slots=True)
 class Trail:
-    """What one step did. Scratch space (`target`) for records that a step is about to make durable."""
+    """What one step did. Scratch space (`target`) for records that a step is about to make durable.
+
+    `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says.
+    """
 
     count: int = 0
     moves: list[Move] = array(Move, MOVES)
     decision_count: int = 0
     decisions: list[Decided] = array(Decided, DECISIONS)
+    answered: int = 0
+    error: int = 0
     target: Transaction = field(default_factory=Transaction)

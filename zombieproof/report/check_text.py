@@ -10,6 +10,7 @@ from zombieproof.model.rules import NUMBERS
 from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.report.story import Beat, Story
+from zombieproof.report.worlds import NAMES
 
 COLUMNS = (
     Column("scenario"),
@@ -83,7 +84,7 @@ def show_remarks(screen: Screen, run: Run) -> None:
 
 def show_violation(screen: Screen, run: Run, broken: Promise, *, brief: bool = False) -> None:
     """Write a broken promise with the shortest story of how it breaks; a brief one has no decisions and moves."""
-    screen.say(f"{run.name} ({run.rules}): {broken.name} is broken", "bold red")
+    screen.say(f"{run.name} ({run.rules}): {broken.name} is broken", "bold red", hang=2)
     screen.say(f"{broken.text}" + (f" [{broken.source}]" if broken.source else ""), indent=2)
     screen.say()
     if run.story is None:
@@ -96,11 +97,14 @@ def show_violation(screen: Screen, run: Run, broken: Promise, *, brief: bool = F
     screen.say()
     screen.say("Try next", "bold", indent=2)
     for command, what in next_commands(run):
-        screen.say(f"{command}   # {what}", indent=4, hang=4)
+        screen.command(command, what, indent=4)
 
 
 def show_story(screen: Screen, story: Story, indent: int = 2, *, brief: bool = False) -> None:
-    """Write the steps, and what there is at the end."""
+    """Write the steps, and what there is at the end; before them what the names stand for."""
+    if story.ending:
+        screen.say(NAMES, "dim", indent, hang=2)
+        screen.say()
     for beat in story.beats:
         show_beat(screen, beat, indent, brief=brief)
     if story.ending:
@@ -108,7 +112,7 @@ def show_story(screen: Screen, story: Story, indent: int = 2, *, brief: bool = F
         screen.say("What there is then", "bold", indent)
         width = max(len(line.subject) for line in story.ending)
         for line in story.ending:
-            screen.say(f"{line.subject.ljust(width)}  {line.text}", indent=indent + 2, hang=width + 2)
+            screen.say(f"{line.subject.ljust(width)}  {line.text}", indent=indent + 2, hang=width + 5)
 
 
 def show_beat(screen: Screen, beat: Beat, indent: int, *, brief: bool = False) -> None:

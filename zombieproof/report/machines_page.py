@@ -19,8 +19,8 @@ the diagrams and this page read the same rows; what the table does not allow is 
 promise in the checker. Which event happens is decided elsewhere (`zombieproof/model/decisions`).
 
 States and events have the names of the source and of error messages here; in the diagrams `PREPARE_COMMIT` is
-PrepareCommit. Events inside a box leave the state as it is. A dashed border means: pending only, never durable. A thick
-or double border means: terminal.
+PrepareCommit. Events inside a box leave the state as it is. Words without a box name the states that an arrow comes
+from. A dashed border means: pending only, never durable. A thick or double border means: terminal.
 """
 
 

@@ -49,11 +49,22 @@ class Screen:
         if not self.is_terminal:
             self.stream.write(f"{' ' * indent}{text}".rstrip() + "\n")
             return
+        if not text.strip():
+            self.console.print()
+            return
         width = max(20, self.console.width - indent - hang)
-        head, *rest = _wrapped(self.console, text, width + hang) or [""]
-        self.console.print(Padding(Text(head, style), (0, 0, 0, indent)))
-        for line in _wrapped(self.console, " ".join(rest), width):
-            self.console.print(Padding(Text(line, style), (0, 0, 0, indent + hang)))
+        head, *rest = _wrapped(self.console, text, width + hang)
+        self.console.print(Padding(Text(head, style), (0, 0, 0, indent), expand=False))
+        for line in _wrapped(self.console, " ".join(rest), width) if rest else ():
+            self.console.print(Padding(Text(line, style), (0, 0, 0, indent + hang), expand=False))
+
+    def command(self, command: str, what: str, indent: int = 0) -> None:
+        """Write a command and what it does; it is never wrapped, so that it can be copied."""
+        line = f"{' ' * indent}{command}   # {what}"
+        if self.is_terminal and len(line) > self.console.width:
+            self.say(f"# {what}", "dim", indent, hang=2)
+            line = " " * indent + command
+        self.data(line)
 
     def data(self, text: str) -> None:
         """Write text as it is."""
@@ -75,7 +86,7 @@ class Screen:
 
 
 def _wrapped(console: Console, text: str, width: int) -> list[str]:
-    return [str(line) for line in Text(text).wrap(console, width)] if text else []
+    return [str(line).rstrip() for line in Text(text).wrap(console, width)]
 
 
 def plain_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> list[str]:

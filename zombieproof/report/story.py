@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from zombieproof.checker.acts import ACTIONS, Act
 from zombieproof.checker.model import Model
-from zombieproof.checker.narration import client_name, partition_name
+from zombieproof.checker.narration import READERS, client_name, id_name, partition_name
 from zombieproof.checker.world import Decision, MachineIndex, Setup, Trail, World
 from zombieproof.model.vocabulary import Error, Guard
-from zombieproof.report.worlds import READERS, Line, changes, ending, id_name
+from zombieproof.report.consequences import consequences
+from zombieproof.report.worlds import Line, ending
 from zombieproof.statemachines.kernel import Machine
 from zombieproof.statemachines.registry import MACHINES
 
@@ -146,7 +147,7 @@ def _beat(number: int, step: Step, setup: object, layout: Layout, initial: Any) 
         act, argument = ACTIONS[step.action]
         name = Act(act).name.lower()
         decisions, moves = _decisions(step.trail), _moves(step.trail)
-        new = changes(step.before, step.after, setup)
+        new = consequences(step.before, step.after, setup, step.action, step.trail)
     digest = world_digest(layout, initial, step.after)
     return Beat(number, step.action, name, argument, step.text, decisions, moves, new, digest)
 

@@ -1,0 +1,240 @@
+"""The story of every mutant says at each delivery where it arrives, and at its last step why the promise is broken."""
+
+import io
+import re
+
+import pytest
+
+from zombieproof.checker.checking import Request, check
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.report.check_text import show_violation
+from zombieproof.report.runs import Run, run_of
+from zombieproof.report.screen import Screen
+
+WHY = {
+    "one_transaction": {
+        "complete_without_markers": "p0 has an open transaction of producer 0 that no coordinator lists",
+        "leader_checks_neither_duplicates_nor_sequences": (
+            "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), which is at offset 0 already, "
+            "and sequence 1 would be next"
+        ),
+    },
+    "two_transactions": {
+        "a_late_end_decides_again": "A.1 is decided again, and differently: first to commit, now to abort",
+        "a_late_end_ends_the_next_transaction": (
+            "the transaction that is ended was opened by A.2, and this request is about A.1"
+        ),
+    },
+    "delayed_commit": {
+        "ends_without_their_own_epoch": "A.2 is committed on p0, although A has not asked to commit it",
+    },
+    "delayed_abort": {
+        "ends_without_their_own_epoch": "A is told that A.2 is committed, although it is aborted on p0",
+    },
+    "late_produce": {
+        "no_epoch_of_its_own_for_each_transaction": ("A.1 is committed on p0, although A was told that it is aborted"),
+        "no_verification": "p0 has an open transaction of producer 0 that no coordinator lists",
+    },
+    "late_verification": {
+        "verification_without_guard": "p0 has an open transaction of producer 0 that no coordinator lists",
+    },
+    "zombie_takeover": {
+        "init_grants_the_same_epoch_again": "B is now producer 0, epoch 0, and so is A",
+        "end_txn_ignores_epoch": "the transaction that is ended was opened by B.1, and this request is about A.1",
+    },
+    "kip98_takeover": {
+        "takeover_aborts_under_the_old_epoch": "p0 has an open transaction of producer 0 that no coordinator lists",
+        "leader_ignores_epoch": "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), behind epoch 1",
+    },
+    "crash_and_restart": {
+        "a_restart_aborts_under_the_old_epoch": "A.1 is committed on p0, although A has not asked to commit it",
+    },
+    "epoch_recovery": {
+        "the_client_raises_no_epoch": "A.1 is committed on p0, although A was told that it is aborted",
+    },
+    "timeout": {
+        "timeout_keeps_the_epoch": "A is told that A.1 is committed, although it is aborted on p0",
+        "timeout_splits_the_transaction": "A.1 is committed on p1, and aborted on p0",
+    },
+    "coordinator_failover": {
+        "markers_of_a_deposed_coordinator_count": (
+            "p0 has at offset 2: COMMIT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
+        ),
+        "a_loaded_decision_is_not_driven": (
+            "it finds x0 as PREPARE_COMMIT (producer 0, epoch 1), partitions p0, p1; nobody sends its markers"
+        ),
+    },
+    "leader_failover": {
+        "a_new_leader_knows_nothing": ("the leader of p0 knows nothing of producer 0, whose records are in the log"),
+    },
+    "leaderless_partition": {
+        "marker_skips_a_partition_without_leader": (
+            "A.1 is aborted on p0, although A was told that it is committed, and committed on p1"
+        ),
+    },
+    "consume_transform_produce": {
+        "stale_members_may_commit_offsets": "B.1 is committed on p0, and so is A.1, for the same input 0",
+        "pending_offsets_are_not_waited_for": "B.1 is committed on p0, and so is A.1, for the same input 0",
+    },
+    "epoch_exhaustion": {
+        "a_fence_raises_the_epoch_twice": (
+            "the coordinator fails a check of its own: UNKNOWN_SERVER_ERROR (guard T6); the largest epoch is 5"
+        ),
+    },
+    "rotation_failover": {
+        "a_rotation_is_forgotten_by_a_failover": "A is dead: a fatal error, it sends nothing any more",
+    },
+    "id_expiration": {
+        "an_open_transaction_is_buried": "the coordinator has no such move in its table",
+        "ids_expire_in_the_middle_of_a_transaction": (
+            "p0 has an open transaction of producer 0 that no coordinator lists"
+        ),
+    },
+    "producer_expiration": {
+        "no_verification_of_forgotten_producers": (
+            "p0 has an open transaction of producer 0 that no coordinator lists"
+        ),
+    },
+    "idempotent_producer": {
+        "leader_checks_no_sequences": (
+            "p0 has at offset 3: data of A.1 (producer 0, epoch 0, sequence 0), which is at offset 0 already, "
+            "and sequence 3 would be next"
+        ),
+        "leader_recognises_no_duplicates": (
+            "p0 has at offset 1: data of A.1 (producer 0, epoch 1, sequence 0), which is at offset 0 already"
+        ),
+    },
+    "reader": {
+        "the_broker_lists_no_aborted_transactions": (
+            "the read_committed reader delivered offset 0 of p0, the buffering reader did not"
+        ),
+        "skipping_never_ends": "the read_committed reader passes over offset 2 of p0 (A.2, committed)",
+        "reader_ignores_the_last_stable_offset": (
+            "the read_committed reader delivers offset 0 of p0 (A.1, undecided) and stands at offset 1"
+        ),
+        "reader_ignores_the_list_of_aborted_transactions": (
+            "the read_committed reader delivers offset 0 of p0 (B.1, aborted) and stands at offset 1"
+        ),
+    },
+    "two_phase_commit": {
+        "commit_without_waiting_for_all": "resource manager 1 hears commit, and commits, although 0 aborted",
+    },
+}
+"""Scenario -> mutant -> the line of the last step that says why its promise is broken there."""
+
+REASONS = [(scenario, mutant, why) for scenario, mutants in WHY.items() for mutant, why in mutants.items()]
+
+DELIVERIES = ("deliver", "lose_answer", "unknown_append")
+ALSO = {
+    "consume_transform_produce": (
+        "offset 1 of producer 0 is pending, and B does not wait for it",
+        "it is accepted, although B owns the input in generation 1",
+    ),
+    "crash_and_restart": ("it is taken for a duplicate: nothing is appended",),
+    "kip98_takeover": ("B is answered CONCURRENT_TRANSACTIONS, and asks again",),
+    "leaderless_partition": (
+        "p0 has no leader: it is taken off the list of x0 without a marker",
+        "x0 is logged as COMPLETE_COMMIT (producer 0, epoch 1)",
+    ),
+    "rotation_failover": (
+        "x0 is logged as PREPARE_COMMIT (producer 0, epoch 3, then producer 1), partitions p1",
+        "it finds x0 as PREPARE_COMMIT (producer 0, epoch 3), partitions p1",
+        "the leader of p0 is answered INVALID_PRODUCER_ID_MAPPING (guard P4)",
+        "A is answered INVALID_PRODUCER_ID_MAPPING",
+    ),
+}
+"""Scenario -> lines of its mutants' stories on which the broken promise hinges, before the last step or in it."""
+
+
+@pytest.fixture(scope="module")
+def stories() -> dict[tuple[str, str], Run]:
+    """Every mutant, explored."""
+    found = {}
+    for scenario in SCENARIOS.values():
+        for mutant in scenario.mutants:
+            request = Request(mutant=mutant.name)
+            found[scenario.name, mutant.name] = run_of(check(scenario, request), request)
+    return found
+
+
+def told(run: Run, *, brief: bool = True) -> list[str]:
+    """The lines of a story as `check` prints it."""
+    stream = io.StringIO()
+    assert run.broken
+    show_violation(Screen(stream, plain=True), run, run.broken, brief=brief)
+    return stream.getvalue().splitlines()
+
+
+def last_step(run: Run) -> list[str]:
+    """The lines of the last step of the brief story, without their bullets."""
+    lines = told(run)
+    numbered = [place for place, line in enumerate(lines) if re.match(r" +\d+\. ", line)]
+    step = lines[numbered[-1] : lines.index("", numbered[-1])]
+    return [re.sub(r"^ +(\d+\.|\*) ", "", line) for line in step]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "mutant", "why"), REASONS, ids=[f"{name}-{mutant}" for name, mutant, _ in REASONS]
+)
+def test_the_last_step_says_why_the_promise_is_broken(
+    stories: dict[tuple[str, str], Run], scenario: str, mutant: str, why: str
+) -> None:
+    assert why in last_step(stories[scenario, mutant])
+
+
+def test_no_mutant_is_forgotten(stories: dict[tuple[str, str], Run]) -> None:
+    assert {(scenario, mutant) for scenario, mutant, _ in REASONS} == set(stories)
+
+
+def test_each_delivery_names_its_place_and_a_consequence(
+    stories: dict[tuple[str, str], Run], arrives: re.Pattern[str]
+) -> None:
+    beats = [beat for run in stories.values() if run.story for beat in run.story.beats if beat.name in DELIVERIES]
+    assert len(beats) > 100
+    assert [beat.text for beat in beats if not arrives.search(beat.text)] == []
+    assert [beat.text for beat in beats if not beat.changes] == []
+
+
+def test_coordinators_have_numbers_where_there_are_several_and_only_there(
+    stories: dict[tuple[str, str], Run],
+) -> None:
+    for (name, _), run in stories.items():
+        bounds = SCENARIOS[name].bounds
+        has_several = bounds.get("failovers", 0) + bounds.get("deposed", 0) > 0
+        text = "\n".join(told(run))
+        assert ("coordinator node 0" in text) == has_several, name
+        assert not (has_several and re.search(r"(arrives at|asks) the coordinator", text)), name
+
+
+@pytest.mark.parametrize("scenario", ALSO)
+def test_what_a_story_hinges_on_is_told(stories: dict[tuple[str, str], Run], scenario: str) -> None:
+    lines = {
+        line.strip().removeprefix("* ") for key, run in stories.items() if key[0] == scenario for line in told(run)
+    }
+    assert set(ALSO[scenario]) <= lines
+
+
+def test_a_full_story_has_every_line_of_the_brief_one(stories: dict[tuple[str, str], Run]) -> None:
+    for run in stories.values():
+        assert set(told(run)) <= set(told(run, brief=False))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_story_fits_the_terminal_and_only_commands_are_left_whole(
+    stories: dict[tuple[str, str], Run], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    plain = {key: told(run, brief=False) for key, run in stories.items()}
+    for name, value in {"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": str(width)}.items():
+        monkeypatch.setenv(name, value)
+    for key, run in stories.items():
+        stream = io.StringIO()
+        assert run.broken
+        show_violation(Screen(stream), run, run.broken)
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue()).splitlines()
+        assert [line for line in lines if len(line) > width and not line.startswith("    zombieproof ")] == []
+        assert [line for line in lines if line != line.rstrip()] == []
+        story = lines[: lines.index("  Try next")]
+        assert " ".join(story).split() == " ".join(plain[key][: plain[key].index("  Try next")]).split()
+        assert lines.count("") == plain[key].count("")
+        commands = [line.split("   #")[0] for line in plain[key] if line.startswith("    zombieproof ")]
+        assert [line.split("   #")[0] for line in lines if line.startswith("    zombieproof ")] == commands

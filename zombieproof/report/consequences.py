@@ -1,0 +1,194 @@
+"""What came of one step: which answer set out and what its receiver makes of it, and what is new in the world."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from zombieproof.checker.acts import ACTIONS, Act
+from zombieproof.checker.client_actions import next_op
+from zombieproof.checker.narration import client_name, coordinator_name, id_name, leader_name, message_name
+from zombieproof.checker.network import speaks_to_coordinator
+from zombieproof.checker.world import Decision, Kind, MachineIndex, Message, Op, Setup, Stage, Trail, World
+from zombieproof.model.vocabulary import NONE, Error, Guard, PendingOffsetsState, TransactionState
+from zombieproof.report.changes import at_brokers, at_clients
+from zombieproof.report.worlds import identity, label_name, transaction_words
+
+
+def consequences(before: World, after: World, setup: Setup, action: int, trail: Trail) -> tuple[str, ...]:
+    """What came of an action, line by line; a delivery has at least one."""
+    act, i = ACTIONS[action]
+    brokers, clients = at_brokers(before, after), at_clients(before, after)
+    between: Iterable[str] = ()
+    if Act.DELIVER <= act <= Act.UNKNOWN_APPEND and act not in (Act.DOUBLE, Act.GIVE_UP):
+        message = before.messages[i]
+        brokers += (*_wrong_transaction(before, after, setup, message), *_remarks(before, after, message, trail))
+        answer = _answer(after, setup, act, message, trail, is_told=bool(brokers or clients))
+        between = (*answer, *_then_sends(before, after, setup, message))
+    elif act in (Act.FAIL_OVER, Act.DEPOSE):
+        brokers = (*_loaded(after), *brokers)
+    elif act in (Act.ELECT, Act.CHANGE_LEADER):
+        between = _read_from_log(after, i)
+    elif act == Act.STEP:
+        between = _fetched(before, after, setup, i)
+    faults, late = _faults(before, after, setup, trail), _late_now(before, after, setup, act)
+    return (*brokers, *faults, *between, *clients, *late)
+
+
+# ---------------------------------------------------------------- answers
+
+
+def _answer(after: World, setup: Setup, act: int, message: Message, trail: Trail, *, is_told: bool) -> Iterator[str]:
+    """What the answer to a message says. An acceptance is not said where its effect is told."""
+    if message.kind == Kind.MARKER:
+        yield from _answer_to_marker(trail)
+    elif message.answered == 1:
+        if not is_told and act != Act.LOSE_ANSWER:
+            yield f"{client_name(message.client)} goes on{_and_then(after, message)}"
+    elif trail.answered == 0:
+        yield f"{leader_name(message.partition)} asks {coordinator_name(after, setup, after.coordinator)} first"
+    else:
+        yield from _said(after, setup, act, message, trail, is_told=is_told)
+
+
+def _answer_to_marker(trail: Trail) -> Iterator[str]:
+    for decided in trail.decisions[: trail.decision_count]:
+        if decided.decision == Decision.MARKER and decided.error != Error.NONE:
+            yield f"it is refused: {Error(decided.error).name}{_by(trail, decided.error)}"
+
+
+def _said(after: World, setup: Setup, act: int, message: Message, trail: Trail, *, is_told: bool) -> Iterator[str]:
+    asked_by_leader = message.stage == Stage.TO_COORDINATOR and not speaks_to_coordinator(message.kind)
+    who = leader_name(message.partition) if asked_by_leader else client_name(message.client)
+    error = Error(trail.error)
+    travels = setup.bounds.answers_travel == 1 and message.live == 1 and not asked_by_leader
+    if error == Error.NONE and is_told and not travels:
+        return
+    says = f"{error.name}{_by(trail, error)}"
+    if act == Act.LOSE_ANSWER:
+        yield f"the answer that is lost is {says}"
+    elif message.live == 0 and not asked_by_leader:
+        yield f"the answer is {says}, and nobody waits for it"
+    elif travels:
+        yield f"the answer {says} sets out for {who}"
+    else:
+        yield f"{who} is answered {says}{'' if asked_by_leader else _and_then(after, message)}"
+
+
+def _by(trail: Trail, error: int) -> str:
+    """The guard that refused; the error it gave, if another one is answered."""
+    for decided in reversed(trail.decisions[: trail.decision_count]):
+        if decided.error != Error.NONE and decided.guard != Guard.NO_GUARD:
+            translated = "" if decided.error == error else f" for {Error(decided.error).name}"
+            return f" (guard {Guard(decided.guard).name}{translated})"
+    return ""
+
+
+def _and_then(after: World, message: Message) -> str:
+    """Whether the client asks again, and where."""
+    for other in after.messages:
+        same = other.kind == message.kind and other.client == message.client and other.live == 1
+        if same and (other.label, other.partition) == (message.label, message.partition) and other.answered == 0:
+            if not speaks_to_coordinator(message.kind):
+                return ", and sends it again"
+            return ", and asks again" if other.node == message.node else f", and asks node {other.node}"
+    return ""
+
+
+def _then_sends(before: World, after: World, setup: Setup, message: Message) -> Iterator[str]:
+    """A partition is in the transaction: what waited for that goes out."""
+    if message.kind not in (Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS) or message.live == 0:
+        return
+    was_there = [message_name(other, setup) for other in before.messages if other.live == 1]
+    for other in after.messages:
+        sent = other.live == 1 and other.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT)
+        if sent and other.client == message.client and message_name(other, setup) not in was_there:
+            yield f"{message_name(other, setup)} sets out"
+
+
+def _remarks(before: World, after: World, message: Message, trail: Trail) -> Iterator[str]:
+    """What is remarkable about an acceptance."""
+    at_leader = message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.TO_COORDINATOR
+    if not at_leader or trail.answered == 0 or trail.error != Error.NONE:
+        return
+    p = message.partition
+    if before.partitions[p].end == after.partitions[p].end:
+        yield "it is taken for a duplicate: nothing is appended"
+    if message.kind == Kind.TXN_OFFSET_COMMIT and before.group.owner != message.client:
+        owner, generation = client_name(before.group.owner), before.group.generation
+        yield f"it is accepted, although {owner} owns the input in generation {generation}"
+
+
+# ---------------------------------------------------------------- what only ghost facts know
+
+
+def _wrong_transaction(before: World, after: World, setup: Setup, message: Message) -> Iterator[str]:
+    if after.ghost.usurped > before.ghost.usurped:
+        owner = before.ghost.owner[setup.bounds.transactional_id[message.client]]
+        opened = f"opened by {label_name(owner)}" if owner else "opened by nobody who is known"
+        yield f"the transaction that is ended was {opened}, and this request is about {label_name(message.label)}"
+
+
+def _faults(before: World, after: World, setup: Setup, trail: Trail) -> Iterator[str]:
+    if after.ghost.illegal > before.ghost.illegal:
+        machine = MachineIndex(after.ghost.illegal - 1).name.replace("_", " ").lower()
+        yield f"the {machine} has no such move in its table"
+    if after.ghost.insane > before.ghost.insane:
+        failed = [decided for decided in trail.decisions[: trail.decision_count] if decided.error != Error.NONE]
+        by = "".join(f": {Error(one.error).name} (guard {Guard(one.guard).name})" for one in failed[:1])
+        yield f"the coordinator fails a check of its own{by}; the largest epoch is {setup.rules.epoch_max}"
+        for k, txn in enumerate(after.durable):
+            if txn.known == 1 and before.durable[k] == txn:
+                yield f"{id_name(k)} stays {transaction_words(txn)}"
+
+
+def _late_now(before: World, after: World, setup: Setup, act: int) -> Iterator[str]:
+    """What somebody who is gone has sent, and can still arrive; a step that doubles or gives up says so itself."""
+    if act not in (Act.DOUBLE, Act.GIVE_UP):
+        for name, count in (_late(after, setup) - _late(before, setup)).items():
+            yield from [f"{name} is still on its way"] * count
+
+
+def _late(world: World, setup: Setup) -> Counter[str]:
+    """The names of late copies, wherever they are on their way."""
+    messages = [message for message in world.messages if message.kind != Kind.EMPTY and message.live == 0]
+    return Counter(message_name(replace(message, stage=0), setup) for message in messages)
+
+
+# ---------------------------------------------------------------- what is read
+
+
+def _loaded(after: World) -> Iterator[str]:
+    """What a new coordinator finds in the log, and whether it is at work on it."""
+    node = after.nodes[after.coordinator]
+    yield f"node {after.coordinator} is the coordinator, with coordinator epoch {node.epoch}"
+    for k, txn in enumerate(node.cache):
+        if txn.known == 1:
+            decided = txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+            idle = "; nobody sends its markers" if decided and node.driving[k] == 0 else ""
+            yield f"it finds {id_name(k)} as {transaction_words(txn)}{idle}"
+
+
+def _read_from_log(after: World, p: int) -> Iterator[str]:
+    """What a new leader knows of the producers in its log."""
+    partition = after.partitions[p]
+    in_log = {int(record.producer_id) for record in partition.log[: partition.end]}
+    for pid in sorted(in_log):
+        entry = partition.entries[pid]
+        if entry.known == 0:
+            yield f"{leader_name(p)} knows nothing of producer {pid}, whose records are in the log"
+            continue
+        open_since = entry.txn_first_offset
+        what = "no transaction is open" if open_since == NONE else f"a transaction is open from offset {open_since} on"
+        yield f"{leader_name(p)} knows {identity(pid, entry.producer_epoch)}: {what}"
+
+
+def _fetched(before: World, after: World, setup: Setup, c: int) -> Iterator[str]:
+    """The committed offset that a member fetched, and what it does not wait for."""
+    if next_op(setup, before.clients[c], c) != Op.FETCH or before.clients[c].alive == 0:
+        return
+    position = after.clients[c].position
+    does = "no input is left" if position >= setup.bounds.inputs else f"it works on input {position}"
+    yield f"{client_name(c)} is told that offset {position} is committed: {does}"
+    for pid, pending in enumerate(before.group.pending):
+        if pending.state == PendingOffsetsState.PENDING:
+            yield f"offset {pending.offset} of producer {pid} is pending, and {client_name(c)} does not wait for it"
