@@ -60,7 +60,7 @@ def read_applications(evidence: Evidence) -> list[ApplicationTransaction]:
 def _summarised(evidence: Evidence) -> list[ApplicationTransaction]:
     """Summarised lines name partitions without their topic: they are read when only one topic can be meant."""
     topics = {topic for topic, partition in _user_partitions(evidence) if partition >= 0}
-    if len(topics) != 1:
+    if len(topics) != 1 or evidence.left_out:
         return []
     topic = next(iter(topics))
     return [_of_outcome(outcome, topic) for outcome in evidence.client_outcomes]
