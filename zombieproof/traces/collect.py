@@ -146,7 +146,7 @@ class _Collector:
     def add_all(self, files: Sequence[Path]) -> None:
         """Read the files one after the other."""
         sizes = [_size(file) for file in files]
-        self._watch.begins(Stage.READING, sum(sizes))
+        self._watch.begins(Stage.READING, sum(sizes), [str(file) for file in files])
         for file, size in zip(files, sizes, strict=True):
             self._watch.works_on(str(file))
             meter = Meter(self._watch, size)

@@ -71,10 +71,10 @@ def read_histories(evidence: Evidence, rules: Rules, watch: Watch | None = None)
     watch = watch or Watch()
     histories = []
     for (partition, transactional_id), records in by_id.items():
-        watch.works_on(transactional_id)
+        watch.works_on(f"id {transactional_id}")
         histories.append(_Fold(transactional_id, partition, rules, missing[partition]).run(records))
         watch.advances(len(records))
-        watch.has_judged(transactional_id, histories[-1].faults)
+        watch.has_judged(f"id {transactional_id}", histories[-1].faults)
     return histories
 
 

@@ -26,8 +26,8 @@ class Stage(StrEnum):
 class Watch:
     """Hears of a replay; this one does nothing."""
 
-    def begins(self, stage: Stage, total: int) -> None:
-        """A stage begins, in which `total` bytes or events are to be done."""
+    def begins(self, stage: Stage, total: int, names: Sequence[str]) -> None:
+        """A stage begins: `total` bytes or events are to be done, of the named files, or of partitions and ids."""
 
     def works_on(self, name: str) -> None:
         """The file or the partition that is next."""

@@ -85,16 +85,18 @@ def judge(
     rules, watch = rules or Rules(), watch or Watch()
     logs = {place: log for place, log in evidence.partition_logs().items() if place[0] != TRANSACTION_TOPIC}
     applications = read_applications(evidence)
-    watch.begins(Stage.JUDGING, _events(evidence, logs.values(), applications))
+    ids = dict.fromkeys(f"id {record.transactional_id}" for record in evidence.transaction_states)
+    names = [*ids, *(f"partition {named(place)}" for place in logs)]
+    watch.begins(Stage.JUDGING, _events(evidence, logs.values(), applications), names)
     histories = read_histories(evidence, rules, watch)
     facts = facts_of(histories)
     partitions: dict[TopicPartition, PartitionHistory] = {}
     seen: dict[TopicPartition, Visibility] = {}
     for place, log in logs.items():
-        watch.works_on(named(place))
+        watch.works_on(f"partition {named(place)}")
         partitions[place] = read_partition(log, facts, rules, watch)
         seen[place] = visibility(log, rules, watch)
-        watch.has_judged(named(place), partitions[place].faults)
+        watch.has_judged(f"partition {named(place)}", partitions[place].faults)
     watch.works_on("what the logs say of each other")
     across = judge_across(histories, facts.owners, partitions.values())
     watch.works_on("what applications were told")
