@@ -1,20 +1,23 @@
 """zombieproof replay: judge what was recorded, and run counterexamples again."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from zombieproof.cli.replay_questions import Asked, narrowing_of, refuse_unknown_topics, tell, tell_so_far
+from zombieproof.cli.replay_watching import following
 from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.model.rules import PRESETS, preset
 from zombieproof.report.exits import Exit
-from zombieproof.report.replay_text import show_report
-from zombieproof.report.screen import Screen, plural
+from zombieproof.report.screen import Screen
+from zombieproof.report.timeline_text import Times
 from zombieproof.traces.collect import collect
-from zombieproof.traces.evidence import Evidence, EvidenceError
-from zombieproof.traces.replay import replay
+from zombieproof.traces.evidence import EvidenceError
+from zombieproof.traces.narrowing import Narrowing
+from zombieproof.traces.progress import Watch
+from zombieproof.traces.replay import Judged, judge
 from zombieproof.traces.trace import looks_like_trace
 from zombieproof.traces.verdict import Judgement
 
@@ -24,13 +27,27 @@ Any mixture of files and folders is one body of evidence: segments and whole log
 kafka-dump-log, __transaction_state, __consumer_offsets, snapshots, .txnindex, broker and client logs,
 also as .gz and .xz. A file that `zombieproof check -o` wrote is run again step by step, interpreted.
 
+--timeline tells what happened to one transactional id, partition or producer id in order, over all evidence; --open
+tells what is open, since when and whose it is, and what holds the last stable offset of each partition back.
+
+--topic narrows what is read: logs of other topics are left out (never those of the coordinators). --since and --until
+narrow what is reported: whole logs are judged, because a log that is cut in time proves nothing.
+
 \b
 Examples:
   zombieproof replay /var/lib/kafka/data
   zombieproof replay orders-0.txt __transaction_state-12.txt client.jsonl
   zombieproof replay --rules kip98 --json segments/
+  zombieproof replay segments/ server.log --timeline orders-1
+  zombieproof replay segments/ --timeline 'partition orders-1' --times both
+  zombieproof replay segments/ --timeline 'producer 7' --since 2026-11-21T13:00Z
+  zombieproof replay segments/ --open --topic 'orders*'
   zombieproof replay story.jsonl
   zombieproof replay story.jsonl --scenario examples/own_model.py
+
+\b
+Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, 130 interrupted (what was judged so far is said).
+With --timeline and --open too they are those of the verdict.
 """
 
 EXITS = {
@@ -45,9 +62,25 @@ def register(app: typer.Typer) -> None:
     app.command("replay", help=HELP)(replay_command)
 
 
-def replay_command(
+def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="files and folders")],
     rules: Annotated[str, typer.Option(metavar="PRESET", help="rules to judge by: newest, 3.9, 4.3-tv0")] = "",
+    timeline: Annotated[
+        str | None, typer.Option(metavar="ID|PARTITION|PRODUCER", help="what happened to one of them, in order")
+    ] = None,
+    is_open: Annotated[bool, typer.Option("--open", help="what is open, and what it holds back")] = False,
+    times: Annotated[
+        Times | None, typer.Option(help="zone of the times of --timeline and --open; utc by default")
+    ] = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="read this topic only; repeatable, * and ? are wild"),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="report what is there from then on; ISO 8601, else UTC"),
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="report what is there up to then")] = None,
     scenario: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE.py[:NAME]", help="where the scenario of a story is defined, if it is your own"),
@@ -57,27 +90,38 @@ def replay_command(
     """Run the command."""
     if rules:
         known("preset of rules", rules, PRESETS, "zombieproof rules")
+    asked = Asked(timeline, is_open, times, narrowing_of(topic or (), since, until))
     traces = [path for path in paths if is_trace(path)]
     screen = Screen()
     if traces:
-        _refuse_mixture(paths, traces, rules)
+        _refuse_mixture(paths, traces, {"--rules": rules, **asked.given})
         # A recording is judged without the checker, which is not loaded for it.
         from zombieproof.cli.run_again import replay_traces  # noqa: PLC0415
 
         return EXITS[replay_traces(screen, traces, scenario or (), as_json=as_json)]
     if scenario:
         raise WrongUsage(f"--scenario {scenario[0]}: none of the files is a story that `zombieproof check -o` wrote")
+    with following() as watch:
+        try:
+            judged = _judged(paths, rules, asked.narrowing, watch)
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            interrupted = False
+    if interrupted:
+        tell_so_far(screen, watch.so_far, as_json=as_json)
+        return Exit.INTERRUPTED
+    tell(screen, judged, asked, as_json=as_json)
+    return EXITS[judged.report.verdict]
+
+
+def _judged(paths: Sequence[Path], rules: str, narrowing: Narrowing, watch: Watch) -> Judged:
     try:
-        evidence = collect(paths)
+        evidence = collect(paths, narrowing=narrowing, watch=watch)
     except EvidenceError as error:
         raise WrongUsage(str(error)) from error
-    report = replay(evidence, preset(rules) if rules else None)
-    if as_json:
-        screen.data(report.model_dump_json(indent=2))
-    else:
-        show_report(screen, report)
-        _show_ignored(screen, evidence)
-    return EXITS[report.verdict]
+    refuse_unknown_topics(narrowing, evidence)
+    return judge(evidence, preset(rules) if rules else None, narrowing, watch)
 
 
 def is_trace(path: Path) -> bool:
@@ -91,18 +135,15 @@ def is_trace(path: Path) -> bool:
         return False
 
 
-def _refuse_mixture(paths: Sequence[Path], traces: Sequence[Path], rules: str) -> None:
+def _refuse_mixture(paths: Sequence[Path], traces: Sequence[Path], given: Mapping[str, object]) -> None:
     others = [str(path) for path in paths if path not in traces]
     if others:
         both = f"{traces[0]} is a trace of this program and {others[0]} is not"
         raise WrongUsage(f"{both}: a trace is run again, a recording is judged; replay them one after the other")
-    if rules:
-        raise WrongUsage(
-            f"--rules {rules}: {traces[0]} is a trace of this program and says its own rules; leave it away"
-        )
-
-
-def _show_ignored(screen: Screen, evidence: Evidence) -> None:
-    reasons = Counter(ignored.reason for ignored in evidence.ignored)
-    for reason, count in reasons.items():
-        screen.say(f"not read: {plural(count, 'file')}, {reason}", "dim")
+    for option, value in given.items():
+        if value and option == "--rules":
+            raise WrongUsage(
+                f"--rules {value}: {traces[0]} is a trace of this program and says its own rules; leave it away"
+            )
+        if value:
+            raise WrongUsage(f"{option} is for recordings, and {traces[0]} is a trace of this program: leave it away")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Column, Screen, plural
 from zombieproof.traces.promises import PROMISES
 from zombieproof.traces.verdict import DamagedPlace, Finding, Judgement, Outcome, Report
@@ -31,8 +32,9 @@ def show_report(screen: Screen, report: Report) -> None:
         " with ".join([report.verdict.value, " and ".join(counts)]) if counts else report.verdict.value,
         STYLES[report.verdict.value],
     )
+    show_narrowed(screen, report.narrowed)
     for finding in report.findings[:SHOWN_FINDINGS]:
-        _show_finding(screen, finding)
+        show_finding(screen, finding)
     for place in report.damage[:SHOWN_FINDINGS]:
         _show_damage(screen, place)
     screen.say()
@@ -42,7 +44,8 @@ def show_report(screen: Screen, report: Report) -> None:
     _show_contents(screen, report)
 
 
-def _show_finding(screen: Screen, finding: Finding) -> None:
+def show_finding(screen: Screen, finding: Finding) -> None:
+    """Write one finding: the promise, its sentence, and where and how it is broken."""
     screen.say()
     screen.say(finding.promise, "bold", indent=2)
     screen.say(PROMISES[finding.promise].sentence, indent=4)

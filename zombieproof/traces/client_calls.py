@@ -9,7 +9,7 @@ import re
 from zombieproof.traces.codecs import Undecodable
 from zombieproof.traces.evidence import ClientCall, ClientOutcome, Damage, Unit
 from zombieproof.traces.internal_text import Json, integer, mapping, text
-from zombieproof.traces.lines import Lines
+from zombieproof.traces.lines import Lines, Reached
 
 RECORD = re.compile(r"(\d{1,10})@(\d{1,19})", re.ASCII)
 
@@ -23,12 +23,14 @@ def looks_like_calls(line: str) -> bool:
     return isinstance(document, dict) and ({"action", "result"} <= set(document) or {"asked", "told"} <= set(document))
 
 
-def read_calls(data: memoryview, file: str) -> tuple[list[ClientCall], list[ClientOutcome], list[Damage]]:
+def read_calls(
+    data: memoryview, file: str, reached: Reached | None = None
+) -> tuple[list[ClientCall], list[ClientOutcome], list[Damage]]:
     """All calls and all transactions, in the order of the file, and the lines that cannot be read."""
     calls: list[ClientCall] = []
     outcomes: list[ClientOutcome] = []
     damage: list[Damage] = []
-    lines = Lines(data)
+    lines = Lines(data, reached)
     for line in lines:
         if not line.strip():
             continue

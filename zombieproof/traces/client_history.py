@@ -58,12 +58,14 @@ def read_applications(evidence: Evidence) -> list[ApplicationTransaction]:
 
 
 def _summarised(evidence: Evidence) -> list[ApplicationTransaction]:
-    """Summarised lines name partitions without their topic: they are read when only one topic can be meant."""
-    topics = {topic for topic, partition in _user_partitions(evidence) if partition >= 0}
-    if len(topics) != 1:
-        return []
-    topic = next(iter(topics))
-    return [_of_outcome(outcome, topic) for outcome in evidence.client_outcomes]
+    topic = topic_of_outcomes(evidence)
+    return [] if topic is None else [_of_outcome(outcome, topic) for outcome in evidence.client_outcomes]
+
+
+def topic_of_outcomes(evidence: Evidence) -> str | None:
+    """The topic that summarised lines mean, which name partitions without it; None unless there is only one."""
+    topics = {topic for topic, partition in _user_partitions(evidence) if partition >= 0} | evidence.left_out
+    return topics.pop() if len(topics) == 1 else None
 
 
 def _user_partitions(evidence: Evidence) -> Iterable[TopicPartition]:
@@ -160,6 +162,18 @@ def _offsets(args: Mapping[str, object]) -> list[tuple[str, TopicPartition, int]
         return []
     found = ((_place(str(place)), offset) for place, offset in offsets.items())
     return [(group, place, offset) for place, offset in found if place and isinstance(offset, int)]
+
+
+def partitions_of(call: ClientCall) -> set[TopicPartition]:
+    """The partitions that a call names: where it wrote, which it added, of which it commits offsets."""
+    found = {place for place, _ in _acknowledged(call)} | {place for _, place, _ in _offsets(call.args)}
+    topic, one, several = (call.args.get(name) for name in ("topic", "partition", "partitions"))
+    if isinstance(topic, str) and isinstance(one, int):
+        found.add((topic, one))
+    for text in (one, *(several if isinstance(several, list) else ())):
+        if isinstance(text, str) and (place := _place(text)):
+            found.add(place)
+    return found
 
 
 def _place(text: str) -> TopicPartition | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.codecs import Undecodable
 from zombieproof.traces.evidence import ClientFact, ClientLine, Damage, Unit
-from zombieproof.traces.lines import Lines
+from zombieproof.traces.lines import Lines, Reached
 from zombieproof.traces.timestamps import timestamp_ms
 
 RDKAFKA = re.compile(
@@ -121,11 +121,13 @@ def read_java_line(line: str, number: int, file: str) -> ClientLine | None:
 READERS: tuple[Callable[[str, int, str], ClientLine | None], ...] = (read_rdkafka_line, read_java_line)
 
 
-def read_client_log(data: memoryview, file: str) -> tuple[list[ClientLine], list[Damage]]:
+def read_client_log(
+    data: memoryview, file: str, reached: Reached | None = None
+) -> tuple[list[ClientLine], list[Damage]]:
     """All that a client's log tells, and the lines that are cut."""
     told: list[ClientLine] = []
     damage: list[Damage] = []
-    lines = Lines(data)
+    lines = Lines(data, reached)
     for line in lines:
         try:
             told += (found for reader in READERS if (found := reader(line, lines.number, file)))

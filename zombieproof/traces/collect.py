@@ -6,7 +6,7 @@ together: each log once, each snapshot entry once, and what could not be read, w
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,7 +34,10 @@ from zombieproof.traces.evidence import (
     TransactionStateRecord,
 )
 from zombieproof.traces.files import base_offset_of, opened, place_of
+from zombieproof.traces.lines import Reached
+from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.producer_snapshot import read_snapshot
+from zombieproof.traces.progress import Meter, Stage, Watch
 from zombieproof.traces.recognise import Kind, by_content, by_name
 from zombieproof.traces.segment_content import SegmentContent
 from zombieproof.traces.segments import Keep, read_segment
@@ -48,11 +51,20 @@ BESIDE_SEGMENTS = re.compile(
 )
 
 
-def collect(paths: Iterable[str | os.PathLike[str]], keep: Keep = Keep.NEEDED) -> Evidence:
+OF_ONE_PARTITION = frozenset({Kind.SEGMENT, Kind.SNAPSHOT, Kind.TRANSACTION_INDEX})
+
+
+def collect(
+    paths: Iterable[str | os.PathLike[str]],
+    keep: Keep = Keep.NEEDED,
+    narrowing: Narrowing = EVERYTHING,
+    watch: Watch | None = None,
+) -> Evidence:
     """Read all files named, and all files in the folders named.
 
     Files that cannot be read in full are in `Evidence.damage`, files that are no evidence in `Evidence.ignored`; a path
-    under which nothing is evidence is damage too. `keep` says whether records of data partitions are kept.
+    under which nothing is evidence is damage too. `keep` says whether records of data partitions are kept, `narrowing`
+    which topics are read at all; `watch` hears how far it is.
 
     Raises:
         EvidenceError: a path does not exist, or none is given.
@@ -63,26 +75,26 @@ def collect(paths: Iterable[str | os.PathLike[str]], keep: Keep = Keep.NEEDED) -
     missing = [str(path) for path in given if not path.exists()]
     if missing:
         raise EvidenceError(f"{', '.join(missing)}: no such file or folder; name files or folders that exist")
-    collector = _Collector(keep)
+    collector = _Collector(keep, narrowing, watch or Watch())
     damage = collector.evidence.damage
-    for path in given:
-        for file in _files_in(path, damage):
-            collector.add(file)
+    collector.add_all([file for path in given for file in _files_in(path, damage, narrowing)])
     for path in given:
         hopeless = path.is_dir() or not collector.read_from
-        if hopeless and not collector.has_read(path) and not any(place.file == str(path) for place in damage):
+        if hopeless and not collector.has_met(path) and not any(place.file == str(path) for place in damage):
             damage.append(Damage(str(path), 0, "nothing in it is evidence of transactions"))
     return collector.finish()
 
 
-def _files_in(path: Path, damage: list[Damage]) -> Iterator[Path]:
+def _files_in(path: Path, damage: list[Damage], narrowing: Narrowing) -> Iterator[Path]:
     """The files at and below a path, by name. Empty folders, and partitions without segments, are damage."""
     if not path.is_dir():
         yield path
         return
     for folder, folders, names in os.walk(path, onerror=lambda error: damage.append(_unopened(error))):
         folders.sort()
-        if not folders and not names:
+        if narrowing.leaves_out(place_of(f"{folder}/").topic):
+            pass
+        elif not folders and not names:
             damage.append(Damage(folder, 0, "the folder is empty"))
         elif any(map(BESIDE_SEGMENTS.fullmatch, names)) and not any(SEGMENT.fullmatch(name) for name in names):
             damage.append(Damage(folder, 0, "the folder of a partition holds no segment"))
@@ -90,15 +102,24 @@ def _files_in(path: Path, damage: list[Damage]) -> Iterator[Path]:
             yield Path(folder, name)
 
 
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
 def _unopened(error: OSError) -> Damage:
     return Damage(str(error.filename), 0, f"it cannot be opened: {error.strerror}")
 
 
 class _Collector:
-    def __init__(self, keep: Keep) -> None:
-        self._keep = keep
+    def __init__(self, keep: Keep, narrowing: Narrowing, watch: Watch) -> None:
+        self._keep, self._narrowing, self._watch = keep, narrowing, watch
+        self._reached: Reached = Meter(watch, 0).reached
         self.evidence = Evidence()
         self.read_from: set[Path] = set()
+        self._left_out: set[Path] = set()
         self._seen: set[Path] = set()
         self._contents: list[tuple[Source, str, SegmentContent]] = []
         self._snapshots: dict[Source, list[ProducerSnapshot]] = {source: [] for source in Source}
@@ -117,12 +138,24 @@ class _Collector:
             Kind.TEXT_LOG: self._text_log,
         }
 
-    def has_read(self, path: Path) -> bool:
-        """Whether something at or below the path was read."""
+    def has_met(self, path: Path) -> bool:
+        """Whether something at or below the path was read, or left out on request."""
         real = path.resolve()
-        return any(file.is_relative_to(real) for file in self.read_from)
+        return any(file.is_relative_to(real) for file in (*self.read_from, *self._left_out))
 
-    def add(self, path: Path) -> None:
+    def add_all(self, files: Sequence[Path]) -> None:
+        """Read the files one after the other."""
+        sizes = [_size(file) for file in files]
+        self._watch.begins(Stage.READING, sum(sizes), [str(file) for file in files])
+        for file, size in zip(files, sizes, strict=True):
+            self._watch.works_on(str(file))
+            meter = Meter(self._watch, size)
+            self._reached = meter.reached
+            self.add(file, meter)
+            meter.reached(meter.length)
+            self._watch.has_read(str(file))
+
+    def add(self, path: Path, meter: Meter) -> None:
         """Read one file, once."""
         file, real = str(path), path.resolve()
         if real in self._seen:
@@ -133,16 +166,33 @@ class _Collector:
             self.evidence.ignored.append(Ignored(file, kind))
         elif not path.is_file():
             self.evidence.ignored.append(Ignored(file, "it is no regular file"))
-        else:
+        elif not self._leaves_out(path, kind):
             try:
-                self._read(path, kind)
+                self._read(path, kind, meter)
             except OSError as error:
                 self.evidence.damage.append(Damage(file, 0, f"it cannot be read: {error.strerror or error}"))
 
-    def _read(self, path: Path, kind: Kind | None) -> None:
+    def _leaves_out(self, path: Path, kind: Kind | str | None) -> bool:
+        """Whether a file holds a part of a partition of a topic that was not asked for; then that is said."""
+        topic = place_of(str(path)).topic
+        if kind not in OF_ONE_PARTITION or not self._narrowing.leaves_out(topic):
+            return False
+        self._leave_out(str(path), topic)
+        self._left_out.add(path.resolve())
+        return True
+
+    def _leave_out(self, file: str, topic: str) -> None:
+        self.evidence.left_out.add(topic)
+        reason = "of a topic that was not asked for" if topic else "no name says of which topic it is"
+        self.evidence.ignored.append(Ignored(file, reason))
+
+    def _read(self, path: Path, kind: Kind | None, meter: Meter) -> None:
         file = str(path)
         with opened(path) as content:
+            meter.length = len(content.data)
             found = kind or by_content(content.data)
+            if self._leaves_out(path, found):
+                return
             if isinstance(found, str) and content.fault is None:
                 self.evidence.ignored.append(Ignored(file, found))
                 return
@@ -155,7 +205,7 @@ class _Collector:
 
     def _segment(self, data: memoryview, file: str) -> None:
         internal = place_of(file).topic in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
-        content = read_segment(data, file, Keep.ALL if internal else self._keep)
+        content = read_segment(data, file, Keep.ALL if internal else self._keep, self._reached)
         self.evidence.damage += content.damage
         if content.old_format:
             reason = f"{content.old_format} batches of message format 0 or 1, which know no transactions, are not read"
@@ -194,20 +244,24 @@ class _Collector:
             self.evidence.damage.append(Damage(file, 0, str(fault)))
 
     def _dump(self, data: memoryview, file: str) -> None:
-        dump = read_dump(data, file, self._keep)
+        dump = read_dump(data, file, self._keep, self._reached)
         self.evidence.damage += dump.damage
         self.evidence.ignored += (Ignored(file, note) for note in dump.notes)
         folder = str(Path(file).parent)
         for content in dump.segments:
             reason = by_name(content.segment)
-            if isinstance(reason, str):
+            if self._narrowing.leaves_out(content.place.topic):
+                self._leave_out(file, content.place.topic)
+            elif isinstance(reason, str):
                 self.evidence.ignored.append(Ignored(file, f"{content.segment}: {reason}"))
             else:
                 self._contents.append((Source.DUMP, folder, content))
         for segment, producers in dump.snapshots:
-            self._take_snapshot(Source.DUMP, segment, file, producers)
+            if not self._narrowing.leaves_out(place_of(segment).topic):
+                self._take_snapshot(Source.DUMP, segment, file, producers)
         for segment, entries in dump.indexes:
-            self._take_index(Source.DUMP, segment, file, entries)
+            if not self._narrowing.leaves_out(place_of(segment).topic):
+                self._take_index(Source.DUMP, segment, file, entries)
 
     def _console_text(self, data: memoryview, file: str) -> None:
         records, damage = read_console(data, file)
@@ -215,14 +269,15 @@ class _Collector:
         self.evidence.damage += damage
 
     def _calls(self, data: memoryview, file: str) -> None:
-        calls, outcomes, damage = read_calls(data, file)
+        calls, outcomes, damage = read_calls(data, file, self._reached)
         self.evidence.client_calls += calls
         self.evidence.client_outcomes += outcomes
         self.evidence.damage += damage
 
     def _text_log(self, data: memoryview, file: str) -> None:
-        transitions, torn = read_coordinator_log(data, file)
-        told, cut = read_client_log(data, file)
+        reached, size = self._reached, len(data)
+        transitions, torn = read_coordinator_log(data, file, lambda at: reached(at // 2))
+        told, cut = read_client_log(data, file, lambda at: reached((size + at) // 2))
         self.evidence.coordinator_lines += transitions
         self.evidence.client_lines += told
         self.evidence.damage += torn + cut

@@ -18,6 +18,7 @@ from zombieproof.traces.evidence import (
     TransactionLogValue,
     TransactionStateRecord,
 )
+from zombieproof.traces.progress import Watch
 from zombieproof.traces.recorded_transactions import RecordedTransaction, Transactions
 from zombieproof.traces.verdict import Fault, named
 
@@ -59,7 +60,7 @@ class IdHistory:
         return not any(doubt.covers(producer_id, epoch) for doubt in self.doubts)
 
 
-def read_histories(evidence: Evidence, rules: Rules) -> list[IdHistory]:
+def read_histories(evidence: Evidence, rules: Rules, watch: Watch | None = None) -> list[IdHistory]:
     """Fold every transactional id of every partition of ``__transaction_state``, in the order of first appearance."""
     by_id: dict[tuple[int, str], list[TransactionStateRecord]] = {}
     read: dict[int, set[int]] = {}
@@ -67,10 +68,14 @@ def read_histories(evidence: Evidence, rules: Rules) -> list[IdHistory]:
         by_id.setdefault((record.partition, record.transactional_id), []).append(record)
         read.setdefault(record.partition, set()).add(record.offset)
     missing = {p: _Missing(evidence.log(TRANSACTION_TOPIC, p), offsets) for p, offsets in read.items()}
-    return [
-        _Fold(transactional_id, partition, rules, missing[partition]).run(records)
-        for (partition, transactional_id), records in by_id.items()
-    ]
+    watch = watch or Watch()
+    histories = []
+    for (partition, transactional_id), records in by_id.items():
+        watch.works_on(f"id {transactional_id}")
+        histories.append(_Fold(transactional_id, partition, rules, missing[partition]).run(records))
+        watch.advances(len(records))
+        watch.has_judged(f"id {transactional_id}", histories[-1].faults)
+    return histories
 
 
 class _Missing:

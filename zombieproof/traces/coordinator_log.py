@@ -10,7 +10,7 @@ from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.codecs import Undecodable
 from zombieproof.traces.evidence import CoordinatorLine, Damage, Phase, TransitTarget, Unit
 from zombieproof.traces.internal_text import partitions_in, state_named
-from zombieproof.traces.lines import Lines
+from zombieproof.traces.lines import Lines, Reached
 from zombieproof.traces.scala_text import ScalaFields, fields_of
 from zombieproof.traces.timestamps import timestamp_ms
 
@@ -71,11 +71,13 @@ def _version(text: str) -> int:
     return int(number)
 
 
-def read_coordinator_log(data: memoryview, file: str) -> tuple[list[CoordinatorLine], list[Damage]]:
+def read_coordinator_log(
+    data: memoryview, file: str, reached: Reached | None = None
+) -> tuple[list[CoordinatorLine], list[Damage]]:
     """All transitions in a broker's log, and the lines of transitions that cannot be read."""
     found: list[CoordinatorLine] = []
     damage: list[Damage] = []
-    lines = Lines(data)
+    lines = Lines(data, reached)
     for line in lines:
         try:
             if transition := read_coordinator_line(line, lines.number, file):

@@ -24,7 +24,7 @@ from zombieproof.traces.evidence import (
     Unit,
 )
 from zombieproof.traces.files import base_offset_of, place_of
-from zombieproof.traces.lines import Lines
+from zombieproof.traces.lines import Lines, Reached
 from zombieproof.traces.offsets_log import commit_record
 from zombieproof.traces.segment_content import SegmentContent
 from zombieproof.traces.segments import Keep
@@ -73,9 +73,9 @@ def looks_like_dump(line: str) -> bool:
     )
 
 
-def read_dump(data: memoryview, file: str, keep: Keep = Keep.NEEDED) -> DumpContent:
+def read_dump(data: memoryview, file: str, keep: Keep = Keep.NEEDED, reached: Reached | None = None) -> DumpContent:
     """Read a whole dump. `file` is how it is named in batches and damage."""
-    return _Reader(Lines(data), file, keep).read()
+    return _Reader(Lines(data, reached), file, keep).read()
 
 
 @dataclass(slots=True)

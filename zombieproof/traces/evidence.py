@@ -455,7 +455,7 @@ class Evidence:
 
     `logs` holds each partition's copies, the one to judge first (segments before dumps, then the longest); copies whose
     batches are all in a better one are left out. `transaction_states` and `offset_commits` come from the first copy of
-    each internal partition, in log order.
+    each internal partition, in log order. `left_out` are topics of which logs are there and were not read, on request.
     """
 
     files: list[str] = field(default_factory=list)
@@ -470,6 +470,7 @@ class Evidence:
     client_lines: list[ClientLine] = field(default_factory=list)
     client_calls: list[ClientCall] = field(default_factory=list)
     client_outcomes: list[ClientOutcome] = field(default_factory=list)
+    left_out: set[str] = field(default_factory=set)
 
     def replicas(self, topic: str, partition: int) -> list[PartitionLog]:
         """All differing copies of a partition, the one to judge first; empty when none was read."""

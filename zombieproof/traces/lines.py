@@ -1,9 +1,12 @@
 """The lines of a text file, read as they are needed, with a look ahead."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 WINDOW = 1 << 20
+
+Reached = Callable[[int], None]
+"""Hears now and then how many bytes of a file were read."""
 
 
 class Lines:
@@ -13,8 +16,8 @@ class Lines:
     `ends_open` tells that the file does not end in a line feed: its last line may be cut.
     """
 
-    def __init__(self, data: memoryview) -> None:
-        self._source = _lines(data)
+    def __init__(self, data: memoryview, reached: Reached | None = None) -> None:
+        self._source = _lines(data, reached)
         self._ahead: deque[str] = deque()
         self.number = 0
         self.ends_open = bool(len(data)) and data[len(data) - 1] != 0x0A
@@ -43,9 +46,11 @@ class Lines:
             yield line
 
 
-def _lines(data: memoryview) -> Iterator[str]:
+def _lines(data: memoryview, reached: Reached | None) -> Iterator[str]:
     rest = b""
     for start in range(0, len(data), WINDOW):
+        if reached is not None:
+            reached(start)
         parts = (rest + bytes(data[start : start + WINDOW])).split(b"\n")
         rest = parts.pop()
         for part in parts:

@@ -28,6 +28,7 @@ from zombieproof.statemachines.partition_leader import PARTITION_LEADER
 from zombieproof.traces.coordinator_facts import CoordinatorFacts
 from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, PartitionLog
 from zombieproof.traces.partition_history import Ending, PartitionHistory, Run, Stretch
+from zombieproof.traces.progress import Watch, in_steps
 from zombieproof.traces.refused_append import (
     promise_of_data,
     promise_of_marker,
@@ -60,11 +61,14 @@ class _Marker:
     transaction_version: int = 0
 
 
-def read_partition(log: PartitionLog, facts: CoordinatorFacts, rules: Rules) -> PartitionHistory:
+def read_partition(
+    log: PartitionLog, facts: CoordinatorFacts, rules: Rules, watch: Watch | None = None
+) -> PartitionHistory:
     """Fold one partition (not of ``__transaction_state``, whose batches have no producer)."""
     fold = _Fold(log, facts, rules)
-    for batch in log.batches:
-        fold.step(batch)
+    for batches in in_steps(log.batches, watch):
+        for batch in batches:
+            fold.step(batch)
     return fold.history
 
 

@@ -28,6 +28,7 @@ class RecordedTransaction:
     partitions: frozenset[TopicPartition] | None = None
     data_version: int = 0
     version: int = 0
+    opened_ms: int | None = None
     prepared_ms: int | None = None
     completed_ms: int | None = None
     opened_at: int | None = None
@@ -74,7 +75,8 @@ class Transactions:
         txn = self.current
         if txn is None or txn.decided:
             txn = self._begin(value.producer_id, value.producer_epoch)
-        txn.opened_at = offset if txn.opened_at is None else txn.opened_at
+        if txn.opened_at is None:
+            txn.opened_at, txn.opened_ms = offset, value.last_update_ms
         txn.data_version = value.client_transaction_version or 0
         txn.partitions = (txn.partitions or frozenset()) | value.partitions
 

@@ -6,17 +6,25 @@ Every transactional id and every partition is folded through machines and decisi
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Isolation
 from zombieproof.traces.across_logs import judge_across
-from zombieproof.traces.client_history import read_applications
+from zombieproof.traces.client_history import ApplicationTransaction, read_applications
 from zombieproof.traces.collect import collect
 from zombieproof.traces.coordinator_facts import facts_of
 from zombieproof.traces.coordinator_history import IdHistory, read_histories
-from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, TopicPartition
+from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, PartitionLog, TopicPartition
 from zombieproof.traces.group_history import read_groups
+from zombieproof.traces.narrowing import (
+    EVERYTHING,
+    Narrowing,
+    span_of_fault,
+    span_of_run,
+    span_of_transaction,
+)
 from zombieproof.traces.other_witnesses import (
     judge_aborted_index,
     judge_client_lines,
@@ -25,21 +33,35 @@ from zombieproof.traces.other_witnesses import (
 )
 from zombieproof.traces.partition_fold import read_partition
 from zombieproof.traces.partition_history import PartitionHistory, Run
+from zombieproof.traces.progress import Stage, Watch
 from zombieproof.traces.promises import PROMISES
 from zombieproof.traces.recorded_transactions import RecordedTransaction
 from zombieproof.traces.verdict import (
     DamagedPlace,
     Fault,
     Judgement,
+    Narrowed,
     Outcome,
     Report,
     TransactionSummary,
     named,
 )
-from zombieproof.traces.visibility import visibility
+from zombieproof.traces.visibility import Visibility, visibility
 from zombieproof.traces.what_was_told import judge_told
 
 RANK = {name: rank for rank, name in enumerate(PROMISES)}
+
+
+@dataclass(slots=True)
+class Judged:
+    """A body of evidence, what was folded of it, and the report: whatever explains a finding reads on from here."""
+
+    evidence: Evidence
+    rules: Rules
+    histories: list[IdHistory]
+    partitions: dict[TopicPartition, PartitionHistory]
+    seen: dict[TopicPartition, Visibility]
+    report: Report
 
 
 def replay(evidence: Evidence | Iterable[str | os.PathLike[str]], rules: Rules | None = None) -> Report:
@@ -50,33 +72,88 @@ def replay(evidence: Evidence | Iterable[str | os.PathLike[str]], rules: Rules |
     """
     if not isinstance(evidence, Evidence):
         evidence = collect(evidence)
-    rules = rules or Rules()
-    histories = read_histories(evidence, rules)
-    facts = facts_of(histories)
+    return judge(evidence, rules).report
+
+
+def judge(
+    evidence: Evidence, rules: Rules | None = None, narrowing: Narrowing = EVERYTHING, watch: Watch | None = None
+) -> Judged:
+    """Judge a body of evidence and keep what was folded of it.
+
+    `narrowing` is the one that the evidence was collected with; `watch` hears how far it is.
+    """
+    rules, watch = rules or Rules(), watch or Watch()
     logs = {place: log for place, log in evidence.partition_logs().items() if place[0] != TRANSACTION_TOPIC}
-    partitions = {place: read_partition(log, facts, rules) for place, log in logs.items()}
+    applications = read_applications(evidence)
+    ids = dict.fromkeys(f"id {record.transactional_id}" for record in evidence.transaction_states)
+    names = [*ids, *(f"partition {named(place)}" for place in logs)]
+    watch.begins(Stage.JUDGING, _events(evidence, logs.values(), applications), names)
+    histories = read_histories(evidence, rules, watch)
+    facts = facts_of(histories)
+    partitions: dict[TopicPartition, PartitionHistory] = {}
+    seen: dict[TopicPartition, Visibility] = {}
+    for place, log in logs.items():
+        watch.works_on(f"partition {named(place)}")
+        partitions[place] = read_partition(log, facts, rules, watch)
+        seen[place] = visibility(log, rules, watch)
+        watch.has_judged(f"partition {named(place)}", partitions[place].faults)
+    watch.works_on("what the logs say of each other")
     across = judge_across(histories, facts.owners, partitions.values())
-    told = judge_told(read_applications(evidence), partitions, histories, evidence.offset_commits)
+    watch.works_on("what applications were told")
+    told = judge_told(applications, partitions, histories, evidence.offset_commits, watch)
     faults = [fault for history in histories for fault in history.faults]
     faults += [fault for partition in partitions.values() for fault in partition.faults]
-    seen = {place: visibility(log, rules) for place, log in logs.items()}
     faults += across + told + judge_replicas(evidence)
     faults += _unexplained(judge_aborted_index(evidence, seen), faults)
     faults += judge_coordinator_lines(evidence, histories) + judge_client_lines(evidence.client_lines)
+    report = _report(evidence, histories, partitions, seen, sorted(faults, key=_order), rules, narrowing)
+    return Judged(evidence, rules, histories, partitions, seen, report)
+
+
+def _events(evidence: Evidence, logs: Iterable[PartitionLog], applications: Iterable[ApplicationTransaction]) -> int:
+    """What `Stage.JUDGING` counts."""
+    batches = sum(len(log.batches) for log in logs)
+    return len(evidence.transaction_states) + 2 * batches + sum(len(each.records) for each in applications)
+
+
+def _report(
+    evidence: Evidence,
+    histories: Sequence[IdHistory],
+    partitions: Mapping[TopicPartition, PartitionHistory],
+    seen: Mapping[TopicPartition, Visibility],
+    faults: Sequence[Fault],
+    rules: Rules,
+    narrowing: Narrowing,
+) -> Report:
+    touching = faults
+    if narrowing.has_window:
+        touching = [fault for fault in faults if narrowing.touches(span_of_fault(fault, evidence, partitions))]
+    transactions = _transactions(histories, partitions.values(), EVERYTHING)
+    asked = transactions if narrowing == EVERYTHING else _transactions(histories, partitions.values(), narrowing)
     return Report(
-        verdict=_verdict(faults, evidence),
-        findings=[fault.finding() for fault in sorted(faults, key=_order)],
+        verdict=_verdict(touching, evidence),
+        findings=[fault.finding() for fault in touching],
         damage=[
             DamagedPlace(file=place.file, position=place.position, unit=place.unit, message=place.message)
             for place in evidence.damage
         ],
-        transactions=_transactions(histories, partitions.values()),
+        transactions=asked,
         committed={named(place): each.offsets(Isolation.READ_COMMITTED, rules) for place, each in seen.items()},
         lso={named(place): each.last_stable_offset for place, each in seen.items()},
         group_offsets={
             group: {named(place): offset for place, offset in sorted(offsets.items())}
             for group, offsets in read_groups(evidence.offset_commits, partitions).items()
         },
+        narrowed=None
+        if narrowing == EVERYTHING
+        else Narrowed(
+            topics=list(narrowing.topics),
+            left_out=sorted(evidence.left_out),
+            since_ms=narrowing.since_ms,
+            until_ms=narrowing.until_ms,
+            findings_left_out=len(faults) - len(touching),
+            transactions_left_out=len(transactions) - len(asked),
+        ),
     )
 
 
@@ -103,22 +180,31 @@ def _order(fault: Fault) -> tuple[int, TopicPartition, int]:
     return RANK[fault.promise], fault.place or ("", -1), -1 if fault.offset is None else fault.offset
 
 
-def _transactions(histories: Iterable[IdHistory], partitions: Iterable[PartitionHistory]) -> list[TransactionSummary]:
+def _transactions(
+    histories: Iterable[IdHistory], partitions: Iterable[PartitionHistory], narrowing: Narrowing
+) -> list[TransactionSummary]:
     """What the coordinator's log tells, and of producers that it does not name what the partitions tell."""
     found: list[TransactionSummary] = []
     known: set[int] = set()
     for history in histories:
         known |= history.producer_ids
-        found += map(_summary, history.transactions)
+        found += (_summary(txn) for txn in history.transactions if _is_asked_for(txn, narrowing))
     runs: dict[tuple[int, int, Outcome], list[str]] = {}
     for partition in partitions:
         for producer_id, here in partition.runs.items():
             for run in here if producer_id not in known else ():
-                runs.setdefault((producer_id, run.epoch, _outcome(run)), []).append(named(partition.place))
+                if narrowing.touches(span_of_run(run)):
+                    runs.setdefault((producer_id, run.epoch, _outcome(run)), []).append(named(partition.place))
     for (producer_id, epoch, outcome), places in sorted(runs.items()):
         places = sorted(set(places))
         found.append(_made(None, producer_id, epoch, outcome, places))
     return found
+
+
+def _is_asked_for(txn: RecordedTransaction, narrowing: Narrowing) -> bool:
+    """Whether a transaction touches the window, and a topic that was asked for if it touches any."""
+    is_elsewhere = bool(txn.partitions) and all(narrowing.leaves_out(topic) for topic, _ in txn.partitions or ())
+    return not is_elsewhere and narrowing.touches(span_of_transaction(txn))
 
 
 def _summary(txn: RecordedTransaction) -> TransactionSummary:

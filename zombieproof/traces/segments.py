@@ -12,6 +12,7 @@ from struct import Struct
 from zombieproof.traces.codecs import Undecodable
 from zombieproof.traces.evidence import Batch, Damage
 from zombieproof.traces.files import base_offset_of, place_of
+from zombieproof.traces.lines import Reached
 from zombieproof.traces.record_batch import (
     HEADER,
     LOG_OVERHEAD,
@@ -40,10 +41,16 @@ class Keep(Enum):
     ALL = "all"
 
 
-def read_segment(data: memoryview, file: str, keep: Keep = Keep.NEEDED) -> SegmentContent:
+def read_segment(
+    data: memoryview, file: str, keep: Keep = Keep.NEEDED, reached: Reached | None = None
+) -> SegmentContent:
     """Read a whole segment. `file` is how it is named in batches and damage."""
     content = SegmentContent(file, place_of(file), file, start_offset=base_offset_of(file))
+    tell_at = WINDOW if reached else len(data)
     for batch in _scan(data, content):
+        if batch.position >= tell_at and reached is not None:
+            reached(batch.position)
+            tell_at = batch.position + WINDOW
         if batch.is_valid:
             batch.is_valid = _complete(data, batch, content, keep)
         if batch.is_valid:

@@ -65,12 +65,27 @@ class TransactionSummary(_Data):
     partitions: list[str]
 
 
+class Narrowed(_Data):
+    """What was asked for, and how much was left out of the report for it.
+
+    `topics` are patterns, `left_out` topics of which logs are there and were not read. The window includes both ends,
+    in milliseconds; last stable offsets and what is committed are those of the whole logs.
+    """
+
+    topics: list[str]
+    left_out: list[str]
+    since_ms: int | None
+    until_ms: int | None
+    findings_left_out: int
+    transactions_left_out: int
+
+
 class Report(_Data):
     """The answer of `replay`.
 
     `committed` holds the offsets that a read_committed consumer gets and `lso` the last stable offset, by
     "topic-partition" (all partitions but those of ``__transaction_state``). `group_offsets` holds the committed
-    offset by group and "topic-partition".
+    offset by group and "topic-partition". `narrowed` is None when everything was asked for.
     """
 
     verdict: Judgement
@@ -80,6 +95,7 @@ class Report(_Data):
     committed: dict[str, list[int]]
     lso: dict[str, int]
     group_offsets: dict[str, dict[str, int]]
+    narrowed: Narrowed | None = None
 
 
 @dataclass(slots=True)

@@ -26,6 +26,7 @@ from zombieproof.model.vocabulary import NONE, NOTHING, ConsumerEvent, Isolation
 from zombieproof.statemachines.consumer import CONSUMER
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
 from zombieproof.traces.evidence import Batch, Marker, PartitionLog
+from zombieproof.traces.progress import Watch, in_steps
 
 
 class _Data(NamedTuple):
@@ -141,19 +142,20 @@ class _Reader:
         return verdict.delivery
 
 
-def visibility(log: PartitionLog, rules: Rules | None = None) -> Visibility:
+def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | None = None) -> Visibility:
     """Fold a log and say how far and what of it can be read."""
     fold = _Fold(rules or Rules())
     hidden = bool(log.unsound) or log.torn_tail or bool(log.damaged_at)
-    for batch in log.batches:
-        if batch.producer_id < 0:
-            continue
-        if not batch.is_control:
-            fold.data(batch)
-        elif batch.marker is not None:
-            fold.marker(batch, batch.marker)
-        elif batch.count and batch.records is None:
-            hidden = True
+    for batches in in_steps(log.batches, watch):
+        for batch in batches:
+            if batch.producer_id < 0:
+                continue
+            if not batch.is_control:
+                fold.data(batch)
+            elif batch.marker is not None:
+                fold.marker(batch, batch.marker)
+            elif batch.count and batch.records is None:
+                hidden = True
     unstable = first_unstable_offset(list(fold.entries.values()))
     if unstable != NONE:
         unstable = max(unstable, log.start_offset)

@@ -14,6 +14,7 @@ from zombieproof.traces.client_history import ApplicationTransaction, Told
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, OffsetCommitRecord, TopicPartition
 from zombieproof.traces.partition_history import PartitionHistory, Run
+from zombieproof.traces.progress import Watch
 from zombieproof.traces.verdict import Fault, Outcome, named
 
 TOLD = "what_the_application_was_told_is_what_the_logs_say"
@@ -83,13 +84,15 @@ def judge_told(
     partitions: Mapping[TopicPartition, PartitionHistory],
     histories: Sequence[IdHistory],
     commits: Sequence[OffsetCommitRecord],
+    watch: Watch | None = None,
 ) -> list[Fault]:
     """The promises that applications saw broken. What another fault explains is added to that fault."""
-    judge = _Judge(Records(partitions), histories, commits)
+    judge, watch = _Judge(Records(partitions), histories, commits), watch or Watch()
     found = []
     for application in applications:
         found += judge.records(application)
         found += judge.offsets(application)
+        watch.advances(len(application.records))
     return found
 
 

@@ -1,0 +1,158 @@
+"""What can be asked of recordings beside their verdict: a timeline, what is open; and of which part of them."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+
+from pydantic import TypeAdapter
+
+from zombieproof.cli.usage import WrongUsage, closest
+from zombieproof.report.open_text import show_open
+from zombieproof.report.replay_text import show_report
+from zombieproof.report.screen import Screen, plural
+from zombieproof.report.so_far import SoFar, show_so_far
+from zombieproof.report.timeline_text import Times, show_timeline
+from zombieproof.traces.evidence import Evidence
+from zombieproof.traces.explaining.open_transactions import Open, what_is_open
+from zombieproof.traces.explaining.subject import Subject, subject_names, subjects_called
+from zombieproof.traces.explaining.timeline import Timeline, timeline_of
+from zombieproof.traces.narrowing import Narrowing
+from zombieproof.traces.replay import Judged
+
+MILLISECONDS = re.compile(r"\d{12,14}", re.ASCII)
+
+
+def narrowing_of(topics: Sequence[str], since: str | None, until: str | None) -> Narrowing:
+    """What the options ask for.
+
+    Raises:
+        WrongUsage: a time cannot be read, or the window is empty.
+    """
+    first = None if since is None else _moment("--since", since)
+    last = None if until is None else _moment("--until", until)
+    if first is not None and last is not None and last < first:
+        raise WrongUsage(f"--until {until} lies before --since {since}: no time is between them")
+    return Narrowing(tuple(dict.fromkeys(topics)), first, last)
+
+
+def _moment(option: str, text: str) -> int:
+    """A time in milliseconds since 1970; without a zone it is UTC, as everything that is reported."""
+    if MILLISECONDS.fullmatch(text.strip()):
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return round(moment.timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        raise WrongUsage(
+            f"{option} {text!r} is no time; give one such as 2026-11-21T13:19:48.339Z, '2026-11-21 14:19+01:00', "
+            "2026-11-21 (midnight) or milliseconds since 1970; without a zone it is UTC"
+        ) from error
+
+
+def refuse_unknown_topics(narrowing: Narrowing, evidence: Evidence) -> None:
+    """Each topic asked for must be one of the evidence, or one that a transaction lists.
+
+    Raises:
+        WrongUsage: it is none of them.
+    """
+    there = {log.topic for log in evidence.logs} | evidence.left_out
+    there |= {topic for record in evidence.transaction_states if record.value for topic, _ in record.value.partitions}
+    for pattern in narrowing.topics:
+        if not any(fnmatchcase(topic, pattern) for topic in there):
+            raise WrongUsage(f"no topic of the evidence is called {pattern!r}{_near(pattern, sorted(there))}")
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    """Names close to the one given, or all if there are few."""
+    there_are = f"; there are: {', '.join(names)}" if 0 < len(names) <= 8 else ""
+    return closest(name, names) or there_are
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asks of recordings.
+
+    Raises:
+        WrongUsage: two questions, or an option without its question.
+    """
+
+    timeline: str | None
+    is_open: bool
+    times: Times | None
+    narrowing: Narrowing
+
+    def __post_init__(self) -> None:
+        if self.timeline is not None and not self.timeline.strip():
+            raise WrongUsage("--timeline names nothing; give a transactional id, a partition or a producer id")
+        if self.timeline and self.is_open:
+            raise WrongUsage("--timeline and --open are two questions; ask one after the other")
+        if self.times and not (self.timeline or self.is_open):
+            raise WrongUsage(f"--times {self.times} is about --timeline and --open; give one of them")
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The options by name, with what they were given."""
+        narrowing = self.narrowing
+        return {
+            "--timeline": self.timeline,
+            "--open": self.is_open,
+            "--topic": narrowing.topics,
+            "--since": narrowing.since_ms is not None,
+            "--until": narrowing.until_ms is not None,
+        }
+
+
+def tell(screen: Screen, judged: Judged, asked: Asked, *, as_json: bool) -> None:
+    """Print what was asked for.
+
+    Raises:
+        WrongUsage: nothing has the name of the timeline, or several things have.
+    """
+    times = asked.times or "utc"
+    if asked.timeline:
+        timeline = timeline_of(_subject_called(asked.timeline, judged), judged, asked.narrowing)
+        if as_json:
+            screen.data(TypeAdapter(Timeline).dump_json(timeline, indent=2).decode())
+        else:
+            show_timeline(screen, timeline, times)
+    elif asked.is_open:
+        found = what_is_open(judged, asked.narrowing)
+        if as_json:
+            screen.data(TypeAdapter(Open).dump_json(found, indent=2).decode())
+        else:
+            show_open(screen, found, times)
+    elif as_json:
+        screen.data(judged.report.model_dump_json(indent=2))
+    else:
+        show_report(screen, judged.report)
+        _show_ignored(screen, judged.evidence)
+
+
+def tell_so_far(screen: Screen, so_far: SoFar, *, as_json: bool) -> None:
+    """Print what was judged before an interruption."""
+    if as_json:
+        screen.data(so_far.model_dump_json(indent=2))
+    else:
+        show_so_far(screen, so_far)
+
+
+def _subject_called(name: str, judged: Judged) -> Subject:
+    found = subjects_called(name, judged)
+    if not found:
+        takes = "--timeline takes a transactional id, a partition such as orders-0, or a producer such as"
+        near = _near(name, subject_names(judged))
+        raise WrongUsage(f"{takes} 'producer 7' or, with its epoch, 7:3; the evidence has none called {name!r}{near}")
+    if len(found) > 1:
+        clear = " or ".join(f"--timeline '{subject}'" for subject in found)
+        raise WrongUsage(f"--timeline {name!r} is the name of {len(found)} things; give {clear}")
+    return found[0]
+
+
+def _show_ignored(screen: Screen, evidence: Evidence) -> None:
+    reasons = Counter(ignored.reason for ignored in evidence.ignored)
+    for reason, count in reasons.items():
+        screen.say(f"not read: {plural(count, 'file')}, {reason}", "dim")

@@ -1,0 +1,343 @@
+"""What is open: on which partitions, since when, whose it is, who will end it, and what waits behind it.
+
+A partition's leader holds a transaction open until its marker comes; the coordinator holds one open until all markers
+are written. Both are told, because they can disagree: then nobody ends it (KIP-664).
+Source: reference §2.13 (time-out), §3.6 (last stable offset), §9.5; KIP-664.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from zombieproof.model.vocabulary import NONE, TransactionState
+from zombieproof.traces.coordinator_facts import facts_of
+from zombieproof.traces.coordinator_history import IdHistory
+from zombieproof.traces.evidence import (
+    OFFSETS_TOPIC,
+    Evidence,
+    PartitionLog,
+    TopicPartition,
+    TransactionLogValue,
+    TransactionStateRecord,
+)
+from zombieproof.traces.matching import listed_by_partition, match
+from zombieproof.traces.narrowing import EVERYTHING, Narrowing
+from zombieproof.traces.partition_history import PartitionHistory
+from zombieproof.traces.recorded_transactions import RecordedTransaction
+from zombieproof.traces.replay import Judged
+from zombieproof.traces.verdict import Judgement, Narrowed, Outcome, named
+from zombieproof.traces.visibility import OpenTransaction as OpenInLog
+from zombieproof.traces.visibility import Visibility
+
+S = TransactionState
+OPEN = (S.ONGOING, S.PREPARE_COMMIT, S.PREPARE_ABORT)
+NO_LIMIT_MS = 2**31 - 1
+"""The time-out of transactions that another system decides: the coordinator never ends them (KIP-939)."""
+
+
+class EndedBy(StrEnum):
+    """Who will end what is open on a partition."""
+
+    OWNER = "owner"
+    """Its producer, or the coordinator when the time is up."""
+    MARKER = "marker"
+    """It is decided: the marker is under way."""
+    NOBODY = "nobody"
+    """The coordinator has nothing open there: a hanging transaction."""
+    UNKNOWN = "unknown"
+    """The evidence does not tell what the coordinator knows."""
+
+
+@dataclass(slots=True)
+class OpenOnPartition:
+    """A transaction on a partition without its marker. `state` is that of its transactional id, None if not known.
+
+    `records` are its records there. `decided` is what its coordinator decided if it forgot the marker: commit or abort.
+    `pending_offsets` are offsets of groups that wait for it. `is_certain` is False where its marker can stand in what
+    cannot be read; then nobody can say who will end it.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    since_ms: int | None
+    last_offset: int
+    records: int
+    transactional_id: str | None
+    state: str | None
+    due_ms: int | None
+    ended_by: EndedBy
+    decided: Outcome | None
+    is_certain: bool
+    pending_offsets: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class HeldPartition:
+    """A partition with open transactions, the first of which holds its last stable offset.
+
+    `waiting_records` lie behind it and belong to nothing that is open or aborted: readers of committed data would get
+    them. `held_ms` is how long it has been held, up to the newest record of the evidence.
+    """
+
+    topic: str
+    partition: int
+    last_stable_offset: int
+    end_offset: int
+    waiting_records: int
+    held_ms: int | None
+    transactions: list[OpenOnPartition]
+
+
+@dataclass(slots=True)
+class OpenTransaction:
+    """What a coordinator has open. `log_partition` and `offset` say where it began in ``__transaction_state``.
+
+    Of the partitions that it lists, `pending` wait for the marker, `marked` have it, `unread` are not in the evidence;
+    before a decision all are pending or unread. `is_certain` is False where later records of the id may be missing.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    state: str
+    since_ms: int | None
+    log_partition: int
+    offset: int
+    timeout_ms: int
+    due_ms: int | None
+    is_overdue: bool
+    pending: list[str]
+    marked: list[str]
+    unread: list[str]
+    is_certain: bool
+
+
+@dataclass(slots=True)
+class Open:
+    """All that is open as of the newest record of the evidence, `as_of_ms`."""
+
+    verdict: Judgement
+    as_of_ms: int | None
+    partitions: list[HeldPartition]
+    transactions: list[OpenTransaction]
+    narrowed: Narrowed | None = None
+
+
+def what_is_open(judged: Judged, narrowing: Narrowing = EVERYTHING) -> Open:
+    """Everything that is open at the end of the logs, and began before the end of the window if there is one."""
+    as_of = _newest(judged.evidence)
+    coordinators = _Coordinators(judged)
+    held = (_held(judged, place, coordinators, as_of) for place, seen in judged.seen.items() if seen.open_transactions)
+    begun = coordinators.open_transactions(as_of)
+    return Open(
+        verdict=judged.report.verdict,
+        as_of_ms=as_of,
+        partitions=[each for each in held if _began_inside(narrowing, (txn.since_ms for txn in each.transactions))],
+        transactions=[
+            each for each in begun if _began_inside(narrowing, [each.since_ms]) and not _is_elsewhere(each, narrowing)
+        ],
+        narrowed=judged.report.narrowed,
+    )
+
+
+def _began_inside(narrowing: Narrowing, times: Iterable[int | None]) -> bool:
+    return any(narrowing.touches((time, None)) for time in times)
+
+
+def _is_elsewhere(txn: OpenTransaction, narrowing: Narrowing) -> bool:
+    listed = [*txn.pending, *txn.marked, *txn.unread]
+    return bool(listed) and all(narrowing.leaves_out(place.rpartition("-")[0]) for place in listed)
+
+
+def _newest(evidence: Evidence) -> int | None:
+    times = [batch.max_timestamp_ms for log in evidence.logs for batch in log.batches]
+    times += [record.timestamp_ms for record in evidence.transaction_states]
+    times += [record.value.last_update_ms for record in evidence.transaction_states if record.value]
+    times += [call.timestamp_ms for call in evidence.client_calls if call.timestamp_ms is not None]
+    newest = max(times, default=NONE)
+    return newest if newest >= 0 else None
+
+
+# ---- partitions
+
+
+def _held(judged: Judged, place: TopicPartition, coordinators: "_Coordinators", as_of: int | None) -> HeldPartition:
+    seen, history = judged.seen[place], judged.partitions[place]
+    found = [_on_partition(judged, history, seen, each, coordinators) for each in seen.open_transactions]
+    since = found[0].since_ms
+    return HeldPartition(
+        topic=place[0],
+        partition=place[1],
+        last_stable_offset=seen.last_stable_offset,
+        end_offset=seen.high_watermark,
+        waiting_records=_waiting(history, seen),
+        held_ms=None if since is None or as_of is None else max(0, as_of - since),
+        transactions=found,
+    )
+
+
+def _on_partition(
+    judged: Judged, history: PartitionHistory, seen: Visibility, begun: OpenInLog, coordinators: "_Coordinators"
+) -> OpenOnPartition:
+    run = history.open_run(begun.producer_id)
+    owner = coordinators.owners.get(begun.producer_id)
+    value = coordinators.last_value(owner)
+    is_certain = seen.is_certain and not (run is not None and run.interrupted)
+    ended_by, txn = coordinators.ended_by(owner, history, begun)
+    if ended_by is EndedBy.NOBODY and not is_certain:
+        ended_by = EndedBy.UNKNOWN
+    return OpenOnPartition(
+        producer_id=begun.producer_id,
+        producer_epoch=begun.producer_epoch,
+        first_offset=begun.first_offset,
+        since_ms=_time_of(history.log, begun.first_offset),
+        last_offset=run.last_offset if run else begun.first_offset,
+        records=run.records if run else 0,
+        transactional_id=owner.transactional_id if owner else None,
+        state=value.state.name if value else None,
+        due_ms=_due(value, txn) if ended_by is EndedBy.OWNER else None,
+        ended_by=ended_by,
+        decided=txn.outcome if txn is not None and ended_by is EndedBy.NOBODY else None,
+        is_certain=is_certain,
+        pending_offsets=_pending_offsets(judged.evidence, history.place, begun),
+    )
+
+
+def _time_of(log: PartitionLog, offset: int) -> int | None:
+    """The time of the batch that begins at an offset; None where it is gone, or has none."""
+    index = bisect_left(log.batches, offset, key=lambda batch: batch.base_offset)
+    if index == len(log.batches) or log.batches[index].base_offset != offset:
+        return None
+    time = log.batches[index].max_timestamp_ms
+    return time if time >= 0 else None
+
+
+def _waiting(history: PartitionHistory, seen: Visibility) -> int:
+    """Records behind the last stable offset that would be read if nothing were open."""
+    begun = {(each.producer_id, each.first_offset) for each in seen.open_transactions}
+    batches = history.log.batches
+    index = bisect_left(batches, seen.last_stable_offset, key=lambda batch: batch.last_offset)
+    found = 0
+    for batch in batches[index:]:
+        if batch.is_control:
+            continue
+        if batch.is_transactional:
+            run = history.run_at(batch.producer_id, batch.base_offset)
+            is_open = any(batch.producer_id == one and batch.base_offset >= first for one, first in begun)
+            if is_open or run is None or run.ending is None or run.ending.commits is False:
+                continue
+        found += batch.count
+    return found
+
+
+def _pending_offsets(evidence: Evidence, place: TopicPartition, begun: OpenInLog) -> list[str]:
+    """Offsets of groups that count as soon as the transaction is committed."""
+    if place[0] != OFFSETS_TOPIC:
+        return []
+    return [
+        f"group {commit.group}: {commit.topic}-{commit.partition} to {commit.offset}"
+        for commit in evidence.offset_commits
+        if commit.log_partition == place[1]
+        and commit.producer_id == begun.producer_id
+        and commit.is_transactional
+        and commit.log_offset >= begun.first_offset
+    ]
+
+
+# ---- coordinators
+
+
+class _Coordinators:
+    """What the coordinators' logs say at their end."""
+
+    def __init__(self, judged: Judged) -> None:
+        self.judged = judged
+        self.owners: Mapping[int, IdHistory] = facts_of(judged.histories).owners
+        self.listed = listed_by_partition(judged.histories)
+        self.last: dict[tuple[int, str], TransactionStateRecord] = {
+            (record.partition, record.transactional_id): record for record in judged.evidence.transaction_states
+        }
+
+    def last_value(self, history: IdHistory | None) -> TransactionLogValue | None:
+        """What was recorded last of an id; None if it is forgotten."""
+        if history is None:
+            return None
+        return self.last[history.log_partition, history.transactional_id].value
+
+    def ended_by(
+        self, owner: IdHistory | None, history: PartitionHistory, begun: OpenInLog
+    ) -> tuple[EndedBy, RecordedTransaction | None]:
+        """Who will end what is open on a partition, and the transaction it is one of."""
+        if owner is None:
+            return EndedBy.UNKNOWN, None
+        mine = [txn for txn in owner.transactions if _may_be(txn, history.place, begun)]
+        txn = mine[-1] if mine else None
+        if txn is not None and txn.decided and self._is_marked(owner, history, txn):
+            txn = None
+        if txn is not None and not txn.completed:
+            return (EndedBy.MARKER if txn.decided else EndedBy.OWNER), txn
+        is_whole = not owner.is_cut and owner.is_whole(begun.producer_id, begun.producer_epoch)
+        return (EndedBy.NOBODY if is_whole else EndedBy.UNKNOWN), txn
+
+    def _is_marked(self, owner: IdHistory, history: PartitionHistory, txn: RecordedTransaction) -> bool:
+        listed = self.listed.get(history.place, {}).get(txn.producer_id, [])
+        return id(txn) in match(owner, history, txn.producer_id, listed).marked
+
+    def open_transactions(self, as_of: int | None) -> Iterator[OpenTransaction]:
+        """What is not complete, the longest open first."""
+        found = [self._open(history, as_of) for history in self.judged.histories]
+        yield from sorted(filter(None, found), key=lambda txn: (txn.since_ms or 0, txn.transactional_id))
+
+    def _open(self, history: IdHistory, as_of: int | None) -> OpenTransaction | None:
+        value = self.last_value(history)
+        if value is None or value.state not in OPEN or not history.transactions:
+            return None
+        txn = history.transactions[-1]
+        due = _due(value, txn)
+        pending, marked, unread = self._markers(history, txn, value.partitions)
+        return OpenTransaction(
+            transactional_id=history.transactional_id,
+            producer_id=value.producer_id,
+            producer_epoch=value.producer_epoch,
+            state=value.state.name,
+            since_ms=txn.opened_ms if txn.opened_ms is not None else txn.prepared_ms,
+            log_partition=history.log_partition,
+            offset=txn.position,
+            timeout_ms=value.timeout_ms,
+            due_ms=due,
+            is_overdue=due is not None and as_of is not None and due < as_of,
+            pending=pending,
+            marked=marked,
+            unread=unread,
+            is_certain=not history.is_cut,
+        )
+
+    def _markers(
+        self, history: IdHistory, txn: RecordedTransaction, partitions: Iterable[TopicPartition]
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Partitions that wait for the marker, that have it, and that are not in the evidence."""
+        pending, marked, unread = [], [], []
+        for place in sorted(partitions):
+            partition = self.judged.partitions.get(place)
+            if partition is None:
+                unread.append(named(place))
+            elif txn.decided and self._is_marked(history, partition, txn):
+                marked.append(named(place))
+            else:
+                pending.append(named(place))
+        return pending, marked, unread
+
+
+def _may_be(txn: RecordedTransaction, place: TopicPartition, begun: OpenInLog) -> bool:
+    is_listed = txn.partitions is None or place in txn.partitions
+    return is_listed and txn.producer_id == begun.producer_id and txn.data_epoch in (None, begun.producer_epoch)
+
+
+def _due(value: TransactionLogValue | None, txn: RecordedTransaction | None) -> int | None:
+    """When the coordinator will abort it, or should have: the first look at it behind this time (reference §2.13)."""
+    if value is None or value.state != S.ONGOING or value.timeout_ms >= NO_LIMIT_MS:
+        return None
+    start = value.start_ms if value.start_ms is not None and value.start_ms >= 0 else txn.opened_ms if txn else None
+    return None if start is None else start + value.timeout_ms

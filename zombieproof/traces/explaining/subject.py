@@ -1,0 +1,133 @@
+"""Whose timeline it is: a transactional id, a partition or a producer id, found by what people call it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from zombieproof.model.vocabulary import NONE
+from zombieproof.traces.evidence import Evidence, TopicPartition
+from zombieproof.traces.files import TOPIC_PARTITION
+from zombieproof.traces.replay import Judged
+from zombieproof.traces.verdict import named
+
+PRODUCER = re.compile(r"(?:producer )?(?P<id>\d{1,19})(?::(?P<epoch>\d{1,5}))?", re.ASCII)
+
+
+class SubjectKind(StrEnum):
+    """What a subject is; also the word in front of its name that makes it clear."""
+
+    ID = "id"
+    PARTITION = "partition"
+    PRODUCER = "producer"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is looked at. `producer_ids` are those of a transactional id, or the one asked for, with its `epoch` if any.
+
+    `place` is the partition asked for.
+    """
+
+    kind: SubjectKind
+    name: str
+    producer_ids: frozenset[int] = frozenset()
+    epoch: int | None = None
+    place: TopicPartition | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} {self.name}"
+
+    def is_producer(self, producer_id: int, epoch: int | None = None) -> bool:
+        """Whether a producer id, and its epoch if it is known, are those of the subject."""
+        if producer_id not in self.producer_ids:
+            return False
+        return self.epoch is None or epoch in (None, self.epoch)
+
+
+def subjects_called(text: str, judged: Judged) -> list[Subject]:
+    """What the text can mean in this evidence: none, one or several.
+
+    "orders-1" is a transactional id or a partition, "7" and "7:3" a producer id and its epoch; "id orders-1",
+    "partition orders-1" and "producer 7" are one thing only.
+    """
+    ids, places, producers = _ids(judged), _places(judged), _producers(judged)
+    meant = [name for name in dict.fromkeys((text, text.removeprefix("id "))) if name in ids]
+    found = [Subject(SubjectKind.ID, name, frozenset(ids[name])) for name in meant]
+    place = _place(text.removeprefix("partition "))
+    if place in places:
+        found.append(Subject(SubjectKind.PARTITION, named(place), place=place))
+    told = PRODUCER.fullmatch(text)
+    if told and (producer_id := int(told["id"])) in producers:
+        epoch = None if told["epoch"] is None else int(told["epoch"])
+        if epoch is None or epoch in producers[producer_id]:
+            name = text.removeprefix("producer ")
+            found.append(Subject(SubjectKind.PRODUCER, name, frozenset({producer_id}), epoch))
+    return found
+
+
+def subject_names(judged: Judged) -> list[str]:
+    """Everything that has a timeline, as one would ask for it."""
+    producers = (f"producer {producer_id}" for producer_id in sorted(_producers(judged)))
+    return [*sorted(_ids(judged)), *map(named, sorted(_places(judged))), *producers]
+
+
+def _place(text: str) -> TopicPartition | None:
+    found = TOPIC_PARTITION.fullmatch(text)
+    return (found["topic"], int(found["partition"])) if found else None
+
+
+def _ids(judged: Judged) -> dict[str, set[int]]:
+    """All transactional ids that anything names, with their producer ids."""
+    evidence = judged.evidence
+    found: dict[str, set[int]] = {}
+    for transactional_id, producer_id in _names(evidence):
+        known = found.setdefault(transactional_id, set())
+        if producer_id >= 0:
+            known.add(producer_id)
+    for history in judged.histories:
+        found.setdefault(history.transactional_id, set()).update(history.producer_ids)
+    return found
+
+
+def _names(evidence: Evidence) -> Iterator[tuple[str, int]]:
+    for record in evidence.transaction_states:
+        yield record.transactional_id, NONE if record.value is None else record.value.producer_id
+    for line in evidence.coordinator_lines:
+        yield line.transactional_id, NONE if line.target is None else line.target.producer_id
+    for told in evidence.client_lines:
+        if told.transactional_id is not None:
+            yield told.transactional_id, told.producer_id
+    for call in evidence.client_calls:
+        if call.transactional_id is not None:
+            yield call.transactional_id, NONE
+    for outcome in evidence.client_outcomes:
+        yield outcome.transactional_id, NONE
+
+
+def _places(judged: Judged) -> set[TopicPartition]:
+    """All partitions that have a log, or that a transaction lists."""
+    found = {log.topic_partition for log in judged.evidence.logs if log.partition >= 0}
+    for history in judged.histories:
+        for txn in history.transactions:
+            found |= txn.partitions or frozenset()
+    return found
+
+
+def _producers(judged: Judged) -> dict[int, set[int]]:
+    """All producer ids with their epochs."""
+    found: dict[int, set[int]] = {}
+    for log in judged.evidence.logs:
+        for batch in log.batches:
+            if batch.producer_id >= 0:
+                found.setdefault(batch.producer_id, set()).add(batch.producer_epoch)
+    for record in judged.evidence.transaction_states:
+        if record.value is not None:
+            found.setdefault(record.value.producer_id, set()).add(record.value.producer_epoch)
+    for line in judged.evidence.client_lines:
+        if line.producer_id >= 0:
+            found.setdefault(line.producer_id, set()).add(line.producer_epoch)
+    for transition in judged.evidence.coordinator_lines:
+        if transition.target is not None and transition.target.producer_id >= 0:
+            found.setdefault(transition.target.producer_id, set()).add(transition.target.producer_epoch)
+    return found
