@@ -24,7 +24,8 @@ def test_a_scenario_of_your_own_is_explored_and_told(examples: Path) -> None:
     done = _run(sys.executable, examples / "own_scenario.py")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("timeout_and_failover: holds, ")
-    assert "7. the coordinator crashes; the other node loads the log" in done.stdout
+    assert "7. coordinator node 0 crashes; node 1 takes over and loads the log" in done.stdout
+    assert "PREPARE_ABORT (producer 0, epoch 1), partitions p0; nobody sends its markers" in done.stdout
 
 
 def test_a_zombie_is_fenced_at_a_live_cluster(examples: Path) -> None:
