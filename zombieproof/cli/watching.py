@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from zombieproof.report.screen import Screen
+
 if TYPE_CHECKING:
     from zombieproof.checker.result import Progress as Reached
 
@@ -57,5 +59,16 @@ def watching() -> Iterator[Watcher]:
         redirect_stdout=False,
         redirect_stderr=False,
     )
-    with bar:
-        yield Watcher(bar)
+    try:
+        with bar:
+            yield Watcher(bar)
+    finally:
+        _tell_fault_of_the_cache()
+
+
+def _tell_fault_of_the_cache() -> None:
+    from zombieproof.checker.cache import take_fault  # noqa: PLC0415  # Numba is loaded when it is needed
+
+    fault = take_fault()
+    if fault:
+        Screen(sys.stderr).say(fault)
