@@ -68,23 +68,23 @@ def folder_of(key: str) -> Path | None:
     """Return the folder for what has this hash, which is there, or None without a cache that can be written."""
     try:
         folder = cache_folder()
-        if folder is None:
-            return None
+    except RuntimeError:
+        _Faults.first = _Faults.first or "there is no home folder"
+        return None
+    if folder is None:
+        return None
+    try:
         (folder / key).mkdir(parents=True, exist_ok=True)
         os.utime(folder / key)
     except OSError as error:
-        _note(error)
-        return None
-    except RuntimeError:
-        _Faults.first = _Faults.first or "there is no home folder"
+        _note(folder, error)
         return None
     _forget(folder)
     return folder / key
 
 
-def _note(error: OSError) -> None:
-    where = f"{error.filename}: " if error.filename else ""
-    _Faults.first = _Faults.first or f"{where}{error.strerror or error}"
+def _note(folder: Path, error: OSError) -> None:
+    _Faults.first = _Faults.first or f"{folder}: {error.strerror or error}"
 
 
 def _forget(folder: Path) -> None:
@@ -122,7 +122,7 @@ class Kept(NullCache):  # type: ignore[misc, unused-ignore]  # Numba is untyped
             self._clear_up()
             _write(file, _FORMAT + _seal(file.name, content) + content)
         except OSError as error:
-            _note(error)
+            _note(self._folder.parent, error)
 
     def _file(self, sig: Any, codegen: Any) -> Path:
         told = hashlib.sha256(repr((sig, codegen.magic_tuple())).encode()).hexdigest()

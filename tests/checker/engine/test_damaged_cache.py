@@ -159,7 +159,7 @@ def test_a_file_where_the_folder_should_be_is_said_once(tmp_path: Path, monkeypa
     assert folder_of("0" * 64) is None
     fault = take_fault()
     assert fault is not None
-    assert "taken" in fault
+    assert f"{tmp_path / 'taken'}: Not a directory;" in fault
     assert "ZOMBIEPROOF_CACHE_DIR chooses another" in fault
     assert folder_of("1" * 64) is None
     assert take_fault() is None
@@ -191,7 +191,7 @@ def test_what_cannot_be_written_is_compiled_all_the_same(
     assert call(tmp_path, increment) == (42, True)
     fault = take_fault()
     assert fault is not None
-    assert f"{tmp_path}: {os.strerror(number)};" in fault
+    assert f"{tmp_path.parent}: {os.strerror(number)};" in fault
 
 
 def test_a_cache_that_cannot_be_read_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
