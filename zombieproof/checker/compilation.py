@@ -131,6 +131,9 @@ def part(function: Callable[..., Any], *, checked: bool) -> Any:
     return numba.jit(**options, pipeline_class=_PartCompiler)(function)
 
 
-def entry(function: Callable[..., Any], *, cache: bool) -> Any:
-    """Return a dispatcher that Python calls; `cache` keeps its code beside the file that is the function's own."""
-    return numba.jit(**_COMMON, boundscheck=False, cache=cache, pipeline_class=_WholeCompiler)(function)
+def entry(function: Callable[..., Any], kept: Any = None) -> Any:
+    """Return a dispatcher that Python calls; `kept` is Numba's interface of a cache for its code, or None."""
+    dispatcher = numba.jit(**_COMMON, boundscheck=False, pipeline_class=_WholeCompiler)(function)
+    if kept is not None:
+        dispatcher._cache = kept  # noqa: SLF001  # Numba offers no other way to a cache of one's own
+    return dispatcher

@@ -1,18 +1,9 @@
-"""A model, compiled: its functions lowered, the kernels bound to them, one entry point, kept in a cache.
-
-The cache folder is named after a hash of everything that is compiled (see `Lowering.source_hash`), because Numba's
-own cache looks at one file only and would run yesterday's model after an edit in another. ZOMBIEPROOF_CACHE_DIR
-chooses where the folders are (default: the user's cache folder), ZOMBIEPROOF_NO_CACHE=1 switches the cache off.
-"""
+"""A model, compiled: its functions lowered, the kernels bound to them, one entry point, kept in a cache (`cache`)."""
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import os
 import re
-import shutil
-import tempfile
 import threading
 import types
 from collections.abc import Callable
@@ -25,6 +16,7 @@ from numba.core.errors import NumbaError
 
 from zombieproof.checker import compilation, coverage, intrinsics, kernels, places
 from zombieproof.checker import lowering as lowering_module
+from zombieproof.checker.cache import Kept, folder_of
 from zombieproof.checker.compilation import entry, part
 from zombieproof.checker.kinds import follow
 from zombieproof.checker.layout import Layout, layout_of
@@ -34,7 +26,6 @@ from zombieproof.checker.rewriting import Lowered
 from zombieproof.checker.sources import plain_function
 
 _KERNELS: Final = ("fingerprint", "owner_of", "partition", "expand", "deduplicate", "judged", "gather", "run")
-_KEPT_FOLDERS: Final = 48
 _MOST_ACTIONS: Final = 1 << 16
 
 
@@ -145,13 +136,11 @@ def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: 
     scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
     for name in _KERNELS:
         scope[name] = part(marked(_with_globals(getattr(kernels, name), scope), mark), checked=False)
-    file = _entry_file(key)
+    folder = folder_of(key)
     found = []
     for function in (kernels.engine, kernels.rehash):
         clone = marked(_with_globals(function, scope), mark)
-        if file is not None:
-            clone.__code__ = clone.__code__.replace(co_filename=str(file))
-        found.append(entry(clone, cache=file is not None))
+        found.append(entry(clone, Kept(folder, function.__name__) if folder is not None else None))
     return found[0], found[1]
 
 
@@ -198,50 +187,3 @@ def _told(engine: Engine, error: Exception) -> str:
         f"{where}: {engine.model.name} cannot be compiled: {what}. "
         "Legal: integers, booleans, NamedTuples of them, the fields of records; a record is filled field by field."
     )
-
-
-# --- the cache --------------------------------------------------------------------------------------------------------
-
-
-def cache_folder() -> Path | None:
-    """Return where compiled models are kept, or None if they are not to be kept."""
-    if os.environ.get("ZOMBIEPROOF_NO_CACHE", "") not in ("", "0"):
-        return None
-    chosen = os.environ.get("ZOMBIEPROOF_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "zombieproof"
-
-
-def _entry_file(key: str) -> Path | None:
-    """Return the file that stands for the source of the entry points, or None without a cache.
-
-    Numba keeps what it compiles beside the source file of a function, and takes it for current while that file is as
-    it was.
-    """
-    folder = cache_folder()
-    if folder is None:
-        return None
-    file = folder / key / "entry.py"
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists():
-            with tempfile.NamedTemporaryFile("w", dir=file.parent, suffix=".new", delete=False) as new:
-                new.write('"""Stands for the source of a compiled model; the folder is named after its hash."""\n')
-            Path(new.name).replace(file)
-        os.utime(file.parent)
-    except OSError:
-        return None
-    _forget(folder)
-    return file
-
-
-def _forget(folder: Path) -> None:
-    """Remove the folders that have not been used for longest, and keep the newest."""
-    with contextlib.suppress(OSError):  # another process does the same
-        used = sorted(
-            (one for one in folder.iterdir() if (one / "entry.py").exists()), key=lambda one: -one.stat().st_mtime
-        )
-        for old in used[_KEPT_FOLDERS:]:
-            shutil.rmtree(old, ignore_errors=True)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from zombieproof.cli.bars import progress
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.conformance.in_process import InProcess
 from zombieproof.conformance.recording import RecordingError, UsersAndRights, count, files_of, read
@@ -97,31 +96,22 @@ def _is_playable(file: Path) -> bool:
 @contextmanager
 def watching(files: Sequence[Path], limit: int | None) -> Iterator[Callable[[Played], None]]:
     """A bar on a terminal, nothing in a pipe; on stderr, and gone afterwards."""
-    console = Console(stderr=True, highlight=False)
-    is_seen = console.is_terminal and sys.stderr.isatty()
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[different]}", markup=False),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not is_seen,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
-    counts = [count(file) for file in files] if is_seen else []
+    bar = progress()
+    counts = [count(file) for file in files] if not bar.disable else []
     known = [number for number in counts if number is not None]
     total = sum(known) if len(known) == len(counts) else None
+    if total is not None and limit is not None:
+        total = min(total, limit)
     with bar:
-        task = bar.add_task("", total=min(total, limit or total) if total is not None else None, different="")
-        different = 0
+        task = bar.add_task("", total=total, reached="")
+        done = different = 0
 
         def watch(played: Played) -> None:
-            nonlocal different
+            nonlocal done, different
+            done += 1
             different += played.difference is not None
-            told = f"{different:,} different" if different else ""
-            bar.update(task, advance=1, description=Path(played.recorded.file).name, different=told)
+            of = f" of {total:,}" if total is not None else ""
+            told = f", {different:,} different" if different else ""
+            bar.update(task, advance=1, description=Path(played.recorded.file).name, reached=f"{done:,}{of}{told}")
 
         yield watch

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from zombieproof.cli.bars import progress
+from zombieproof.report.screen import Screen
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from zombieproof.checker.result import Progress as Reached
 
 Watch = Callable[["Reached"], None]
@@ -29,13 +31,13 @@ class Watcher:
             self.task, description=name, total=expected, reached="compiling, once for each edit of the model"
         )
 
-        def reached(progress: Reached) -> None:
-            rate = progress.distinct / progress.seconds if progress.seconds else 0.0
+        def reached(now: Reached) -> None:
+            rate = now.distinct / now.seconds if now.seconds else 0.0
             words = (
-                f"{progress.distinct:,} distinct, {rate / 1e6:.2f} M/s, depth {progress.depth}, "
-                f"frontier {progress.frontier:,}, {progress.resident_mib:,.0f} MiB"
+                f"{now.distinct:,} distinct, {rate / 1e6:.2f} M/s, depth {now.depth}, "
+                f"frontier {now.frontier:,}, {now.resident_mib:,.0f} MiB"
             )
-            self.bar.update(self.task, completed=progress.distinct, reached=words)
+            self.bar.update(self.task, completed=now.distinct, reached=words)
 
         return reached
 
@@ -43,19 +45,17 @@ class Watcher:
 @contextmanager
 def watching() -> Iterator[Watcher]:
     """Watch explorations in this block; what was shown is gone afterwards."""
-    console = Console(stderr=True, highlight=False)
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[reached]}", markup=False),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not (console.is_terminal and sys.stderr.isatty()),
-        # Lines on stdout must not pass through the bar: they are the report.
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
-    with bar:
-        yield Watcher(bar)
+    bar = progress()
+    try:
+        with bar:
+            yield Watcher(bar)
+    finally:
+        _tell_fault_of_the_cache()
+
+
+def _tell_fault_of_the_cache() -> None:
+    from zombieproof.checker.cache import take_fault  # noqa: PLC0415  # Numba is loaded when it is needed
+
+    fault = take_fault()
+    if fault:
+        Screen(sys.stderr).say(fault)

@@ -1,12 +1,11 @@
 """Where reports are written: rich on a terminal, plain text in a pipe, the same words in both."""
 
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import IO, Literal, NamedTuple
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 STYLES = {
@@ -53,10 +52,14 @@ class Screen:
             self.console.print()
             return
         width = max(20, self.console.width - indent - hang)
-        head, *rest = _wrapped(self.console, text, width + hang)
-        self.console.print(Padding(Text(head, style), (0, 0, 0, indent), expand=False))
-        for line in _wrapped(self.console, " ".join(rest), width) if rest else ():
-            self.console.print(Padding(Text(line, style), (0, 0, 0, indent + hang), expand=False))
+        head, *rest = wrapped(text, width + hang)
+        self._line((head, style), indent=indent)
+        for line in wrapped(" ".join(rest), width):
+            self._line((line, style), indent=indent + hang)
+
+    def _line(self, *parts: tuple[str, str], indent: int) -> None:
+        """Write a line on a terminal as it is, each part in its style."""
+        self.console.print(Text.assemble(" " * indent, *parts), soft_wrap=True)
 
     def command(self, command: str, what: str, indent: int = 0) -> None:
         """Write a command and what it does; it is never wrapped, so that it can be copied."""
@@ -71,22 +74,55 @@ class Screen:
         self.stream.write(text if text.endswith("\n") else text + "\n")
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str]], indent: int = 0) -> None:
-        """Write a table. In a pipe its columns are aligned by blanks and never cut or wrapped."""
-        rows = [tuple(row) for row in rows]
+        """Write a table, without blanks at the ends of lines.
+
+        In a pipe its columns are aligned and never cut or wrapped. On a terminal words are never cut either: the last
+        column is wrapped, or, where there is no room for it, the last columns stand below the others.
+        """
+        table = [tuple(column.title for column in columns), *(tuple(row) for row in rows)]
         if not self.is_terminal:
-            for line in plain_table(columns, rows):
+            for line in plain_table(columns, table[1:]):
                 self.stream.write(" " * indent + line + "\n")
             return
-        drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-        for column in columns:
-            drawn.add_column(column.title, justify=column.justify, overflow="fold")
-        for row in rows:
-            drawn.add_row(*(Text(cell, STYLES.get(cell, "")) for cell in row))
-        self.console.print(Padding(drawn, (0, 0, 0, indent)))
+        widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+        room = self.console.width - indent
+        beside = _beside(widths, room, table)
+        for row in table:
+            styles = ["bold" if row is table[0] else STYLES.get(cell, "") for cell in row]
+            cells = [_cell(row[i], widths[i], columns[i]) for i in range(beside)]
+            last = wrapped(row[-1], room - sum(widths[:-1]) - _GAP * (len(row) - 1)) if beside == len(row) else []
+            if last and columns[-1].justify == "left":
+                cells[-1] = last[0]
+            while len(cells) > 1 and not cells[-1].strip():
+                cells.pop()
+            cells[-1] = cells[-1].rstrip()
+            parts = [(cell + " " * _GAP * (i + 1 < len(cells)), styles[i]) for i, cell in enumerate(cells)]
+            self._line(*parts, indent=indent)
+            for line in last[1:]:
+                self._line((line, styles[-1]), indent=indent + sum(widths[:-1]) + _GAP * (len(row) - 1))
+            below = (" " * _GAP).join(filter(None, row[beside:]))
+            for line in wrapped(below, max(20, room - _BELOW)):
+                self._line((line, styles[0] if row is table[0] else ""), indent=indent + _BELOW)
 
 
-def _wrapped(console: Console, text: str, width: int) -> list[str]:
-    return [str(line).rstrip() for line in Text(text).wrap(console, width)]
+_GAP = 2
+_BELOW = 4
+_WORTH_A_COLUMN = 24
+
+
+def _beside(widths: Sequence[int], room: int, table: Sequence[Sequence[str]]) -> int:
+    """How many columns of a table fit beside each other: all, if the last can be wrapped in what is left for it."""
+    left = room - sum(widths[:-1]) - _GAP * (len(widths) - 1)
+    longest = max((len(word) for row in table for word in row[-1].split()), default=0)
+    if left >= min(widths[-1], max(longest, _WORTH_A_COLUMN)):
+        return len(widths)
+    fitting = [n for n in range(1, len(widths)) if sum(widths[:n]) + _GAP * (n - 1) <= room]
+    return max(fitting, default=1)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The lines of a text that is wrapped between words; a word that is longer than a line has one of its own."""
+    return textwrap.wrap(text, max(1, width), break_long_words=False, break_on_hyphens=False, expand_tabs=False)
 
 
 def plain_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from zombieproof.checker.engine import cache_folder, compiled
+from zombieproof.checker.cache import cache_folder
+from zombieproof.checker.engine import compiled
 from zombieproof.checker.lowering import Lowering
 from zombieproof.checker.model import Model
 

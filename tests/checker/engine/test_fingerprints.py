@@ -42,7 +42,7 @@ def fingerprints(words: int) -> Fingerprints:
         "WORDS": words,
     }
     scope["one"] = part(types.FunctionType(kernels.fingerprint.__code__, scope), checked=False)
-    compiled = entry(types.FunctionType(every.__code__, scope), cache=False)
+    compiled = entry(types.FunctionType(every.__code__, scope))
 
     def call(rows: Any) -> Any:
         found = np.zeros(len(rows), np.uint64)

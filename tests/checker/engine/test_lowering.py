@@ -140,7 +140,7 @@ def compiled() -> Callable[[int, Any], None]:
         else:
             two(desks[0])
 
-    entry: Callable[[int, Any], None] = compilation.entry(call, cache=False)
+    entry: Callable[[int, Any], None] = compilation.entry(call)
     return entry
 
 
@@ -178,6 +178,6 @@ def test_lines_and_file_are_those_of_the_source() -> None:
 def test_a_function_whose_arguments_are_annotated_is_compiled_once() -> None:
     lowering = Lowering()
     part = lowering.lower(arithmetic)
-    entry = compilation.entry(lambda desks: part(desks[0]), cache=False)
+    entry = compilation.entry(lambda desks: part(desks[0]))
     entry(np.zeros(1, dtype_of(Desk)))
     assert len(lowering.lower(clamp).signatures) == 1

@@ -1,0 +1,163 @@
+"""Where compiled models are kept from one run to the next, and what is taken from there.
+
+A folder is named after a hash of everything that was compiled (see `Lowering.source_hash`), because Numba's own cache
+looks at one file only and would run yesterday's model after an edit in another. A file is named after the types and the
+processor that it is for, and carries a seal: machine code that was cut or changed would take the process down, so what
+the seal does not fit is thrown away and compiled again. A file is there whole or not at all, whoever else writes it.
+
+ZOMBIEPROOF_CACHE_DIR chooses where the folders are (default: the user's cache folder), ZOMBIEPROOF_NO_CACHE=1 switches
+the cache off. A cache that cannot be written is no error: `take_fault` says it, once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+import re
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from numba.core import compiler, serialize
+from numba.core.caching import NullCache
+
+_FORMAT: Final = b"zombieproof compiled 1\n"
+_KEPT_FOLDERS: Final = 48
+_KEY: Final = re.compile(r"[0-9a-f]{64}")
+_ABANDONED_SECONDS: Final = 3600.0
+
+
+class _Faults:
+    """What kept compiled models from being kept: the first fault of this process."""
+
+    first: str = ""
+    told: bool = False
+
+
+def cache_folder() -> Path | None:
+    """Return where compiled models are kept, or None if they are not to be kept.
+
+    Raises:
+        RuntimeError: the user has no home folder, and no other was chosen.
+    """
+    if os.environ.get("ZOMBIEPROOF_NO_CACHE", "") not in ("", "0"):
+        return None
+    chosen = os.environ.get("ZOMBIEPROOF_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "zombieproof"
+
+
+def take_fault() -> str | None:
+    """What keeps compiled models from being kept, in words; None if nothing does, or if it was taken before."""
+    if not _Faults.first or _Faults.told:
+        return None
+    _Faults.told = True
+    return (
+        f"compiled models cannot be kept, so every run compiles them again: {_Faults.first}; "
+        "ZOMBIEPROOF_CACHE_DIR chooses another folder, ZOMBIEPROOF_NO_CACHE=1 none"
+    )
+
+
+def folder_of(key: str) -> Path | None:
+    """Return the folder for what has this hash, which is there, or None without a cache that can be written."""
+    try:
+        folder = cache_folder()
+    except RuntimeError:
+        _Faults.first = _Faults.first or "there is no home folder"
+        return None
+    if folder is None:
+        return None
+    try:
+        (folder / key).mkdir(parents=True, exist_ok=True)
+        os.utime(folder / key)
+    except OSError as error:
+        _note(folder, error)
+        return None
+    _forget(folder)
+    return folder / key
+
+
+def _note(folder: Path, error: OSError) -> None:
+    _Faults.first = _Faults.first or f"{folder}: {error.strerror or error}"
+
+
+def _forget(folder: Path) -> None:
+    """Remove the folders that have not been used for longest, and keep the newest."""
+    with contextlib.suppress(OSError):  # another process does the same
+        used = sorted(
+            (one for one in folder.iterdir() if _KEY.fullmatch(one.name)), key=lambda one: -one.stat().st_mtime
+        )
+        for old in used[_KEPT_FOLDERS:]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+class Kept(NullCache):  # type: ignore[misc, unused-ignore]  # Numba is untyped
+    """The code of one entry point, for each combination of types and processor, in the place of Numba's own cache."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._name = name
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was compiled for a signature, or None."""
+        target_context.refresh()
+        content = self._unsealed(self._file(sig, target_context.codegen()))
+        if content is None:
+            return None
+        return compiler.CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: S301, SLF001  # ours
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled."""
+        assert not data.lifted
+        assert not data.library.has_dynamic_globals
+        content: bytes = serialize.dumps(data._reduce())  # noqa: SLF001  # as Numba's own cache does
+        file = self._file(sig, data.codegen)
+        try:
+            self._clear_up()
+            _write(file, _FORMAT + _seal(file.name, content) + content)
+        except OSError as error:
+            _note(self._folder.parent, error)
+
+    def _file(self, sig: Any, codegen: Any) -> Path:
+        told = hashlib.sha256(repr((sig, codegen.magic_tuple())).encode()).hexdigest()
+        return self._folder / f"{self._name}-{told[:16]}.compiled"
+
+    @staticmethod
+    def _unsealed(file: Path) -> bytes | None:
+        try:
+            whole = file.read_bytes()
+        except OSError:
+            return None
+        head = len(_FORMAT) + hashlib.sha256().digest_size
+        content = whole[head:]
+        return content if whole[:head] == _FORMAT + _seal(file.name, content) else None
+
+    def _clear_up(self) -> None:
+        """Remove what processes that were killed left half written."""
+        for old in self._folder.glob("*.new"):
+            with contextlib.suppress(OSError):  # another process does the same
+                if time.time() - old.stat().st_mtime > _ABANDONED_SECONDS:
+                    old.unlink()
+
+
+def _seal(name: str, content: bytes) -> bytes:
+    """The hash of a file's content, and of its name: code of another function is no less wrong than damaged code."""
+    return hashlib.sha256(name.encode() + b"\0" + content).digest()
+
+
+def _write(file: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile("wb", dir=file.parent, suffix=".new", delete=False) as new:
+        try:
+            new.write(content)
+            new.close()
+            Path(new.name).replace(file)
+        except BaseException:
+            new.close()
+            Path(new.name).unlink(missing_ok=True)
+            raise
