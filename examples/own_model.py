@@ -1,4 +1,4 @@
-"""A model of your own: a lock with leases, a client that does not know that its lease is over, and a store that may notice.
+"""A model of your own: a lock with leases, a client that takes its lease for valid, and a store that may notice.
 
     zombieproof check examples/own_model.py
     zombieproof check examples/own_model.py --bounds fencing=0
@@ -213,8 +213,8 @@ def setup_of(rules: Rules, bounds: Mapping[str, int]) -> Setup:
 
 SCENARIO = Scenario(
     name="lock_with_leases",
-    story="Two clients write under a lock with leases. A lease ends while its client is busy with something else, and the "
-    "other client gets the next one. The late write arrives behind the newer one; the store must refuse it.",
+    story="Two clients write under a lock with leases. A lease ends while its client is busy with something else, and "
+    "the other client gets the next one. The late write arrives behind the newer one; the store must refuse it.",
     model=lambda bounds: MODEL,
     setup=setup_of,
     bounds={"fencing": 1, "leases": 3, "expirations": 1},

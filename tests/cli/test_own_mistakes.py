@@ -31,12 +31,22 @@ OF_SCENARIOS: list[Mistake] = [
     ('"two_transactions_commit"', '"two_transactions_comit"', "two_transactions_comit", "mean two_transactions_commit"),
     ('"two_transactions_commit"', '"epochs_never_go_down"', "epochs_never_go_down", "name it in always="),
     ('"two_transactions_commit"', '"a_prepared_transaction_is_taken_over"', "taken_over", "twice"),
-    ('"a_decided_transaction_is_driven_to_its_end",\n    ),', '"a_decided_one",\n    ),', "a_decided_one", "no promise of"),
+    (
+        '"a_decided_transaction_is_driven_to_its_end",\n    ),',
+        '"a_decided_one",\n    ),',
+        "a_decided_one",
+        "no promise of",
+    ),
     ("((TRANSACTION, TRANSACTION),)", "(TRANSACTION, TRANSACTION)", "(TRANSACTION, TRANSACTION)", "is a comma missing"),
     ("((TRANSACTION, TRANSACTION),)", "((TRANSACTION, TRANSACTION))", "((TRANSACTION", "is a comma missing"),
     ("((TRANSACTION, TRANSACTION),)", "((TRANSACTION,) * 4,)", "((TRANSACTION,) * 4,)", "at most 3 fit"),
     ("((TRANSACTION, TRANSACTION),)", "((TRANSACTION,),) * 3", "((TRANSACTION,),) * 3", "1 to 2 fit"),
-    ("Op.SEND_1, Op.COMMIT)", "Op.SEND_2, Op.COMMIT)", "Op.SEND_2", "AttributeError: SEND_2 of Op; did you mean SEND_1 or SEND_0?"),
+    (
+        "Op.SEND_1, Op.COMMIT)",
+        "Op.SEND_2, Op.COMMIT)",
+        "Op.SEND_2",
+        "AttributeError: SEND_2 of Op; did you mean SEND_1 or SEND_0?",
+    ),
     ("(Op.SEND_0, Op.SEND_1, Op.COMMIT)", "(1, 2, 4)", "((TRANSACTION", "Op.SEND_0"),
     ("failovers=1,", "failovers=1", "", ""),  # a comma that is not needed
     ("failovers=1,", "mutants=(Mutant('m', breaks='x', steps=1)),", "mutants=(", "a comma, mutants=(Mutant(...),)"),
@@ -67,12 +77,22 @@ OF_SCENARIOS: list[Mistake] = [
     ),
     (
         "failovers=1,",
-        "mutants=(\n        Mutant('m', breaks='epochs_never_go_down', steps=1, without=('transaction_version',)),\n    ),",
+        "mutants=(\n Mutant('m', breaks='epochs_never_go_down', steps=1, without=('transaction_version',)),\n ),",
         "transaction_version",
         "changes={'transaction_version': 0}",
     ),
-    ("import sys\n", "import no_such_module\nimport sys\n", "import no_such_module", "No module named 'no_such_module'"),
-    ("transaction_scenario\n", "transaction_scenarios\n", "transaction_scenarios", "did you mean transaction_scenario?"),
+    (
+        "import sys\n",
+        "import no_such_module\nimport sys\n",
+        "import no_such_module",
+        "No module named 'no_such_module'",
+    ),
+    (
+        "transaction_scenario\n",
+        "transaction_scenarios\n",
+        "transaction_scenarios",
+        "did you mean transaction_scenario?",
+    ),
     ("transaction_scenario(\n", "transaction_scenario\n(\n    ,\n", ",\n", "is no Python"),
     ("TRANSACTION = (", "  TRANSACTION = (", "  TRANSACTION", "unexpected indent"),
     ("TRANSACTION = (", "TRANSACTION = 1 / 0, (", "1 / 0", "ZeroDivisionError"),
@@ -82,7 +102,12 @@ OF_SCENARIOS: list[Mistake] = [
 
 OF_MODELS: list[Mistake] = [
     # fields and rules
-    ("world.lock.token += 1", "world.lock.tokn += 1", "tokn", "no field tokn (did you mean token?). Legal: holder, token."),
+    (
+        "world.lock.token += 1",
+        "world.lock.tokn += 1",
+        "tokn",
+        "no field tokn (did you mean token?). Legal: holder, token.",
+    ),
     ("world.refused = 1", "world.refussed = 1", "refussed", "did you mean refused"),
     ("world.refused == 1", "world.refussed == 1", "refussed", "did you mean refused"),
     ("setup.fencing == 1", "setup.fenzing == 1", "fenzing", "Setup, and has no field fenzing"),
@@ -90,13 +115,28 @@ OF_MODELS: list[Mistake] = [
     ("world.clients[c].token\n", "world.clients[c].lease\n", "].lease", "no field lease"),
     ("world.clients[c].token\n", "world.clients.token\n", "clients.token", "an array, and has no field token"),
     ("world.lock.holder = NOBODY\n    world", "world.lock = NOBODY\n    world", "lock = NOBODY", "assigned as a whole"),
-    ("world.last_written = token", "world.last_written = world.lock", "world.lock\n", "a Lock where an integer is wanted"),
+    (
+        "world.last_written = token",
+        "world.last_written = world.lock",
+        "world.lock\n",
+        "a Lock where an integer is wanted",
+    ),
     ("world.went_back == 0", "world.clients == 0", "world.clients == 0", "an array where an integer is wanted"),
     ("world.clients[c].token = ", "world.highest[c] = ", "world.highest[c]", "an integer, and has no elements"),
     ("move(world.clients[c], E.WRITE)", "move(world.lock, E.WRITE)", "TABLE[client.state]", "no field state"),
     # statements
-    ("    world.expired += 1\n", "    try:\n        world.expired += 1\n    except ValueError:\n        pass\n", "try:", "exception handler"),
-    ("    world.expired += 1\n", "    with world.lock:\n        world.expired += 1\n", "with world.lock", "a with statement"),
+    (
+        "    world.expired += 1\n",
+        "    try:\n        world.expired += 1\n    except ValueError:\n        pass\n",
+        "try:",
+        "exception handler",
+    ),
+    (
+        "    world.expired += 1\n",
+        "    with world.lock:\n        world.expired += 1\n",
+        "with world.lock",
+        "a with statement",
+    ),
     ("    world.expired += 1\n", "    names = f'{world.expired}'\n", "names", "text"),
     ("    world.expired += 1\n", "    world.expired = sum([1 for c in range(2)])\n", "sum", "a comprehension"),
     ("    world.expired += 1\n", "    world.expired = sum(c for c in range(2))\n", "sum", "a generator expression"),
@@ -110,13 +150,38 @@ OF_MODELS: list[Mistake] = [
     ("    world.expired += 1\n", "    world.expired += S.BUSY\n", "S.BUSY", "does not exist"),
     ("    world.expired += 1\n", "    move(world.clients[c])\n", "move(world.clients[c])", "lacks event"),
     ("    world.expired += 1\n    return True", "    world.expired += 1", "def step", "it can end without a value"),
-    ("def move(client: Client, event: int) -> bool:", "def move(client: Client, *event: int) -> bool:", "move(world.clients[c], E.WRITE)", "move gets 2 arguments"),
-    ("(world: World, action: int, setup: Setup, trail: Trail) -> bool:", "(world: World, action: int, setup: Setup) -> bool:", "def step", "4, (world, action, setup, trail)"),
-    ("    step=step,", "    step=lambda world, action, setup, trail: True,", "lambda world, action", "a lambda cannot be lowered"),
+    (
+        "def move(client: Client, event: int) -> bool:",
+        "def move(client: Client, *event: int) -> bool:",
+        "move(world.clients[c], E.WRITE)",
+        "move gets 2 arguments",
+    ),
+    (
+        "(world: World, action: int, setup: Setup, trail: Trail) -> bool:",
+        "(world: World, action: int, setup: Setup) -> bool:",
+        "def step",
+        "4, (world, action, setup, trail)",
+    ),
+    (
+        "    step=step,",
+        "    step=lambda world, action, setup, trail: True,",
+        "lambda world, action",
+        "a lambda cannot be lowered",
+    ),
     ("    step=step,", "    step='step',", "'step'", "give a function"),
     # records
-    ("    token: int = 0\n\n\n@dataclass(slots=True)\nclass Lock", "    token: str = ''\n\n\n@dataclass(slots=True)\nclass Lock", "token: str", "neither an integer nor a record"),
-    ("    token: int = 0\n\n\n@dataclass(slots=True)\nclass Lock", "    token: float = 0.0\n\n\n@dataclass(slots=True)\nclass Lock", "token: float", "neither an integer nor a record"),
+    (
+        "    token: int = 0\n\n\n@dataclass(slots=True)\nclass Lock",
+        "    token: str = ''\n\n\n@dataclass(slots=True)\nclass Lock",
+        "token: str",
+        "neither an integer nor a record",
+    ),
+    (
+        "    token: int = 0\n\n\n@dataclass(slots=True)\nclass Lock",
+        "    token: float = 0.0\n\n\n@dataclass(slots=True)\nclass Lock",
+        "token: float",
+        "neither an integer nor a record",
+    ),
     ("array(Client, CLIENTS)", "array(Client, -1)", "array(Client, -1)", "negative"),
     ("array(Client, CLIENTS)", "array(Clint, CLIENTS)", "array(Clint", "did you mean Client"),
     ("@dataclass(slots=True)\nclass Trail", "class Trail", "trail=Trail", "slotted dataclass"),
@@ -126,23 +191,43 @@ OF_MODELS: list[Mistake] = [
     ("    return Setup(fencing", "    return dict(fencing", "", "wants an object of Setup"),
     ('bounds["leases"]', 'bounds["lease"]', 'bounds["lease"]', "KeyError: 'lease'"),
     # the table
-    ('        T(S.WRITING, E.ANSWER, S.IDLE, "it gives the lock back"),', '        T(S.WRITING, E.ANSWER, S.IDLE, "it gives the lock back"),\n        T(S.WRITING, E.ANSWER, S.HOLDING, "it keeps it"),', "it keeps it", "two rows for ANSWER in WRITING"),
-    ("T(S.IDLE, E.ACQUIRE, S.HOLDING", "T(S.IDLE, S.HOLDING, S.HOLDING", "T(S.IDLE, S.HOLDING", "the event of a row is"),
+    (
+        '        T(S.WRITING, E.ANSWER, S.IDLE, "it gives the lock back"),',
+        '        T(S.WRITING, E.ANSWER, S.IDLE, "first"),\n        T(S.WRITING, E.ANSWER, S.HOLDING, "it keeps it"),',
+        "it keeps it",
+        "two rows for ANSWER in WRITING",
+    ),
+    (
+        "T(S.IDLE, E.ACQUIRE, S.HOLDING",
+        "T(S.IDLE, S.HOLDING, S.HOLDING",
+        "T(S.IDLE, S.HOLDING",
+        "the event of a row is",
+    ),
     ("T(S.IDLE, E.ACQUIRE, S.HOLDING", "T(S.IDLE, E.ACQUIRE, S.WRITING", "CLIENT = Machine", "no row leads to HOLDING"),
     ("    WRITING = 2\n", "    WRITING = 3\n", "CLIENT = Machine", "numbered 0, 1, 2"),
     # promises, scenario
     ('"always",\n            no', '"alway",\n            no', '"alway"', "give always or sometimes"),
-    ('always=("no_write_is_undone_by_an_older_one",)', 'always=("no_write_is_undone_by_an_older_one")', "always=(", "a comma"),
+    (
+        'always=("no_write_is_undone_by_an_older_one",)',
+        'always=("no_write_is_undone_by_an_older_one")',
+        "always=(",
+        "a comma",
+    ),
     ('always=("no_write_is_undone_by_an_older_one",)', 'always=("no_write_is_undone",)', "always=(", "did you mean"),
     ("    promises=(\n", "    promises=[\n", "", "is no Python"),
     ('"sometimes", a_late_write_is_refused', '"sometimes", "a_late_write_is_refused"', "sometimes", "give a function"),
     ('Promise("a_late_write_is_refused"', 'Promise("no_write_is_undone_by_an_older_one"', "", "rename one"),
     ('"leases": 3', '"leases": 300', '"leases": 300', "give 0 to 100"),
-    ("bounds={\"fencing\": 0}", "bounds={\"fence\": 0}", "fence\"", "did you mean fencing"),
+    ('bounds={"fencing": 0}', 'bounds={"fence": 0}', 'fence"', "did you mean fencing"),
     ("actions=CLIENTS * len(Do)", "actions=0", "", "takes 1 to 65536 actions"),
     ('name = "AB"[c]', 'name = "A"[c]', 'name = "A"[c]', "IndexError"),
     ("}[Do(what)]", "}[what]", "", ""),  # an IntEnum is its number
-    ("    token = world.clients[c].token\n", "    token = world.clients[c + 1].token\n", "clients[c + 1].token\n", "outside its array"),
+    (
+        "    token = world.clients[c].token\n",
+        "    token = world.clients[c + 1].token\n",
+        "clients[c + 1].token\n",
+        "outside its array",
+    ),
 ]
 
 
@@ -159,7 +244,6 @@ def _told(run: Any, file: Path, mistake: Mistake, text: str) -> None:
     edited, line = _edited(text, mistake)
     file.write_text(edited)
     outcome = run("check", file)
-    print(outcome.err)
     if not mistake[3]:
         assert outcome.code == 0, outcome.err
         return
@@ -176,7 +260,9 @@ def _told(run: Any, file: Path, mistake: Mistake, text: str) -> None:
 def test_a_mistake_in_a_scenario_is_told_with_its_line(
     run: Any, tmp_path: Path, repository_root: Path, mistake: Mistake
 ) -> None:
-    text = (repository_root / "examples/own_scenario.py").read_text().replace("import ALWAYS,", "import ALWAYS, Mutant,")
+    text = (
+        (repository_root / "examples/own_scenario.py").read_text().replace("import ALWAYS,", "import ALWAYS, Mutant,")
+    )
     _told(run, tmp_path / "mine.py", mistake, text)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from zombieproof.model.rules import PRESETS, Rules, UnknownRule, preset, switches, with_switches
+from zombieproof.model.rules import NUMBERS, PRESETS, Rules, UnknownRule, preset, switches, with_switches
 
 NAMES = [facts.name for facts in switches()]
 
@@ -58,13 +58,34 @@ def test_switches_go_on_and_off_in_a_copy() -> None:
     assert base == preset("kip98")
 
 
-@pytest.mark.parametrize("name", ["kip_360", "epoch_max", "transaction_version", ""])
+@pytest.mark.parametrize("name", ["kip_360", "transaction", ""])
 def test_what_is_no_switch_is_refused_with_those_that_exist(name: str) -> None:
     for sides in ({"on": [name]}, {"off": [name]}):
         with pytest.raises(UnknownRule, match="no rule is named") as refused:
             with_switches(Rules(), **sides)
         assert repr(name) in str(refused.value)
-        assert "there are: abort_120_fatal, " in str(refused.value)
+        assert f"there are: {min(NAMES)}, " in str(refused.value)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_is_set_within_its_range_and_is_no_switch(name: str) -> None:
+    least, greatest = NUMBERS[name]
+    for value in (least, greatest):
+        assert getattr(with_switches(Rules(), on=[f"{name}={value}"]), name) == value
+        assert getattr(with_switches(Rules(), on=[f" {name} = {value} "]), name) == value
+    for wrong in (str(least - 1), str(greatest + 1), "", "x", "1.0", "²"):
+        with pytest.raises(UnknownRule, match="give"):
+            with_switches(Rules(), on=[f"{name}={wrong}"])
+    for sides in ({"on": [name]}, {"off": [name]}, {"off": [f"{name}={least}"]}):
+        with pytest.raises(UnknownRule, match=f"is a number, not a switch: set it by --with {name}={least}"):
+            with_switches(Rules(), **sides)
+    with pytest.raises(UnknownRule, match="set twice"):
+        with_switches(Rules(), on=[f"{name}={least}", f"{name}={greatest}"])
+
+
+def test_a_switch_has_no_number() -> None:
+    with pytest.raises(UnknownRule, match="'kip360' has no number; those that have: transaction_version, "):
+        with_switches(Rules(), on=["kip360=0"])
 
 
 def test_a_switch_on_both_sides_is_refused() -> None:

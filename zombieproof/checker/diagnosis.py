@@ -34,7 +34,7 @@ def index_fault(search: Search, setup: object) -> ModelFault:
 
 
 def _place(model: Model, setup: object, path: Iterable[int]) -> str:
-    """`file:line` where the actions raise IndexError when they are interpreted; "" for an index below 0, which is legal there."""
+    """`file:line` where the actions raise IndexError interpreted; "" where they do not, as for an index below 0."""
     world = model.initial(setup)
     try:
         for action in path:

@@ -173,7 +173,9 @@ def _told(engine: Engine, error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     own = {lowered.filename: lowered.filename for lowered in engine.lowered}
     own |= {Path(name).name: name for name in own}
-    named = [(own[found["file"]], found["line"]) for found in map(_PLACE.match, lines) if found and found["file"] in own]
+    named = [
+        (own[found["file"]], found["line"]) for found in map(_PLACE.match, lines) if found and found["file"] in own
+    ]
     where = ":".join(named[-1]) if named else engine.model.name
     if isinstance(error, KeyError):
         name = str(error.args[0])

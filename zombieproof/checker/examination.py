@@ -48,7 +48,7 @@ def _try_each(scenario: Scenario, model: Model, setup: object, world: object) ->
 
 
 def blame(error: Exception, scenario: Scenario) -> str:
-    """What to tell the author of a model about an error in it: where, what, what would be legal; "" if it is not theirs.
+    """What to tell the author of a model about an error in it: where, what, and the remedy; "" if it is not theirs.
 
     A registered scenario can be at fault only where its functions or records are read; all else is this program's.
     """

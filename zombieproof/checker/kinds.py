@@ -1,4 +1,4 @@
-"""What each expression of a model is: an integer, a record, an array. Followed through all functions before compilation.
+"""What each expression of a model is: an integer, a record, an array. Followed through all functions beforehand.
 
 Records have classes, so from the parameters of `step` on it is known which fields there are. A misspelt field, an
 undeclared rule or a record where an integer is wanted is refused with its line; Numba would refuse the same later, in
@@ -81,7 +81,9 @@ class Follower:
 def refuse(one: Lowered, node: ast.AST, what: str, legal: str) -> NoReturn:
     """Raise LoweringError for a node of a function."""
     line = getattr(node, "lineno", one.tree.lineno)
-    raise LoweringError(f"{one.filename}:{line}: {one.function.__qualname__} cannot be lowered: {what}. Legal: {legal}.")
+    raise LoweringError(
+        f"{one.filename}:{line}: {one.function.__qualname__} cannot be lowered: {what}. Legal: {legal}."
+    )
 
 
 class _Body:
@@ -145,10 +147,17 @@ class _Body:
         """Something is written into a field or an element."""
         into = self.kind(target)
         if value not in (int, Unknown):
-            self.refuse(target, f"{_words(value)} is stored in {ast.unparse(target)}", "integers; a record is filled field by field")
+            self.refuse(
+                target,
+                f"{_words(value)} is stored in {ast.unparse(target)}",
+                "integers; a record is filled field by field",
+            )
         if into not in (int, Unknown):
-            self.refuse(target, f"{ast.unparse(target)} is {_words(into)}, and is assigned as a whole",
-                        "assigning its fields or elements one by one")
+            self.refuse(
+                target,
+                f"{ast.unparse(target)} is {_words(into)}, and is assigned as a whole",
+                "assigning its fields or elements one by one",
+            )
 
     # --- expressions ---
 
@@ -179,9 +188,9 @@ class _Body:
                 return Array(_joined([self.kind(part) for part in node.elts]))
             case ast.Constant():
                 return Unknown if node.value is None else int
-        for part in ast.iter_child_nodes(node):
-            if isinstance(part, ast.expr):
-                self.kind(part)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.kind(child)
         return int
 
     def name(self, node: ast.Name) -> Kind:
@@ -213,13 +222,17 @@ class _Body:
         if isinstance(whole, Array):
             return whole.of
         if whole is int or is_record(whole):
-            self.refuse(node, f"{ast.unparse(node)} is {_words(whole)}, and has no elements", "arrays, tables and ranges")
+            self.refuse(
+                node, f"{ast.unparse(node)} is {_words(whole)}, and has no elements", "arrays, tables and ranges"
+            )
         return Unknown
 
     def integer(self, node: ast.expr) -> None:
         found = self.kind(node)
         if found not in (int, Unknown):
-            self.refuse(node, f"{ast.unparse(node)} is {_words(found)} where an integer is wanted", "integers and booleans")
+            self.refuse(
+                node, f"{ast.unparse(node)} is {_words(found)} where an integer is wanted", "integers and booleans"
+            )
 
     def called(self, node: ast.Call) -> Kind:
         name = ast.unparse(node.func)
@@ -288,4 +301,4 @@ def _always_returns(body: list[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return bool(last.orelse) and _always_returns(last.body) and _always_returns(last.orelse)
     endless = isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and bool(last.test.value)
-    return isinstance(last, ast.Return) and last.value is not None or endless
+    return (isinstance(last, ast.Return) and last.value is not None) or endless

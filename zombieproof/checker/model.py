@@ -34,10 +34,13 @@ class Promise:
     source: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.isidentifier():
+        name: Any = self.name
+        if not isinstance(name, str) or not name.isidentifier():
             raise Malformed(f"the name of a promise is {self.name!r}; give words joined by underscores", str(self.name))
         if self.kind not in get_args(Kind):
-            raise Malformed(f"promise {self.name!r}: its kind is {self.kind!r}; give always or sometimes", str(self.kind))
+            raise Malformed(
+                f"promise {self.name!r}: its kind is {self.kind!r}; give always or sometimes", str(self.kind)
+            )
         if not callable(self.holds):
             raise Malformed(f"promise {self.name!r}: holds is {self.holds!r}; give a function of a world", "holds")
 
@@ -117,7 +120,8 @@ class Model:
         if not isinstance(self.actions, int):
             raise Malformed(f"{who}: actions is {self.actions!r}; give how many there are", "actions")
         self._check_promises(who)
-        for code in self.bounds:
+        codes: Any = self.bounds
+        for code in codes:
             if not isinstance(code, int) or not 1 <= code <= MOST_CODES:
                 raise Malformed(f"{who}: bounds has the code {code!r}; give 1 to {MOST_CODES}", "bounds")
 

@@ -51,6 +51,8 @@ def load(asked: str) -> list[Scenario]:
         OwnFault: there is no such file or scenario, or the file has a mistake.
     """
     found = _ASKED.fullmatch(asked)
+    if Path(asked).is_dir():
+        raise OwnFault(f"{asked}: is a folder; give a Python file in it")
     if found is None:
         raise OwnFault(f"{asked}: is no Python file; give FILE.py or FILE.py:NAME")
     file, wanted = found["file"], found["name"]
@@ -79,8 +81,6 @@ def _placed(file: str, scenarios: list[Scenario]) -> list[Scenario]:
 
 def _read(file: str) -> bytes:
     path = Path(file)
-    if path.is_dir():
-        raise OwnFault(f"{file}: is a folder; give a Python file")
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -99,8 +99,8 @@ def _imported(file: str, source: bytes) -> ModuleType:
     path = Path(file).resolve()
     name, root = _module_name(path)
     known = sys.modules.get(name)
-    if known is not None and _file_of(known) == path:
-        return known  # one of the program's own files, or of a package that is imported already
+    if known is not None and "." in name and _file_of(known) == path:
+        return known  # one of the program's own files, or of another package: there is one of it in a process
     _refuse_namesakes(root)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -163,7 +163,8 @@ def _refuse_namesakes(folder: Path) -> None:
         if name.startswith("own_") or not namesake.is_file() or name in sys.stdlib_module_names:
             continue
         raise OwnFault(
-            f"{namesake}: a module named {name} is imported already, from {file}; rename one, or check them in two calls"
+            f"{namesake}: a module named {name} is imported already, from {file}; "
+            "rename one, or check them in two calls"
         )
 
 
@@ -210,7 +211,8 @@ def _words(error: BaseException) -> str:
 def _legal(error: BaseException, frame: traceback.FrameSummary, scope: dict[str, Any]) -> str:
     """What would have been legal in place of a name that does not exist."""
     if isinstance(error, NameError):
-        return f"; {near(error.name, scope)}" if near(error.name, scope).startswith("did") else ""
+        close = near(error.name or "", scope)
+        return f"; {close}" if close.startswith("did") else ""
     if isinstance(error, ModuleNotFoundError):
         return ". Legal: modules beside the file, and those that are installed where zombieproof is"
     if isinstance(error, ImportError):
@@ -228,7 +230,12 @@ _Node = TypeVar("_Node", bound=ast.expr)
 
 def _node(frame: traceback.FrameSummary, kind: type[_Node]) -> _Node | None:
     """The expression that was being evaluated."""
-    place = (frame.lineno, getattr(frame, "end_lineno", None), getattr(frame, "colno", None), getattr(frame, "end_colno", None))
+    place = (
+        frame.lineno,
+        getattr(frame, "end_lineno", None),
+        getattr(frame, "colno", None),
+        getattr(frame, "end_colno", None),
+    )
     for node in ast.walk(ast.parse(Path(frame.filename).read_bytes())):
         if isinstance(node, kind) and (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset) == place:
             return node
@@ -243,8 +250,12 @@ def _syntax(file: str, error: SyntaxError) -> str:
 def _is_own(filename: str, file: str) -> bool:
     """Whether a source is the file, or lies beside it and is none of ours."""
     path, own = Path(filename).resolve(), Path(file).resolve()
-    return path == own or (path.is_relative_to(own.parent) and not path.is_relative_to(_OURS) and path.is_file()
-                           and "site-packages" not in path.parts)
+    return path == own or (
+        path.is_relative_to(own.parent)
+        and not path.is_relative_to(_OURS)
+        and path.is_file()
+        and "site-packages" not in path.parts
+    )
 
 
 def _line_in(error: BaseException, file: str) -> int:

@@ -23,6 +23,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from zombieproof.checker.sources import (
@@ -216,13 +217,20 @@ class _Rewriter(ast.NodeTransformer):
 
     def known(self) -> str:
         own = self.function.__module__
-        return ", ".join(sorted("this file" if name == own else name for name in self.packages))
+        return ", ".join(sorted("this file and those beside it" if name == own else name for name in self.packages))
 
     def callee(self, node: ast.expr, name: str, value: Callable[..., Any]) -> types.FunctionType:
         function = inspect.unwrap(value)
-        if not isinstance(function, types.FunctionType) or function.__module__.partition(".")[0] not in self.packages:
+        if not isinstance(function, types.FunctionType) or not (
+            function.__module__.partition(".")[0] in self.packages or self.is_beside(function)
+        ):
             self.refuse(node, f"{name} is {kind_of(value)}", f"functions of {self.known()}")
         return function
+
+    def is_beside(self, function: types.FunctionType) -> bool:
+        """Whether a function is defined in the folder of the one that calls it."""
+        one, other = (Path(each.__code__.co_filename).resolve().parent for each in (self.function, function))
+        return one == other
 
     def table(self, node: ast.expr, name: str, value: tuple[Any, ...]) -> tuple[Any, ...]:
         rows = [row if isinstance(row, tuple) else (row,) for row in value]

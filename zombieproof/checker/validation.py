@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from zombieproof.checker.model import Malformed, Model
 from zombieproof.checker.world import CLIENTS, IDS, OPS, READERS, TXNS, Op
-from zombieproof.model.rules import PRESETS, NUMBERS, UnknownRule, checked_changes, switches
+from zombieproof.model.rules import NUMBERS, PRESETS, UnknownRule, checked_changes, switches
 
 if TYPE_CHECKING:
     from zombieproof.checker.scenario import Mutant, Scenario
@@ -38,22 +38,28 @@ def check_mutant(mutant: Mutant) -> None:
         if name in NUMBERS:
             raise ScenarioFault(f"{who}: {name} is a number: changes={{{name!r}: {NUMBERS[name][0]}}}", name)
         if name not in known:
-            raise ScenarioFault(f"{who}: without names the rule {name!r}, which does not exist; {near(name, known)}", name)
+            raise ScenarioFault(
+                f"{who}: without names the rule {name!r}, which does not exist; {near(name, known)}", name
+            )
     _changes(who, mutant.changes)
     check_bounds(who, mutant.bounds)
     _preset(who, mutant.rules or "newest")
-    if not isinstance(mutant.steps, int) or mutant.steps < 0:
-        raise ScenarioFault(f"{who}: steps={mutant.steps!r}; give the number of steps of its shortest story", "steps")
+    steps: Any = mutant.steps
+    if not isinstance(steps, int) or steps < 0:
+        raise ScenarioFault(f"{who}: steps={steps!r}; give the number of steps of its shortest story", "steps")
 
 
 def check_scenario(scenario: Scenario) -> None:
     """Raise ScenarioFault for a scenario that cannot be."""
     _identifier("the name of a scenario", scenario.name)
     who = f"scenario {scenario.name!r}"
-    if not isinstance(scenario.story, str) or not scenario.story.strip():
-        raise ScenarioFault(f"{who}: its story is {_kind(scenario.story)}; tell in a few sentences what happens", "story")
-    if not isinstance(scenario.distinct, int) or scenario.distinct < 0:
-        raise ScenarioFault(f"{who}: distinct={scenario.distinct!r}; give the number of worlds, 0 if unknown", "distinct")
+    # What is annotated is not yet so: these are values that somebody wrote.
+    story: Any = scenario.story
+    distinct: Any = scenario.distinct
+    if not isinstance(story, str) or not story.strip():
+        raise ScenarioFault(f"{who}: its story is {_kind(story)}; tell in a few sentences what happens", "story")
+    if not isinstance(distinct, int) or distinct < 0:
+        raise ScenarioFault(f"{who}: distinct={distinct!r}; give the number of worlds, 0 if unknown", "distinct")
     check_bounds(who, scenario.bounds)
     _preset(who, scenario.rules)
     _changes(who, scenario.changes)
@@ -108,7 +114,7 @@ def _mutants(who: str, scenario: Scenario) -> None:
                 )
 
 
-def check_bounds(who: str, bounds: Mapping[str, int]) -> None:
+def check_bounds(who: str, bounds: Any) -> None:
     """Raise ScenarioFault for bounds that cannot be."""
     if not isinstance(bounds, Mapping):
         raise ScenarioFault(f"{who}: bounds is {_kind(bounds)}; give a dict, such as {{'lost': 1}}", "bounds")
@@ -118,10 +124,10 @@ def check_bounds(who: str, bounds: Mapping[str, int]) -> None:
             raise ScenarioFault(f"{who}: {name}={value!r} is out of range; give 0 to {MOST}", name)
 
 
-def check_programs(name: str, programs: Any, ids: Any, grouped: int, readers: int) -> None:
+def check_programs(name: str, programs: Any, ids: Any, grouped: Any, readers: Any) -> None:
     """Raise ScenarioFault for programs, ids or readers of a transaction scenario that do not fit into a world."""
     who = f"scenario {name!r}"
-    legal = "programs is a tuple of clients, each a tuple of transactions, each a tuple of Ops: (((Op.SEND_0, Op.COMMIT),),)"
+    legal = "programs holds clients, each a tuple of transactions, each a tuple of Ops: (((Op.SEND_0, Op.COMMIT),),)"
     _sequence(who, "programs", programs, legal)
     if not 1 <= len(programs) <= CLIENTS:
         raise ScenarioFault(f"{who}: {len(programs)} clients; 1 to {CLIENTS} fit into a world", "programs")
@@ -135,7 +141,8 @@ def check_programs(name: str, programs: Any, ids: Any, grouped: int, readers: in
             _sequence(who, f"programs[{c}][{t}]", ops, legal)
             if len(ops) > OPS or not all(isinstance(op, Op) for op in ops):
                 raise ScenarioFault(
-                    f"{who}: programs[{c}][{t}] is {ops!r}; give up to {OPS} of {', '.join(f'Op.{op.name}' for op in Op)}",
+                    f"{who}: programs[{c}][{t}] is {ops!r}; give up to {OPS} of "
+                    + ", ".join(f"Op.{op.name}" for op in Op),
                     "programs",
                 )
     _sequence(who, "ids", ids, f"for each client an index below {IDS}, or -1: ids=(0, 1)")

@@ -1,7 +1,7 @@
 """What `zombieproof rules new` writes: for each decision a hook that works, to be replaced by what the rule is about.
 
-A new rule begins as a copy of a guard that exists. Its scenario switches that guard off and the copy on, so that it holds
-because of the new rule alone, and its mutant breaks a promise for the same reason for which the guard is there.
+A new rule begins as a copy of a guard that exists. Its scenario switches that guard off and the copy on, so that it
+holds because of the new rule alone, and its mutant breaks a promise for the reason for which the guard is there.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ DECISIONS: Final[Mapping[str, Template]] = {
         answer="refuse(Error.PRODUCER_FENCED, Guard.T5)",
         parameters="txn: Transaction, request: TransactionRequest, from_client: int",
         arguments="txn, request, from_client",
-        refuses="from_client == 1 and txn.state == TransactionState.ONGOING and request.producer_epoch < txn.producer_epoch",
+        refuses="from_client == 1 and txn.state == TransactionState.ONGOING "
+        "and request.producer_epoch < txn.producer_epoch",
         question="""\
         lambda rules: end_txn.decide_end_txn_v2(
             txn(state=TransactionState.ONGOING),
@@ -99,8 +100,8 @@ def test_{name}_refuses(state: int, producer_epoch: int, from_client: int, refus
         breaks="only_its_owner_ends_a_transaction",
         steps=12,
         distinct=3_577,
-        about="Producer A is in a transaction when producer B takes the same transactional id and begins another one. The "
-        "late end of A must not decide the transaction of B.",
+        about="Producer A is in a transaction when producer B takes the same transactional id and begins another one. "
+        "The late end of A must not decide the transaction of B.",
     ),
     "produce": Template(
         file="produce.py",
@@ -141,8 +142,8 @@ def test_{name}_refuses(producer_epoch: int, refused: bool) -> None:
         breaks="epochs_never_go_down",
         steps=8,
         distinct=580,
-        about="Producer A has sent a record when producer B takes the same transactional id. The late record of A must not "
-        "be written behind what B has done.",
+        about="Producer A has sent a record when producer B takes the same transactional id. "
+        "The late record of A must not be written behind what B has done.",
     ),
     "write_txn_markers": Template(
         file="write_txn_markers.py",
@@ -183,8 +184,8 @@ def test_{name}_refuses(coordinator_epoch: int, refused: bool) -> None:
         breaks="epochs_never_go_down",
         steps=15,
         distinct=48_642,
-        about="A coordinator is deposed and does not know it. Its marker arrives behind one of its successor, and must not "
-        "be written.",
+        about="A coordinator is deposed and does not know it. "
+        "Its marker arrives behind one of its successor, and must not be written.",
     ),
 }
 """Decision -> what is written for it; a test writes each into a clone and explores it, so that the numbers are so."""

@@ -66,7 +66,9 @@ def new_command(
     screen = Screen()
     screen.say(f"The rule {name} is in {_shown(root)}:", "bold")
     rows = [(str(file.path), file.what) for file in files]
-    screen.table((Column("file"), Column("")), [*rows, *((str(page), "generated again") for page in _GENERATED)], indent=2)
+    screen.table(
+        (Column("file"), Column("")), [*rows, *((str(page), "generated again") for page in _GENERATED)], indent=2
+    )
     screen.say()
     screen.say("Try next", "bold")
     for command, what in _next(name, template):
@@ -115,7 +117,11 @@ def plan(root: Path, name: str, template: Template) -> list[Written]:
     scenario, test = _SCENARIOS.with_name(f"{name}.py"), Path("tests/model") / f"test_{name}.py"
     return [
         Written(_RULES, "the switch, off in every preset", _with_switch(root, name, template)),
-        Written(decision, f"the guard beside {template.guard}, and {name}_refuses", _with_hook(root, decision, name, template)),
+        Written(
+            decision,
+            f"the guard beside {template.guard}, and {name}_refuses",
+            _with_hook(root, decision, name, template),
+        ),
         Written(scenario, "the scenario and its mutant", templates.scenario_text(name, template)),
         Written(_SCENARIOS, "the scenario is registered", _registered(root, name)),
         Written(test, "the condition, row by row", templates.test_text(name, template)),
@@ -125,11 +131,15 @@ def plan(root: Path, name: str, template: Template) -> list[Written]:
 
 def _check_name(root: Path, name: str) -> None:
     if not name.isidentifier() or not name.isascii() or name != name.lower() or keyword.iskeyword(name):
-        raise WrongUsage(f"{name!r} is no name of a rule; give lower-case words joined by underscores: late_end_is_refused")
+        raise WrongUsage(
+            f"{name!r} is no name of a rule; give lower-case words joined by underscores: late_end_is_refused"
+        )
     if name.startswith("_") or name.endswith("_") or len(name) > LONGEST:
         raise WrongUsage(f"{name!r}: give at most {LONGEST} characters, and no underscore at either end")
     rules = _class(_tree(root, _RULES), "Rules", _RULES)
-    there = {node.target.id for node in rules.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+    there = {
+        node.target.id for node in rules.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
     if name in there:
         raise WrongUsage(f"there is a rule named {name!r} already; choose another name (zombieproof rules lists all)")
     for path in (_SCENARIOS.with_name(f"{name}.py"), Path("tests/model") / f"test_{name}.py"):
@@ -148,7 +158,8 @@ def _with_switch(root: Path, name: str, template: Template) -> str:
 def _with_hook(root: Path, path: Path, name: str, template: Template) -> str:
     tree = _tree(root, path)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == template.function]
-    places = [node for function in functions for node in ast.walk(function) if _answers(node, template.guard)]
+    nodes = (node for function in functions for node in ast.walk(function))
+    places = [node for node in nodes if isinstance(node, ast.If) and _answers(node, template.guard)]
     if not places:
         raise WrongUsage(
             f"{path} has no guard {template.guard} in {template.function}: the clone is not of this program's version"
@@ -158,10 +169,8 @@ def _with_hook(root: Path, path: Path, name: str, template: Template) -> str:
     return text + templates.refuses_text(name, template)
 
 
-def _answers(node: ast.AST, guard: str) -> bool:
-    """Whether a node is an `if` that returns with that guard."""
-    if not isinstance(node, ast.If):
-        return False
+def _answers(node: ast.If, guard: str) -> bool:
+    """Whether an `if` returns with that guard."""
     answers = [ast.unparse(line) for line in node.body if isinstance(line, ast.Return)]
     return any(f"Guard.{guard})" in answer for answer in answers)
 
@@ -170,7 +179,9 @@ def _registered(root: Path, name: str) -> str:
     path = root / _SCENARIOS
     tree = _tree(root, _SCENARIOS)
     package = "zombieproof.checker.scenarios."
-    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package)]
+    imports = [
+        node for node in tree.body if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package)
+    ]
     later = [node.lineno - 1 for node in imports if (node.module or "") > package + name]
     before = later[0] if later else max((node.end_lineno or 0 for node in imports), default=0)
     comprehensions = [node for node in ast.walk(tree) if isinstance(node, ast.comprehension)]
@@ -187,7 +198,11 @@ def _registered(root: Path, name: str) -> str:
 
 def _with_question(root: Path, name: str, template: Template) -> str:
     for node in _tree(root, _SWITCHES).body:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict) and ast.unparse(node.target) == "SWITCHES":
+        if (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.value, ast.Dict)
+            and ast.unparse(node.target) == "SWITCHES"
+        ):
             assert node.end_lineno is not None
             return _inserted(root / _SWITCHES, node.end_lineno - 1, templates.question_text(name, template))
     raise WrongUsage(f"{_SWITCHES} has no SWITCHES: the clone is not of this program's version")

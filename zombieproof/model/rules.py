@@ -463,8 +463,8 @@ NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
 """The fields of `Rules` that are numbers: least and greatest value."""
 
 
-def checked_changes(changes: Mapping[str, int]) -> Mapping[str, int]:
-    """The changes, if each is of a field of `Rules` and can be its value.
+def checked_changes(changes: Mapping[str, object]) -> None:
+    """Check that each change is of a field of `Rules` and can be its value.
 
     Raises:
         UnknownRule: one is not.
@@ -477,7 +477,6 @@ def checked_changes(changes: Mapping[str, int]) -> Mapping[str, int]:
         if not isinstance(value, int) or not least <= value <= greatest:
             legal = f"give {least} to {greatest}" if name in NUMBERS else "a switch is 1 (on) or 0 (off)"
             raise UnknownRule(f"{name}={value} cannot be: {legal}")
-    return changes
 
 
 def setting(text: str) -> tuple[str, int] | None:

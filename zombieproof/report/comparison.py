@@ -126,7 +126,9 @@ def _show_parting(screen: Screen, comparison: Comparison) -> None:
         screen.say(f"The story {where} the change is the same on both sides, step by step.", indent=2)
         return
     steps = plural(parting.number - 1, "step")
-    screen.say(f"The story {where} the change goes {steps} the same way on both sides. Step {parting.number}:", indent=2)
+    screen.say(
+        f"The story {where} the change goes {steps} the same way on both sides. Step {parting.number}:", indent=2
+    )
     for side, beat in (("before", parting.before), ("after", parting.after)):
         screen.say(f"{side}: {beat.text if beat else 'not possible'}", "bold", indent=4, hang=2)
         for words in _lines(beat) if beat else ():

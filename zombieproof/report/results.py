@@ -82,8 +82,8 @@ def _mutants(found: Found) -> str:
     titles = ("scenario", "mutant", "without", "bug", "breaks", "steps:")
     return (
         "## Mutants\n\nEach takes a rule away and breaks a promise; *steps* is the length of the shortest story. A "
-        "*bug* was published for Kafka. The options can be given to `zombieproof check SCENARIO`, which then judges every "
-        f"promise; `--mutant MUTANT` judges the one that is named here.\n\n{table(titles, rows)}"
+        "*bug* was published for Kafka. The options can be given to `zombieproof check SCENARIO`, which then judges "
+        f"every promise; `--mutant MUTANT` judges the one that is named here.\n\n{table(titles, rows)}"
     )
 
 

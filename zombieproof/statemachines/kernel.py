@@ -9,7 +9,7 @@ coverage report and the documentation.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ILLEGAL = -1
 """What ``Machine.table`` holds where no row is."""
@@ -86,9 +86,12 @@ class Machine:
         for enum in (self.states, self.events):
             if [int(member) for member in enum] != list(range(len(enum))):
                 raise MalformedMachine(f"{self.name}: the members of {enum.__name__} are not numbered 0, 1, 2, ...")
-        if isinstance(self.rows, T) or not isinstance(self.rows, tuple):
-            raise MalformedMachine(f"{self.name}: rows is no tuple of rows: behind a single one stands a comma, (T(...),)")
-        for number, row in enumerate(self.rows):
+        rows: Any = self.rows
+        if isinstance(rows, T) or not isinstance(rows, tuple):
+            raise MalformedMachine(
+                f"{self.name}: rows is no tuple of rows: behind a single one stands a comma, (T(...),)"
+            )
+        for number, row in enumerate(rows):
             if not isinstance(row, T):
                 raise MalformedMachine(f"{self.name}: {row!r} is no row; a row is T(state, event, target, why)", number)
             for what, value, enum in (

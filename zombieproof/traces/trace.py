@@ -123,8 +123,8 @@ class Header(_Part):
     """The first line: what was run. `promise` is the one that the story breaks; absent when it breaks none.
 
     `rules` holds every rule of the protocol in force, or nothing for a model without them. `bounds` are what the model
-    was limited to. `mutant` names the deliberate change under which it ran. `file` is where a scenario of somebody's own
-    was defined, as it was named; absent for those that come with the program.
+    was limited to. `mutant` names the deliberate change under which it ran. `file` is where a scenario of one's own was
+    defined, as it was named; absent for those that come with the program.
     """
 
     kind: Literal["header"] = "header"
