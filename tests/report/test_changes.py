@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.world import LogRecord, Message, World
+from zombieproof.checker.world import OFFSETS, LogRecord, Message, World
 from zombieproof.model.vocabulary import LogEntry, ProducerState, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
 
 COMMITTED, ABORTED = 1, 2
+OFFSET = LogRecord(kind=int(LogEntry.OFFSET), label=1, value=1)
 
 
 @pytest.fixture
@@ -216,3 +217,28 @@ def test_readers_that_differ_at_the_end_of_the_log_are_told(before: World) -> No
     )
     holds = _changed(before, readers__1__position=1, readers__1__held=1)
     assert holds[1:] == ("the buffering reader holds back offset 0 of p0 (A.1, aborted)",)
+
+
+def offsets(world: World, *records: LogRecord) -> None:
+    log(world, *records, partition=OFFSETS)
+
+
+def test_an_offset_that_waits_no_more_without_a_marker_is_told(before: World) -> None:
+    offsets(before, OFFSET)
+    before.group.pending[0].record_offset = 0
+    says = "offset 1 of A.1 (producer 0, epoch 0) waits no more, although no marker has ended it"
+    assert _changed(before, group__pending__0__record_offset=-1) == (says,)
+
+
+def test_an_offset_that_is_loaded_from_the_log_waits_again(before: World) -> None:
+    offsets(before, OFFSET)
+    says = "offset 1 of A.1 (producer 0, epoch 0) waits again: it is in the log"
+    assert _changed(before, group__pending__0__record_offset=0) == (says,)
+
+
+def test_a_marker_that_finds_nothing_waiting_leaves_the_committed_offset(before: World) -> None:
+    offsets(before, OFFSET, marker(LogEntry.COMMIT))
+    before.partitions[OFFSETS].end = 1
+    stays = "nothing of it waits, so that the group's committed offset stays 0"
+    assert stays in _changed(before, partitions__2__end=2)
+    assert stays not in _changed(before, partitions__2__end=2, group__committed__record_offset=0)

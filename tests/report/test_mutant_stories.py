@@ -76,6 +76,12 @@ WHY = {
         "stale_members_may_commit_offsets": "B.1 is committed on p0, and so is A.1, for the same input 0",
         "pending_offsets_are_not_waited_for": "B.1 is committed on p0, and so is A.1, for the same input 0",
     },
+    "late_offset_commit": {
+        "a_refused_commit_takes_along_what_waits": (
+            "offset 1 of A.2 (producer 0, epoch 1) waits no more, although no marker has ended it"
+        ),
+        "a_committed_position_is_forgotten": "A.3 is committed on p0, and so is A.2, for the same input 0",
+    },
     "epoch_exhaustion": {
         "a_fence_raises_the_epoch_twice": (
             "the coordinator fails a check of its own: UNKNOWN_SERVER_ERROR (guard T6); the largest epoch is 5"

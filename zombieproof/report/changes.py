@@ -7,7 +7,7 @@ told that it is committed"), so that the step that breaks a promise says why.
 from collections.abc import Iterator
 
 from zombieproof.checker.narration import READERS, client_name, id_name, marker_name, partition_name
-from zombieproof.checker.world import Kind, LogRecord, Message, Node, Partition, World
+from zombieproof.checker.world import OFFSETS, Kind, LogRecord, Message, Node, Partition, World
 from zombieproof.model.promises import fate, is_data
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, ProducerState, TransactionState
 from zombieproof.report.worlds import (
@@ -269,6 +269,27 @@ def _group(before: World, after: World) -> Iterator[str]:
         yield f"generation {new.generation} of the group: {client_name(new.owner)} owns the input"
     if old.committed.offset != new.committed.offset:
         yield f"the group's committed offset is {new.committed.offset}"
+    yield from _taken_back(before, after)
+    yield from _committed_in_the_log_only(before, after)
+
+
+def _taken_back(before: World, after: World) -> Iterator[str]:
+    """Offsets that wait no more, or wait again, although nothing was written about them."""
+    log = after.partitions[OFFSETS]
+    for was, waits in zip(before.group.pending, after.group.pending, strict=True):
+        at = was.record_offset
+        if at != NONE and waits.record_offset == NONE and fate(log, at) == Outcome.UNDECIDED:
+            yield f"{record_words(log.log[at])} waits no more, although no marker has ended it"
+        if was.record_offset == NONE and NONE != waits.record_offset < before.partitions[OFFSETS].end:
+            yield f"{record_words(log.log[waits.record_offset])} waits again: it is in the log"
+
+
+def _committed_in_the_log_only(before: World, after: World) -> Iterator[str]:
+    old, new = before.partitions[OFFSETS], after.partitions[OFFSETS]
+    for at in range(old.end):
+        decided = fate(old, at) == Outcome.UNDECIDED and fate(new, at) == Outcome.COMMIT
+        if decided and new.log[at].kind == LogEntry.OFFSET and after.group.committed.record_offset < at:
+            yield f"nothing of it waits, so that the group's committed offset stays {after.group.committed.offset}"
 
 
 def _readers(before: World, after: World) -> Iterator[str]:

@@ -121,4 +121,10 @@ def _deliveries(world: World, setup: Setup) -> Iterator[Line]:
         got = offsets_words(reader.delivered) or "nothing"
         yield Line(name.removeprefix("the "), f"delivered {got} of p0, stands at offset {reader.position}")
     if setup.bounds.grouped:
-        yield Line("group", f"committed offset {world.group.committed.offset}, generation {world.group.generation}")
+        facts = [f"committed offset {world.group.committed.offset}", f"generation {world.group.generation}"]
+        facts += [
+            f"offset {waiting.offset} of producer {pid} waits"
+            for pid, waiting in enumerate(world.group.pending)
+            if waiting.offset != NONE
+        ]
+        yield Line("group", ", ".join(facts))
