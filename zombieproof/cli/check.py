@@ -32,8 +32,8 @@ Examples:
   zombieproof check
   zombieproof check zombie_takeover timeout --workers 4
   zombieproof check leaderless_partition --without marker_waits_for_leader -o story.jsonl
-  zombieproof check kip98_takeover --rules kip98 --bounds lost=2,late=1 --memory 8G
-  zombieproof check --mutants                  does each mutant break what it must?
+  zombieproof check kip98_takeover --rules kip98 --bounds lost=2 --memory 8G
+  zombieproof check --mutants          does each mutant break what it must?
   zombieproof check --format junit > checks.xml
 """
 
