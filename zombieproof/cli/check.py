@@ -32,12 +32,12 @@ Examples:
   zombieproof check
   zombieproof check zombie_takeover timeout --workers 4
   zombieproof check leaderless_partition --without marker_waits_for_leader -o story.jsonl
-  zombieproof check kip98_takeover --rules kip98 --bounds lost=2,late=1 --memory 8G
+  zombieproof check kip98_takeover --rules kip98 --bounds lost=2 --memory 8G
   zombieproof check late_produce --without kip360 --with transaction_version=0
   zombieproof check leaderless_partition --without marker_waits_for_leader --compare
-  zombieproof check examples/own_scenario.py   a scenario or model of your own
+  zombieproof check examples/own_scenario.py   one of your own
   zombieproof check mine.py:NAME timeout --bounds lost=2
-  zombieproof check --mutants                  does each mutant break what it must?
+  zombieproof check --mutants          does each mutant break what it must?
   zombieproof check --format junit > checks.xml
 """
 

@@ -31,7 +31,8 @@ Examples:
   zombieproof conform --recording random.jsonl.gz --limit 100 --json
 
 \b
-Exit codes: 0 every answer is the recorded one, 1 some are not, 2 wrong usage or a malformed recording.
+Exit codes: 0 every answer is the recorded one, 1 some are not,
+  2 wrong usage or a malformed recording.
 """
 
 

@@ -16,8 +16,8 @@ DOT and Mermaid need nothing else; SVG is laid out by Graphviz's `dot`. With -o 
 
 \b
 Examples:
-  zombieproof diagrams                         all formats, and docs/machines.md
-  zombieproof diagrams --check                 is what is committed what the tables say?
+  zombieproof diagrams             all formats, and docs/machines.md
+  zombieproof diagrams --check     is what is committed what the tables say?
   zombieproof diagrams --format mermaid -o build
 """
 

@@ -50,15 +50,16 @@ HELP: Final = """Kafka's exactly-once protocol, checked exhaustively and replaye
 
 \b
 Examples:
-  zombieproof check                       explore every scenario
+  zombieproof check                            explore every scenario
   zombieproof check leaderless_partition --without marker_waits_for_leader
-  zombieproof replay segments/ client.jsonl   judge what a cluster recorded
-  zombieproof conform --recording answers.jsonl.gz   does it answer as a real broker did?
-  zombieproof verify                      all that this clone promises, in one table
+  zombieproof replay segments/ client.jsonl    judge what a cluster recorded
+  zombieproof conform --recording a.jsonl.gz   answered as real brokers did?
+  zombieproof verify                           all that a clone promises
 
 \b
 Exit codes: 0 holds or conforms, 1 a promise is violated, 2 wrong usage,
-  3 inconclusive (a bound, memory, damaged input), 70 internal error, 130 interrupted.
+  3 inconclusive (a bound, memory, damaged input), 70 internal error or a
+  report that cannot be written, 130 interrupted, 141 nobody reads (| head).
 """
 
 # Help is read in pipes and logs too: plain text everywhere.

@@ -31,7 +31,8 @@ one exit code.
 Examples:
   zombieproof verify
   zombieproof verify --memory 4G --workers 2
-  zombieproof verify --write-results           also rewrite docs/results.md, docs/rules.md, the README, the schema
+  zombieproof verify --write-results   also rewrite what is generated: results
+                                       and rules in docs/, README, schema
 """
 
 RECORDINGS = Path("tests/recordings")

@@ -80,7 +80,8 @@ def opened(path: Path) -> Iterator[Content]:
         return
     with path.open("rb") as file:
         if not path.stat().st_size:
-            yield Content(memoryview(b""))
+            # Empty, or of a kind that does not tell its size: what cannot be read fails here, and is not empty.
+            yield Content(memoryview(file.read()))
             return
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         data = memoryview(mapped)
