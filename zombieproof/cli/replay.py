@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from zombieproof.cli.usage import WrongUsage, known
+from zombieproof.cli.usage import WrongUsage, form_of, known
 from zombieproof.model.rules import PRESETS, preset
+from zombieproof.report import replay_junit, replay_markdown
 from zombieproof.report.counterexample import run_again
 from zombieproof.report.replay_json import as_report
 from zombieproof.report.replay_text import Replayed, show_replayed, show_report
@@ -16,23 +17,30 @@ from zombieproof.report.runs import Exit
 from zombieproof.report.screen import Screen, plural
 from zombieproof.traces.collect import collect
 from zombieproof.traces.evidence import Evidence, EvidenceError, Unit
+from zombieproof.traces.explaining.explain import explain
+from zombieproof.traces.explaining.models import Values
 from zombieproof.traces.replay import replay
 from zombieproof.traces.trace import TraceError, looks_like_trace, read_trace
-from zombieproof.traces.verdict import DamagedPlace, Judgement
+from zombieproof.traces.verdict import DamagedPlace, Judgement, Report
 
 HELP = """Judge what real clusters recorded, or run a counterexample again.
 
 Any mixture of files and folders is one body of evidence: segments and whole log directories, text of
 kafka-dump-log, __transaction_state, __consumer_offsets, snapshots, .txnindex, broker and client logs,
-also as .gz and .xz. A file that `zombieproof check -o` wrote is run again step by step, interpreted.
+also as .gz and .xz. Each finding says which records it is about, when it was, what to do and why it
+can have happened. A file that `zombieproof check -o` wrote is run again step by step, interpreted.
 
 \b
 Examples:
   zombieproof replay /var/lib/kafka/data
   zombieproof replay orders-0.txt __transaction_state-12.txt client.jsonl
   zombieproof replay --rules kip98 --json segments/
+  zombieproof replay --values utf8 segments/          show the records that are lost, doubled or wrongly visible
+  zombieproof replay --format markdown segments/ > finding.md
   zombieproof replay story.jsonl
 """
+
+Format = Literal["text", "json", "junit", "markdown"]
 
 EXITS = {
     Judgement.CONFORMS: Exit.HOLDS,
@@ -51,27 +59,42 @@ def register(app: typer.Typer) -> None:
 def replay_command(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="files and folders")],
     rules: Annotated[str, typer.Option(metavar="PRESET", help="rules to judge by: newest, 3.9, 4.3-tv0")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    values: Annotated[
+        Values, typer.Option("--values", help="show values of the records that findings are about; keys are shown")
+    ] = Values.NONE,
+    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
 ) -> int:
     """Run the command."""
+    form = form_of(form, as_json=as_json)
     if rules:
         known("preset of rules", rules, PRESETS, "zombieproof rules")
     traces = [path for path in paths if is_trace(path)]
     screen = Screen()
     if traces:
         _refuse_mixture(paths, traces, rules)
-        return _replay_traces(screen, traces, as_json=as_json)
+        return _replay_traces(screen, traces, form)
     try:
         evidence = collect(paths)
     except EvidenceError as error:
         raise WrongUsage(str(error)) from error
-    report = replay(evidence, preset(rules) if rules else None)
-    if as_json:
-        screen.data(report.model_dump_json(indent=2))
-    else:
+    report = explain(replay(evidence, preset(rules) if rules else None), evidence, values)
+    if form == "text":
         show_report(screen, report)
         _show_ignored(screen, evidence)
+    else:
+        _write(screen, form, report, evidence)
     return EXITS[report.verdict]
+
+
+def _write(screen: Screen, form: Format, report: Report, evidence: Evidence | None = None) -> None:
+    """Write a report in a form for programs, or for an issue tracker."""
+    if form == "json":
+        screen.data(report.model_dump_json(indent=2))
+    elif form == "junit":
+        screen.data(replay_junit.as_junit(report, evidence))
+    else:
+        screen.data(replay_markdown.as_markdown(report))
 
 
 def is_trace(path: Path) -> bool:
@@ -93,7 +116,7 @@ def _refuse_mixture(paths: Sequence[Path], traces: Sequence[Path], rules: str) -
         )
 
 
-def _replay_traces(screen: Screen, paths: Sequence[Path], *, as_json: bool) -> int:
+def _replay_traces(screen: Screen, paths: Sequence[Path], form: Format) -> int:
     replayed: list[Replayed] = []
     unread: list[DamagedPlace] = []
     for path in paths:
@@ -103,8 +126,8 @@ def _replay_traces(screen: Screen, paths: Sequence[Path], *, as_json: bool) -> i
             place = DamagedPlace(file=error.file, position=error.line, unit=Unit.LINE, message=error.fault)
             unread.append(place)
     report = as_report(replayed, unread)
-    if as_json:
-        screen.data(report.model_dump_json(indent=2))
+    if form != "text":
+        _write(screen, form, report)
     else:
         for each in replayed:
             show_replayed(screen, each)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Isolation
 from zombieproof.traces.across_logs import judge_across
+from zombieproof.traces.belonging import settle
 from zombieproof.traces.client_history import read_applications
 from zombieproof.traces.collect import collect
 from zombieproof.traces.coordinator_facts import facts_of
@@ -63,6 +64,8 @@ def replay(evidence: Evidence | Iterable[str | os.PathLike[str]], rules: Rules |
     faults += across + told + judge_replicas(evidence)
     faults += _unexplained(judge_aborted_index(evidence, seen), faults)
     faults += judge_coordinator_lines(evidence, histories) + judge_client_lines(evidence.client_lines)
+    for partition in partitions.values():
+        settle(partition)
     return Report(
         verdict=_verdict(faults, evidence),
         findings=[fault.finding() for fault in sorted(faults, key=_order)],

@@ -1,0 +1,1 @@
+"""Explaining what was found: causes, remedies, times, and what happened in order."""

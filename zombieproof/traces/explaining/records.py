@@ -1,0 +1,152 @@
+"""The records that a finding is about, with keys and, on request, values.
+
+Evidence of data partitions keeps no payloads: the batches that are needed are read again, from where they stood.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from zombieproof.traces.codecs import Undecodable
+from zombieproof.traces.dump_text import read_dump
+from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, PartitionLog, Record, Source
+from zombieproof.traces.explaining.models import RECORDS_MAX, Encoding, Records, RecordShown, Values
+from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.files import opened
+from zombieproof.traces.record_batch import read_records
+from zombieproof.traces.segments import Keep
+
+NO_PAYLOAD = "the dump was made without --print-data-log"
+
+
+def records_of(scene: Scene, values: Values) -> Records | None:
+    """The records of a finding; None when it is about none."""
+    offsets = scene.offsets
+    if scene.log is None or not offsets:
+        return None
+    if scene.log.topic == OFFSETS_TOPIC:
+        return _offset_commits(scene)
+    reader = _Reader(scene.log)
+    wanted = set(offsets[:RECORDS_MAX])
+    shown: list[RecordShown] = []
+    for batch in scene.data:
+        if len(shown) >= RECORDS_MAX:
+            break
+        if not wanted.isdisjoint(range(batch.base_offset, batch.last_offset + 1)):
+            shown += (_shown(record, values) for record in reader.read(batch) if record.offset in wanted)
+    more = len(wanted) - len(shown)
+    unread = f"keys of {more} of them are not shown: {reader.fault or NO_PAYLOAD}" if more else ""
+    return Records(count=len(offsets), offsets=list(ranges(offsets)), shown=shown, unread=unread)
+
+
+def _offset_commits(scene: Scene) -> Records:
+    """In the offsets topic a record is the position of a group: said in words, not in bytes."""
+    partition, offsets = scene.finding.partition, set(scene.offsets)
+    shown = [
+        RecordShown(
+            offset=commit.log_offset,
+            timestamp_ms=commit.timestamp_ms,
+            key=f"group {commit.group}, {commit.topic}-{commit.partition}",
+            key_encoding=Encoding.UTF8,
+            value=None if commit.offset is None else f"offset {commit.offset}",
+            value_encoding=None if commit.offset is None else Encoding.UTF8,
+        )
+        for commit in scene.evidence.offset_commits
+        if commit.log_partition == partition and commit.log_offset in offsets
+    ][:RECORDS_MAX]
+    return Records(count=len(offsets), offsets=list(ranges(sorted(offsets))), shown=shown)
+
+
+def ranges(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Ascending offsets as ranges, first and last included."""
+    first = last = None
+    for offset in offsets:
+        if last is not None and first is not None and offset > last + 1:
+            yield first, last
+            first = offset
+        first = offset if first is None else first
+        last = offset
+    if first is not None and last is not None:
+        yield first, last
+
+
+class _Reader:
+    """Reads records of batches again. `fault` says what could not be read, and why."""
+
+    def __init__(self, log: PartitionLog) -> None:
+        self.log = log
+        self.fault = ""
+        self._next = dict(zip((b.base_offset for b in log.batches), log.batches[1:], strict=False))
+
+    def read(self, batch: Batch) -> list[Record]:
+        """The records of a batch whose payload the evidence shows."""
+        try:
+            records = batch.records if batch.records is not None else self._read_again(batch)
+        except (OSError, Undecodable) as fault:
+            reason = fault.strerror if isinstance(fault, OSError) else str(fault)
+            self.fault = self.fault or f"{batch.file} cannot be read again: {reason}"
+            return []
+        return [record for record in records if record.has_payload]
+
+    def _read_again(self, batch: Batch) -> list[Record]:
+        with opened(Path(batch.file)) as content:
+            if self.log.source is Source.SEGMENT:
+                if batch.position + batch.size > len(content.data):
+                    raise Undecodable("the file has changed since")
+                return read_records(content.data, batch)
+            return self._of_dump(content.data, batch)
+
+    def _of_dump(self, data: memoryview, batch: Batch) -> list[Record]:
+        """The records that a dump prints of a batch: the reader gets the lines of this batch alone."""
+        begin = _line_of(batch).search(data)
+        if begin is None:
+            raise Undecodable("the file has changed since")
+        following = self._next.get(batch.base_offset)
+        end = None if following is None else _line_of(following).search(data, begin.end())
+        lines = bytes(data[begin.start() : end.start() if end else len(data)])
+        head = f"Dumping again-0/{batch.base_offset:020d}.log\n".encode()
+        for segment in read_dump(memoryview(head + lines), batch.file, Keep.ALL).segments:
+            for found in segment.batches:
+                if found.base_offset == batch.base_offset:
+                    return found.records or []
+        return []
+
+
+def _line_of(batch: Batch) -> re.Pattern[bytes]:
+    """The line of a batch in a dump, in the dialects with and without lines of their own for batches."""
+    if batch.crc is None:
+        whose = (
+            f"producerId: {batch.producer_id} producerEpoch: {batch.producer_epoch} sequence: {batch.base_sequence} "
+        )
+        line = f"^offset: {batch.base_offset} position: {batch.position} [^\n]* {whose}"
+    else:
+        line = f"^baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} [^\n]* crc: {batch.crc} "
+    return re.compile(line.encode(), re.MULTILINE)
+
+
+def _shown(record: Record, values: Values) -> RecordShown:
+    key, key_encoding = as_text(record.key)
+    value: str | None = None
+    value_encoding: Encoding | None = None
+    if values is Values.UTF8:
+        value, value_encoding = as_text(record.value)
+    elif values is Values.HEX and record.value is not None:
+        value, value_encoding = record.value.hex(), Encoding.HEX
+    return RecordShown(
+        offset=record.offset,
+        timestamp_ms=record.timestamp_ms,
+        key=key,
+        key_encoding=key_encoding,
+        value=value,
+        value_encoding=value_encoding,
+    )
+
+
+def as_text(data: bytes | None) -> tuple[str | None, Encoding | None]:
+    """Bytes as text where they are UTF-8, else in hex; None stays None."""
+    if data is None:
+        return None, None
+    try:
+        return data.decode(), Encoding.UTF8
+    except UnicodeDecodeError:
+        return data.hex(), Encoding.HEX
