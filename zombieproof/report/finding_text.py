@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from zombieproof.report.screen import Screen
+from zombieproof.traces.circumstances import Harm
 from zombieproof.traces.explaining.models import (
     CauseFound,
     Encoding,
@@ -38,14 +39,15 @@ class Findings:
             screen.say(PROMISES[finding.promise].sentence, indent=4)
         screen.say(f"{where(finding)}: {finding.message}" if where(finding) else finding.message, indent=4, hang=2)
         if finding.explanation is not None:
-            self._explain(finding.explanation)
+            harm = finding.circumstances.harm if finding.circumstances is not None else Harm.UNKNOWN
+            self._explain(finding.explanation, harm)
 
-    def _explain(self, explanation: Explanation) -> None:
+    def _explain(self, explanation: Explanation, harm: Harm) -> None:
         if explanation.effect:
             self._head("What it means")
             self._line(explanation.effect)
         if explanation.records is not None:
-            self._head("Which records")
+            self._head(records_title(harm))
             for line in record_lines(explanation.records):
                 self._line(line)
         if explanation.moments:
@@ -105,6 +107,11 @@ def where(finding: Finding) -> str:
     return ", ".join(filter(None, parts))
 
 
+def records_title(harm: Harm) -> str:
+    """What is said above the records of a finding."""
+    return "What follows the gap" if harm is Harm.MISSING else "Which records"
+
+
 def likelihood(cause: CauseFound, causes: Sequence[CauseFound]) -> str:
     """How well a cause fits, in a word."""
     if cause.is_likely:
@@ -118,9 +125,9 @@ def cause_lines(cause: CauseFound, *, tell_apart: bool) -> Iterator[str]:
         yield f"Because {cause.because}."
     if tell_apart:
         yield f"To be told by: {cause.apart}"
-    known = ", ".join([*cause.issues, *(f"{bug} of docs/bugs.md" for bug in cause.bugs)])
+    known = [*cause.issues, *([f"docs/bugs.md {' and '.join(cause.bugs)}"] if cause.bugs else [])]
     if known:
-        yield f"Known as {known}."
+        yield f"See {', '.join(known)}."
     for rule in cause.rules:
         yield f"Rule: {rule.name}, {rule.meaning} ({rule.source}). {lacking(rule)}"
     if cause.releases:

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from zombieproof.report.finding_text import cause_lines, likelihood, moment_line, record_lines, where
+from zombieproof.report.finding_text import cause_lines, likelihood, moment_line, record_lines, records_title, where
 from zombieproof.report.screen import plural
+from zombieproof.traces.circumstances import Harm
 from zombieproof.traces.explaining.models import CauseFound, Explanation
 from zombieproof.traces.promises import PROMISES
 from zombieproof.traces.verdict import Finding, Report
@@ -43,14 +44,15 @@ def _finding(number: int, finding: Finding) -> Iterator[str]:
     place = f"**{_plain(where(finding))}**: " if where(finding) else ""
     yield f"{place}{_plain(finding.message)}"
     if finding.explanation is not None:
-        yield from _explanation(finding.explanation)
+        harm = finding.circumstances.harm if finding.circumstances is not None else Harm.UNKNOWN
+        yield from _explanation(finding.explanation, harm)
 
 
-def _explanation(explanation: Explanation) -> Iterator[str]:
+def _explanation(explanation: Explanation, harm: Harm) -> Iterator[str]:
     if explanation.effect:
         yield from ("", f"**What it means.** {_plain(explanation.effect)}")
     if explanation.records is not None:
-        yield from ("", "**Which records**", "")
+        yield from ("", f"**{records_title(harm)}**", "")
         yield from (f"- {_plain(line)}" for line in record_lines(explanation.records, SHOWN_RECORDS))
     if explanation.moments:
         yield from ("", "**When**", "")

@@ -107,14 +107,15 @@ class Circumstances:
     """What a judge knows of a fault. None and empty: it does not apply, or the evidence does not tell.
 
     `spans` are first and last offset of the data, or of the marker, that the fault is about; batches of other producers
-    may lie between. `data_epoch` is the producer epoch of that data, `opened_at` the offset at
-    which the transaction opened that holds it. `file` and `line` are those of a log line.
-    `answered_ms` is when the application was answered about the end of its transaction.
+    may lie between. `elsewhere` says in words where more of it is, on other partitions. `data_epoch` is the producer
+    epoch of that data, `opened_at` the offset at which the transaction opened that holds it. `file` and `line` are
+    those of a log line. `answered_ms` is when the application was answered about the end of its transaction.
     """
 
     shape: Shape | None = None
     harm: Harm = Harm.NONE
     spans: list[tuple[int, int]] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
     data_epoch: int | None = None
     decided: Decided | None = None
     ended_by: MarkerSeen | None = None

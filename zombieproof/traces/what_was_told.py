@@ -159,10 +159,12 @@ class _Judge:
         place, offset = wrong[0]
         batch = self.logs.batch(wrong[0])
         is_data = batch is not None and not batch.is_control
-        told = "no answer about its end" if application.told is Told.UNKNOWN else f"told that it was {application.told}"
+        told = f"was told that it was {application.told}"
+        if application.told is Told.UNKNOWN:
+            told = "had no answer about its end"
         kept = fates.get(Fate.COMMITTED, [])
         others = f", while {_list(kept)} is visible" if kept and application.told is not Told.ABORTED else ""
-        message = f"{application} was {told}, but {self._became(wrong)}{others}"
+        message = f"{application} {told}, but {self._became(wrong)}{others}"
         return Fault(
             promise,
             message,
@@ -190,6 +192,7 @@ class _Judge:
         )
         visible = run is not None and run.ending is not None and run.ending.commits
         found.harm = Harm.VISIBLE if visible else Harm.STUCK if run is not None and run.ending is None else Harm.LOST
+        found.elsewhere = _places([record for record in wrong if record[0] != wrong[0][0]])
         for place, offset in wrong:
             if place == wrong[0][0]:
                 found.add_span(offset, offset)
@@ -258,7 +261,7 @@ class _Judge:
                 Shape.TOLD_COMMITTED,
                 Harm.LOST,
                 [(commit.log_offset, commit.log_offset)],
-                commit.producer_epoch,
+                data_epoch=commit.producer_epoch,
                 ended_by=seen(run.ending) if run is not None else None,
                 answered_ms=application.answered_ms,
                 file=application.file,
@@ -279,11 +282,14 @@ def _shape(application: ApplicationTransaction, run: Run | None, fates: dict[Fat
 
 def _list(records: list[Record]) -> str:
     """Records by partition, with runs of offsets joined: "offsets 3 to 4 of t-0, offset 7 of t-1"."""
+    return "what it wrote at " + ", ".join(_places(records))
+
+
+def _places(records: list[Record]) -> list[str]:
     by_place: dict[TopicPartition, list[int]] = {}
     for place, offset in records:
         by_place.setdefault(place, []).append(offset)
-    shown = [f"{_ranges(sorted(offsets))} of {named(place)}" for place, offsets in by_place.items()]
-    return "what it wrote at " + ", ".join(shown)
+    return [f"{_ranges(sorted(offsets))} of {named(place)}" for place, offsets in by_place.items()]
 
 
 def _ranges(offsets: list[int]) -> str:

@@ -59,4 +59,4 @@ def _circumstances(ending: Ending) -> Circumstances:
     spans = [(run.first_offset, run.last_offset)] if run is not None else []
     # Which of both is right is not known without the coordinator's log.
     epoch = run.epoch if run is not None else None
-    return Circumstances(Shape.MARKERS_DIFFER, Harm.UNKNOWN, spans, epoch, ended_by=seen(ending))
+    return Circumstances(Shape.MARKERS_DIFFER, Harm.UNKNOWN, spans, data_epoch=epoch, ended_by=seen(ending))

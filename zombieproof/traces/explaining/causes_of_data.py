@@ -9,6 +9,7 @@ from zombieproof.traces.explaining.recognising import (
     leader_changed_before,
     producer_was_silent,
     same_leader_before,
+    was_forgotten,
 )
 
 CONFIGS = "kafka-configs.sh --bootstrap-server HOST:PORT"
@@ -65,7 +66,7 @@ CAUSES = (
         (Shape.DATA_FENCED, Shape.DATA_UNKNOWN, Shape.MARKER_FENCED),
         "The leader no longer knew the newer epoch of the producer (it forgets who was silent for long), and took an "
         "old message as that of somebody new.",
-        same_leader_before,
+        was_forgotten,
         "The producer was silent on the partition for producer.id.expiration.ms before; brokers 0.11 to 2.4 did not "
         "count markers as activity.",
         switches=("verification",),
@@ -156,7 +157,7 @@ CAUSES = (
         "producer.id.expiration.ms of the brokers (releases without it: transactional.id.expiration.ms), and "
         "retention: before "
         "2.5 a producer was forgotten together with its data.",
-        switches=("duplicate_check", "kip360"),
+        switches=("duplicate_check",),
         bugs=("B14", "B19"),
         issues=("KIP-360", "KAFKA-7190", "KAFKA-5793"),
         releases="all: this is how Kafka is configured to work, and it breaks idempotence all the same",

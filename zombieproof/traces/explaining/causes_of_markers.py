@@ -5,10 +5,10 @@ from zombieproof.traces.explaining.cause import Cause, Prevention, Witness
 from zombieproof.traces.explaining.recognising import (
     abort_without_decision,
     always,
-    by_its_shape,
     leader_changed_behind,
     marker_repeats_the_epoch,
     marker_was_skipped,
+    newer_coordinator,
 )
 
 CLEAN_ELECTIONS = Prevention(
@@ -23,6 +23,12 @@ NO_WRITES_WITHOUT_LEADER = Prevention(
 WATCH_OPERATORS = Prevention(
     "Ask who ran kafka-transactions.sh abort (or an admin client's abortTransaction) at that time.",
     "None.",
+)
+
+OWN_RULES = Prevention(
+    "Judge by the rules of the cluster's own release (zombieproof rules lists the presets).",
+    "None.",
+    ("zombieproof replay --rules RELEASE PATH...",),
 )
 
 CAUSES = (
@@ -78,7 +84,7 @@ CAUSES = (
         (Shape.MARKER_CONTRARY, Shape.MARKERS_DIFFER, Shape.MARKER_FENCED, Shape.MARKER_EPOCH, Shape.MARKER_DEPOSED),
         "A coordinator that was no longer in charge delivered its marker late, and the leader took it: it did not know "
         "the newer coordinator epoch, or did not compare.",
-        lambda scene: by_its_shape(scene) if scene.told.shape is Shape.MARKER_DEPOSED else always(scene),
+        newer_coordinator,
         "The coordinator epoch in the marker is lower than that of the last election of its __transaction_state "
         "partition.",
         switches=("marker_coordinator_epoch",),
@@ -103,7 +109,7 @@ CAUSES = (
         switches=("marker_strict",),
         issues=("KIP-1228",),
         witness=None,
-        preventions=(Prevention("Upgrade brokers to 4.2 or newer.", "A rolling restart."),),
+        preventions=(Prevention("Upgrade brokers to 4.2 or newer.", "A rolling restart."), OWN_RULES),
     ),
     Cause(
         "coordinator_lost_its_decision",

@@ -3,7 +3,7 @@
 from zombieproof.traces.circumstances import Shape
 from zombieproof.traces.explaining.cause import Cause, Prevention, Witness
 from zombieproof.traces.explaining.causes_of_data import VERSION_2
-from zombieproof.traces.explaining.causes_of_markers import CLEAN_ELECTIONS
+from zombieproof.traces.explaining.causes_of_markers import CLEAN_ELECTIONS, OWN_RULES
 from zombieproof.traces.explaining.recognising import (
     always,
     buried,
@@ -21,12 +21,6 @@ from zombieproof.traces.explaining.recognising import (
 
 OF_THE_COORDINATOR = (Shape.RECORD_ILLEGAL, Shape.RECORD_ODD, Shape.RECORD_EPOCH)
 TOLD = (Shape.TOLD_COMMITTED, Shape.TOLD_ABORTED, Shape.TOLD_NOTHING)
-OWN_RULES = Prevention(
-    "Judge by the rules of the cluster's own release (zombieproof rules lists the presets).",
-    "None: the same files are read again.",
-    ("zombieproof replay --rules RELEASE PATH...",),
-)
-
 CAUSES = (
     Cause(
         "coordinator_log_lost_records",
@@ -43,7 +37,7 @@ CAUSES = (
     ),
     Cause(
         "rules_of_another_release",
-        (*OF_THE_COORDINATOR, Shape.MARKER_FENCED, Shape.COORDINATOR_LINE),
+        (*OF_THE_COORDINATOR, Shape.COORDINATOR_LINE),
         "The cluster runs a release whose coordinator decides otherwise than the rules that it was judged by.",
         other_epoch,
         "It conforms when it is judged by the preset of the cluster's own release.",
@@ -224,7 +218,6 @@ CAUSES = (
         "The files are not what the broker wrote: copied while it was writing, put together of two copies, taken at "
         "different times, restored from a backup, or changed by hand.",
         nothing_else_changed,
-        "Fetch the same partitions from another replica, with the brokers stopped, and replay both copies together.",
-        releases="none",
+        "The same partitions of another replica, fetched with the brokers stopped: replay both copies together.",
     ),
 )

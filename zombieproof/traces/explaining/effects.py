@@ -20,11 +20,20 @@ def effect_of(scene: Scene) -> str:
     if told.harm is Harm.NONE:
         effect = NO_HARM.get(told.shape, "No record has another fate than it should.") if told.shape else ""
         return effect + _held_back(scene) if told.shape is Shape.MARKER_MISSING else effect
-    what = _what(scene)
-    effect = EFFECTS[told.harm].format(
-        what=what, were=_were(scene), them=_them(scene), place=scene.place, first=_opened_at(scene)
+    effect = _form(scene).format(
+        what=_what(scene), were=_were(scene), them=_them(scene), first=_opened_at(scene), place=scene.place
     )
-    return f"{effect}{_closed(scene)}"
+    more = f" So it is with {', '.join(told.elsewhere)}." if told.elsewhere else ""
+    return f"{effect[:1].upper()}{effect[1:]}{more}{_closed(scene)}"
+
+
+def _form(scene: Scene) -> str:
+    told = scene.told
+    if scene.finding.topic == OFFSETS_TOPIC and told.harm in EFFECTS_ON_GROUPS:
+        return EFFECTS_ON_GROUPS[told.harm]
+    if told.shape is Shape.TOLD_NOTHING and told.harm is Harm.LOST:
+        return PART_OF_A_TRANSACTION
+    return COPIES if told.shape is Shape.COPIES_DIFFER else EFFECTS[told.harm]
 
 
 EFFECTS = {
@@ -40,14 +49,26 @@ EFFECTS = {
 }
 
 
+EFFECTS_ON_GROUPS = {
+    Harm.LOST: "{what} was committed and does not count: the group reads again what it has processed.",
+    Harm.VISIBLE: "{what} should not count and does: the group skips what was not processed.",
+}
+PART_OF_A_TRANSACTION = (
+    "{what} {were} aborted, though other records of the same transaction are visible to consumers that read committed."
+)
+COPIES = (
+    "Consumers get what the leader of {place} holds; which of the copies that is cannot be told from this evidence."
+)
+
+
 def _what(scene: Scene) -> str:
     told = scene.told
     if told.shape is Shape.ABSENT:
-        return f"What was acknowledged at {_spans(scene)} of {scene.place}"
-    if scene.log is not None and scene.log.topic == OFFSETS_TOPIC:
-        return f"The position of a group at {_spans(scene)} of {scene.place}"
+        return f"what was acknowledged at {_spans(scene)} of {scene.place}"
+    if scene.finding.topic == OFFSETS_TOPIC:
+        return f"the position of a group at {_spans(scene)} of {scene.place}"
     if not scene.count:
-        return f"What stands at offset {scene.finding.offset} of {scene.place}"
+        return f"what stands at offset {scene.finding.offset} of {scene.place}"
     noun = "record" if scene.count == 1 else "records"
     return f"{scene.count:,} {noun} of {scene.place} ({_spans(scene)})"
 
@@ -84,7 +105,7 @@ def _held_back(scene: Scene) -> str:
 
 def _closed(scene: Scene) -> str:
     ended = scene.told.ended_by
-    if ended is None or scene.told.harm is Harm.STUCK:
+    if ended is None or scene.told.harm not in (Harm.LOST, Harm.VISIBLE, Harm.DISCARDED, Harm.UNKNOWN):
         return ""
     if scene.told.shape in (Shape.DATA_LATE, Shape.DATA_UNLISTED, Shape.DATA_UNKNOWN) and ended.commits is False:
         return f" This is repaired by the ABORT marker at offset {ended.offset}: nothing is open any more."

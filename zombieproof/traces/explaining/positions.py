@@ -15,9 +15,9 @@ def commits_beside(scene: Scene, wanted: Harm = Harm.VISIBLE) -> Iterator[tuple[
     """
     finding, told = scene.finding, scene.told
     own = set(scene.offsets) if finding.topic == OFFSETS_TOPIC else None
-    for commit in scene.evidence.offset_commits:
-        if (commit.producer_id, commit.producer_epoch) != (finding.producer_id, told.data_epoch):
-            continue
+    if finding.producer_id is None or told.data_epoch is None:
+        return
+    for commit in scene.around.commits_of_producers.get((finding.producer_id, told.data_epoch), ()):
         is_here = commit.log_partition == finding.partition and own is not None and commit.log_offset in own
         if commit.offset is None or (own is not None and not is_here):
             continue
@@ -28,10 +28,8 @@ def _before(scene: Scene, commit: OffsetCommitRecord) -> int | None:
     key = (commit.group, commit.topic, commit.partition, commit.log_partition)
     earlier = [
         each.offset
-        for each in scene.evidence.offset_commits
-        if (each.group, each.topic, each.partition, each.log_partition) == key
-        and each.log_offset < commit.log_offset
-        and each.producer_epoch != commit.producer_epoch
+        for each in scene.around.commits_of_groups[key]
+        if each.log_offset < commit.log_offset and each.producer_epoch != commit.producer_epoch
     ]
     return earlier[-1] if earlier else None
 

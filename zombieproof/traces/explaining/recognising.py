@@ -21,7 +21,7 @@ def by_its_shape(scene: Scene) -> Recognised | None:
 
 def marker_was_skipped(scene: Scene) -> Recognised | None:
     """The coordinator says so, or the partition lost its leader behind the data."""
-    lines = scene.skipped_markers()
+    lines = scene.skipped_markers
     if lines:
         where = f"{lines[0].file}, line {lines[0].line}"
         said = f"{where}: the coordinator found no leader for {scene.place} and skipped its marker"
@@ -39,7 +39,7 @@ def marker_was_skipped(scene: Scene) -> Recognised | None:
 
 def leader_changed_behind(scene: Scene) -> Recognised | None:
     """A leader that lost the end of the log: the leader epoch rose behind the data."""
-    if scene.skipped_markers():
+    if scene.skipped_markers:
         return None
     epochs = scene.leader_epochs_behind
     if epochs is None:
@@ -56,11 +56,34 @@ def leader_changed_before(scene: Scene) -> Recognised | None:
 
 
 def same_leader_before(scene: Scene) -> Recognised | None:
-    """The leader did not change, so what it should have known it had forgotten (or never checked)."""
+    """The leader did not change, and let pass what it should have refused."""
     epochs = scene.leader_epochs_before
     if epochs is None:
         return POSSIBLE
-    return Recognised(True, _same(scene, epochs)) if epochs[0] == epochs[1] else None
+    return Recognised(False, _same(scene, epochs)) if epochs[0] == epochs[1] else None
+
+
+def was_forgotten(scene: Scene) -> Recognised | None:
+    """The same leader, and nothing open of the producer: one with an open transaction is never forgotten."""
+    epochs = scene.leader_epochs_before
+    before = scene.before_of_producer
+    if (epochs is not None and epochs[0] != epochs[1]) or before is None or not before.is_control:
+        return None
+    at = scene.marker.max_timestamp_ms if scene.marker is not None else scene.began_ms
+    if at is None or at < before.max_timestamp_ms:
+        return POSSIBLE
+    silent_ms = at - before.max_timestamp_ms
+    return Recognised(silent_ms >= DAY_MS, f"the producer had been silent there for {silent_ms / 1000:,.1f} s")
+
+
+def newer_coordinator(scene: Scene) -> Recognised | None:
+    """Elsewhere in the evidence there is a marker of this producer with a higher coordinator epoch."""
+    marker = scene.marker.marker if scene.marker is not None else None
+    newest = scene.newest_coordinator_epoch
+    if marker is None or newest is None or newest <= marker.coordinator_epoch:
+        return None
+    said = f"its coordinator epoch is {marker.coordinator_epoch}, and markers of {newest} are in the evidence"
+    return Recognised(True, said)
 
 
 def producer_was_silent(scene: Scene) -> Recognised | None:
@@ -79,8 +102,7 @@ def producer_was_silent(scene: Scene) -> Recognised | None:
 
 
 def _silence(scene: Scene) -> int | None:
-    offset = scene.told.repeats_offset
-    first = None if offset is None else scene.batch_at(offset)
+    first = scene.batch_at(scene.told.repeats_offset)
     if first is None or scene.began_ms is None or first.max_timestamp_ms < 0:
         return None
     apart = scene.began_ms - first.max_timestamp_ms
@@ -91,7 +113,7 @@ def _silence(scene: Scene) -> int | None:
 def nothing_else_changed(scene: Scene) -> Recognised | None:
     """The leader is the same before and behind, so that no election explains it; or that is not told."""
     epochs = scene.leader_epochs_behind or scene.leader_epochs_before
-    if scene.skipped_markers() or (epochs is not None and epochs[0] != epochs[1]):
+    if scene.skipped_markers or (epochs is not None and epochs[0] != epochs[1]):
         return None
     return POSSIBLE if epochs is None else Recognised(False, _same(scene, epochs))
 

@@ -4,38 +4,40 @@ Evidence of data partitions keeps no payloads: the batches that are needed are r
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 from zombieproof.traces.codecs import Undecodable
 from zombieproof.traces.dump_text import read_dump
-from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, PartitionLog, Record, Source
+from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, Record, Source
 from zombieproof.traces.explaining.models import RECORDS_MAX, Encoding, Records, RecordShown, Values
 from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.explaining.surroundings import Log
 from zombieproof.traces.files import opened
-from zombieproof.traces.record_batch import read_records
+from zombieproof.traces.record_batch import read_header, read_records
 from zombieproof.traces.segments import Keep
 
 NO_PAYLOAD = "the dump was made without --print-data-log"
+CHANGED = "it has changed since"
+TOO_MANY_FINDINGS = "keys are not shown: there are so many findings that records are read for the first of them only"
 
 
-def records_of(scene: Scene, values: Values) -> Records | None:
-    """The records of a finding; None when it is about none."""
+def records_of(scene: Scene, values: Values, *, reads: bool = True) -> Records | None:
+    """The records of a finding; None when it is about none. Without `reads` they are only counted."""
     offsets = scene.offsets
     if scene.log is None or not offsets:
         return None
-    if scene.log.topic == OFFSETS_TOPIC:
+    if scene.finding.topic == OFFSETS_TOPIC:
         return _offset_commits(scene)
-    reader = _Reader(scene.log)
+    if not reads:
+        return Records(count=len(offsets), offsets=list(ranges(offsets)), shown=[], unread=TOO_MANY_FINDINGS)
     wanted = set(offsets[:RECORDS_MAX])
-    shown: list[RecordShown] = []
-    for batch in scene.data:
-        if len(shown) >= RECORDS_MAX:
-            break
-        if not wanted.isdisjoint(range(batch.base_offset, batch.last_offset + 1)):
-            shown += (_shown(record, values) for record in reader.read(batch) if record.offset in wanted)
+    batches = [b for b in scene.data if not wanted.isdisjoint(range(b.base_offset, b.last_offset + 1))]
+    reader = _Reader(scene.log)
+    shown = [_shown(record, values) for record in reader.read(batches) if record.offset in wanted]
     more = len(wanted) - len(shown)
-    unread = f"keys of {more} of them are not shown: {reader.fault or NO_PAYLOAD}" if more else ""
+    unread = f"keys of {more:,} of them are not shown: {reader.fault or NO_PAYLOAD}" if more else ""
     return Records(count=len(offsets), offsets=list(ranges(offsets)), shown=shown, unread=unread)
 
 
@@ -71,37 +73,52 @@ def ranges(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 class _Reader:
-    """Reads records of batches again. `fault` says what could not be read, and why."""
+    """Reads records of batches again, each file once. `fault` says what could not be read, and why."""
 
-    def __init__(self, log: PartitionLog) -> None:
+    def __init__(self, log: Log) -> None:
         self.log = log
         self.fault = ""
-        self._next = dict(zip((b.base_offset for b in log.batches), log.batches[1:], strict=False))
 
-    def read(self, batch: Batch) -> list[Record]:
-        """The records of a batch whose payload the evidence shows."""
-        try:
-            records = batch.records if batch.records is not None else self._read_again(batch)
-        except (OSError, Undecodable) as fault:
-            reason = fault.strerror if isinstance(fault, OSError) else str(fault)
-            self.fault = self.fault or f"{batch.file} cannot be read again: {reason}"
-            return []
-        return [record for record in records if record.has_payload]
+    def read(self, batches: Iterable[Batch]) -> Iterator[Record]:
+        """The records of batches whose payload the evidence shows."""
+        for file, group in groupby(batches, key=lambda batch: batch.file):
+            kept = list(group)
+            try:
+                records = list(self._of_file(file, kept))
+            except OSError as fault:
+                self._cannot(file, fault.strerror or str(fault))
+                continue
+            yield from (record for record in records if record.has_payload)
 
-    def _read_again(self, batch: Batch) -> list[Record]:
-        with opened(Path(batch.file)) as content:
-            if self.log.source is Source.SEGMENT:
-                if batch.position + batch.size > len(content.data):
-                    raise Undecodable("the file has changed since")
-                return read_records(content.data, batch)
-            return self._of_dump(content.data, batch)
+    def _cannot(self, file: str, why: str) -> None:
+        self.fault = self.fault or f"{file} cannot be read again: {why}"
+
+    def _of_file(self, file: str, batches: Sequence[Batch]) -> Iterator[Record]:
+        if all(batch.records is not None for batch in batches):
+            yield from (record for batch in batches for record in batch.records or ())
+            return
+        with opened(Path(file)) as content:
+            for batch in batches:
+                try:
+                    yield from self._again(content.data, batch)
+                except Undecodable as fault:
+                    self._cannot(file, str(fault))
+
+    def _again(self, data: memoryview, batch: Batch) -> list[Record]:
+        if batch.records is not None:
+            return batch.records
+        if self.log.log.source is not Source.SEGMENT:
+            return self._of_dump(data, batch)
+        if batch.position + batch.size > len(data) or read_header(data, batch.position, batch.file) != batch:
+            raise Undecodable(CHANGED)
+        return read_records(data, batch)
 
     def _of_dump(self, data: memoryview, batch: Batch) -> list[Record]:
         """The records that a dump prints of a batch: the reader gets the lines of this batch alone."""
         begin = _line_of(batch).search(data)
         if begin is None:
-            raise Undecodable("the file has changed since")
-        following = self._next.get(batch.base_offset)
+            raise Undecodable(CHANGED)
+        following = self.log.behind(batch.base_offset)
         end = None if following is None else _line_of(following).search(data, begin.end())
         lines = bytes(data[begin.start() : end.start() if end else len(data)])
         head = f"Dumping again-0/{batch.base_offset:020d}.log\n".encode()

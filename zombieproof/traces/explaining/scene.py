@@ -1,12 +1,13 @@
 """What an explanation looks at: a finding, and what the evidence has around it."""
 
-from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from functools import cached_property
 
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.circumstances import Circumstances, Shape
-from zombieproof.traces.evidence import Batch, Evidence, PartitionLog, TransactionStateRecord
-from zombieproof.traces.explaining.broker_lines import SkippedMarker, skipped_markers
+from zombieproof.traces.evidence import Batch, Evidence, TransactionStateRecord
+from zombieproof.traces.explaining.broker_lines import SkippedMarker
+from zombieproof.traces.explaining.surroundings import Log, Surroundings
 from zombieproof.traces.verdict import Finding, named
 
 ABOUT_MARKERS = (
@@ -20,14 +21,23 @@ ABOUT_MARKERS = (
     Shape.MARKER_DEPOSED,
 )
 DATA_OF_NO_EPOCH = (Shape.COPIES_DIFFER, Shape.INDEX_LACKS, Shape.INDEX_INVENTS)
+NEAR_MS = 60_000
+CLOCKS_MS = 14 * 3600 * 1000
+"""A broker's log may be written in any time zone: lines further away than this are of another transaction."""
 
 
 class Scene:
-    """A finding and its surroundings. Everything is looked up on demand."""
+    """A finding and its surroundings. `has_keys` is set once its records were read and keys are known."""
 
-    def __init__(self, finding: Finding, evidence: Evidence) -> None:
-        self.finding, self.evidence = finding, evidence
+    def __init__(self, finding: Finding, around: Surroundings) -> None:
+        self.finding, self.around = finding, around
         self.told = finding.circumstances or Circumstances()
+        self.has_keys = False
+
+    @property
+    def evidence(self) -> Evidence:
+        """The whole body of evidence."""
+        return self.around.evidence
 
     @property
     def place(self) -> str:
@@ -41,37 +51,23 @@ class Scene:
         return self.told.shape in ABOUT_MARKERS
 
     @cached_property
-    def log(self) -> PartitionLog | None:
+    def log(self) -> Log | None:
         """The copy of the partition that was judged."""
         topic, partition = self.finding.topic, self.finding.partition
-        return None if topic is None or partition is None else self.evidence.log(topic, partition)
+        return None if topic is None or partition is None else self.around.log((topic, partition))
 
-    @cached_property
-    def _bases(self) -> list[int]:
-        return [batch.base_offset for batch in self.log.batches] if self.log else []
-
-    def batch_at(self, offset: int) -> Batch | None:
-        """The batch that holds an offset."""
-        index = bisect_right(self._bases, offset) - 1
-        if self.log is None or index < 0:
-            return None
-        found = self.log.batches[index]
-        return found if offset <= found.last_offset else None
-
-    def between(self, first: int, last: int) -> list[Batch]:
-        """The batches that hold an offset from first to last."""
-        if self.log is None:
-            return []
-        begin = max(0, bisect_right(self._bases, first) - 1)
-        found = self.log.batches[begin : bisect_right(self._bases, last)]
-        return [batch for batch in found if batch.last_offset >= first]
+    def batch_at(self, offset: int | None) -> Batch | None:
+        """The batch that holds an offset of the partition."""
+        return None if self.log is None or offset is None else self.log.at(offset)
 
     @cached_property
     def data(self) -> list[Batch]:
         """The data batches that the finding is about, in order."""
+        if self.log is None:
+            return []
         found: dict[int, Batch] = {}
         for first, last in self.told.spans:
-            found |= {batch.base_offset: batch for batch in self.between(first, last) if self._is_meant(batch)}
+            found |= {batch.base_offset: batch for batch in self.log.between(first, last) if self._is_meant(batch)}
         return list(found.values())
 
     def _is_meant(self, batch: Batch) -> bool:
@@ -99,49 +95,47 @@ class Scene:
     @cached_property
     def marker(self) -> Batch | None:
         """The marker at the offset of the finding, if one stands there."""
-        batch = None if self.finding.offset is None else self.batch_at(self.finding.offset)
+        batch = self.batch_at(self.finding.offset)
         return batch if batch is not None and batch.is_control else None
 
     @cached_property
     def behind(self) -> Batch | None:
         """The batch that follows the data, or what else the finding is about."""
         last = self.data[-1].base_offset if self.data else self.finding.offset
-        if self.log is None or last is None:
-            return None
-        index = bisect_right(self._bases, last)
-        return self.log.batches[index] if index < len(self._bases) else None
+        return None if self.log is None or last is None else self.log.behind(last)
 
     @cached_property
     def before(self) -> Batch | None:
         """The batch in front of what the finding is about."""
         first = self.data[0].base_offset if self.data else self.finding.offset
-        if self.log is None or first is None:
-            return None
-        index = bisect_left(self._bases, first) - 1
-        return self.log.batches[index] if index >= 0 else None
+        return None if self.log is None or first is None else self.log.before(first)
 
     @cached_property
+    def before_of_producer(self) -> Batch | None:
+        """The last batch of the producer in front of what the finding is about."""
+        first = self.finding.offset if self.is_about_the_marker or not self.data else self.data[0].base_offset
+        return None if self.log is None or first is None else self.log.before(first, self.finding.producer_id)
+
+    @property
+    def newest_coordinator_epoch(self) -> int | None:
+        """The highest coordinator epoch of the producer's markers, on all partitions."""
+        producer_id = self.finding.producer_id
+        return None if producer_id is None else self.around.coordinator_epochs.get(producer_id)
+
+    @property
     def leader_epochs_behind(self) -> tuple[int, int] | None:
         """Leader epochs of the data and of what follows it; None where nothing follows."""
-        last = self.data[-1] if self.data else self.before
-        return _leader_epochs(last, self.behind)
+        return _leader_epochs(self.data[-1] if self.data else self.before, self.behind)
 
-    @cached_property
+    @property
     def leader_epochs_before(self) -> tuple[int, int] | None:
         """Leader epochs of what stands in front of the data (or marker) and of itself."""
         return _leader_epochs(self.before, self.data[0] if self.data else self.marker)
 
-    @cached_property
-    def states(self) -> list[TransactionStateRecord]:
+    @property
+    def states(self) -> Sequence[TransactionStateRecord]:
         """The records of the transactional id with this producer id."""
-        wanted = self.finding.transactional_id
-        return [
-            record
-            for record in self.evidence.transaction_states
-            if record.transactional_id == wanted
-            and record.value is not None
-            and record.value.producer_id == self.finding.producer_id
-        ]
+        return self.around.states(self.finding.transactional_id, self.finding.producer_id)
 
     @cached_property
     def is_version_2(self) -> bool | None:
@@ -149,18 +143,18 @@ class Scene:
         versions = {record.value.client_transaction_version for record in self.states if record.value}
         return int(TransactionVersion.TV2) in versions if versions else None
 
-    @cached_property
+    @property
     def timeout_ms(self) -> int | None:
         """The transaction time-out of the id, as recorded last."""
-        values = [record.value for record in self.states if record.value]
-        return values[-1].timeout_ms if values else None
+        last = self.states[-1].value if self.states else None
+        return last.timeout_ms if last is not None else None
 
     @cached_property
     def began_ms(self) -> int | None:
         """When the first record that the finding is about was written."""
-        times = [batch.max_timestamp_ms for batch in self.data if batch.max_timestamp_ms >= 0]
-        return times[0] if times else None
+        return next((batch.max_timestamp_ms for batch in self.data if batch.max_timestamp_ms >= 0), None)
 
+    @cached_property
     def skipped_markers(self) -> list[SkippedMarker]:
         """Lines of the coordinator's log that say that this marker was skipped for want of a leader."""
         if self.told.shape is not Shape.MARKER_MISSING:
@@ -173,22 +167,13 @@ class Scene:
         end = decided.completed_ms if decided is not None else None
         return [
             line
-            for line in self._all_skipped
+            for line in self.around.skipped_markers(self.finding.transactional_id, self.place)
             if line.timestamp_ms is None
             or (
                 (begin is None or begin - margin_ms <= line.timestamp_ms)
                 and (end is None or line.timestamp_ms <= end + margin_ms)
             )
         ]
-
-    @cached_property
-    def _all_skipped(self) -> list[SkippedMarker]:
-        return skipped_markers(self.evidence, self.finding.transactional_id, self.place)
-
-
-NEAR_MS = 60_000
-CLOCKS_MS = 14 * 3600 * 1000
-"""A broker's log may be written in any time zone: lines further away than this are of another transaction."""
 
 
 def _leader_epochs(one: Batch | None, other: Batch | None) -> tuple[int, int] | None:

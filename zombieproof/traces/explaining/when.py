@@ -28,7 +28,7 @@ def _moments(scene: Scene) -> Iterator[Moment | None]:
         yield _of_batch(scene, data[0], what)
         if len(data) > 1:
             yield _of_batch(scene, data[-1], "the last record was written")
-    if told.repeats_offset is not None and (first := scene.batch_at(told.repeats_offset)) is not None:
+    if (first := scene.batch_at(told.repeats_offset)) is not None:
         yield _of_batch(scene, first, "it had been written before")
     yield from _decisions(scene)
     if told.ended_by is not None:
@@ -44,7 +44,7 @@ def _moments(scene: Scene) -> Iterator[Moment | None]:
     elif told.timestamp_ms is not None:
         at = f"offset {scene.finding.offset} of {scene.place}"
         yield moment("the record was made", told.timestamp_ms, COORDINATOR, at)
-    for line in scene.skipped_markers():
+    for line in scene.skipped_markers:
         if line.timestamp_ms is not None:
             yield moment(
                 "the coordinator skipped the marker", line.timestamp_ms, WALL, f"{line.file}, line {line.line}"
