@@ -75,7 +75,7 @@ class Screen:
 
 
 def _wrapped(console: Console, text: str, width: int) -> list[str]:
-    return [str(line) for line in Text(text).wrap(console, width)] if text else []
+    return [str(line).rstrip() for line in Text(text).wrap(console, width)] if text else []
 
 
 def plain_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> list[str]:
