@@ -78,6 +78,8 @@ class Findings:
 
     def _causes(self, causes: Sequence[CauseFound]) -> None:
         self._head("Why it can have happened")
+        if len(causes) > 1 and not any(cause.is_likely for cause in causes):
+            self._line("Several causes fit; each says what would tell it from the others.")
         for cause in causes:
             self._line(f"{likelihood(cause, causes)}: {cause.sentence}")
             for line in cause_lines(cause, tell_apart=len(causes) > 1 or not cause.is_likely):

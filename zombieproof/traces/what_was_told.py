@@ -173,15 +173,13 @@ class _Judge:
             batch.producer_epoch if batch and is_data and batch.producer_id != NONE else None,
             place,
             offset,
-            circumstances=self._circumstances(application, wrong, fates),
+            circumstances=self._circumstances(application, wrong),
         )
 
-    def _circumstances(
-        self, application: ApplicationTransaction, wrong: list[Record], fates: dict[Fate, list[Record]]
-    ) -> Circumstances:
+    def _circumstances(self, application: ApplicationTransaction, wrong: list[Record]) -> Circumstances:
         run = self.logs.run(wrong[0]) if wrong[0][0] in self.logs.partitions else None
         found = Circumstances(
-            _shape(application, run, fates),
+            _shape(application, run),
             data_epoch=run.epoch if run is not None else None,
             decided=self._decided(wrong[0][0], run),
             ended_by=seen(run.ending) if run is not None else None,
@@ -270,8 +268,8 @@ class _Judge:
         )
 
 
-def _shape(application: ApplicationTransaction, run: Run | None, fates: dict[Fate, list[Record]]) -> Shape:
-    if run is None or Fate.ABSENT in fates:
+def _shape(application: ApplicationTransaction, run: Run | None) -> Shape:
+    if run is None:
         return Shape.ABSENT
     if application.told is Told.UNKNOWN:
         return Shape.TOLD_NOTHING

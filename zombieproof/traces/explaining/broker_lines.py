@@ -12,11 +12,10 @@ from zombieproof.traces.files import opened
 from zombieproof.traces.timestamps import timestamp_ms
 
 SKIPPED = re.compile(
-    rb"^(?P<head>[^\n]*)Couldn't find leader endpoint for partitions "
-    rb"(?:Set\(|\[|HashSet\()(?P<partitions>[^)\]\n]*)[)\]]"
-    rb" while trying to send transaction markers for (?P<id>[^\n]*?), these partitions are likely deleted already",
-    re.MULTILINE,
+    rb"Couldn't find leader endpoint for partitions (?:Set\(|\[|HashSet\()(?P<partitions>[^)\]\n]*)[)\]]"
+    rb" while trying to send transaction markers for (?P<id>[^\n]*?), these partitions are likely deleted already"
 )
+HEAD = 512
 
 
 class SkippedMarker(NamedTuple):
@@ -27,24 +26,29 @@ class SkippedMarker(NamedTuple):
     timestamp_ms: int | None
 
 
-def skipped_markers(evidence: Evidence, transactional_id: str | None, place: str) -> list[SkippedMarker]:
-    """The lines about a transactional id and a partition, in the logs of coordinators that were read."""
-    found = []
+Skipped = dict[tuple[str, str], list[SkippedMarker]]
+"""By transactional id and partition."""
+
+
+def skipped_markers(evidence: Evidence) -> Skipped:
+    """All such lines in the logs of coordinators that were read."""
+    found: Skipped = {}
     for file in dict.fromkeys(line.file for line in evidence.coordinator_lines):
         try:
             with opened(Path(file)) as content:
-                found += _in(content.data, file, transactional_id, place)
+                _read(content.data, file, found)
         except OSError:
             # It was there when it was read; what it said of markers is a hint that can be done without.
             continue
     return found
 
 
-def _in(data: memoryview, file: str, transactional_id: str | None, place: str) -> list[SkippedMarker]:
-    found = []
+def _read(data: memoryview, file: str, found: Skipped) -> None:
+    number, counted = 1, 0
     for line in SKIPPED.finditer(data):
-        partitions = [each.strip() for each in line["partitions"].decode(errors="replace").split(",")]
-        if place in partitions and line["id"].decode(errors="replace") == transactional_id:
-            number = bytes(data[: line.start()]).count(b"\n") + 1
-            found.append(SkippedMarker(file, number, timestamp_ms(line["head"].decode(errors="replace"))))
-    return found
+        number += bytes(data[counted : line.start()]).count(b"\n")
+        counted = line.start()
+        head = bytes(data[max(0, line.start() - HEAD) : line.start()]).rpartition(b"\n")[2]
+        marker = SkippedMarker(file, number, timestamp_ms(head.decode(errors="replace")))
+        for partition in line["partitions"].decode(errors="replace").split(","):
+            found.setdefault((line["id"].decode(errors="replace"), partition.strip()), []).append(marker)

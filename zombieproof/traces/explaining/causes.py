@@ -1,5 +1,7 @@
 """Every cause that is known, as data, and those that fit a finding, the likely ones first."""
 
+from functools import cache
+
 from zombieproof.model.releases import RELEASES, is_between
 from zombieproof.model.rules import switches
 from zombieproof.traces.explaining import causes_of_data, causes_of_markers, causes_of_records
@@ -20,9 +22,9 @@ TRANSACTION_VERSION = RuleBroken(
 
 
 def causes_of(scene: Scene) -> list[tuple[Cause, Recognised]]:
-    """The causes that fit, likely ones first, each with how it was recognised."""
+    """The causes that fit, likely ones first, each with how it was recognised; `UNKNOWN` if none does."""
     found = [(cause, fits) for cause in CAUSES if scene.told.shape in cause.shapes and (fits := cause.recognise(scene))]
-    return sorted(found, key=lambda each: not each[1].is_likely)
+    return sorted(found, key=lambda each: not each[1].is_likely) or [(causes_of_records.UNKNOWN, Recognised(False))]
 
 
 def in_words(cause: Cause, fits: Recognised) -> CauseFound:
@@ -45,6 +47,7 @@ def in_words(cause: Cause, fits: Recognised) -> CauseFound:
     )
 
 
+@cache
 def rule(name: str) -> RuleBroken:
     """A switch with what it means and the release lines that lack it."""
     if name == TRANSACTION_VERSION.name:

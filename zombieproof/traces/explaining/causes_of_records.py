@@ -212,6 +212,7 @@ CAUSES = (
             *(shape for shape in Shape if shape.name.startswith("MARKER")),
             Shape.SEQUENCE_GAP,
             Shape.LINE_WITHOUT_RECORD,
+            *TOLD,
             Shape.TOLD_UNDECIDED,
             Shape.ABSENT,
         ),
@@ -221,3 +222,12 @@ CAUSES = (
         "The same partitions of another replica, fetched with the brokers stopped: replay both copies together.",
     ),
 )
+
+UNKNOWN = Cause(
+    "no_known_cause",
+    (),
+    "None of the causes that are known here fits what the evidence shows.",
+    always,
+    "Logs of brokers and clients of that time, and other replicas: give them to replay as well.",
+)
+"""Said where nothing fits, so that the absence of a cause is no silence."""

@@ -21,12 +21,13 @@ READ_FINDINGS_MAX = 200
 def explain(report: Report, evidence: Evidence, values: Values = Values.NONE) -> Report:
     """The report with an explanation for each finding. Batches of lost or doubled records are read once more."""
     around = Surroundings(evidence)
-    findings = [
-        finding.model_copy(
-            update={"explanation": explain_finding(finding, around, values, reads=number <= READ_FINDINGS_MAX)}
-        )
-        for number, finding in enumerate(report.findings, 1)
-    ]
+    findings = []
+    try:
+        for number, finding in enumerate(report.findings, 1):
+            explanation = explain_finding(finding, around, values, reads=number <= READ_FINDINGS_MAX)
+            findings.append(finding.model_copy(update={"explanation": explanation}))
+    finally:
+        around.files.close()
     return report.model_copy(update={"findings": findings})
 
 

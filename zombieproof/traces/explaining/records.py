@@ -6,15 +6,13 @@ Evidence of data partitions keeps no payloads: the batches that are needed are r
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 
 from zombieproof.traces.codecs import Undecodable
 from zombieproof.traces.dump_text import read_dump
 from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, Record, Source
 from zombieproof.traces.explaining.models import RECORDS_MAX, Encoding, Records, RecordShown, Values
 from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.explaining.surroundings import Log
-from zombieproof.traces.files import opened
+from zombieproof.traces.explaining.surroundings import LastFile, Log
 from zombieproof.traces.record_batch import read_header, read_records
 from zombieproof.traces.segments import Keep
 
@@ -34,7 +32,7 @@ def records_of(scene: Scene, values: Values, *, reads: bool = True) -> Records |
         return Records(count=len(offsets), offsets=list(ranges(offsets)), shown=[], unread=TOO_MANY_FINDINGS)
     wanted = set(offsets[:RECORDS_MAX])
     batches = [b for b in scene.data if not wanted.isdisjoint(range(b.base_offset, b.last_offset + 1))]
-    reader = _Reader(scene.log)
+    reader = _Reader(scene.log, scene.around.files)
     shown = [_shown(record, values) for record in reader.read(batches) if record.offset in wanted]
     more = len(wanted) - len(shown)
     unread = f"keys of {more:,} of them are not shown: {reader.fault or NO_PAYLOAD}" if more else ""
@@ -75,8 +73,8 @@ def ranges(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
 class _Reader:
     """Reads records of batches again, each file once. `fault` says what could not be read, and why."""
 
-    def __init__(self, log: Log) -> None:
-        self.log = log
+    def __init__(self, log: Log, files: LastFile) -> None:
+        self.log, self.files = log, files
         self.fault = ""
 
     def read(self, batches: Iterable[Batch]) -> Iterator[Record]:
@@ -97,12 +95,12 @@ class _Reader:
         if all(batch.records is not None for batch in batches):
             yield from (record for batch in batches for record in batch.records or ())
             return
-        with opened(Path(file)) as content:
-            for batch in batches:
-                try:
-                    yield from self._again(content.data, batch)
-                except Undecodable as fault:
-                    self._cannot(file, str(fault))
+        data = self.files.data(file)
+        for batch in batches:
+            try:
+                yield from self._again(data, batch)
+            except Undecodable as fault:
+                self._cannot(file, str(fault))
 
     def _again(self, data: memoryview, batch: Batch) -> list[Record]:
         if batch.records is not None:

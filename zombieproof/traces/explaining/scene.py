@@ -1,6 +1,6 @@
 """What an explanation looks at: a finding, and what the evidence has around it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from zombieproof.model.vocabulary import TransactionVersion
@@ -63,12 +63,14 @@ class Scene:
     @cached_property
     def data(self) -> list[Batch]:
         """The data batches that the finding is about, in order."""
-        if self.log is None:
-            return []
-        found: dict[int, Batch] = {}
-        for first, last in self.told.spans:
-            found |= {batch.base_offset: batch for batch in self.log.between(first, last) if self._is_meant(batch)}
-        return list(found.values())
+        return list({batch.base_offset: batch for _, batch in self._parts()}.values())
+
+    def _parts(self) -> Iterator[tuple[tuple[int, int], Batch]]:
+        """Each span with each data batch in it."""
+        for span in self.told.spans:
+            yield from (
+                (span, batch) for batch in (self.log.between(*span) if self.log else ()) if self._is_meant(batch)
+            )
 
     def _is_meant(self, batch: Batch) -> bool:
         if batch.is_control or (self.finding.producer_id is not None and batch.producer_id != self.finding.producer_id):
@@ -79,13 +81,10 @@ class Scene:
     @cached_property
     def offsets(self) -> list[int]:
         """The offsets of the records that the finding is about."""
-        spans = self.told.spans
-        return [
-            offset
-            for batch in self.data
-            for offset in batch.offsets()
-            if any(first <= offset <= last for first, last in spans)
-        ]
+        found = (
+            offset for (first, last), batch in self._parts() for offset in batch.offsets() if first <= offset <= last
+        )
+        return list(dict.fromkeys(found))
 
     @property
     def count(self) -> int:
@@ -167,7 +166,7 @@ class Scene:
         end = decided.completed_ms if decided is not None else None
         return [
             line
-            for line in self.around.skipped_markers(self.finding.transactional_id, self.place)
+            for line in self.around.skipped_markers.get((self.finding.transactional_id or "", self.place), ())
             if line.timestamp_ms is None
             or (
                 (begin is None or begin - margin_ms <= line.timestamp_ms)

@@ -2,7 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import cached_property
+from pathlib import Path
 
 from zombieproof.traces.evidence import (
     Batch,
@@ -12,7 +14,8 @@ from zombieproof.traces.evidence import (
     TopicPartition,
     TransactionStateRecord,
 )
-from zombieproof.traces.explaining.broker_lines import SkippedMarker, skipped_markers
+from zombieproof.traces.explaining.broker_lines import Skipped, skipped_markers
+from zombieproof.traces.files import opened
 
 
 class Log:
@@ -48,13 +51,39 @@ class Log:
         return None
 
 
+class LastFile:
+    """The file that was opened last, kept open: what is read again often lies in the same one."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._file: str | None = None
+        self._data = memoryview(b"")
+
+    def data(self, file: str) -> memoryview:
+        """What a file holds, unpacked; valid until another one is asked for.
+
+        Raises:
+            OSError: the file cannot be opened.
+        """
+        if file != self._file:
+            self.close()
+            self._data = self._open.enter_context(opened(Path(file))).data
+            self._file = file
+        return self._data
+
+    def close(self) -> None:
+        """Close what is open."""
+        self._file, self._data = None, memoryview(b"")
+        self._open.close()
+
+
 class Surroundings:
     """The evidence of one report, indexed."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
+        self.files = LastFile()
         self._logs: dict[TopicPartition, Log | None] = {}
-        self._skipped: dict[tuple[str | None, str], list[SkippedMarker]] = {}
 
     def log(self, place: TopicPartition) -> Log | None:
         """The copy of a partition that was judged."""
@@ -104,9 +133,7 @@ class Surroundings:
                     found[batch.producer_id] = max(epoch, found.get(batch.producer_id, epoch))
         return found
 
-    def skipped_markers(self, transactional_id: str | None, place: str) -> list[SkippedMarker]:
+    @cached_property
+    def skipped_markers(self) -> Skipped:
         """What the logs of coordinators say of markers that were skipped."""
-        key = (transactional_id, place)
-        if key not in self._skipped:
-            self._skipped[key] = skipped_markers(self.evidence, transactional_id, place)
-        return self._skipped[key]
+        return skipped_markers(self.evidence)
