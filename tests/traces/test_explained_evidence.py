@@ -116,6 +116,14 @@ def test_the_command_that_repairs_is_the_one_that_repaired_a_real_cluster(shared
     assert ran.replace("kafka-transactions.sh", "kafka-transactions.sh --bootstrap-server HOST:PORT") in commands
 
 
+def test_an_abort_that_was_not_answered_speaks_for_a_delayed_one() -> None:
+    folder = ROOT / "tests/recordings/12-delayed-abort"
+    [cause] = explained(folder).causes
+    assert (cause.name, cause.is_likely) == ("delayed_abort_hit_the_next_transaction", True)
+    assert "5 ms after the first record" in cause.because
+    assert "client.jsonl, line 9: an abort was sent before and not answered" in cause.because
+
+
 def test_values_are_shown_on_request_as_text_or_in_hex() -> None:
     assert shown(explained(LOST, values=Values.UTF8)) == [(2, "k2", "v2")]
     assert shown(explained(LOST, values=Values.HEX)) == [(2, "k2", "7632")]

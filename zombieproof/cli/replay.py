@@ -35,7 +35,7 @@ Examples:
   zombieproof replay /var/lib/kafka/data
   zombieproof replay orders-0.txt __transaction_state-12.txt client.jsonl
   zombieproof replay --rules kip98 --json segments/
-  zombieproof replay --values utf8 segments/          show the records that are lost, doubled or wrongly visible
+  zombieproof replay --values utf8 segments/   keys and values of lost records
   zombieproof replay --format markdown segments/ > finding.md
   zombieproof replay story.jsonl
 """

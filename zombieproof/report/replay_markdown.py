@@ -79,7 +79,7 @@ def _cause(cause: CauseFound, causes: Sequence[CauseFound]) -> Iterator[str]:
 
 def _commands(commands: Sequence[str]) -> Iterator[str]:
     if commands:
-        yield from ("", "   ```console", *(f"   {command}" for command in commands), "   ```", "")
+        yield from ("", "   ```console", *(f"   {command}" for command in commands), "   ```")
 
 
 def _partitions(report: Report) -> Iterator[str]:

@@ -61,6 +61,7 @@ class Cause:
         switches: the fields of `Rules` that say what was not kept; their releases are taken from there.
         bugs, issues: entries of docs/bugs.md, and how they are known in public.
         releases: releases in words, where no switch tells them.
+        is_last_resort: it is said only where no other cause is likely.
         witness: where the checker shows the same; None where that is not modelled.
     """
 
@@ -73,5 +74,6 @@ class Cause:
     bugs: tuple[str, ...] = ()
     issues: tuple[str, ...] = ()
     releases: str = ""
+    is_last_resort: bool = False
     witness: Witness | None = None
     preventions: tuple[Prevention, ...] = ()

@@ -14,7 +14,7 @@ CAUSES: tuple[Cause, ...] = (*causes_of_markers.CAUSES, *causes_of_data.CAUSES, 
 
 TRANSACTION_VERSION = RuleBroken(
     name="transaction_version",
-    meaning="each transaction has an epoch of its own (transaction version 2)",
+    meaning="each transaction has an epoch of its own",
     source="KIP-890 part 2",
     lacking=[line for line in RELEASES if not is_between(line, "4.0", "")],
 )
@@ -24,6 +24,8 @@ TRANSACTION_VERSION = RuleBroken(
 def causes_of(scene: Scene) -> list[tuple[Cause, Recognised]]:
     """The causes that fit, likely ones first, each with how it was recognised; `UNKNOWN` if none does."""
     found = [(cause, fits) for cause in CAUSES if scene.told.shape in cause.shapes and (fits := cause.recognise(scene))]
+    if any(fits.is_likely for _, fits in found):
+        found = [(cause, fits) for cause, fits in found if not cause.is_last_resort]
     return sorted(found, key=lambda each: not each[1].is_likely) or [(causes_of_records.UNKNOWN, Recognised(False))]
 
 

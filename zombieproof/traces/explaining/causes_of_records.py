@@ -220,6 +220,7 @@ CAUSES = (
         "different times, restored from a backup, or changed by hand.",
         nothing_else_changed,
         "The same partitions of another replica, fetched with the brokers stopped: replay both copies together.",
+        is_last_resort=True,
     ),
 )
 

@@ -109,4 +109,4 @@ def _closed(scene: Scene) -> str:
         return ""
     if scene.told.shape in (Shape.DATA_LATE, Shape.DATA_UNLISTED, Shape.DATA_UNKNOWN) and ended.commits is False:
         return f" This is repaired by the ABORT marker at offset {ended.offset}: nothing is open any more."
-    return f" The {ended.kind} marker at offset {ended.offset} has ended it: nothing is open any more."
+    return f" The {ended.kind} marker at offset {ended.offset} has ended {_them(scene)}: nothing is open any more."

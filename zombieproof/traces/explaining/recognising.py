@@ -158,8 +158,21 @@ def delayed_abort(scene: Scene) -> Recognised | None:
     if lasted >= limit:
         return None
     said = f"the abort was decided {lasted:,} ms after the first record, long before the time-out of {limit:,} ms"
-    before = _answered_later(scene)
-    return Recognised(True, f"{said}{before}")
+    return Recognised(True, f"{said}{_answered_later(scene)}{_unanswered_abort(scene)}")
+
+
+def _unanswered_abort(scene: Scene) -> str:
+    """An abort of the same id that the client gave up before: the request may still be on its way."""
+    told = scene.told
+    for call in scene.evidence.client_calls:
+        same = call.transactional_id == scene.finding.transactional_id and call.file == told.file
+        if not same or told.line is None or call.line >= told.line:
+            continue
+        aborts = call.action == "abort" or (call.action == "EndTxn" and call.args.get("result") == "ABORT")
+        answered = isinstance(call.result, dict) and call.result.get("error") == "NONE"
+        if aborts and not answered and call.result not in ("ok", "aborted"):
+            return f"; {call.file}, line {call.line}: an abort was sent before and not answered"
+    return ""
 
 
 def _answered_later(scene: Scene) -> str:
