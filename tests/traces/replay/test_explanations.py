@@ -15,7 +15,7 @@ from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import switches
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.circumstances import Harm, Shape
-from zombieproof.traces.evidence import OFFSETS_TOPIC, Marker
+from zombieproof.traces.evidence import OFFSETS_TOPIC, ClientFact, ClientLine, Marker
 from zombieproof.traces.explaining.causes import CAUSES, TRANSACTION_VERSION, rule
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.explaining.models import Explanation
@@ -346,6 +346,16 @@ def test_a_producer_with_an_open_transaction_is_never_forgotten(made: "type[Hist
     assert "leader_had_forgotten_the_producer" not in possible(explanation_of(history))
 
 
+def test_a_producer_that_was_silent_for_long_can_have_been_forgotten(made: "type[History]") -> None:
+    history = made.two_transactions().without_coordinator()
+    history.marker(T0, 7, 5, commit=False)
+    history.now += 100_000_000
+    history.data(T0, 7, 2, 0, plain=True)
+    found = explanation_of(history)
+    assert likely(found) == ["leader_had_forgotten_the_producer", "zombie_was_not_fenced"]
+    assert found.causes[0].because == "the producer had been silent there for 100,000.0 s"
+
+
 def test_a_marker_is_of_a_deposed_coordinator_only_if_there_is_a_newer_one(made: "type[History]") -> None:
     history = made.two_transactions()
     history.change(T0, 3, producer_epoch=0)
@@ -436,7 +446,20 @@ def test_a_client_that_was_told_before_anything_was_decided_answered_by_itself(m
     assert "2023-11-14T22:14:20.030Z" in found.remedies[0].sentence, "the record's time and the time-out of a minute"
 
 
-# ---------------------------------------------------------------- groups, copies, indexes
+def test_what_was_acknowledged_and_is_not_there_may_have_had_no_second_copy(made: "type[History]") -> None:
+    history = made.told()
+    history.evidence.client_calls.pop()
+    history.sent(T0, 7)
+    history.call("commit")
+    assert shape_of(history) == (Shape.ABSENT, Harm.LOST)
+    found = explanation_of(history)
+    assert found.effect == "What was acknowledged at offset 7 of t-0 should be committed, and consumers that read " \
+        "committed never see it."  # fmt: skip
+    assert "acknowledged_too_early" in possible(found)
+    assert repairs(found) == ["send again"]
+
+
+# ---------------------------------------------------------------- groups, copies, lines
 
 
 @pytest.mark.parametrize(("turn", "to"), [("lost", 8), ("visible", 3)])
@@ -464,3 +487,29 @@ def test_a_line_of_a_log_is_a_moment_with_file_and_line(made: "type[History]") -
     [moment] = explanation_of(history).moments
     assert (moment.utc, moment.where) == ("2023-11-14T22:13:20.000Z", "server.log, line 1")
     assert moment.clock == "the log's wall clock, read as UTC"
+
+
+def test_an_id_that_is_forgotten_in_the_middle_of_a_transaction_has_its_own_cause(made: "type[History]") -> None:
+    history = made()
+    history.state(S.EMPTY, 7, 0)
+    history.state(S.ONGOING, 7, 0, T0)
+    history.state(None, 7, 0)
+    assert shape_of(history) == (Shape.RECORD_ILLEGAL, Harm.NONE)
+    found = explanation_of(history)
+    assert likely(found) == ["id_expired_in_a_transaction"]
+    assert found.causes[0].because == "the id is forgotten directly after ONGOING"
+
+
+def test_illegal_moves_of_coordinators_and_of_clients_have_causes_of_their_own(made: "type[History]") -> None:
+    history = made.reported()
+    line = history.evidence.coordinator_lines[1]
+    history.evidence.coordinator_lines = [replace(line, from_state=S.EMPTY, to_state=S.COMPLETE_COMMIT, target=None)]
+    assert shape_of(history) == (Shape.COORDINATOR_LINE, Harm.NONE)
+    assert "coordinator_of_another_make" in possible(explanation_of(history))
+    history.evidence.coordinator_lines = []
+    moved = ClientLine("client.log", 9, None, "a", "orders-1", ClientFact.STATE, "READY", "ABORTABLE_ERROR")
+    history.evidence.client_lines = [moved]
+    assert shape_of(history) == (Shape.CLIENT_LINE, Harm.NONE)
+    found = explanation_of(history)
+    assert likely(found) == ["late_event_moved_the_client"]
+    assert found.moments == [], "the line has no time"
