@@ -453,8 +453,7 @@ def test_what_was_acknowledged_and_is_not_there_may_have_had_no_second_copy(made
     history.call("commit")
     assert shape_of(history) == (Shape.ABSENT, Harm.LOST)
     found = explanation_of(history)
-    assert found.effect == "What was acknowledged at offset 7 of t-0 should be committed, and consumers that read " \
-        "committed never see it."  # fmt: skip
+    assert found.effect == "What was acknowledged at offset 7 of t-0 is not in the log: no consumer ever gets it."
     assert "acknowledged_too_early" in possible(found)
     assert repairs(found) == ["send again"]
 

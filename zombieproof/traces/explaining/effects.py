@@ -33,6 +33,8 @@ def _form(scene: Scene) -> str:
         return EFFECTS_ON_GROUPS[told.harm]
     if told.shape is Shape.TOLD_NOTHING and told.harm is Harm.LOST:
         return PART_OF_A_TRANSACTION
+    if told.shape is Shape.ABSENT:
+        return NOT_THERE
     return COPIES if told.shape is Shape.COPIES_DIFFER else EFFECTS[told.harm]
 
 
@@ -56,6 +58,7 @@ EFFECTS_ON_GROUPS = {
 PART_OF_A_TRANSACTION = (
     "{what} {were} aborted, though other records of the same transaction are visible to consumers that read committed."
 )
+NOT_THERE = "{what} is not in the log: no consumer ever gets it."
 COPIES = (
     "Consumers get what the leader of {place} holds; which of the copies that is cannot be told from this evidence."
 )
