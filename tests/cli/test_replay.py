@@ -21,6 +21,8 @@ FINDING_KEYS = {
     "partition",
     "offset",
     "message",
+    "circumstances",
+    "explanation",
 }
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -76,6 +77,24 @@ def test_a_clone_is_as_it_must_be_once_its_pages_are_written(run: Any, clone: Pa
     assert readme.endswith(f"{end}\n\nend\n")
     assert "$ zombieproof check leaderless_partition --without marker_waits_for_leader --brief\n" in readme
     assert "late_produce" in readme
+
+
+def test_junit_has_a_case_for_each_line(run: Any, clone: Path) -> None:
+    assert run("verify", "--write-results").code == 0
+    lines = run("verify", "--json").json["checks"]
+    outcome = run("verify", "--format", "junit")
+    assert outcome.code == 0
+    [suite] = ET.fromstring(outcome.out)
+    assert [case.get("name") for case in suite][: len(lines)] == [f"{line['part']}: {line['what']}" for line in lines]
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
+    (clone / "docs/rules.md").write_text("stale\n")
+    outcome = run("verify", "--format", "junit")
+    assert outcome.code == 1
+    [suite] = ET.fromstring(outcome.out)
+    [failure] = suite.findall("testcase/failure")
+    assert (failure.get("type"), failure.get("message")) == ("page", "not what the source says")
+    assert "docs/rules.md" in (failure.text or "")
+    assert run("verify", "--json", "--format", "junit").code == 2
 
 
 def test_json_has_one_entry_for_each_line(run: Any, clone: Path) -> None:

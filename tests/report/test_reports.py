@@ -82,6 +82,14 @@ def test_a_terminal_wraps_long_lines_under_themselves(monkeypatch: pytest.Monkey
     assert sum(line.count("word") for line in lines) == 12
 
 
+def test_words_that_were_wrapped_are_one_blank_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = io.StringIO()
+    Screen(stream).say("an example of a sentence that is wrapped more than once " * 3, hang=6)
+    assert all("  " not in line.strip() for line in stream.getvalue().splitlines())
+
+
 def test_a_plain_screen_has_no_colours_even_where_they_are_forced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     stream = io.StringIO()

@@ -239,7 +239,9 @@ def test_the_json_of_a_report_has_the_names_that_others_script_against() -> None
     assert found["verdict"] == "violates"
     assert set(found["findings"][0]) == {
         "promise", "transactional_id", "producer_id", "producer_epoch", "topic", "partition", "offset", "message",
+        "circumstances", "explanation",
     }  # fmt: skip
+    assert found["findings"][0]["explanation"] is None, "finding and explaining are two steps"
     assert found["transactions"][0] == {
         "transactional_id": "orders-1",
         "producer_id": 0,

@@ -13,7 +13,7 @@ from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, workers_of
 from zombieproof.cli.scenarios import list_scenarios
-from zombieproof.cli.usage import WrongUsage, bounds_of, memory_bytes
+from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes
 from zombieproof.model.rules import switches
 from zombieproof.report import check_json, check_text, comparison, junit
 from zombieproof.report import mutants as mutants_report
@@ -107,9 +107,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     listing: Annotated[bool, typer.Option("--list", help="list what could be checked, and explore nothing")] = False,
 ) -> int:
     """Run the command."""
-    if as_json and form == "junit":
-        raise WrongUsage("--json and --format junit are two formats; choose one")
-    form = "json" if as_json else form
+    form = form_of(form, as_json=as_json)
     if listing:
         list_scenarios(Screen(), names or (), as_json=form == "json")
         return Exit.HOLDS

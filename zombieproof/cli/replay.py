@@ -6,15 +6,17 @@ from typing import Annotated
 
 import typer
 
+from zombieproof.cli.replay_forms import Format
 from zombieproof.cli.replay_questions import Asked, narrowing_of, refuse_unknown_topics, tell, tell_so_far
 from zombieproof.cli.replay_watching import following
-from zombieproof.cli.usage import WrongUsage, known
+from zombieproof.cli.usage import WrongUsage, form_of, known
 from zombieproof.model.rules import PRESETS, preset
 from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 from zombieproof.report.timeline_text import Times
 from zombieproof.traces.collect import collect
 from zombieproof.traces.evidence import EvidenceError
+from zombieproof.traces.explaining.models import Values
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.progress import Watch
 from zombieproof.traces.replay import Judged, judge
@@ -25,7 +27,8 @@ HELP = """Judge what real clusters recorded, or run a counterexample again.
 
 Any mixture of files and folders is one body of evidence: segments and whole log directories, text of
 kafka-dump-log, __transaction_state, __consumer_offsets, snapshots, .txnindex, broker and client logs,
-also as .gz and .xz. A file that `zombieproof check -o` wrote is run again step by step, interpreted.
+also as .gz and .xz. Each finding says which records it is about, when it was, what to do and why it
+can have happened. A file that `zombieproof check -o` wrote is run again step by step, interpreted.
 
 --timeline tells what happened to one transactional id, partition or producer id in order, over all evidence; --open
 tells what is open, since when and whose it is, and what holds the last stable offset of each partition back.
@@ -38,6 +41,8 @@ Examples:
   zombieproof replay /var/lib/kafka/data
   zombieproof replay orders-0.txt __transaction_state-12.txt client.jsonl
   zombieproof replay --rules kip98 --json segments/
+  zombieproof replay --values utf8 segments/   keys and values of lost records
+  zombieproof replay --format markdown segments/ > finding.md
   zombieproof replay segments/ server.log --timeline orders-1
   zombieproof replay segments/ --timeline 'partition orders-1' --times both
   zombieproof replay segments/ --timeline 'producer 7' --since 2026-11-21T13:00Z
@@ -81,16 +86,21 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         typer.Option(metavar="TIME", help="report what is there from then on; ISO 8601, else UTC"),
     ] = None,
     until: Annotated[str | None, typer.Option(metavar="TIME", help="report what is there up to then")] = None,
+    values: Annotated[
+        Values, typer.Option("--values", help="show values of the records that findings are about; keys are shown")
+    ] = Values.NONE,
     scenario: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE.py[:NAME]", help="where the scenario of a story is defined, if it is your own"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
 ) -> int:
     """Run the command."""
+    form = form_of(form, as_json=as_json)
     if rules:
         known("preset of rules", rules, PRESETS, "zombieproof rules")
-    asked = Asked(timeline, is_open, times, narrowing_of(topic or (), since, until))
+    asked = Asked(timeline, is_open, times, narrowing_of(topic or (), since, until), form, values)
     traces = [path for path in paths if is_trace(path)]
     screen = Screen()
     if traces:
@@ -98,7 +108,7 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         # A recording is judged without the checker, which is not loaded for it.
         from zombieproof.cli.run_again import replay_traces  # noqa: PLC0415
 
-        return EXITS[replay_traces(screen, traces, scenario or (), as_json=as_json)]
+        return EXITS[replay_traces(screen, traces, scenario or (), form)]
     if scenario:
         raise WrongUsage(f"--scenario {scenario[0]}: none of the files is a story that `zombieproof check -o` wrote")
     with following() as watch:
@@ -109,9 +119,9 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         else:
             interrupted = False
     if interrupted:
-        tell_so_far(screen, watch.so_far, as_json=as_json)
+        tell_so_far(screen, watch.so_far, form)
         return Exit.INTERRUPTED
-    tell(screen, judged, asked, as_json=as_json)
+    tell(screen, judged, asked)
     return EXITS[judged.report.verdict]
 
 

@@ -1,6 +1,7 @@
 """What can be asked of recordings beside their verdict: a timeline, what is open; and of which part of them."""
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from pydantic import TypeAdapter
 
+from zombieproof.cli.replay_forms import Format, write_report
 from zombieproof.cli.usage import WrongUsage, closest
 from zombieproof.report.open_text import show_open
 from zombieproof.report.replay_text import show_report
@@ -16,11 +18,14 @@ from zombieproof.report.screen import Screen, plural
 from zombieproof.report.so_far import SoFar, show_so_far
 from zombieproof.report.timeline_text import Times, show_timeline
 from zombieproof.traces.evidence import Evidence
+from zombieproof.traces.explaining.explain import explain
+from zombieproof.traces.explaining.models import Values
 from zombieproof.traces.explaining.open_transactions import Open, what_is_open
 from zombieproof.traces.explaining.subject import Subject, subject_names, subjects_called
 from zombieproof.traces.explaining.timeline import Timeline, timeline_of
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.replay import Judged
+from zombieproof.traces.verdict import Report
 
 MILLISECONDS = re.compile(r"\d{12,14}", re.ASCII)
 
@@ -84,6 +89,8 @@ class Asked:
     is_open: bool
     times: Times | None
     narrowing: Narrowing
+    form: Format = "text"
+    values: Values = Values.NONE
 
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.timeline.strip():
@@ -92,6 +99,11 @@ class Asked:
             raise WrongUsage("--timeline and --open are two questions; ask one after the other")
         if self.times and not (self.timeline or self.is_open):
             raise WrongUsage(f"--times {self.times} is about --timeline and --open; give one of them")
+        question = "--timeline" if self.timeline else "--open" if self.is_open else ""
+        if question and self.form not in ("text", "json"):
+            raise WrongUsage(f"{question} is told as text or json, and --format {self.form} reports the verdict")
+        if question and self.values is not Values.NONE:
+            raise WrongUsage(f"--values {self.values} is about findings; leave it or {question} away")
 
     @property
     def given(self) -> dict[str, object]:
@@ -103,41 +115,46 @@ class Asked:
             "--topic": narrowing.topics,
             "--since": narrowing.since_ms is not None,
             "--until": narrowing.until_ms is not None,
+            "--values": self.values is not Values.NONE,
         }
 
 
-def tell(screen: Screen, judged: Judged, asked: Asked, *, as_json: bool) -> None:
+def tell(screen: Screen, judged: Judged, asked: Asked) -> None:
     """Print what was asked for.
 
     Raises:
         WrongUsage: nothing has the name of the timeline, or several things have.
     """
-    times = asked.times or "utc"
     if asked.timeline:
         timeline = timeline_of(_subject_called(asked.timeline, judged), judged, asked.narrowing)
-        if as_json:
+        if asked.form == "json":
             screen.data(TypeAdapter(Timeline).dump_json(timeline, indent=2).decode())
         else:
-            show_timeline(screen, timeline, times)
+            show_timeline(screen, timeline, asked.times or "utc")
     elif asked.is_open:
         found = what_is_open(judged, asked.narrowing)
-        if as_json:
+        if asked.form == "json":
             screen.data(TypeAdapter(Open).dump_json(found, indent=2).decode())
         else:
-            show_open(screen, found, times)
-    elif as_json:
-        screen.data(judged.report.model_dump_json(indent=2))
+            show_open(screen, found, asked.times or "utc")
     else:
-        show_report(screen, judged.report)
-        _show_ignored(screen, judged.evidence)
+        _tell_report(screen, explain(judged.report, judged.evidence, asked.values), judged.evidence, asked.form)
 
 
-def tell_so_far(screen: Screen, so_far: SoFar, *, as_json: bool) -> None:
-    """Print what was judged before an interruption."""
-    if as_json:
+def _tell_report(screen: Screen, report: Report, evidence: Evidence, form: Format) -> None:
+    if form == "text":
+        show_report(screen, report)
+        _show_ignored(screen, evidence)
+    else:
+        write_report(screen, form, report, evidence)
+
+
+def tell_so_far(screen: Screen, so_far: SoFar, form: Format) -> None:
+    """Print what was judged before an interruption; where a document was asked for that it is not, to stderr."""
+    if form == "json":
         screen.data(so_far.model_dump_json(indent=2))
     else:
-        show_so_far(screen, so_far)
+        show_so_far(screen if form == "text" else Screen(sys.stderr), so_far)
 
 
 def _subject_called(name: str, judged: Judged) -> Subject:

@@ -7,6 +7,7 @@ from pathlib import Path
 from zombieproof.checker.scenario import Scenario
 from zombieproof.cli.exploring import blaming
 from zombieproof.cli.naming import scenarios_named
+from zombieproof.cli.replay_forms import Format, write_report
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.report.counterexample import Again, run_again, scenario_of
 from zombieproof.report.replay_json import as_report
@@ -17,7 +18,7 @@ from zombieproof.traces.trace import TraceError, read_trace
 from zombieproof.traces.verdict import DamagedPlace, Judgement
 
 
-def replay_traces(screen: Screen, paths: Sequence[Path], files: Sequence[str], *, as_json: bool) -> Judgement:
+def replay_traces(screen: Screen, paths: Sequence[Path], files: Sequence[str], form: Format) -> Judgement:
     """Run each trace again and report it; `files` are those of `--scenario`.
 
     Raises:
@@ -33,8 +34,8 @@ def replay_traces(screen: Screen, paths: Sequence[Path], files: Sequence[str], *
             place = DamagedPlace(file=error.file, position=error.line, unit=Unit.LINE, message=error.fault)
             unread.append(place)
     report = as_report(replayed, unread)
-    if as_json:
-        screen.data(report.model_dump_json(indent=2))
+    if form != "text":
+        write_report(screen, form, report)
     else:
         for each in replayed:
             show_replayed(screen, each)

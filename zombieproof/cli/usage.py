@@ -3,11 +3,14 @@
 import difflib
 import re
 from collections.abc import Iterable
+from typing import TypeVar, cast
 
 
 class WrongUsage(Exception):
     """The command line asks for something that does not exist or makes no sense: exit code 2."""
 
+
+Form = TypeVar("Form", bound=str)
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _LEAST_MEMORY = 2**20
@@ -33,6 +36,17 @@ def known(what: str, name: str, names: Iterable[str], see: str = "") -> str:
     there_are = f"; there are: {', '.join(names)}" if len(names) <= 8 else ""
     listed = f" ({see} lists all)" if see else ""
     raise WrongUsage(f"there is no {what} named {name!r}{closest(name, names) or there_are}{listed}")
+
+
+def form_of(form: Form, *, as_json: bool) -> Form:
+    """The format that was asked for; `--json` is short for `--format json`.
+
+    Raises:
+        WrongUsage: --json and another format.
+    """
+    if as_json and form not in ("text", "json"):
+        raise WrongUsage(f"--json and --format {form} are two formats; choose one")
+    return cast("Form", "json") if as_json else form
 
 
 def memory_bytes(text: str) -> int:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 import zombieproof
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.exploring import Choice, explore_all, hunt_all, workers_of
-from zombieproof.cli.usage import WrongUsage, memory_bytes
-from zombieproof.report import diagrams, machines_page, results, rules_page, verification
+from zombieproof.cli.usage import WrongUsage, form_of, memory_bytes
+from zombieproof.report import diagrams, machines_page, results, rules_page, verification, verification_junit
 from zombieproof.report.answers import ANSWERS, meet_cases, replay_answers
 from zombieproof.report.pages import COMMAND, Stale
 from zombieproof.report.recordings import folders, judge
@@ -31,9 +31,12 @@ one exit code.
 Examples:
   zombieproof verify
   zombieproof verify --memory 4G --workers 2
+  zombieproof verify --format junit > verified.xml
   zombieproof verify --write-results   also rewrite what is generated: results
                                        and rules in docs/, README, schema
 """
+
+Format = Literal["text", "json", "junit"]
 
 RECORDINGS = Path("tests/recordings")
 
@@ -49,9 +52,11 @@ def verify_command(
         int | None, typer.Option(metavar="N", help="threads; as many as there are cores by default")
     ] = None,
     write_results: Annotated[bool, typer.Option("--write-results", help="rewrite the pages that show results")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
 ) -> int:
     """Run the command."""
+    form = form_of(form, as_json=as_json)
     choice = Choice(workers=workers_of(workers), memory_bytes=memory_bytes(memory) if memory else None)
     root = clone_root()
     if write_results and root is None:
@@ -63,8 +68,10 @@ def verify_command(
             _write(found, root)
         checks += compare(root, found)
     screen = Screen()
-    if as_json:
+    if form == "json":
         screen.data(verification.as_json(checks, found))
+    elif form == "junit":
+        screen.data(verification_junit.as_junit(checks, found.missing))
     else:
         verification.show(screen, checks, found)
     return verification.exit_code(checks, found)

@@ -3,54 +3,38 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING
 
 from zombieproof.report.check_text import show_story
-from zombieproof.report.runs import Run
+from zombieproof.report.junit_xml import Case, Problem, as_xml
 from zombieproof.report.screen import Screen
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
+if TYPE_CHECKING:
+    from zombieproof.report.runs import Run
 
 
 def as_junit(runs: Sequence[Run]) -> str:
     """All runs as the text of one JUnit file. A violation is a failure, an inconclusive run an error."""
-    suite = ET.Element(
-        "testsuite",
-        name="zombieproof",
-        tests=str(len(runs)),
-        failures=str(sum(run.checked.result.verdict == "violated" for run in runs)),
-        errors=str(sum(run.checked.result.verdict == "inconclusive" for run in runs)),
-        skipped="0",
-        time=f"{sum(run.checked.result.seconds for run in runs):.3f}",
-    )
-    for run in runs:
-        suite.append(_case(run))
-    suites = ET.Element("testsuites")
-    suites.append(suite)
-    ET.indent(suites)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+    return as_xml("zombieproof", [_case(run) for run in runs])
 
 
-def _case(run: Run) -> ET.Element:
+def _case(run: Run) -> Case:
     result = run.checked.result
-    case = ET.Element("testcase", classname="zombieproof.check", name=run.name, time=f"{result.seconds:.3f}")
-    properties = ET.SubElement(case, "properties")
-    for name, value in (
-        ("rules", run.rules),
-        ("distinct", result.distinct),
-        ("generated", result.generated),
-        ("depth", result.depth),
-    ):
-        ET.SubElement(properties, "property", name=name, value=_text(str(value)))
+    problems = []
     if run.broken:
         steps = f" after {len(run.story.beats)} steps" if run.story else ": nothing reaches it"
-        failure = ET.SubElement(case, "failure", type=run.broken.name, message=f"{run.broken.name} is broken{steps}")
-        failure.text = _text(f"{run.broken.text}\n\n{_story(run)}")
+        message = f"{run.broken.name} is broken{steps}"
+        problems.append(Problem("failure", message, run.broken.name, f"{run.broken.text}\n\n{_story(run)}"))
     elif result.verdict == "inconclusive":
-        ET.SubElement(case, "error", type="inconclusive", message=_text(str(result.why)))
-    return case
+        problems.append(Problem("error", str(result.why), "inconclusive"))
+    properties = {
+        "rules": run.rules,
+        "distinct": result.distinct,
+        "generated": result.generated,
+        "depth": result.depth,
+    }
+    return Case("zombieproof.check", run.name, result.seconds, problems, properties)
 
 
 def _story(run: Run) -> str:
@@ -58,8 +42,3 @@ def _story(run: Run) -> str:
     if run.story:
         show_story(Screen(stream, plain=True), run.story, indent=0)
     return stream.getvalue()
-
-
-def _text(text: str) -> str:
-    """XML has no way to write most control characters."""
-    return _NOT_XML.sub("?", text)

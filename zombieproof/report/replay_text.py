@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from zombieproof.report.finding_text import Findings
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Column, Screen, plural
-from zombieproof.traces.promises import PROMISES
-from zombieproof.traces.verdict import DamagedPlace, Finding, Judgement, Outcome, Report
+from zombieproof.traces.verdict import DamagedPlace, Judgement, Outcome, Report
 
 if TYPE_CHECKING:
     from zombieproof.report.counterexample import Again
@@ -33,8 +33,9 @@ def show_report(screen: Screen, report: Report) -> None:
         STYLES[report.verdict.value],
     )
     show_narrowed(screen, report.narrowed)
+    findings = Findings(screen)
     for finding in report.findings[:SHOWN_FINDINGS]:
-        show_finding(screen, finding)
+        findings.show(finding)
     for place in report.damage[:SHOWN_FINDINGS]:
         _show_damage(screen, place)
     screen.say()
@@ -42,26 +43,6 @@ def show_report(screen: Screen, report: Report) -> None:
     if left:
         screen.say(f"and {left} more; --json has them all")
     _show_contents(screen, report)
-
-
-def show_finding(screen: Screen, finding: Finding) -> None:
-    """Write one finding: the promise, its sentence, and where and how it is broken."""
-    screen.say()
-    screen.say(finding.promise, "bold", indent=2)
-    screen.say(PROMISES[finding.promise].sentence, indent=4)
-    screen.say(f"{where(finding)}: {finding.message}" if where(finding) else finding.message, indent=4, hang=2)
-
-
-def where(finding: Finding) -> str:
-    """The place of a finding in words; empty if it has none."""
-    parts = [finding.transactional_id or ""]
-    if finding.producer_id is not None:
-        epoch = "" if finding.producer_epoch is None else f", epoch {finding.producer_epoch}"
-        parts.append(f"producer {finding.producer_id}{epoch}")
-    if finding.topic is not None:
-        offset = "" if finding.offset is None else f" offset {finding.offset}"
-        parts.append(f"{finding.topic}-{finding.partition}{offset}")
-    return ", ".join(filter(None, parts))
 
 
 def _show_damage(screen: Screen, place: DamagedPlace) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
-from zombieproof.report.replay_text import show_finding
+from zombieproof.report.finding_text import Findings
 from zombieproof.report.screen import Screen
 from zombieproof.traces.progress import Stage
 from zombieproof.traces.verdict import Finding
@@ -48,8 +48,9 @@ def show_so_far(screen: Screen, so_far: SoFar) -> None:
         screen.say("no finding so far")
         return
     screen.say("findings so far, which what is not judged yet may explain:")
+    findings = Findings(screen)
     for finding in so_far.findings:
-        show_finding(screen, finding)
+        findings.show(finding)
 
 
 def _list(screen: Screen, what: str, names: Sequence[str]) -> None:

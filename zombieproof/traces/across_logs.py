@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.alignment import agrees
+from zombieproof.traces.belonging import of_marker, of_missing_marker, of_stranger
+from zombieproof.traces.circumstances import Circumstances, Harm, Shape, harm_of_end, seen
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import OFFSETS_TOPIC
 from zombieproof.traces.matching import Match, Missed, listed_by_partition, match
@@ -79,7 +81,9 @@ class _Judge:
             where = span(ending.run.first_offset, ending.run.last_offset)
             message += f": its {what} at {where} {effect} all the same"
         promise = "committed_offsets_follow_their_transaction" if offsets else "same_outcome_on_every_partition"
-        return self._at(ending, promise, message)
+        told = of_marker(self.history, Shape.MARKER_CONTRARY, ending, txn)
+        told.harm = harm_of_end(txn.outcome is Outcome.COMMIT, seen(ending)) if ending.run else Harm.NONE
+        return self._at(ending, promise, message, told)
 
     # ---- a transaction without its marker
 
@@ -97,12 +101,14 @@ class _Judge:
     def _wrong_epoch(self, ending: Ending, txn: RecordedTransaction) -> Fault | None:
         """The marker is there, but under another epoch than was decided."""
         expected = f"the coordinator decided {txn.outcome} under epoch {txn.marker_epoch}"
+        told = of_marker(self.history, Shape.MARKER_EPOCH, ending, txn)
         if ending.fault is not None:
             ending.fault.add(expected)
+            ending.fault.circumstances.decided = told.decided
             return None
         found = f"the {kind(ending)} marker at offset {ending.offset} of {named(self.match.place)}"
         message = f"{found} has epoch {ending.epoch}, but {expected}"
-        fault = self._at(ending, "marker_follows_a_decision", message)
+        fault = self._at(ending, "marker_follows_a_decision", message, told)
         for later in [*self.partition.faults]:
             fenced = later.promise == "epochs_never_go_down" and later.producer_id == ending.producer_id
             if fenced and (later.offset or 0) > ending.offset and (later.producer_epoch or 0) <= ending.epoch:
@@ -156,6 +162,7 @@ class _Judge:
             txn.data_epoch,
             self.match.place,
             offset,
+            circumstances=of_missing_marker(self.history, txn, run, stretch),
         )
         if run is not None and stretch is not None:
             fault.message += f" behind its data at {span(stretch.first_offset, stretch.last_offset)}"
@@ -199,7 +206,11 @@ class _Judge:
         waiting = [txn for txn in self.match.listed if run and txn.data_epoch == run.epoch and not txn.decided]
         if waiting:
             message = f"{where} ends {waiting[-1].transactional_id!r} ({identity(waiting[-1])}), "
-            return self._at(ending, "marker_follows_a_decision", f"{message}which the coordinator has not decided")
+            told = of_marker(self.history, Shape.MARKER_EARLY, ending, waiting[-1])
+            told.harm = Harm.VISIBLE if ending.commits else Harm.DISCARDED
+            return self._at(
+                ending, "marker_follows_a_decision", f"{message}which the coordinator has not decided", told
+            )
         if run is not None and (known := self._known_about(run)):
             known.add(f"{where} ended it")
             return None
@@ -215,10 +226,13 @@ class _Judge:
             message = (
                 f"{where} belongs to {history.transactional_id!r} ({identity(decided[0])}), which lists only [{lists}]"
             )
-            return self._at(ending, "marker_only_where_the_transaction_was", message)
+            told = of_marker(self.history, Shape.MARKER_UNLISTED, ending, decided[0])
+            return self._at(ending, "marker_only_where_the_transaction_was", message, told)
         message = f"{where} follows no decision: {history.transactional_id!r} has none left for producer id "
         message += f"{ending.producer_id} under epoch {ending.epoch} that lists the partition"
-        return self._at(ending, "marker_follows_a_decision", message)
+        return self._at(
+            ending, "marker_follows_a_decision", message, of_marker(self.history, Shape.MARKER_UNDECIDED, ending)
+        )
 
     # ---- data without a transaction
 
@@ -289,11 +303,12 @@ class _Judge:
             stretch.epoch,
             self.match.place,
             stretch.first_offset,
+            circumstances=of_stranger(self.history, self.match.place, run, stretch),
         )
         run.faults.append(fault)
         return fault
 
-    def _at(self, ending: Ending, promise: str, message: str) -> Fault:
+    def _at(self, ending: Ending, promise: str, message: str, told: Circumstances) -> Fault:
         fault = Fault(
             promise,
             message,
@@ -302,6 +317,7 @@ class _Judge:
             ending.epoch,
             self.match.place,
             ending.offset,
+            circumstances=told,
         )
         attach(ending, fault)
         return fault

@@ -30,8 +30,9 @@ class Told(StrEnum):
 class ApplicationTransaction:
     """What one client wrote between begin and end. `records` were acknowledged, `offsets` accepted for a group.
 
-    `number` counts the transactions of a client and id from 1 unless the evidence numbers them. Records without a
-    transaction are in one of their own for each client, told PLAIN.
+    `number` counts the transactions of a client and id from 1 unless the evidence numbers them. `answered_ms` is when
+    its end was answered (or given up), `file` and `line` where that stands. Records without a transaction are in one of
+    their own for each client, told PLAIN.
     """
 
     client: str
@@ -41,6 +42,9 @@ class ApplicationTransaction:
     records: list[tuple[TopicPartition, int]] = field(default_factory=list)
     offsets: list[tuple[str, TopicPartition, int]] = field(default_factory=list)
     ending: bool = False
+    answered_ms: int | None = None
+    file: str | None = None
+    line: int | None = None
 
     def __str__(self) -> str:
         if self.transactional_id is None:
@@ -76,7 +80,14 @@ def _of_outcome(outcome: ClientOutcome, topic: str) -> ApplicationTransaction:
     told = {"committed": Told.COMMITTED, "aborted": Told.ABORTED}.get(outcome.told, Told.UNKNOWN)
     records = [((topic, partition), offset) for partition, offset in outcome.records]
     return ApplicationTransaction(
-        outcome.transactional_id, outcome.transactional_id, outcome.transaction, told, records, ending=True
+        outcome.transactional_id,
+        outcome.transactional_id,
+        outcome.transaction,
+        told,
+        records,
+        ending=True,
+        file=outcome.file,
+        line=outcome.line,
     )
 
 
@@ -92,12 +103,12 @@ class _Reader:
         if call.action in ("begin", "init", "InitProducerId", "new"):
             self.current.pop(key, None)
         elif call.action in ENDS:
-            self._end(key, ENDS[call.action], call.error is None and call.result in SUCCESS)
+            self._end(key, call, ENDS[call.action], call.error is None and call.result in SUCCESS)
         elif call.action == "EndTxn":
             asked = call.args.get("result")
             answered = isinstance(call.result, dict) and call.result.get("error") == "NONE"
             if isinstance(asked, str):
-                self._end(key, asked.lower(), answered)
+                self._end(key, call, asked.lower(), answered)
         elif call.action == "AddPartitionsToTxn":
             self._leave_unknown(key)
         elif records := _acknowledged(call):
@@ -115,11 +126,12 @@ class _Reader:
             self.transactions.append(found)
         return found
 
-    def _end(self, key: tuple[str, str | None], asked: str, answered: bool) -> None:
+    def _end(self, key: tuple[str, str | None], call: ClientCall, asked: str, answered: bool) -> None:
         found = self.current.get(key)
         if found is None:
             return
         found.ending = True
+        found.answered_ms, found.file, found.line = call.timestamp_ms, call.file, call.line
         if answered:
             found.told = {"commit": Told.COMMITTED, "abort": Told.ABORTED}.get(asked, Told.UNKNOWN)
             del self.current[key]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
+from zombieproof.traces.circumstances import Circumstances, Shape
 from zombieproof.traces.coordinator_step import Broken, Coordinator
 from zombieproof.traces.evidence import (
     TRANSACTION_TOPIC,
@@ -168,8 +169,28 @@ class _Fold:
                 known.producer_epoch if known else None,
                 place,
                 record.offset,
+                circumstances=_circumstances(record, broken),
             )
         )
+
+
+SHAPES = {
+    "states_follow_the_table": Shape.RECORD_ILLEGAL,
+    "epochs_never_go_down": Shape.RECORD_EPOCH,
+    "records_are_what_decisions_write": Shape.RECORD_ODD,
+}
+
+
+def _circumstances(record: TransactionStateRecord, broken: Broken) -> Circumstances:
+    moved_from, moved_to = broken.moved or (None, None)
+    return Circumstances(
+        SHAPES[broken.promise],
+        expected_epoch=broken.epoch,
+        moved_from=moved_from,
+        moved_to=moved_to or (record.value.state.name if record.value else None),
+        file=record.file,
+        timestamp_ms=record.value.last_update_ms if record.value else record.timestamp_ms,
+    )
 
 
 def _repeats(before: TransactionLogValue | None, value: TransactionLogValue | None) -> bool:

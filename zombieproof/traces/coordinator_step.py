@@ -59,11 +59,15 @@ class Request(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A record that may not follow: the promise it breaks, why, and the epoch that it should have (None: unknown)."""
+    """A record that may not follow: the promise it breaks, why, and the epoch that it should have (None: unknown).
+
+    `moved` are the states before and behind an illegal move.
+    """
 
     promise: str
     message: str
     epoch: int | None = None
+    moved: tuple[str, str] | None = None
 
 
 class Coordinator:
@@ -106,12 +110,14 @@ class Coordinator:
         event = E.EXPIRE if value is None else EVENT_INTO.get(state, E.NOTHING)
         if self.memory.known == 0 and event != E.INIT:
             begins = f"{state.name} is recorded where the id is not known"
-            return Broken("states_follow_the_table", f"{begins}; it begins in EMPTY, when a producer takes it")
+            message = f"{begins}; it begins in EMPTY, when a producer takes it"
+            return Broken("states_follow_the_table", message, moved=("unknown", state.name))
         target = COORDINATOR.table[self.memory.state][event]
         if target == ILLEGAL or target != state:
             legal = sorted({row.target.name for row in COORDINATOR.rows if row.state == self.memory.state})
             message = f"{state.name} is recorded directly after {S(self.memory.state).name}"
-            return Broken("states_follow_the_table", f"{message}, where only {', '.join(legal)} may follow")
+            message += f", where only {', '.join(legal)} may follow"
+            return Broken("states_follow_the_table", message, moved=(S(self.memory.state).name, state.name))
         if value is None:
             return self._judge_expiry()
         return self._judge_value(value, event)

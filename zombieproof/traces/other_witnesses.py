@@ -7,6 +7,7 @@ from zombieproof.model.vocabulary import ProducerState
 from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.statemachines.kernel import Machine
 from zombieproof.statemachines.producer import PRODUCER
+from zombieproof.traces.circumstances import Circumstances, Harm, Shape
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import (
     Batch,
@@ -58,6 +59,7 @@ def _disagreement(log: PartitionLog, other: PartitionLog) -> Fault | None:
             batch.producer_epoch if transactional else None,
             place,
             offset,
+            circumstances=Circumstances(Shape.COPIES_DIFFER, Harm.UNKNOWN, [(batch.base_offset, batch.last_offset)]),
         )
     return None
 
@@ -97,19 +99,29 @@ def judge_aborted_index(evidence: Evidence, seen: Mapping[TopicPartition, Visibi
         end = max(span.last_offset for span in entries)
         mine = {span for span in visibility.aborted if span.last_offset <= end}
         theirs = {span for span in entries if span.first_offset >= visibility.log.start_offset}
-        found += [_misindexed(place, span, "has no entry for") for span in sorted(mine - theirs)]
-        found += [_misindexed(place, span, "has an entry of its own for") for span in sorted(theirs - mine)]
+        found += [_misindexed(place, span, invents=False) for span in sorted(mine - theirs)]
+        found += [_misindexed(place, span, invents=True) for span in sorted(theirs - mine)]
     return found
 
 
-def _misindexed(place: TopicPartition, span: AbortedSpan, fault: str) -> Fault:
+def _misindexed(place: TopicPartition, span: AbortedSpan, *, invents: bool) -> Fault:
+    fault = "has an entry of its own for" if invents else "has no entry for"
     what = (
         f"an aborted transaction of producer id {span.producer_id} at offsets {span.first_offset} to {span.last_offset}"
     )
     stable = f"(stable up to {span.last_stable_offset})"
     message = f"the index of aborted transactions of {named(place)} {fault} {what} {stable}, and the log says otherwise"
+    shape = Shape.INDEX_INVENTS if invents else Shape.INDEX_LACKS
+    harm = Harm.LOST if invents else Harm.VISIBLE
     return Fault(
-        "the_aborted_index_is_what_the_log_says", message, None, span.producer_id, None, place, span.last_offset
+        "the_aborted_index_is_what_the_log_says",
+        message,
+        None,
+        span.producer_id,
+        None,
+        place,
+        span.last_offset,
+        circumstances=Circumstances(shape, harm, [(span.first_offset, span.last_offset)]),
     )
 
 
@@ -128,7 +140,8 @@ def judge_coordinator_lines(evidence: Evidence, histories: Sequence[IdHistory]) 
         if not _is_legal(COORDINATOR, line.from_state, line.to_state):
             subject = f"transactional id {line.transactional_id!r}"
             message = _illegal(COORDINATOR, line, subject, line.from_state, line.to_state)
-            found.append(Fault("states_follow_the_table", message, line.transactional_id))
+            told = _told_by(line, Shape.COORDINATOR_LINE, line.from_state.name, line.to_state.name)
+            found.append(Fault("states_follow_the_table", message, line.transactional_id, circumstances=told))
         target = line.target
         if line.phase is not Phase.COMPLETE or target is None or target.last_update_ms > latest:
             continue
@@ -152,8 +165,15 @@ def judge_client_lines(lines: Sequence[ClientLine]) -> list[Fault]:
         before, after = ProducerState[line.before], ProducerState[line.after]
         if not _is_legal(PRODUCER, before, after):
             message = _illegal(PRODUCER, line, f"client {line.client!r}", before, after)
-            found.append(Fault("states_follow_the_table", message, line.transactional_id))
+            told = _told_by(line, Shape.CLIENT_LINE, before.name, after.name)
+            found.append(Fault("states_follow_the_table", message, line.transactional_id, circumstances=told))
     return found
+
+
+def _told_by(line: CoordinatorLine | ClientLine, shape: Shape, before: str, after: str) -> Circumstances:
+    return Circumstances(
+        shape, moved_from=before, moved_to=after, file=line.file, line=line.line, timestamp_ms=line.timestamp_ms
+    )
 
 
 def _is_legal(machine: Machine, before: IntEnum, after: IntEnum) -> bool:
@@ -174,6 +194,12 @@ def _unwritten(line: CoordinatorLine, target: TransitTarget) -> Fault:
         f"{line.file}, line {line.line}: the coordinator completed the transition of {done}{target.producer_epoch}), "
     )
     message += "which is not in its log; a transition is completed when its record is durable"
+    told = _told_by(line, Shape.LINE_WITHOUT_RECORD, line.from_state.name, line.to_state.name)
     return Fault(
-        "the_coordinator_wrote_what_it_did", message, line.transactional_id, target.producer_id, target.producer_epoch
+        "the_coordinator_wrote_what_it_did",
+        message,
+        line.transactional_id,
+        target.producer_id,
+        target.producer_epoch,
+        circumstances=told,
     )

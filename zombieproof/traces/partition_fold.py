@@ -25,11 +25,13 @@ from zombieproof.model.vocabulary import (
     TransactionVersion,
 )
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
+from zombieproof.traces.circumstances import Circumstances, Shape
 from zombieproof.traces.coordinator_facts import CoordinatorFacts
 from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, PartitionLog
 from zombieproof.traces.partition_history import Ending, PartitionHistory, Run, Stretch
 from zombieproof.traces.progress import Watch, in_steps
 from zombieproof.traces.refused_append import (
+    note_sequences,
     promise_of_data,
     promise_of_marker,
     repeated,
@@ -143,6 +145,7 @@ class _Fold:
                 batch,
                 lambda: why_data_is_refused(self.log, entry, batch, verdict, self.rules),
             )
+            note_sequences(fault.circumstances, self.log, entry, batch, verdict, self.rules)
         elif self.origin is Origin.CLIENT and not follows:
             fault = self._doubled(entry, batch, data)
         if batch.is_transactional:
@@ -197,7 +200,10 @@ class _Fold:
         offset = find_duplicate(entry, data, self.rules)
         if offset == NONE:
             return None
-        return self._fault("each_sequence_is_appended_once", batch, lambda: repeated(batch, offset))
+        fault = self._fault("each_sequence_is_appended_once", batch, lambda: repeated(batch, offset))
+        if fault.circumstances.repeats_offset is None:
+            fault.circumstances.repeats_offset = offset
+        return fault
 
     # ---- runs
 
@@ -231,6 +237,8 @@ class _Fold:
         joined = f"data of epoch {batch.producer_epoch} at offset {batch.base_offset} joins its open transaction"
         fault = self._fault("a_new_epoch_begins_behind_a_marker", batch, lambda: f"{opened}, and {joined}")
         fault.producer_epoch, fault.offset = last.epoch, last.first_offset
+        fault.circumstances.data_epoch = last.epoch
+        fault.circumstances.spans = [(last.first_offset, last.last_offset)]
         fault.message = f"at offset {last.first_offset} of {named(self.history.place)}: {opened}, and {joined}"
         return fault
 
@@ -283,6 +291,7 @@ class _Fold:
         if known is not None:
             known.repeated += 1
             known.last_offset = batch.base_offset
+            known.circumstances.add_span(batch.base_offset, batch.last_offset)
             return known
         fault = self.known_faults[key] = Fault(
             promise,
@@ -292,6 +301,26 @@ class _Fold:
             batch.producer_epoch,
             self.history.place,
             batch.base_offset,
+            circumstances=_circumstances(promise, batch),
         )
         self.history.faults.append(fault)
         return fault
+
+
+SHAPES = {
+    "each_sequence_is_appended_once": Shape.SEQUENCE_REPEATED,
+    "sequences_follow_each_other": Shape.SEQUENCE_GAP,
+    "no_plain_data_inside_a_transaction": Shape.DATA_PLAIN,
+    "no_open_transaction_that_nobody_owns": Shape.DATA_UNKNOWN,
+    "a_new_epoch_begins_behind_a_marker": Shape.MARKER_MISSING,
+    "coordinator_epochs_never_go_down": Shape.MARKER_DEPOSED,
+    "epochs_never_go_down": Shape.DATA_FENCED,
+}
+
+
+def _circumstances(promise: str, batch: Batch) -> Circumstances:
+    shape = SHAPES[promise]
+    if shape is Shape.DATA_FENCED and batch.is_control:
+        shape = Shape.MARKER_FENCED
+    data_epoch = None if batch.is_control else batch.producer_epoch
+    return Circumstances(shape, spans=[(batch.base_offset, batch.last_offset)], data_epoch=data_epoch)

@@ -4,6 +4,7 @@ from zombieproof.model.decisions.produce import newest_sequence
 from zombieproof.model.records import AppendVerdict, ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Guard
+from zombieproof.traces.circumstances import Circumstances
 from zombieproof.traces.evidence import Batch, PartitionLog
 
 
@@ -33,6 +34,21 @@ def why_data_is_refused(
     after = f"behind epoch {entry.producer_epoch} of the same producer id"
     fenced = f"data of epoch {batch.producer_epoch} {after}: a fenced producer wrote it"
     return f"{fenced}; a leader refuses it {_told(verdict)}"
+
+
+def note_sequences(
+    found: Circumstances, log: PartitionLog, entry: ProducerEntry, batch: Batch, verdict: AppendVerdict, rules: Rules
+) -> None:
+    """Write down which sequence was next, or where the refused one stands already; the first time tells."""
+    if found.found_sequence is not None or verdict.error not in (Error.NONE, Error.OUT_OF_ORDER_SEQUENCE_NUMBER):
+        return
+    found.found_sequence = batch.base_sequence
+    if verdict.error == Error.NONE:
+        found.repeats_offset = verdict.duplicate_of
+    elif _is_behind(entry, batch, rules):
+        found.repeats_offset = _appended_at(log, batch)
+    else:
+        found.expected_sequence = _expected(entry, batch, rules)
 
 
 def promise_of_marker(verdict: AppendVerdict) -> str:
@@ -84,11 +100,15 @@ def _appended_at(log: PartitionLog, batch: Batch) -> int:
 
 
 def _gap(entry: ProducerEntry, batch: Batch, verdict: AppendVerdict, rules: Rules) -> str:
-    newest = newest_sequence(entry)
-    continues = batch.producer_epoch == entry.producer_epoch and newest != NONE
-    expected = (newest + 1) % (rules.sequence_max + 1) if continues else 0
+    expected = _expected(entry, batch, rules)
     lost = f"{_sequences(batch)} follows where {expected} was next: what should stand between is lost"
     return f"{lost}, and a leader refuses the batch {_told(verdict)}"
+
+
+def _expected(entry: ProducerEntry, batch: Batch, rules: Rules) -> int:
+    newest = newest_sequence(entry)
+    continues = batch.producer_epoch == entry.producer_epoch and newest != NONE
+    return int((newest + 1) % (rules.sequence_max + 1)) if continues else 0
 
 
 def _sequences(batch: Batch) -> str:

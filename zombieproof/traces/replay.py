@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Isolation
 from zombieproof.traces.across_logs import judge_across
+from zombieproof.traces.belonging import settle
 from zombieproof.traces.client_history import ApplicationTransaction, read_applications
 from zombieproof.traces.collect import collect
 from zombieproof.traces.coordinator_facts import facts_of
@@ -106,6 +107,8 @@ def judge(
     faults += across + told + judge_replicas(evidence)
     faults += _unexplained(judge_aborted_index(evidence, seen), faults)
     faults += judge_coordinator_lines(evidence, histories) + judge_client_lines(evidence.client_lines)
+    for partition in partitions.values():
+        settle(partition)
     report = _report(evidence, histories, partitions, seen, sorted(faults, key=_order), rules, narrowing)
     return Judged(evidence, rules, histories, partitions, seen, report)
 

@@ -8,7 +8,9 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
+from zombieproof.traces.circumstances import Circumstances
 from zombieproof.traces.evidence import TopicPartition, Unit
+from zombieproof.traces.explaining.models import Explanation
 from zombieproof.traces.promises import PROMISES
 
 
@@ -34,7 +36,10 @@ class _Data(BaseModel):
 
 
 class Finding(_Data):
-    """A broken promise and where. What does not apply, or the evidence does not tell, is None."""
+    """A broken promise and where. What does not apply, or the evidence does not tell, is None.
+
+    `circumstances` are facts of the judge, `explanation` is there once the finding was explained (`explaining`).
+    """
 
     promise: str
     transactional_id: str | None
@@ -44,6 +49,8 @@ class Finding(_Data):
     partition: int | None
     offset: int | None
     message: str
+    circumstances: Circumstances | None = None
+    explanation: Explanation | None = None
 
 
 class DamagedPlace(_Data):
@@ -115,6 +122,7 @@ class Fault:
     consequences: list[str] = field(default_factory=list)
     repeated: int = 0
     last_offset: int | None = None
+    circumstances: Circumstances = field(default_factory=Circumstances)
 
     def __post_init__(self) -> None:
         assert self.promise in PROMISES, self.promise
@@ -137,6 +145,7 @@ class Fault:
             partition=partition,
             offset=self.offset,
             message="; ".join([self.message + again, *self.consequences]),
+            circumstances=self.circumstances,
         )
 
 

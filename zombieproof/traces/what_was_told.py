@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from zombieproof.model.vocabulary import NONE
+from zombieproof.traces.circumstances import Circumstances, Decided, Harm, Shape, decision_about, seen
 from zombieproof.traces.client_history import ApplicationTransaction, Told
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, OffsetCommitRecord, TopicPartition
@@ -99,6 +100,7 @@ def judge_told(
 class _Judge:
     def __init__(self, records: Records, histories: Sequence[IdHistory], commits: Sequence[OffsetCommitRecord]) -> None:
         self.logs = records
+        self.histories = histories
         self.undecided = {
             (txn.producer_id, txn.data_epoch)
             for history in histories
@@ -160,10 +162,12 @@ class _Judge:
         place, offset = wrong[0]
         batch = self.logs.batch(wrong[0])
         is_data = batch is not None and not batch.is_control
-        told = "no answer about its end" if application.told is Told.UNKNOWN else f"told that it was {application.told}"
+        told = f"was told that it was {application.told}"
+        if application.told is Told.UNKNOWN:
+            told = "had no answer about its end"
         kept = fates.get(Fate.COMMITTED, [])
         others = f", while {_list(kept)} is visible" if kept and application.told is not Told.ABORTED else ""
-        message = f"{application} was {told}, but {self._became(wrong)}{others}"
+        message = f"{application} {told}, but {self._became(wrong)}{others}"
         return Fault(
             promise,
             message,
@@ -172,7 +176,46 @@ class _Judge:
             batch.producer_epoch if batch and is_data and batch.producer_id != NONE else None,
             place,
             offset,
+            circumstances=self._circumstances(application, wrong),
         )
+
+    def _circumstances(self, application: ApplicationTransaction, wrong: list[Record]) -> Circumstances:
+        run = self.logs.run(wrong[0]) if wrong[0][0] in self.logs.partitions else None
+        found = Circumstances(
+            _shape(application, run),
+            data_epoch=run.epoch if run is not None else None,
+            decided=self._decided(wrong[0][0], run),
+            ended_by=seen(run.ending) if run is not None else None,
+            opened_at=run.first_offset if run is not None else None,
+            answered_ms=application.answered_ms,
+            file=application.file,
+            line=application.line,
+        )
+        visible = run is not None and run.ending is not None and run.ending.commits
+        found.harm = Harm.VISIBLE if visible else Harm.STUCK if run is not None and run.ending is None else Harm.LOST
+        found.elsewhere = _places([record for record in wrong if record[0] != wrong[0][0]])
+        for place, offset in wrong:
+            if place == wrong[0][0]:
+                found.add_span(offset, offset)
+        return found
+
+    def _decided(self, place: TopicPartition, run: Run | None) -> Decided | None:
+        """The decision that the marker behind a run carried out: the nearest one before it."""
+        if run is None or run.ending is None:
+            return None
+        ending = run.ending
+        near = [
+            (abs(ending.timestamp_ms - (txn.prepared_ms or 0)), history.log_partition, txn)
+            for history in self.histories
+            for txn in history.transactions
+            if (txn.producer_id, txn.data_epoch) == (run.producer_id, run.epoch)
+            and txn.decided
+            and (txn.partitions is None or place in txn.partitions)
+        ]
+        if not near:
+            return None
+        _, log_partition, txn = min(near, key=lambda each: each[0])
+        return decision_about(txn, log_partition)
 
     def _became(self, wrong: list[Record]) -> str:
         run = self.logs.run(wrong[0])
@@ -199,13 +242,13 @@ class _Judge:
                 if run is not None and run.faults:
                     run.faults[0].add(f"application {application.client!r} had been told that it was committed")
                     continue
-                found.append(self._lost_offset(application, commit))
+                found.append(self._lost_offset(application, commit, run))
         return found
 
     def _fate_of_commit(self, commit: OffsetCommitRecord) -> Fate:
         return self.logs.fate(((OFFSETS_TOPIC, commit.log_partition), commit.log_offset))
 
-    def _lost_offset(self, application: ApplicationTransaction, commit: OffsetCommitRecord) -> Fault:
+    def _lost_offset(self, application: ApplicationTransaction, commit: OffsetCommitRecord, run: Run | None) -> Fault:
         what = f"offset {commit.offset} of group {commit.group!r} for {commit.topic}-{commit.partition}"
         return Fault(
             TOLD,
@@ -215,16 +258,39 @@ class _Judge:
             commit.producer_epoch,
             (OFFSETS_TOPIC, commit.log_partition),
             commit.log_offset,
+            circumstances=Circumstances(
+                Shape.TOLD_COMMITTED,
+                Harm.LOST,
+                [(commit.log_offset, commit.log_offset)],
+                data_epoch=commit.producer_epoch,
+                ended_by=seen(run.ending) if run is not None else None,
+                answered_ms=application.answered_ms,
+                file=application.file,
+                line=application.line,
+            ),
         )
+
+
+def _shape(application: ApplicationTransaction, run: Run | None) -> Shape:
+    if run is None:
+        return Shape.ABSENT
+    if application.told is Told.UNKNOWN:
+        return Shape.TOLD_NOTHING
+    if run.ending is None:
+        return Shape.TOLD_UNDECIDED
+    return Shape.TOLD_COMMITTED if application.told is Told.COMMITTED else Shape.TOLD_ABORTED
 
 
 def _list(records: list[Record]) -> str:
     """Records by partition, with runs of offsets joined: "offsets 3 to 4 of t-0, offset 7 of t-1"."""
+    return "what it wrote at " + ", ".join(_places(records))
+
+
+def _places(records: list[Record]) -> list[str]:
     by_place: dict[TopicPartition, list[int]] = {}
     for place, offset in records:
         by_place.setdefault(place, []).append(offset)
-    shown = [f"{_ranges(sorted(offsets))} of {named(place)}" for place, offsets in by_place.items()]
-    return "what it wrote at " + ", ".join(shown)
+    return [f"{_ranges(sorted(offsets))} of {named(place)}" for place, offsets in by_place.items()]
 
 
 def _ranges(offsets: list[int]) -> str:

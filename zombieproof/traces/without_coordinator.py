@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from zombieproof.traces.circumstances import Circumstances, Harm, Shape, seen
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.partition_history import Ending, PartitionHistory
 from zombieproof.traces.verdict import Fault, named
@@ -47,6 +48,15 @@ def _contradiction(partition: PartitionHistory, ending: Ending, other: Partition
         ending.epoch,
         partition.place,
         ending.offset,
+        circumstances=_circumstances(ending),
     )
     attach(ending, fault)
     return fault
+
+
+def _circumstances(ending: Ending) -> Circumstances:
+    run = ending.run
+    spans = [(run.first_offset, run.last_offset)] if run is not None else []
+    # Which of both is right is not known without the coordinator's log.
+    epoch = run.epoch if run is not None else None
+    return Circumstances(Shape.MARKERS_DIFFER, Harm.UNKNOWN, spans, data_epoch=epoch, ended_by=seen(ending))

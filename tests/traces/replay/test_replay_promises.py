@@ -11,7 +11,9 @@ import pytest
 
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import OFFSETS_TOPIC, TRANSACTION_TOPIC, Marker
+from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.promises import PROMISES
+from zombieproof.traces.replay import replay
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History
@@ -190,6 +192,20 @@ def test_a_broken_promise_is_found_in_its_place_and_no_other_is(mutant: Mutant, 
     where = (found[0].topic, found[0].partition, found[0].offset, found[0].producer_epoch)
     assert where == (topic, partition, mutant.offset, mutant.epoch)
     assert found[0].message
+
+
+@each_mutant
+def test_a_broken_promise_is_explained_with_causes_and_with_what_to_do(mutant: Mutant, made: "type[History]") -> None:
+    history = mutant.story(made)
+    mutant.change(history)
+    [finding] = explain(replay(history.evidence), history.evidence).findings
+    found = finding.explanation
+    assert found is not None
+    assert found.causes
+    assert found.remedies
+    assert found.effect.endswith(".")
+    said = [found.effect, *(line for remedy in found.remedies for line in (remedy.sentence, *remedy.commands))]
+    assert not [line for line in said if "None" in line or "{" in line or "  " in line]
 
 
 def test_promises_are_sentences_with_source_and_evidence() -> None:

@@ -1,0 +1,23 @@
+"""The forms in which `zombieproof replay` reports: text for people, Markdown for an issue tracker, two for programs."""
+
+from typing import Literal
+
+from zombieproof.report.screen import Screen
+from zombieproof.traces.evidence import Evidence
+from zombieproof.traces.verdict import Report
+
+Format = Literal["text", "json", "junit", "markdown"]
+
+
+def write_report(screen: Screen, form: Format, report: Report, evidence: Evidence | None = None) -> None:
+    """Write a report in a form other than text; only JUnit looks at the evidence."""
+    if form == "json":
+        screen.data(report.model_dump_json(indent=2))
+    elif form == "junit":
+        from zombieproof.report import replay_junit  # noqa: PLC0415  # few need it
+
+        screen.data(replay_junit.as_junit(report, evidence))
+    else:
+        from zombieproof.report import replay_markdown  # noqa: PLC0415  # few need it
+
+        screen.data(replay_markdown.as_markdown(report))

@@ -1,0 +1,108 @@
+"""What `replay` concluded, as Markdown, for an issue tracker or an incident's page."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from zombieproof.report.finding_text import cause_lines, likelihood, moment_line, record_lines, records_title, where
+from zombieproof.report.screen import plural
+from zombieproof.traces.circumstances import Harm
+from zombieproof.traces.explaining.models import CauseFound, Explanation
+from zombieproof.traces.promises import PROMISES
+from zombieproof.traces.verdict import Finding, Report
+
+SHOWN_FINDINGS = 40
+SHOWN_RECORDS = 50
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+def as_markdown(report: Report) -> str:
+    """The whole report."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    counts = [plural(len(report.findings), "finding")] if report.findings else []
+    counts += [plural(len(report.damage), "damaged place")] if report.damage else []
+    yield f"# zombieproof replay: {report.verdict.value}" + (f", {' and '.join(counts)}" if counts else "")
+    for number, finding in enumerate(report.findings[:SHOWN_FINDINGS], 1):
+        yield from _finding(number, finding)
+    if len(report.findings) > SHOWN_FINDINGS:
+        yield from ("", f"And {plural(len(report.findings) - SHOWN_FINDINGS, 'finding')} more: `--json` has them all.")
+    if report.damage:
+        yield from ("", "## What could not be read", "")
+        yield from (
+            f"- {_code(place.file)}, {place.unit} {place.position}: {_plain(place.message)}" for place in report.damage
+        )
+    yield from _partitions(report)
+
+
+def _finding(number: int, finding: Finding) -> Iterator[str]:
+    yield from ("", f"## {number}. `{finding.promise}`", "")
+    if finding.promise in PROMISES:
+        yield f"*{_plain(PROMISES[finding.promise].sentence)}*"
+        yield ""
+    place = f"**{_plain(where(finding))}**: " if where(finding) else ""
+    yield f"{place}{_plain(finding.message)}"
+    if finding.explanation is not None:
+        harm = finding.circumstances.harm if finding.circumstances is not None else Harm.UNKNOWN
+        yield from _explanation(finding.explanation, harm)
+
+
+def _explanation(explanation: Explanation, harm: Harm) -> Iterator[str]:
+    if explanation.effect:
+        yield from ("", f"**What it means.** {_plain(explanation.effect)}")
+    if explanation.records is not None:
+        yield from ("", f"**{records_title(harm)}**", "")
+        yield from (f"- {_plain(line)}" for line in record_lines(explanation.records, SHOWN_RECORDS))
+    if explanation.moments:
+        yield from ("", "**When**", "")
+        yield from (f"- {_plain(moment_line(moment))}" for moment in explanation.moments)
+    if explanation.remedies:
+        yield from ("", "**What to do**", "")
+    for number, remedy in enumerate(explanation.remedies, 1):
+        cost = "" if remedy.cost == "None." else f" *Cost: {_plain(remedy.cost)}*"
+        yield f"{number}. {_plain(remedy.sentence)}{cost}"
+        yield from _commands(remedy.commands)
+    if explanation.causes:
+        yield from ("", "**Why it can have happened**", "")
+    for cause in explanation.causes:
+        yield from _cause(cause, explanation.causes)
+
+
+def _cause(cause: CauseFound, causes: Sequence[CauseFound]) -> Iterator[str]:
+    yield f"- {likelihood(cause, causes)}: {_plain(cause.sentence)}"
+    for line in cause_lines(cause, tell_apart=len(causes) > 1 or not cause.is_likely):
+        yield f"  - {_plain(line)}"
+    if cause.shown_by is not None:
+        yield f"  - The checker shows the same: {_code(cause.shown_by.command)}. {_plain(cause.shown_by.story)}"
+
+
+def _commands(commands: Sequence[str]) -> Iterator[str]:
+    if commands:
+        yield from ("", "   ```console", *(f"   {command}" for command in commands), "   ```")
+
+
+def _partitions(report: Report) -> Iterator[str]:
+    if not report.lso:
+        return
+    yield from (
+        "",
+        "## Partitions",
+        "",
+        "| partition | last stable offset | read_committed records |",
+        "|---|---:|---:|",
+    )
+    for place, lso in sorted(report.lso.items()):
+        yield f"| {_plain(place)} | {lso:,} | {len(report.committed.get(place, ())):,} |"
+
+
+def _plain(text: str) -> str:
+    """Text that means nothing to Markdown, on one line."""
+    return _SPECIAL.sub(r"\\\1", text).replace("\n", " ")
+
+
+def _code(text: str) -> str:
+    """Text as code, whatever it holds."""
+    ticks = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    padded = f" {text} " if "`" in text else text
+    return f"{ticks}{padded}{ticks}"

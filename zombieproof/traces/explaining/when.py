@@ -1,0 +1,90 @@
+"""Times of what a finding is about: UTC, and the local time of the machine on which this runs."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from zombieproof.traces.circumstances import Shape
+from zombieproof.traces.evidence import TRANSACTION_TOPIC, Batch, TimestampType
+from zombieproof.traces.explaining.models import Moment
+from zombieproof.traces.explaining.scene import Scene
+
+PRODUCER = "the producer's clock"
+BROKER = "the broker's clock"
+COORDINATOR = "the coordinator's clock"
+APPLICATION = "the application's clock"
+WALL = "the log's wall clock, read as UTC"
+
+
+def moments_of(scene: Scene) -> list[Moment]:
+    """What happened when, as far as the evidence has times, in the order of these times."""
+    found = [moment for moment in _moments(scene) if moment is not None]
+    return sorted(found, key=lambda moment: moment.timestamp_ms)
+
+
+def _moments(scene: Scene) -> Iterator[Moment | None]:
+    told, data = scene.told, scene.data
+    if data:
+        what = "the record was written" if scene.count == 1 else "the first record was written"
+        yield _of_batch(scene, data[0], what)
+        if len(data) > 1:
+            yield _of_batch(scene, data[-1], "the last record was written")
+    if (first := scene.batch_at(told.repeats_offset)) is not None:
+        yield _of_batch(scene, first, "it had been written before")
+    yield from _decisions(scene)
+    if told.ended_by is not None:
+        marker, kind = told.ended_by, told.ended_by.kind
+        what = f"the {kind} marker was written" if scene.is_about_the_marker else f"the {kind} marker ended it"
+        yield moment(what, marker.timestamp_ms, BROKER, f"offset {marker.offset} of {scene.place}")
+    elif scene.marker is not None:
+        yield _of_batch(scene, scene.marker, "the marker was written")
+    if told.answered_ms is not None:
+        yield moment("the application was answered", told.answered_ms, APPLICATION, f"{told.file}, line {told.line}")
+    if told.timestamp_ms is not None and told.line is not None:
+        yield moment("the log says so", told.timestamp_ms, WALL, f"{told.file}, line {told.line}")
+    elif told.timestamp_ms is not None:
+        at = f"offset {scene.finding.offset} of {scene.place}"
+        yield moment("the record was made", told.timestamp_ms, COORDINATOR, at)
+    for line in scene.skipped_markers:
+        if line.timestamp_ms is not None:
+            yield moment(
+                "the coordinator skipped the marker", line.timestamp_ms, WALL, f"{line.file}, line {line.line}"
+            )
+
+
+def _decisions(scene: Scene) -> Iterator[Moment | None]:
+    decided = scene.told.decided
+    if decided is None:
+        return
+    log = f"{TRANSACTION_TOPIC}-{decided.log_partition}"
+    word = {True: "the commit", False: "the abort", None: "the end"}[decided.commits]
+    if scene.told.shape in (Shape.DATA_LATE, Shape.DATA_UNLISTED):
+        word += " of the last transaction of this epoch"
+    if decided.prepared_ms is not None:
+        yield moment(f"{word} was decided", decided.prepared_ms, COORDINATOR, f"offset {decided.prepared_at} of {log}")
+    if decided.completed_ms is not None:
+        at = f"offset {decided.completed_at} of {log}"
+        yield moment("the transaction was recorded as complete", decided.completed_ms, COORDINATOR, at)
+
+
+def _of_batch(scene: Scene, batch: Batch, what: str) -> Moment | None:
+    if batch.max_timestamp_ms < 0:
+        return None
+    by_broker = batch.is_control or batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+    at = f"offset {batch.base_offset} of {scene.place}"
+    return moment(what, batch.max_timestamp_ms, BROKER if by_broker else PRODUCER, at)
+
+
+def moment(what: str, timestamp_ms: int, clock: str, where: str) -> Moment:
+    """A time in all its forms."""
+    utc, local = in_words(timestamp_ms)
+    return Moment(what=what, timestamp_ms=timestamp_ms, utc=utc, local=local, clock=clock, where=where)
+
+
+def in_words(timestamp_ms: int) -> tuple[str, str]:
+    """A time as ISO text in UTC and in local time with its distance from UTC; empty where no calendar has it."""
+    try:
+        utc = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+        local = utc.astimezone()
+    except (OverflowError, OSError, ValueError):
+        return "", ""
+    return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z"), local.isoformat(timespec="milliseconds")
