@@ -19,6 +19,7 @@ from zombieproof.traces.evidence import OFFSETS_TOPIC, ClientFact, ClientLine, M
 from zombieproof.traces.explaining.causes import CAUSES, TRANSACTION_VERSION, rule
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.explaining.models import Explanation
+from zombieproof.traces.explaining.shell import quoted
 from zombieproof.traces.explaining.stories import STORIES
 from zombieproof.traces.replay import replay
 from zombieproof.traces.verdict import Finding
@@ -292,6 +293,29 @@ def test_data_on_a_partition_that_was_never_added_has_its_own_cause(made: "type[
     history.data(T1, 7, 0, 0)
     assert shape_of(history) == (Shape.DATA_UNLISTED, Harm.STUCK)
     assert likely(explanation_of(history)) == ["partition_was_never_added"]
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("orders-1", "orders-1"),
+        ("orders 1; rm -rf x", "'orders 1; rm -rf x'"),
+        ("it's", "'it'\"'\"'s'"),
+        ("a\nb\x1b[2J'", "$'a\\nb\\x1b[2J\\''"),
+        ("", "''"),
+        (None, "''"),
+    ],
+)
+def test_a_name_stays_one_argument_of_a_command(name: str | None, word: str) -> None:
+    assert quoted(name) == word
+
+
+def test_commands_quote_the_names_of_applications(made: "type[History]") -> None:
+    history = made()
+    for state in (S.EMPTY, S.PREPARE_COMMIT):
+        history.state(state, 7, 0, transactional_id="a b")
+    commands = [command for remedy in explanation_of(history).remedies for command in remedy.commands]
+    assert "kafka-transactions.sh --bootstrap-server HOST:PORT describe --transactional-id 'a b'" in commands
 
 
 # ---------------------------------------------------------------- sequences and epochs

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from zombieproof.traces.circumstances import Harm
 from zombieproof.traces.evidence import OFFSETS_TOPIC, OffsetCommitRecord
 from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.explaining.shell import quoted
 
 
 def commits_beside(scene: Scene, wanted: Harm = Harm.VISIBLE) -> Iterator[tuple[OffsetCommitRecord, int | None]]:
@@ -38,6 +39,6 @@ def reset_command(commit: OffsetCommitRecord, offset: int | None) -> str:
     """The command that sets a group to an offset."""
     to = "OFFSET" if offset is None else str(offset)
     return (
-        f"kafka-consumer-groups.sh --bootstrap-server HOST:PORT --group {commit.group} "
+        f"kafka-consumer-groups.sh --bootstrap-server HOST:PORT --group {quoted(commit.group)} "
         f"--topic {commit.topic}:{commit.partition} --reset-offsets --to-offset {to} --execute"
     )

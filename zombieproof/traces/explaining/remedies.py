@@ -13,6 +13,7 @@ from zombieproof.traces.explaining.cause import Cause
 from zombieproof.traces.explaining.models import Remedy
 from zombieproof.traces.explaining.positions import commits_beside, reset_command
 from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.explaining.shell import quoted
 from zombieproof.traces.explaining.what_is_open import (
     TRANSACTIONS,
     end_what_is_open,
@@ -190,7 +191,7 @@ def _about_the_evidence(scene: Scene) -> Iterator[Remedy]:
             "its "
             f"partition of {TRANSACTION_TOPIC}, and the data partitions that its transactions list.",
             "None.",
-            f"{TRANSACTIONS} describe --transactional-id {scene.finding.transactional_id}",
+            f"{TRANSACTIONS} describe --transactional-id {quoted(scene.finding.transactional_id)}",
         )
     else:
         yield remedy("nothing to repair", "Nothing has to be repaired in the log.", "None.")

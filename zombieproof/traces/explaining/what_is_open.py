@@ -6,6 +6,7 @@ from zombieproof.traces.circumstances import Shape
 from zombieproof.traces.evidence import TRANSACTION_TOPIC
 from zombieproof.traces.explaining.models import Remedy
 from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.explaining.shell import quoted
 from zombieproof.traces.explaining.when import in_words
 
 TRANSACTIONS = "kafka-transactions.sh --bootstrap-server HOST:PORT"
@@ -56,7 +57,7 @@ def _wait(scene: Scene) -> Remedy:
         f"Wait: the coordinator aborts it by itself {when}, or its producer ends it.",
         f"Until then consumers that read committed wait. An abort loses {records_in_words(scene)}: send again what is "
         "wanted.",
-        f"{TRANSACTIONS} describe --transactional-id {scene.finding.transactional_id}",
+        f"{TRANSACTIONS} describe --transactional-id {quoted(scene.finding.transactional_id)}",
     )
 
 
