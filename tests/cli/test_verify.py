@@ -97,6 +97,16 @@ def test_junit_has_a_case_for_each_line(run: Any, clone: Path) -> None:
     assert run("verify", "--json", "--format", "junit").code == 2
 
 
+def test_any_number_of_workers_finds_the_same(run: Any, clone: Path) -> None:
+    del clone
+    few, many = run("verify", "--workers", "1", "--json"), run("verify", "--workers", "1000", "--json")
+    assert few.code == many.code
+    assert [(check["what"], check["found"]) for check in few.json["checks"]] == [
+        (check["what"], check["found"]) for check in many.json["checks"]
+    ]
+    assert many.err == "--workers 1000: an exploration is shared by up to 64 threads; so many work\n"
+
+
 def test_json_has_one_entry_for_each_line(run: Any, clone: Path) -> None:
     assert clone.is_dir()
     run("verify", "--write-results")

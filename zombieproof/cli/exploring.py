@@ -87,8 +87,9 @@ def cores() -> int:
         allowed = os.cpu_count() or 1
     with contextlib.suppress(OSError, ValueError, ZeroDivisionError):  # no control group, or one without a limit
         quota, period = map(int, _CGROUP_CPU.read_text().split())
-        allowed = min(allowed, math.ceil(quota / period))
-    return max(1, allowed)
+        if quota > 0:
+            allowed = min(allowed, math.ceil(quota / period))
+    return allowed
 
 
 def choose(names: Sequence[str], choice: Choice) -> list[Scenario]:
