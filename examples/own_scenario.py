@@ -1,9 +1,12 @@
 """A scenario of your own: a time-out strikes while the coordinator moves, with the rules and without one of them.
 
+    zombieproof check examples/own_scenario.py
+    zombieproof check examples/own_scenario.py --without reload_drives_markers --compare
     python examples/own_scenario.py
 
 A scenario is data, so nothing has to be registered: say what each client does, which faults may strike how often, and
-what must hold. The first world that breaks a promise is told step by step.
+what must hold. The first world that breaks a promise is told step by step. The command takes every option for the file
+that it takes for its own scenarios; the program below does the same by hand.
 """
 
 import sys

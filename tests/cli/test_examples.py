@@ -28,6 +28,14 @@ def test_a_scenario_of_your_own_is_explored_and_told(examples: Path) -> None:
     assert "PREPARE_ABORT (producer 0, epoch 1), partitions p0; nobody sends its markers" in done.stdout
 
 
+@pytest.mark.parametrize("name", ["own_scenario.py", "own_model.py"])
+def test_a_file_of_your_own_is_checked_by_the_command(examples: Path, name: str) -> None:
+    command = [sys.executable, "-c", "import sys; from zombieproof.cli import main; sys.exit(main())", "check"]
+    done = _run(*command, examples / name, examples / name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "pinned" not in done.stdout
+
+
 def test_a_zombie_is_fenced_at_a_live_cluster(examples: Path) -> None:
     done = _run(sys.executable, examples / "zombie_at_a_live_cluster.py")
     assert done.returncode == 0, done.stderr

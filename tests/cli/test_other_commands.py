@@ -11,7 +11,7 @@ import pytest
 
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.model.omissions import OMISSIONS
-from zombieproof.model.rules import PRESETS, switches
+from zombieproof.model.rules import NUMBERS, PRESETS, switches
 from zombieproof.statemachines.registry import ALL_MACHINES, MACHINES
 
 COMMANDS = ("check", "replay", "verify", "scenarios", "rules", "diagrams", "about")
@@ -43,7 +43,7 @@ def test_help_teaches_with_examples_whose_options_exist(run: Any, command: str) 
 
 
 def test_the_examples_name_scenarios_rules_and_presets_that_exist(run: Any) -> None:
-    names = {*SCENARIOS, *PRESETS, *(facts.name for facts in switches())}
+    names = {*SCENARIOS, *PRESETS, *NUMBERS, *(facts.name for facts in switches()), "own_scenario", "own_model"}
     text = run("--help").out + run("check", "--help").out + run("scenarios", "--help").out
     used = re.findall(r"\b[a-z]+_[a-z_]+\b|\bkip98\b", text)
     assert used

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
 
+from zombieproof.checker import own
+from zombieproof.checker.engine import Engine
 from zombieproof.checker.hosts import CompiledHost, ModelFault
+from zombieproof.checker.layout import LayoutError
 from zombieproof.checker.model import Model
 from zombieproof.checker.search import Search
 
@@ -24,25 +26,37 @@ def index_fault(search: Search, setup: object) -> ModelFault:
                 if after is not None:
                     host.judge(after)
             except IndexError:
-                path = [*search.levels.path(level, block.base + row), action]
-                return ModelFault(
-                    f"{model.name}: an index is outside its array in the last of the actions {path}, or when its world "
-                    "is judged. Legal: 0 up to the length of the array",
-                    _place(model, setup, path),
-                )
+                return _fault(search.engine, setup, [*search.levels.path(level, block.base + row), action])
     return ModelFault(f"{model.name}: an index is outside its array when a world is judged")
 
 
-def _place(model: Model, setup: object, path: Iterable[int]) -> str:
-    """`file:line` where the actions raise IndexError interpreted; "" where they do not, as for an index below 0."""
+def _fault(engine: Engine, setup: object, path: list[int]) -> ModelFault:
+    """The error, by what the same actions do when they are interpreted; an index below 0 is legal there."""
+    model = engine.model
+    trail = engine.trail.unpack(bytes(engine.trail.padded.itemsize))
     world = model.initial(setup)
     try:
         for action in path:
-            model.step(world, action, setup, model.trail())
+            model.step(world, action, setup, trail)
+            engine.world.pack(world)
             model.normalise(world, setup)
+            engine.world.pack(world)
         for promise in model.promises:
             promise.judge(world, setup)
+    except LayoutError as error:
+        place = own.place_of(error.record, error.field) if error.record is not None else ""
+        return ModelFault(
+            f"{model.name}: a value does not fit its field in the last of the actions {path}: {error}", place
+        )
     except IndexError as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        return f"{last.filename}:{last.lineno}"
-    return ""
+        return _outside(model, path, f"{last.filename}:{last.lineno}")
+    return _outside(model, path, "")
+
+
+def _outside(model: Model, path: list[int], place: str) -> ModelFault:
+    return ModelFault(
+        f"{model.name}: an index is outside its array in the last of the actions {path}, or when its world is judged. "
+        "Legal: 0 up to the length of the array",
+        place,
+    )

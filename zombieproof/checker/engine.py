@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numba.core.errors import NumbaError
 
-from zombieproof.checker import compilation, coverage, intrinsics, kernels, places
+from zombieproof.checker import compilation, coverage, intrinsics, kernels, places, widths
 from zombieproof.checker import lowering as lowering_module
 from zombieproof.checker.cache import Kept, folder_of
 from zombieproof.checker.compilation import entry, part
@@ -83,7 +83,9 @@ def _engine(model: Model) -> Engine:
     lowering = Lowering()
     names = [lowering.read(function).name for function in functions]
     world, setup, trail = (layout_of(record, model.sizes) for record in (model.world, model.setup, model.trail))
-    follow(model, lowering.lowered)
+    followed = follow(model, lowering.lowered)
+    if not widths.is_ours(model):
+        widths.guard(lowering, followed.stores)
     modules = (kernels, places, intrinsics, coverage, compilation, lowering_module)
     own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
     takes = [promise.parameters for promise in model.promises]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, NoReturn
 
-from zombieproof.checker.layout import class_of, is_record
+from zombieproof.checker.layout import Sizes, class_of, is_record, layout_of
 from zombieproof.checker.model import Model
 from zombieproof.checker.rewriting import Lowered
 from zombieproof.checker.sources import INT64, REPLACE, LoweringError, plain_function
@@ -23,9 +23,10 @@ from zombieproof.checker.validation import near
 
 @dataclass(frozen=True)
 class Array:
-    """A list of fixed length, a table or a range."""
+    """A list of fixed length, a table or a range; `width` of its integers, if it is a list of a record."""
 
     of: Kind
+    width: str = ""
 
 
 class Unknown:
@@ -41,7 +42,7 @@ _INTEGERS: Final = frozenset({INT64, "min", "max", "abs", "bool"})
 
 def follow(model: Model, lowered: Mapping[types.FunctionType, Lowered]) -> Follower:
     """Follow all functions of a model. Raises LoweringError at the first use of something that is not there."""
-    follower = Follower(lowered)
+    follower = Follower(lowered, model.sizes)
     follower.entry(model.step, (model.world, int, model.setup, model.trail), returns=True)
     follower.entry(model.normalise, (model.world, model.setup), returns=False)
     follower.entry(model.bound_hit, (model.world, model.setup), returns=True)
@@ -55,10 +56,12 @@ class Follower:
 
     Attributes:
         known, unknown: how many attributes belong to a record that is known, and how many to one that is not.
+        stores: statement -> widths of the fields into which it writes.
     """
 
-    def __init__(self, lowered: Mapping[types.FunctionType, Lowered]) -> None:
-        self.lowered = lowered
+    def __init__(self, lowered: Mapping[types.FunctionType, Lowered], sizes: Sizes | None = None) -> None:
+        self.lowered, self.sizes = lowered, sizes or {}
+        self.stores: dict[ast.stmt, set[str]] = {}
         self.known = self.unknown = 0
         self._returns: dict[tuple[types.FunctionType, tuple[Kind, ...]], Kind] = {}
 
@@ -111,7 +114,7 @@ class _Body:
                 self.assign(node)
             case ast.AugAssign():
                 self.integer(node.value)
-                self.store(node.target, int)
+                self.store(node, node.target, int)
             case ast.For():
                 self.bind(node.target, self.element(node.iter))
                 self.block(node.body)
@@ -133,7 +136,7 @@ class _Body:
             elif isinstance(target, ast.Name | ast.Tuple):
                 self.bind(target, value)
             else:
-                self.store(target, value)
+                self.store(node, target, value)
 
     def bind(self, target: ast.expr, value: Kind) -> None:
         if isinstance(target, ast.Name):
@@ -143,9 +146,12 @@ class _Body:
             for part in target.elts:
                 self.bind(part, Unknown)
 
-    def store(self, target: ast.expr, value: Kind) -> None:
+    def store(self, node: ast.stmt, target: ast.expr, value: Kind) -> None:
         """Something is written into a field or an element."""
         into = self.kind(target)
+        width = self.width(target)
+        if width:
+            self.follower.stores.setdefault(node, set()).add(width)
         if value not in (int, Unknown):
             self.refuse(
                 target,
@@ -158,6 +164,17 @@ class _Body:
                 f"{ast.unparse(target)} is {_words(into)}, and is assigned as a whole",
                 "assigning its fields or elements one by one",
             )
+
+    def width(self, target: ast.expr) -> str:
+        """The width of the field or array into which something is written; "" if it is not known."""
+        if isinstance(target, ast.Subscript):
+            whole = self.kind(target.value)
+            return whole.width if isinstance(whole, Array) else ""
+        owner = self.kind(target.value) if isinstance(target, ast.Attribute) else Unknown
+        if isinstance(target, ast.Attribute) and is_record(owner):
+            members = layout_of(typing.cast("type", owner), self.follower.sizes).members
+            return next((m.element for m in members if m.name == target.attr and isinstance(m.element, str)), "")
+        return ""
 
     # --- expressions ---
 
@@ -207,7 +224,11 @@ class _Body:
         there = _fields(owner)
         if node.attr not in there:
             self.misspelt(node, f"{ast.unparse(node.value)} is {_words(owner)}, and", node.attr, there)
-        return there[node.attr]
+        found = there[node.attr]
+        if isinstance(found, Array) and found.of is int and is_record(owner):
+            members = layout_of(typing.cast("type", owner), self.follower.sizes).members
+            return Array(int, next(m.element for m in members if m.name == node.attr and isinstance(m.element, str)))
+        return found
 
     def misspelt(self, node: ast.AST, owner: str, name: str, there: Iterable[str]) -> NoReturn:
         there = list(there)

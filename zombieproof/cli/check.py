@@ -26,6 +26,7 @@ from zombieproof.traces.trace import write_trace
 HELP = """Explore scenarios exhaustively: every interleaving, every fault within its budget.
 
 Without names the whole default set is explored. A broken promise is told as the shortest story that breaks it.
+FILE.py is a file of your own: all scenarios that it defines, or the one behind the colon.
 
 \b
 Examples:
@@ -60,9 +61,7 @@ def register(app: typer.Typer) -> None:
 def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[SCENARIO|FILE.py[:NAME]]...", help="which; all by default", autocompletion=_scenario_names
-        ),
+        typer.Argument(metavar="SCENARIO|FILE.py[:NAME]", help="which; all by default", autocompletion=_scenario_names),
     ] = None,
     rules: Annotated[str, typer.Option(metavar="PRESET", help="rules of a release: newest, 3.9, 4.3-tv0")] = "",
     on: Annotated[

@@ -59,13 +59,15 @@ DECISIONS: Final[Mapping[str, Template]] = {
         refuses="from_client == 1 and txn.state == TransactionState.ONGOING "
         "and request.producer_epoch < txn.producer_epoch",
         question="""\
-        lambda rules: end_txn.decide_end_txn_v2(
-            txn(state=TransactionState.ONGOING),
-            ask(version=5, producer_epoch=6),
-            with_switches(rules, off=["strict_end"]),
-            1,
-            NONE,
-        ).error,
+        lambda rules: (
+            end_txn.decide_end_txn_v2(
+                txn(state=TransactionState.ONGOING),
+                ask(version=5, producer_epoch=6),
+                with_switches(rules, off=["strict_end"]),
+                1,
+                NONE,
+            ).error
+        ),
         90,
         0,
 """,
@@ -89,9 +91,12 @@ from zombieproof.model.vocabulary import TransactionState
         (TransactionState.EMPTY, 6, 1, False),
     ],
 )
-def test_{name}_refuses(state: int, producer_epoch: int, from_client: int, refused: bool) -> None:
+def test_an_older_epoch_ends_nothing_that_is_open(
+    state: int, producer_epoch: int, from_client: int, refused: bool
+) -> None:
+    txn = Transaction(state=state, producer_epoch=7)
     request: Any = SimpleNamespace(producer_epoch=producer_epoch)
-    assert {name}_refuses(Transaction(state=state, producer_epoch=7), request, from_client) is refused
+    assert {name}_refuses(txn, request, from_client) is refused
 """,
         programs="(((Op.SEND_0, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))",
         options="    crashes=1,\n",
@@ -131,7 +136,7 @@ from zombieproof.model.records import ProducerEntry
 
 
 @pytest.mark.parametrize(("producer_epoch", "refused"), [(6, True), (7, False), (8, False)])
-def test_{name}_refuses(producer_epoch: int, refused: bool) -> None:
+def test_an_older_epoch_writes_nothing(producer_epoch: int, refused: bool) -> None:
     batch: Any = SimpleNamespace(producer_epoch=producer_epoch)
     assert {name}_refuses(ProducerEntry(producer_epoch=7), batch) is refused
 """,
@@ -173,7 +178,7 @@ from zombieproof.model.records import ProducerEntry
 
 
 @pytest.mark.parametrize(("coordinator_epoch", "refused"), [(3, True), (4, False), (5, False)])
-def test_{name}_refuses(coordinator_epoch: int, refused: bool) -> None:
+def test_an_older_coordinator_writes_no_marker(coordinator_epoch: int, refused: bool) -> None:
     marker: Any = SimpleNamespace(coordinator_epoch=coordinator_epoch)
     assert {name}_refuses(ProducerEntry(coordinator_epoch=4), marker) is refused
 """,

@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 def scenarios_command(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME|FILE.py[:NAME]]...", help="which to tell; all are listed by default"),
+        typer.Argument(metavar="NAME|FILE.py[:NAME]", help="which to tell; all are listed by default"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> int:

@@ -160,6 +160,13 @@ def reads_what_is_not_there(world: Any, action: int, house: Any, trail: Any) -> 
     return world.colour == 1  # type: ignore[no-any-return]  # the world is untyped here
 
 
+def holds_two_things(world: Any, action: int, house: Any, trail: Any) -> bool:
+    heap = 0
+    if world.heaps[0] == 0:
+        heap = world.heaps
+    return heap == 0
+
+
 def has_three_parameters(world: Any, action: int, house: Any) -> bool:
     return False
 
@@ -188,10 +195,17 @@ def test_an_index_outside_its_array_is_caught_with_the_way_there(stray: Model, h
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        (stores_a_record, r"coins cannot be compiled: something that is no integer is stored"),
-        (writes_what_is_not_there, r"writes_what_is_not_there: coins cannot be compiled: a record has no field colour"),
-        (reads_what_is_not_there, r"reads_what_is_not_there: coins cannot be compiled: a record has no field colour"),
-        (has_three_parameters, r"coins: step has 3 parameters\. Legal: 4\."),
+        (stores_a_record, r"trail\.moves\[1\] is a Move where an integer is wanted"),
+        (
+            writes_what_is_not_there,
+            r"writes_what_is_not_there cannot be lowered: world is a Coins, and has no field colour",
+        ),
+        (
+            reads_what_is_not_there,
+            r"reads_what_is_not_there cannot be lowered: world is a Coins, and has no field colour",
+        ),
+        (holds_two_things, r"test_replay\.py:\d+: coins cannot be compiled: Cannot unify"),
+        (has_three_parameters, r"coins: step has 3 parameters\. Legal: 4, \(world, action, setup, trail\)\."),
     ],
 )
 def test_a_step_that_cannot_be_compiled_is_refused(

@@ -1,0 +1,198 @@
+"""What an expression is, is known before compilation; and a value that leaves the width of its field is never cut."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, make_dataclass
+from typing import Any, NamedTuple
+
+import pytest
+
+from zombieproof.checker.explore import explore
+from zombieproof.checker.hosts import ModelFault
+from zombieproof.checker.kinds import follow
+from zombieproof.checker.lowering import Lowering, LoweringError
+from zombieproof.checker.model import Model, Promise
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions import TRANSACTIONS
+from zombieproof.checker.two_phase_commit import two_phase_commit
+from zombieproof.model.fields import array, integer
+
+RANGES = {
+    "i1": (-(2**7), 2**7 - 1),
+    "u1": (0, 2**8 - 1),
+    "i2": (-(2**15), 2**15 - 1),
+    "u2": (0, 2**16 - 1),
+    "i4": (-(2**31), 2**31 - 1),
+    "u4": (0, 2**32 - 1),
+}
+
+
+class Verdict(NamedTuple):
+    error: int
+    guard: int
+
+
+@dataclass(slots=True)
+class Inner:
+    value: int = 0
+
+
+@dataclass(slots=True)
+class World:
+    count: int = 0
+    inner: Inner = field(default_factory=Inner)
+    marks: list[int] = array(int, 2)
+    inners: list[Inner] = array(Inner, 2)
+
+
+@dataclass(slots=True)
+class Setup:
+    value: int = integer(0, width="i8")
+
+
+@dataclass(slots=True)
+class Trail:
+    unused: int = 0
+
+
+def always(world: World) -> bool:
+    return True
+
+
+def model_of(step: Callable[..., bool], world: type = World) -> Model:
+    return Model(
+        name="small",
+        world=world,
+        setup=Setup,
+        trail=Trail,
+        actions=1,
+        step=step,
+        describe=lambda world, action, setup: "",
+        initial=lambda setup: world(),
+        promises=(Promise("always", "always", always),),
+    )
+
+
+def followed(model: Model) -> Any:
+    lowering = Lowering()
+    for function in (model.step, model.normalise, model.bound_hit, *(promise.holds for promise in model.promises)):
+        lowering.read(function)
+    return follow(model, lowering.lowered)
+
+
+def decided(error: int) -> Verdict:
+    return Verdict(error, 1)
+
+
+def reads_a_verdict(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+    verdict = decided(1)
+    return verdict.gard == 1  # type: ignore[attr-defined]  # wrong on purpose
+
+
+def replaces_in_a_verdict(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+    verdict = decided(1)._replace(eror=2)
+    return verdict.error == 1
+
+
+def loops_over_a_record(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+    for one in world.inner:  # type: ignore[attr-defined]  # wrong on purpose
+        world.count = one
+    return True
+
+
+def misspells_an_element(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+    for inner in world.inners:
+        inner.valu = 1  # type: ignore[attr-defined]  # wrong on purpose
+    return True
+
+
+def swaps_names(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+    one, other = world.inners[0], world.inner
+    return one.value == other.count  # type: ignore[attr-defined]  # wrong on purpose
+
+
+def measures_an_integer(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+    return len(world.count) == 1  # type: ignore[arg-type]  # wrong on purpose
+
+
+def compares_records(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+    return world.inner == world.inners[0]
+
+
+def forgets_to_return(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+    if world.count == 0:
+        world.count = 1
+        return True
+    else:
+        world.count = 0
+    # mypy wants a value here as well
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        (reads_a_verdict, r"verdict is a Verdict, and has no field gard \(did you mean guard\?\)"),
+        (replaces_in_a_verdict, r"a Verdict has no field eror \(did you mean error\?\)"),
+        (loops_over_a_record, "world.inner is a Inner, and has no elements"),
+        (misspells_an_element, r"inner is a Inner, and has no field valu \(did you mean value\?\)"),
+        (swaps_names, "other is a Inner, and has no field count"),
+        (measures_an_integer, "world.count is an integer, and has no elements"),
+        (compares_records, "world.inner is a Inner where an integer is wanted"),
+        (forgets_to_return, "it can end without a value"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_what_is_not_there_is_refused_before_compilation(step: Callable[..., bool], says: str) -> None:
+    with pytest.raises(LoweringError, match=rf"{__file__}:\d+: {step.__name__} cannot be lowered: {says}"):
+        followed(model_of(step))
+
+
+@pytest.mark.parametrize("model", [TRANSACTIONS, two_phase_commit(3)], ids=lambda model: model.name)
+def test_the_record_of_every_attribute_is_known(model: Model) -> None:
+    """Otherwise a misspelt field could hide behind one that is not followed."""
+    found = followed(model)
+    assert found.known > 20
+    assert found.unknown == 0
+
+
+def test_there_is_no_third_model_that_nobody_looks_at() -> None:
+    models = {scenario.model(scenario.bounds).name.split()[0] for scenario in SCENARIOS.values()}
+    assert models == {"transactions", "two_phase_commit"}
+
+
+# ---------------------------------------------------------------- widths
+
+
+def stores(world: Any, action: int, setup: Setup, trail: Trail) -> bool:
+    if world.count == setup.value:
+        return False
+    world.count = setup.value
+    return True
+
+
+def adds(world: Any, action: int, setup: Setup, trail: Trail) -> bool:
+    if world.count == setup.value:
+        return False
+    world.count += setup.value
+    return True
+
+
+def stores_into_an_array(world: Any, action: int, setup: Setup, trail: Trail) -> bool:
+    marks = world.marks
+    if marks[1] == setup.value:
+        return False
+    marks[1] = setup.value
+    return True
+
+
+@pytest.mark.parametrize("width", RANGES)
+@pytest.mark.parametrize("step", [stores, adds, stores_into_an_array], ids=lambda step: step.__name__)
+def test_a_value_that_fits_is_kept_and_one_that_does_not_is_told_with_its_field(
+    step: Callable[..., bool], width: str
+) -> None:
+    fields = [("count", int, integer(0, width)), ("marks", list[int], array(int, 2, width))]
+    model = model_of(step, make_dataclass("Small", fields, slots=True))
+    name = r"marks\[1\]" if step is stores_into_an_array else "count"
+    for limit, beyond in zip(RANGES[width], (-1, 1), strict=True):
+        assert explore(model, Setup(limit)).distinct == (1 if limit == 0 else 2)
+        with pytest.raises(ModelFault, match=rf"does not fit its field .*Small\.{name} is {limit + beyond}"):
+            explore(model, Setup(limit + beyond))
