@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from zombieproof.cli.replay_forms import Format
-from zombieproof.cli.replay_questions import Asked, narrowing_of, refuse_unknown_topics, tell, tell_so_far
+from zombieproof.cli.replay_questions import Asked, narrowing_of, refuse_what_is_not_there, tell, tell_so_far
 from zombieproof.cli.replay_watching import following
 from zombieproof.cli.usage import WrongUsage, form_of, known
 from zombieproof.model.rules import PRESETS, preset
@@ -130,7 +130,7 @@ def _judged(paths: Sequence[Path], rules: str, narrowing: Narrowing, watch: Watc
         evidence = collect(paths, narrowing=narrowing, watch=watch)
     except EvidenceError as error:
         raise WrongUsage(str(error)) from error
-    refuse_unknown_topics(narrowing, evidence)
+    refuse_what_is_not_there(narrowing, evidence)
     return judge(evidence, preset(rules) if rules else None, narrowing, watch)
 
 

@@ -23,8 +23,9 @@ from zombieproof.traces.explaining.models import Values
 from zombieproof.traces.explaining.open_transactions import Open, what_is_open
 from zombieproof.traces.explaining.subject import Subject, subject_names, subjects_called
 from zombieproof.traces.explaining.timeline import Timeline, timeline_of
-from zombieproof.traces.narrowing import Narrowing
+from zombieproof.traces.narrowing import Narrowing, span_of_evidence
 from zombieproof.traces.replay import Judged
+from zombieproof.traces.timestamps import utc
 from zombieproof.traces.verdict import Report
 
 MILLISECONDS = re.compile(r"\d{12,14}", re.ASCII)
@@ -58,12 +59,15 @@ def _moment(option: str, text: str) -> int:
         ) from error
 
 
-def refuse_unknown_topics(narrowing: Narrowing, evidence: Evidence) -> None:
-    """Each topic asked for must be one of the evidence, or one that a transaction lists.
+def refuse_what_is_not_there(narrowing: Narrowing, evidence: Evidence) -> None:
+    """Each topic asked for must be one of the evidence, or one that a transaction lists, and the window touch its time.
 
     Raises:
-        WrongUsage: it is none of them.
+        WrongUsage: a topic is none of them, or nothing happened in the window.
     """
+    first, last = span_of_evidence(evidence) if narrowing.has_window else (None, None)
+    if not narrowing.touches((first, last)) and first is not None and last is not None:
+        raise WrongUsage(f"nothing is in that window: the evidence is from {utc(first)} to {utc(last)}")
     there = {log.topic for log in evidence.logs} | evidence.left_out
     there |= {topic for record in evidence.transaction_states if record.value for topic, _ in record.value.partitions}
     for pattern in narrowing.topics:

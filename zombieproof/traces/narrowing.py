@@ -53,6 +53,16 @@ class Narrowing:
 EVERYTHING = Narrowing()
 
 
+def span_of_evidence(evidence: Evidence) -> Span:
+    """The first and the last time that a record or an application gives; None where there is none."""
+    times = [batch.max_timestamp_ms for log in evidence.logs for batch in log.batches]
+    times += [record.timestamp_ms for record in evidence.transaction_states]
+    times += [record.value.last_update_ms for record in evidence.transaction_states if record.value]
+    times += [call.timestamp_ms for call in evidence.client_calls if call.timestamp_ms is not None]
+    known = [time for time in times if time >= 0]
+    return min(known, default=None), max(known, default=None)
+
+
 def span_of_fault(fault: Fault, evidence: Evidence, partitions: Mapping[TopicPartition, PartitionHistory]) -> Span:
     """From when to when a fault was there, as far as its partition tells."""
     if fault.place is None or fault.offset is None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from zombieproof.model.vocabulary import NONE, TransactionState
+from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.coordinator_facts import facts_of
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import (
@@ -22,7 +22,7 @@ from zombieproof.traces.evidence import (
     TransactionStateRecord,
 )
 from zombieproof.traces.matching import listed_by_partition, match
-from zombieproof.traces.narrowing import EVERYTHING, Narrowing
+from zombieproof.traces.narrowing import EVERYTHING, Narrowing, span_of_evidence
 from zombieproof.traces.partition_history import PartitionHistory
 from zombieproof.traces.recorded_transactions import RecordedTransaction
 from zombieproof.traces.replay import Judged
@@ -127,7 +127,7 @@ class Open:
 
 def what_is_open(judged: Judged, narrowing: Narrowing = EVERYTHING) -> Open:
     """Everything that is open at the end of the logs, and began before the end of the window if there is one."""
-    as_of = _newest(judged.evidence)
+    _, as_of = span_of_evidence(judged.evidence)
     coordinators = _Coordinators(judged)
     held = (_held(judged, place, coordinators, as_of) for place, seen in judged.seen.items() if seen.open_transactions)
     begun = coordinators.open_transactions(as_of)
@@ -149,15 +149,6 @@ def _began_inside(narrowing: Narrowing, times: Iterable[int | None]) -> bool:
 def _is_elsewhere(txn: OpenTransaction, narrowing: Narrowing) -> bool:
     listed = [*txn.pending, *txn.marked, *txn.unread]
     return bool(listed) and all(narrowing.leaves_out(place.rpartition("-")[0]) for place in listed)
-
-
-def _newest(evidence: Evidence) -> int | None:
-    times = [batch.max_timestamp_ms for log in evidence.logs for batch in log.batches]
-    times += [record.timestamp_ms for record in evidence.transaction_states]
-    times += [record.value.last_update_ms for record in evidence.transaction_states if record.value]
-    times += [call.timestamp_ms for call in evidence.client_calls if call.timestamp_ms is not None]
-    newest = max(times, default=NONE)
-    return newest if newest >= 0 else None
 
 
 # ---- partitions
