@@ -36,6 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (RecordingError, MalformedCases) as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    damaged = [each for tally in tallies for each in tally.damaged]
+    if damaged:
+        sys.stderr.write("".join(f"{each}\n" for each in damaged))
+        return 2
     results = run_cases(cases)
     (ROOT / PAGE).write_text(page(tallies, results, deviations()), encoding="utf-8")
     failed = [result for result in results if result.outcome == Outcome.FAILED]

@@ -15,7 +15,7 @@ from zombieproof.conformance.tally import play_all
 NAMES = (
     *("directed-tv0", "directed-tv1", "directed-tv2", "random-tv0", "random-tv1", "random-tv2", "unverified-tv0"),
     *("restarts-tv0", "restarts-tv1", "restarts-tv2", "expiry-tv0", "expiry-tv2", "failover-tv0", "failover-tv2"),
-    *("kafka-3.9.1-directed-tv0", "kafka-3.9.1-random-tv0"),
+    *("kafka-3.9.1-directed-tv0", "kafka-3.9.1-random-tv0", "corner-cases"),
 )
 """All but those with users and rights, which need a wire."""
 
@@ -36,8 +36,9 @@ def test_every_sequence_is_equal(shared_folder: Path, name: str) -> None:
     listed = deviations()
     told = [(found.id, found.step) for found in tally.differences if found.id not in listed]
     assert told == []
-    assert tally.sequences > 20
-    assert not too_many(len(tally.differences), 6083)
+    assert tally.sequences > (20 if name != "corner-cases" else 4)
+    assert tally.damaged == []
+    assert not too_many(len(tally.differences), 6088)
 
 
 @pytest.mark.parametrize("name", NAMES)

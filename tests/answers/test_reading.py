@@ -148,7 +148,7 @@ def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
         == f"{tmp_path / 'recording.jsonl'}: is empty; a recording holds one sequence in each line"
     )
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"id": 1}' * 100)[:-20])
-    assert "cannot be read: " in refusal(tmp_path / "cut.jsonl.gz")
+    assert "cut.jsonl.gz, line 1: cannot be read on: " in refusal(tmp_path / "cut.jsonl.gz")
     with pytest.raises(RecordingError, match="there is no such file"):
         files_of([tmp_path / "nowhere"])
     (tmp_path / "empty").mkdir()

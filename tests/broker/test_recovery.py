@@ -43,6 +43,7 @@ TRANSACTIONAL = st.one_of(
     st.tuples(st.just("add_offsets"), NAMES, STEPS),
     st.tuples(st.just("produce"), NAMES, st.sampled_from((0, 1)), RARELY, STEPS),
     st.tuples(st.just("txn_commit"), NAMES, RARELY, STEPS),
+    st.tuples(st.just("late_commit"), NAMES),
     st.tuples(st.just("end"), NAMES, YES_OR_NO, RARELY, STEPS),
     st.tuples(st.just("whole"), NAMES, YES_OR_NO, RARELY),
     st.tuples(st.just("whole"), NAMES, YES_OR_NO),
@@ -166,6 +167,8 @@ def test_memory_that_strays_from_the_logs_is_found(name: str, monkeypatch: pytes
 # -------------------------------------------------------------------- each fact of the list makes a difference
 
 OPEN: list[Operation] = [("init", X), ("add", X, 0)]
+LATE: list[Operation] = [("whole", X, True), ("init", X), ("add_offsets", X), ("txn_commit", X), ("late_commit", X)]
+TAKEN_ALONG = "that a refused commit took waiting offsets along, before 4.0"
 
 
 class Example(NamedTuple):
@@ -233,6 +236,8 @@ EXAMPLES = [
     Example([("join",)], "the member joins", ("member ids that were given out",)),
     Example([("join",), ("join",)], "the member syncs", ("a generation whose assignment is not there yet",)),
     Example([("commit", LONG_METADATA)], "offsets are deleted", ("a group that nothing was ever written of",)),
+    Example(LATE, "questions", (TAKEN_ALONG,), "3.9"),
+    Example([*LATE, ("end", X, True)], "questions", (TAKEN_ALONG,), "3.9"),
     Example([("heartbeat",)], "another heartbeat", ("when a consumer group was assigned last",)),
 ]
 
@@ -244,6 +249,11 @@ def test_what_only_memory_holds_makes_a_difference(example: Example, how: str) -
     twins, probe = Twins(program, how), {"questions": battery, **probes(program)}[example.probe]
     assert twins.remembers(probe)
     assert twins.explain(probe) == frozenset(example.facts)
+
+
+def test_since_4_0_a_late_commit_makes_no_difference() -> None:
+    for release in ("newest", "4.3-tv0"):
+        assert "questions" not in check(Program(release).run(*LATE), "killed", lambda name: name == "questions")
 
 
 def test_epochs_rise_with_every_start() -> None:

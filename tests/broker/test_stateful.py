@@ -63,6 +63,10 @@ WHERE_PRODUCERS_ARE_FORGOTTEN: Mapping[str, str] = {
     "sequences_follow_each_other": "an unknown producer may start at any sequence (S3)",
 }
 
+WHERE_REFUSED_COMMITS_TAKE_ALONG: Mapping[str, str] = {
+    "offsets_in_memory_are_the_fold_of_their_log": "B74: a refused TxnOffsetCommit takes along what waits",
+}
+
 WHERE_EPOCHS_ARE_SHARED: Mapping[str, str] = {
     "only_what_was_asked_to_commit_is_committed": "B01: a late EndTxn(COMMIT) ends the next transaction",
     "an_acknowledged_commit_loses_nothing": "B02: a late EndTxn(ABORT) ends the next transaction",
@@ -377,6 +381,7 @@ class LiveCluster(RuleBasedStateMachine):
         excused = {
             *NOT_HERE,
             *(WHERE_PRODUCERS_ARE_FORGOTTEN if self.forgotten else ()),
+            *(() if self.cluster.rules.refused_commit_keeps_pending else WHERE_REFUSED_COMMITS_TAKE_ALONG),
             *(() if self._has_an_epoch_for_each_transaction else WHERE_EPOCHS_ARE_SHARED),
         }
         for name, promise in PROMISES.items():

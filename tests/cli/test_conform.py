@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 Json = dict[str, Any]
-KEYS = {"sequences", "steps", "equal", "different"}
+KEYS = {"sequences", "steps", "equal", "different", "damaged"}
 DIFFERENCE_KEYS = {"file", "id", "step", "expected", "got", "decision"}
 
 
@@ -47,7 +47,7 @@ def test_equal_answers_are_exit_code_0(run: Any, recording: Path, sample: list[J
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.splitlines()[-1] == f"12 of 12 sequences equal, {steps} answers compared"
     data = run("conform", "--recording", recording, "--json").json
-    assert data == {"sequences": 12, "steps": steps, "equal": 12, "different": []}
+    assert data == {"sequences": 12, "steps": steps, "equal": 12, "different": [], "damaged": []}
 
 
 def test_a_difference_is_exit_code_1_and_is_explained(run: Any, sample: list[Json], tmp_path: Path) -> None:
@@ -98,16 +98,112 @@ def test_stdin_is_a_recording(run: Any, recording: Path, monkeypatch: pytest.Mon
     assert run("conform", "--recording", "-", "--json").json["equal"] == 12
 
 
-def test_what_cannot_be_replayed_is_exit_code_2(run: Any, recording: Path, tmp_path: Path) -> None:
+def test_what_is_no_recording_is_exit_code_2(run: Any, tmp_path: Path) -> None:
     assert "there is nothing to replay: give --recording FILE" in run("conform").err
-    for text in ("{", '{"id": 1}', "null"):
-        path = tmp_path / "malformed.jsonl"
-        path.write_text(recording.read_text() + text + "\n")
-        outcome = run("conform", "--recording", path)
-        assert (outcome.code, outcome.out) == (2, "")
-        assert outcome.err.startswith(f"zombieproof: {path}, line 13: ")
-        assert "Traceback" not in outcome.err
     assert run("conform", "--recording", tmp_path / "nowhere").code == 2
+
+
+def with_step(sequence: Json, **changes: Any) -> str:
+    copy = json.loads(json.dumps(sequence))
+    copy["steps"][0].update(changes)
+    return json.dumps(copy)
+
+
+DAMAGE = {
+    "a line that is cut": (lambda one: json.dumps(one)[:-40], "invalid JSON: "),
+    "no JSON": (lambda one: "{", "legal is a sequence, as one JSON object"),
+    "a byte that is no text": (lambda one: '{"id": "\udcff"}', "invalid JSON: "),
+    "another object": (lambda one: '{"id": 1}', "id: input should be a valid string"),
+    "no object": (lambda one: "null", "input should be"),
+    "an unknown step": (lambda one: with_step(one, api="Nope"), "step 1: "),
+    "an unknown field": (lambda one: with_step(one, nope=1), "step 1, nope: there is no such field; legal are "),
+    "a version that nobody described": (lambda one: with_step(one, version=99), "version 99 is not described here"),
+    "an unknown setting": (
+        lambda one: json.dumps(one | {"config": {"nope": 1}}),
+        "config nope: there is no such setting here; legal are ",
+    ),
+    "an unknown release": (lambda one: json.dumps(one | {"kafka": "9.9"}), "kafka: "),
+    "a producer that nobody has": (
+        lambda one: with_step(
+            one,
+            api="EndTxn",
+            version=3,
+            request={"transactional_id": "x0", "pid": "p7", "epoch": 0, "committed": True},
+        ),
+        "step 1: p7 stands for no producer id",
+    ),
+}
+"""Damage -> a line, made of a sequence that is whole, and what is said of it."""
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_line_that_is_not_understood_is_named_and_the_others_are_judged(
+    run: Any, sample: list[Json], tmp_path: Path, name: str
+) -> None:
+    make, why = DAMAGE[name]
+    lines = [json.dumps(sequence) for sequence in sample]
+    path = tmp_path / "damaged.jsonl"
+    path.write_text("\n".join([*lines[:3], make(sample[3]), *lines[4:]]) + "\n", errors="surrogateescape")
+    outcome = run("conform", "--recording", path)
+    assert (outcome.code, outcome.err) == (3, "")
+    said = " ".join(outcome.out.split())
+    assert f"not understood: {path}, line 4: " in said
+    assert why in said
+    assert "11 of 11 sequences equal" in said
+    assert said.endswith("answers compared; 1 line not understood")
+    told = run("conform", "--recording", path, "--json")
+    assert told.code == 3
+    assert (told.json["sequences"], told.json["equal"]) == (11, 11)
+    [found] = told.json["damaged"]
+    assert (found["file"], found["line"]) == (str(path), 4)
+    assert why in found["why"]
+
+
+def test_a_difference_outranks_a_line_that_is_not_understood(run: Any, sample: list[Json], tmp_path: Path) -> None:
+    tamper(sample[with_end(sample)])
+    path = written(tmp_path / "both.jsonl", sample)
+    path.write_text("{\n\n" + path.read_text())
+    outcome = run("conform", "--recording", path, "--json")
+    assert (outcome.code, outcome.json["equal"], outcome.json["damaged"][0]["line"]) == (1, 11, 1)
+    assert "11 of 12 sequences equal" in run("conform", "--recording", path).out
+
+
+def test_a_packed_recording_that_is_cut_or_damaged_is_judged_up_to_there(
+    run: Any, recording: Path, tmp_path: Path
+) -> None:
+    whole = gzip.compress(recording.read_bytes(), mtime=0)
+    path = tmp_path / "damaged.jsonl.gz"
+    for data in (whole[: len(whole) * 9 // 10], whole[: len(whole) - 300] + b"\xff" * 200 + whole[-100:]):
+        path.write_bytes(data)
+        outcome = run("conform", "--recording", path, "--json")
+        [found] = outcome.json["damaged"]
+        assert (outcome.code, found["file"]) == (3, str(path))
+        assert found["line"] == outcome.json["sequences"] + 1 > 1
+        assert "cannot be read on: " in found["why"]
+        assert f"not understood: {path}, line {found['line']}: " in " ".join(
+            run("conform", "--recording", path).out.split()
+        )
+
+
+def test_a_recording_without_any_sequence_is_exit_code_3(run: Any, recording: Path, tmp_path: Path) -> None:
+    path = tmp_path / "empty.jsonl"
+    for text in ("", "\n \n"):
+        path.write_text(text)
+        outcome = run("conform", "--recording", path, "--json")
+        assert (outcome.code, outcome.json["sequences"]) == (3, 0)
+        assert outcome.json["damaged"] == [
+            {"file": str(path), "line": 0, "why": "is empty; a recording holds one sequence in each line"}
+        ]
+    assert run("conform", "--recording", path, recording).code == 3
+
+
+def test_more_damage_than_anybody_reads_is_counted(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rubbish.jsonl"
+    path.write_text("{\n" * 23)
+    out = run("conform", "--recording", path).out
+    assert out.count("not understood: ") == 20
+    assert "and 3 more; --json has them all" in out
+    assert "23 lines not understood" in out
 
 
 def test_recordings_with_users_are_refused_by_name_and_left_out_of_a_folder(

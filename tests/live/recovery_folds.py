@@ -40,8 +40,9 @@ class Producer:
 
 @dataclass(slots=True)
 class Partition:
-    """What the log of a partition says."""
+    """What the log of a partition says. `empty_aborts`: before 2.8 an abort counts also where nothing is open."""
 
+    empty_aborts: bool = False
     producers: dict[int, Producer] = field(default_factory=dict)
     aborted: list[tuple[int, int, int]] = field(default_factory=list)
     end: int = 0
@@ -60,8 +61,9 @@ class Partition:
                 producer.open_since = batch.base_offset
             return
         producer.coordinator_epoch = batch.marker.coordinator_epoch
-        if producer.open_since != NONE and not batch.marker.committed:
-            self.aborted.append((batch.producer_id, producer.open_since, batch.last_offset))
+        if not batch.marker.committed and (self.empty_aborts or producer.open_since != NONE):
+            first = batch.last_offset if producer.open_since == NONE else producer.open_since
+            self.aborted.append((batch.producer_id, first, batch.last_offset))
         producer.open_since = NONE
 
     def picture(self) -> Picture:
@@ -144,7 +146,7 @@ def _transactions(cluster: Cluster) -> dict[str, tuple[object, object]]:
 def _partitions(cluster: Cluster) -> dict[str, tuple[object, object]]:
     facts = dict[str, tuple[object, object]]()
     for at in PARTITIONS:
-        replica, partition = _leading(cluster, at), Partition()
+        replica, partition = _leading(cluster, at), Partition(cluster.rules.marker_needs_data == 0)
         for batch in replica.log.read():
             partition.read(batch)
         said, known = partition.picture(), held(replica)

@@ -13,6 +13,7 @@ from zombieproof.broker.classic_group import ClassicGroup, loaded_classic_group
 from zombieproof.broker.cluster import Cluster
 from zombieproof.broker.consumer_group import ConsumerGroup
 from zombieproof.broker.group_store import GroupStore
+from zombieproof.broker.journal import Journal
 from zombieproof.broker.log import GroupKey, GroupValue, OffsetKey, TransactionValue
 from zombieproof.broker.network import CLIENT, Message
 from zombieproof.broker.node import Broker
@@ -296,6 +297,14 @@ def _group_records(store: GroupStore) -> Iterator[tuple[GroupKey | OffsetKey, Gr
                 yield record.key, record.value if isinstance(record.value, GroupValue) else None
 
 
+def taken_along(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    store = group_store(kept)
+    if kept.rules.refused_commit_keeps_pending == 0:
+        read = GroupStore(store.replica, kept.rules, Journal())
+        read.load()
+        store.offsets = read.offsets
+
+
 def last_assignment(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
     for group in group_store(kept).groups.values():
         if isinstance(group, ConsumerGroup):
@@ -321,6 +330,7 @@ FORGET: Mapping[str, Forget] = {
     "member ids that were given out": pending_members,
     "a generation whose assignment is not there yet": unassigned_generation,
     "a group that nothing was ever written of": unwritten_group,
+    "that a refused commit took waiting offsets along, before 4.0": taken_along,
     "when a consumer group was assigned last": last_assignment,
     "how far the markers of a decided transaction have come": progress_of_markers,
 }

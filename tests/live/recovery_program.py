@@ -168,6 +168,14 @@ class Program:
         """TxnOffsetCommit."""
         self._send(self.offsets_in_transaction(name, which, metadata), self.cluster.leader_of(OFFSETS), steps)
 
+    def late_commit(self, name: str) -> None:
+        """A TxnOffsetCommit of the identity before the newest one."""
+        before = self.granted.get(name, [])[-2:-1]
+        if before:
+            request = self.offsets_in_transaction(name)
+            late = replace(request, producer_id=before[0][0], producer_epoch=before[0][1])
+            self._send(late, self.cluster.leader_of(OFFSETS), ALL)
+
     def commit(self, metadata: str = "", group: str = CLASSIC) -> None:
         """OffsetCommit of the member, or of nobody."""
         self._records += 1

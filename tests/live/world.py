@@ -7,13 +7,25 @@ their metadata). The ghost facts come from what applications were told and from 
 from dataclasses import dataclass, field
 
 from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE, Batch, OffsetValue, Record, TransactionValue
+from zombieproof.broker.journal import Journal
+from zombieproof.broker.log import (
+    CONSUMER_OFFSETS,
+    TRANSACTION_STATE,
+    Batch,
+    OffsetKey,
+    OffsetValue,
+    Record,
+    TransactionValue,
+)
 from zombieproof.broker.network import CLIENT, Message
+from zombieproof.broker.offset_store import OffsetStore
 from zombieproof.broker.transaction_requests import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn
 from zombieproof.broker.transaction_store import last_values
-from zombieproof.model.records import ProducerEntry, Transaction
+from zombieproof.model.records import GroupOffset, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, TransactionState
 from zombieproof.traces.evidence import TopicPartition
+
+OFFSETS: TopicPartition = (CONSUMER_OFFSETS, 0)
 
 
 @dataclass(slots=True)
@@ -88,11 +100,20 @@ class LiveReader:
     held: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class LiveGroup:
+    """What the group coordinator holds of the one offset that is committed here; `pending` by producer id."""
+
+    committed: GroupOffset
+    pending: list[PendingOffset]
+
+
 @dataclass(slots=True)
 class LiveWorld:
     """What the promises ask for."""
 
     partitions: list[LivePartition]
+    group: LiveGroup
     durable: list[Transaction]
     nodes: list[LiveNode]
     coordinator: int
@@ -191,6 +212,7 @@ class Observer:
         durable = self._durable()
         return LiveWorld(
             partitions=[self._partition(tp) for tp in self.partitions],
+            group=self._group(),
             durable=durable,
             nodes=self._nodes(),
             coordinator=0,
@@ -217,6 +239,17 @@ class Observer:
             if entry is not None and producer_id < len(entries):
                 entries[producer_id] = entry
         return LivePartition(log, entries)
+
+    def _group(self) -> LiveGroup:
+        """Without a leader: as the next one will have it."""
+        leader = self.cluster.leader_of(OFFSETS)
+        store = None if leader is None else self.cluster.brokers[leader].groups.store(OFFSETS[1])
+        offsets = _read(self._leading_log(OFFSETS)) if store is None else store.offsets
+        committed = next((each.record for each in offsets._committed.values()), GroupOffset())
+        pending = [PendingOffset() for _ in range(1 + max(offsets._waiting, default=NONE))]
+        for producer_id, waiting in offsets._waiting.items():
+            pending[producer_id] = next(each.record for each in waiting.values())
+        return LiveGroup(committed, pending)
 
     def _durable(self) -> list[Transaction]:
         found = []
@@ -247,6 +280,17 @@ class Observer:
                 driving.append(0)
             cache.append(transaction or Transaction())
         return [LiveNode(cache, driving)]
+
+
+def _read(log: list[Batch]) -> OffsetStore:
+    found = OffsetStore()
+    for batch in log:
+        if batch.marker is not None:
+            found.end(batch.producer_id, batch.marker.committed, Journal())
+        for delta, record in enumerate(batch.records):
+            if isinstance(record.key, OffsetKey) and isinstance(record.value, OffsetValue):
+                found.replay(batch.base_offset + delta, batch.producer_id, record.key, record.value, Journal())
+    return found
 
 
 def _records(batch: Batch) -> list[LogRecord]:

@@ -5,6 +5,7 @@ import pytest
 from zombieproof.model.decisions.fetch import (
     earlier_offset,
     error_of_fetch,
+    error_of_topic,
     fetch_bound,
     first_unstable_offset,
     is_due,
@@ -19,6 +20,12 @@ from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, Error, Isolation
+
+
+def test_a_topic_that_is_asked_for_by_an_id_is_unknown_by_its_id() -> None:
+    assert [error_of_topic(1, by_id) for by_id in (0, 1)] == [Error.NONE, Error.NONE]
+    assert error_of_topic(0, 0) == Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert error_of_topic(0, 1) == Error.UNKNOWN_TOPIC_ID
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
-"""JoinGroup, SyncGroup and LeaveGroup: who may say what in which generation (KIP-345, KIP-394)."""
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup: who may say what in which generation (KIP-345, KIP-394)."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from zombieproof.model.decisions.group_members import Identity, decide_identity
+from zombieproof.model.decisions.heartbeat import decide_classic_heartbeat
 from zombieproof.model.decisions.join_group import decide_join_group
-from zombieproof.model.decisions.leave_group import decide_leave_group
+from zombieproof.model.decisions.leave_group import decide_leave_group, is_of_the_whole_request
 from zombieproof.model.decisions.sync_group import decide_sync_group
 from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Guard
 
@@ -103,6 +104,35 @@ LADDERS: dict[str, Any] = {
             ("which is in it", {"sender.member_is_known": 1}, Guard.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
         ),
     ),
+    "a static instance is taken out": (
+        decide_leave_group,
+        lambda: {"group": group(), "sender": sender(instance=1), "has_group_id": 1},
+        (
+            ("which is unknown", {}, Guard.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("which is in", {"sender.instance_is_known": 1}, Guard.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
+        ),
+    ),
+    "a member is alive": (
+        decide_classic_heartbeat,
+        lambda: {
+            "group": group(**WRONG),
+            "sender": sender(member=1, instance=1),
+            "generation": 3,
+            "has_group_id": 0,
+        },
+        (
+            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
+            ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("it speaks KIP-848", {"group.known": 1}, Guard.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the classic one", {"group.is_consumer": 0}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": 1}, Guard.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
+            ("of this generation", {"generation": 4}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("whose assignment is awaited", {"group.state": S.COMPLETING_REBALANCE}, Guard.MEMBER_IS_IN, 0, NOTHING),
+        ),
+    ),
     "who a sender is": (
         decide_identity,
         lambda: {"sender": sender(instance=1)},
@@ -115,6 +145,14 @@ LADDERS: dict[str, Any] = {
         ),
     ),
 }
+
+
+def test_an_error_about_the_group_is_that_of_the_whole_request() -> None:
+    """From LeaveGroup 3 on each member has an error of its own; these two stand alone."""
+    own = (Error.NONE, Error.UNKNOWN_MEMBER_ID, Error.FENCED_INSTANCE_ID)
+    assert not any(is_of_the_whole_request(error) for error in own)
+    assert is_of_the_whole_request(Error.INVALID_GROUP_ID)
+    assert is_of_the_whole_request(Error.COORDINATOR_NOT_AVAILABLE)
 
 
 def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:

@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from zombieproof.model.decisions.group_members import Identity
-from zombieproof.model.decisions.offset_commit import decide_offset_commit, decide_plain_commit_to_consumer_group
+from zombieproof.model.decisions.offset_commit import (
+    decide_offset_commit,
+    decide_plain_commit_to_consumer_group,
+    error_of_offset_place,
+)
 from zombieproof.model.decisions.offset_delete import decide_offset_delete, decide_offset_expiry, group_may_go
 from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupState, Error, GroupEvent, Guard
 
@@ -116,3 +120,9 @@ def test_generation_0_is_a_generation() -> None:
 )
 def test_a_group_goes_when_nothing_holds_it(members: int, offsets_left: int, pending: int, may_go: int) -> None:
     assert group_may_go(members, offsets_left, pending) == may_go
+
+
+def test_an_offset_needs_a_partition_and_where_ids_name_topics_one_of_a_topic() -> None:
+    assert error_of_offset_place(1, 1) == Error.NONE
+    assert error_of_offset_place(0, 1) == Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert [error_of_offset_place(exists, 0) for exists in (0, 1)] == [Error.UNKNOWN_TOPIC_ID] * 2

@@ -62,8 +62,7 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
             *("+ unload_by_epoch", "+ absent_group_generation", "+ end_by_request_version"),
             *("+ completion_keeps_last_epoch", "+ refused_commit_keeps_pending"),
         ),
-        "+ kip890p2, P3 first, epoch-aware ongoing; §3.4 step 8; §2.11 Δ; §5.5 Δ ≤R3.9; §5.1; §14; Z7; §2.10; §2.3 Δ A; "
-        "bugs.md B74",
+        "+ kip890p2, P3 first, epoch-aware ongoing; §3.4 step 8; §2.11 Δ; §5.5; §5.1; §14; Z7; §2.10; §2.3, B74",
     ),
     (
         "4.1",

@@ -63,7 +63,7 @@ class ClassicGroup:
         if instance is not None:
             self.take_instance(member, instance)
         self.members.setdefault(member, instance)
-        self._rebalance(journal)
+        self.rebalance(journal)
 
     def take_instance(self, member: str, instance: str) -> None:
         """`member` takes the place of the one that was this static instance, if there was one."""
@@ -74,10 +74,9 @@ class ClassicGroup:
         if self.leader == former:
             self.leader = member
 
-    def remove(self, member: str, journal: Journal) -> None:
-        """`member` leaves, and those that stay rebalance."""
+    def lose(self, member: str) -> None:
+        """`member` leaves; when all who leave together have left, the others `rebalance`."""
         del self.members[member]
-        self._rebalance(journal)
 
     def assign(self, journal: Journal) -> None:
         """The leader's assignment is durable."""
@@ -96,7 +95,8 @@ class ClassicGroup:
             instances=tuple((member, instance) for member, instance in self.members.items() if instance is not None),
         )
 
-    def _rebalance(self, journal: Journal) -> None:
+    def rebalance(self, journal: Journal) -> None:
+        """A new generation begins with those who are in the group, or with nobody."""
         self._move(ClassicGroupEvent.REBALANCE, journal)
         self.generation += 1
         if self.leader not in self.members:

@@ -33,7 +33,7 @@ class TxnOffsetCommit:
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommit:
-    """API key 8, version 8."""
+    """API key 8, versions 8-10. `unknown_topic_ids` are topics that version 10 named by an id of no topic."""
 
     version: int
     group: str
@@ -41,6 +41,7 @@ class OffsetCommit:
     generation: int = NONE
     member: str = ""
     instance: str | None = None
+    unknown_topic_ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +53,16 @@ class OffsetsCommitted:
 
 @dataclass(frozen=True, slots=True)
 class OffsetFetch:
-    """API key 9, version 7; `partitions` None asks for all that the group has."""
+    """API key 9, versions 7-10, of one group; `partitions` None asks for all that it has.
+
+    `unknown_topic_ids` are topics that version 10 named by an id of no topic.
+    """
 
     version: int
     group: str
     require_stable: bool
     partitions: tuple[TopicPartition, ...] | None
+    unknown_topic_ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ class OffsetFetchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JoinGroup:
-    """API key 11, versions 3 and 5, of the one protocol that every member speaks; member "": a new one."""
+    """API key 11, versions 3 to 9, of the one protocol that every member speaks; member "": a new one."""
 
     version: int
     group: str
@@ -100,7 +105,7 @@ class JoinGroupAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SyncGroup:
-    """API key 14, version 3; instance None: not given."""
+    """API key 14, versions 3 to 5; instance None: not given."""
 
     version: int
     group: str
@@ -110,17 +115,45 @@ class SyncGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Leaver:
+    """Who leaves: a member, a static instance (member ""), or both where they have to be the same one."""
+
+    member: str
+    instance: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LeaveGroup:
-    """API key 13, version 2."""
+    """API key 13, versions 2 to 5: `member` in version 2, `leavers` from version 3 on."""
 
     version: int
     group: str
+    member: str = ""
+    leavers: tuple[Leaver, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLeft:
+    """The answer of LeaveGroup from version 3 on: the error of the whole request, and that of each leaver."""
+
+    error: int
+    leavers: tuple[tuple[Leaver, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """API key 12, versions 0 to 4; the instance from version 3 on."""
+
+    version: int
+    group: str
+    generation: int
     member: str
+    instance: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupError:
-    """The answer of SyncGroup and LeaveGroup as far as the protocol goes."""
+    """The answer of SyncGroup, Heartbeat and LeaveGroup 2 as far as the protocol goes."""
 
     error: int
 
@@ -187,8 +220,15 @@ GroupRequest = (
     | JoinGroup
     | SyncGroup
     | LeaveGroup
+    | Heartbeat
     | ConsumerGroupHeartbeat
 )
 GroupAnswer = (
-    OffsetsCommitted | OffsetFetchAnswer | OffsetsDeleted | JoinGroupAnswer | GroupError | ConsumerGroupHeartbeatAnswer
+    OffsetsCommitted
+    | OffsetFetchAnswer
+    | OffsetsDeleted
+    | JoinGroupAnswer
+    | GroupLeft
+    | GroupError
+    | ConsumerGroupHeartbeatAnswer
 )

@@ -17,6 +17,7 @@ from zombieproof.broker.group_requests import (
     GroupAnswer,
     GroupError,
     GroupRequest,
+    Heartbeat,
     JoinGroup,
     LeaveGroup,
     OffsetCommit,
@@ -100,7 +101,9 @@ class GroupCoordinator:
             case SyncGroup():
                 return GroupError(self._membership.sync(request))
             case LeaveGroup():
-                return GroupError(self._membership.leave(request))
+                return self._membership.leave(request)
+            case Heartbeat():
+                return GroupError(self._membership.classic_heartbeat(request))
             case ConsumerGroupHeartbeat():
                 return self._membership.heartbeat(request)
             case TxnOffsetCommit():
@@ -141,6 +144,9 @@ class GroupCoordinator:
             asked = tuple(sorted((key.topic, key.partition) for key in offsets.committed_keys(request.group)))
         rows = {}
         for partition in asked:
+            if partition[0] in request.unknown_topic_ids:
+                rows[partition] = OffsetFetched(int(Error.UNKNOWN_TOPIC_ID))
+                continue
             key = OffsetKey(request.group, *partition)
             error = decide_offset_fetch(int(request.require_stable), offsets.pending_transactions(key), self._rules)
             self._journal.decided("offset_fetch", Guard.NO_GUARD, error, request.group)

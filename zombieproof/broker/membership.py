@@ -11,9 +11,13 @@ from zombieproof.broker.consumer_group import ConsumerGroup, loaded_consumer_gro
 from zombieproof.broker.group_requests import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatAnswer,
+    GroupError,
+    GroupLeft,
+    Heartbeat,
     JoinGroup,
     JoinGroupAnswer,
     LeaveGroup,
+    Leaver,
     SyncGroup,
 )
 from zombieproof.broker.group_store import GroupStore, GroupStores
@@ -22,8 +26,13 @@ from zombieproof.broker.log import GroupKey, GroupValue, Record
 from zombieproof.broker.metadata import Metadata
 from zombieproof.broker.settings import Settings
 from zombieproof.model.decisions.consumer_group_heartbeat import JOINS, LEAVES, HeartbeatFacts, decide_heartbeat
+from zombieproof.model.decisions.heartbeat import decide_classic_heartbeat
 from zombieproof.model.decisions.join_group import decide_join_group
-from zombieproof.model.decisions.leave_group import decide_leave_group
+from zombieproof.model.decisions.leave_group import (
+    FIRST_VERSION_WITH_LEAVERS,
+    decide_leave_group,
+    is_of_the_whole_request,
+)
 from zombieproof.model.decisions.sync_group import decide_sync_group
 from zombieproof.model.records import AppendVerdict
 from zombieproof.model.vocabulary import NOTHING, Error, MembershipEvent
@@ -95,25 +104,46 @@ class Membership:
             group.assign(self._journal)
         return error
 
-    def leave(self, request: LeaveGroup) -> int:
-        """The error that answers LeaveGroup."""
+    def leave(self, request: LeaveGroup) -> GroupError | GroupLeft:
+        """Answer LeaveGroup."""
+        one_member = request.version < FIRST_VERSION_WITH_LEAVERS
+        leavers = (Leaver(request.member),) if one_member else request.leavers
+        found = self._stores.find(request.group)
+        if request.group != "" and found.store is None:
+            return GroupError(found.error) if one_member else GroupLeft(found.error)
+        group = self._facts(found.store, request.group)
+        before = len(group.members) if isinstance(group, ClassicGroup) else 0
+        errors = [self._take_out(group, leaver, request.group) for leaver in leavers]
+        if found.store is not None and isinstance(group, ClassicGroup) and len(group.members) < before:
+            group.rebalance(self._journal)
+            if group.empty:
+                # Where this cannot be written they are gone all the same: an older generation would time out.
+                self._write(found.store, GroupKey(group.name), group.value())
+        if one_member:
+            return GroupError(errors[0])
+        whole = next((error for error in errors if is_of_the_whole_request(error)), int(Error.NONE))
+        return GroupLeft(whole, () if whole != Error.NONE else tuple(zip(leavers, errors, strict=True)))
+
+    def _take_out(self, group: ClassicGroup | ConsumerGroup | NoGroup, leaver: Leaver, name: str) -> int:
+        verdict = decide_leave_group(group, group.sender(leaver.member, leaver.instance), int(name != ""))
+        self._note("leave_group", verdict, name)
+        if isinstance(group, ClassicGroup) and verdict.error == Error.NONE:
+            member = leaver.member or group.member_of(leaver.instance or "") or ""
+            if verdict.event == NOTHING:
+                group.pending.discard(member)
+            else:
+                group.lose(member)
+        return verdict.error
+
+    def classic_heartbeat(self, request: Heartbeat) -> int:
+        """The error that answers Heartbeat."""
         found = self._stores.find(request.group)
         if request.group != "" and found.store is None:
             return found.error
         facts = self._facts(found.store, request.group)
-        verdict = decide_leave_group(facts, facts.sender(request.member, None), int(request.group != ""))
-        self._note("leave_group", verdict, request.group)
-        if found.store is None or verdict.error != Error.NONE:
-            return verdict.error
-        group = found.store.groups[request.group]
-        assert isinstance(group, ClassicGroup)
-        if verdict.event == NOTHING:
-            group.pending.discard(request.member)
-            return verdict.error
-        group.remove(request.member, self._journal)
-        if group.empty:
-            # Where this cannot be written the member is gone all the same: an older generation would time out.
-            self._write(found.store, GroupKey(group.name), group.value())
+        sender = facts.sender(request.member, request.instance)
+        verdict = decide_classic_heartbeat(facts, sender, request.generation, int(request.group != ""))
+        self._note("heartbeat", verdict, request.group)
         return verdict.error
 
     def _make_classic(self, store: GroupStore, name: str) -> int:

@@ -1,7 +1,8 @@
 """The offsets of one ``__consumer_offsets`` partition: committed ones, and those that wait for a marker.
 
 Everything here is a fold of the partition's log: `replay` for each offset record, `end` for each marker; but for what
-`refused` does by old rules. A waiting offset belongs to a producer id, whatever its epoch; a committed one knows where in the log it was committed.
+`refused` does by old rules. A waiting offset belongs to a producer id, whatever its epoch; a committed one knows where
+in the log it was committed.
 Source: reference §4.2, §4.3; ``OffsetMetadataManager.replay``, ``replayEndTransactionMarker``.
 """
 

@@ -22,7 +22,11 @@ from zombieproof.broker.metadata import Metadata
 from zombieproof.broker.partition import Replica
 from zombieproof.broker.produce import PartitionsToVerify
 from zombieproof.broker.settings import Settings
-from zombieproof.model.decisions.offset_commit import decide_offset_commit, decide_plain_commit_to_consumer_group
+from zombieproof.model.decisions.offset_commit import (
+    decide_offset_commit,
+    decide_plain_commit_to_consumer_group,
+    error_of_offset_place,
+)
 from zombieproof.model.decisions.txn_offset_commit import (
     decide_commit_to_consumer_group,
     decide_metadata_size,
@@ -85,10 +89,17 @@ class Offsets:
         )
 
 
-def offsets_of(rows: tuple[OffsetToCommit, ...], exists: Callable[[TopicPartition], bool]) -> Offsets:
+def offsets_of(
+    rows: tuple[OffsetToCommit, ...],
+    exists: Callable[[TopicPartition], bool],
+    unknown_topic_ids: frozenset[str] = frozenset(),
+) -> Offsets:
     """The rows of a request: a partition that does not exist is told so, whatever becomes of the others."""
-    unknown = int(Error.UNKNOWN_TOPIC_OR_PARTITION)
-    errors = {row.partition: unknown for row in rows if not exists(row.partition)}
+    errors = {
+        row.partition: error_of_offset_place(int(exists(row.partition)), int(row.partition[0] not in unknown_topic_ids))
+        for row in rows
+        if not exists(row.partition)
+    }
     return Offsets(tuple(row for row in rows if row.partition not in errors), errors)
 
 
@@ -135,7 +146,7 @@ def assignment_epochs(group: ConsumerGroup, member: str, offsets: Offsets, gener
 
 def commit_offsets(request: OffsetCommit, context: CommitContext) -> OffsetsCommitted:
     """Answer OffsetCommit."""
-    offsets = offsets_of(request.offsets, context.metadata.exists)
+    offsets = offsets_of(request.offsets, context.metadata.exists, request.unknown_topic_ids)
     if not offsets.rows:
         return offsets.answer(Error.NONE)
     found = context.stores.find(request.group)

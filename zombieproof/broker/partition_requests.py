@@ -93,9 +93,10 @@ class WriteTxnMarkersAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """API key 1, version 11: where to read from in each partition.
+    """API key 1, versions 11-17: where to read from in each partition.
 
-    The answer waits until there are `min_bytes` to be read, but not longer than `max_wait_ms`.
+    The answer waits until there are `min_bytes` to be read, but not longer than `max_wait_ms`. `unknown_topic_ids` are
+    topics that version 13 or a later one named by an id of no topic.
     """
 
     version: int
@@ -103,6 +104,7 @@ class Fetch:
     partitions: dict[TopicPartition, int]
     min_bytes: int = 1
     max_wait_ms: int = 0
+    unknown_topic_ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,5 +178,23 @@ class DescribeProducersAnswer:
     partitions: dict[TopicPartition, ProducersDescribed]
 
 
-PartitionRequest = Produce | WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers
-PartitionAnswer = ProduceAnswer | WriteTxnMarkersAnswer | FetchAnswer | ListOffsetsAnswer | DescribeProducersAnswer
+@dataclass(frozen=True, slots=True)
+class DescribeTopics:
+    """Metadata (API key 3, version 12), as far as it says which topics there are: `by_id` those that an id names."""
+
+    version: int
+    topics: tuple[str, ...]
+    by_id: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsDescribed:
+    """The error of each topic."""
+
+    topics: dict[str, int]
+
+
+PartitionRequest = DescribeTopics | Produce | WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers
+PartitionAnswer = (
+    TopicsDescribed | ProduceAnswer | WriteTxnMarkersAnswer | FetchAnswer | ListOffsetsAnswer | DescribeProducersAnswer
+)

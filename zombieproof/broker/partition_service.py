@@ -15,6 +15,7 @@ from zombieproof.broker.partition_requests import (
     LATEST,
     DescribeProducers,
     DescribeProducersAnswer,
+    DescribeTopics,
     Fetch,
     FetchAnswer,
     Fetched,
@@ -24,13 +25,14 @@ from zombieproof.broker.partition_requests import (
     MarkerWritten,
     PartitionAnswer,
     ProducersDescribed,
+    TopicsDescribed,
     WriteTxnMarkers,
     WriteTxnMarkersAnswer,
 )
 from zombieproof.broker.settings import Settings
-from zombieproof.model.decisions.fetch import error_of_read
+from zombieproof.model.decisions.fetch import error_of_read, error_of_topic
 from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
-from zombieproof.model.vocabulary import NONE, Error, Guard, Isolation, Origin
+from zombieproof.model.vocabulary import NONE, Error, Guard, Origin
 from zombieproof.traces.evidence import TopicPartition
 
 
@@ -102,7 +104,9 @@ class PartitionService:
 
     # ---------------------------------------------------------------- what is answered at once
 
-    def handle(self, request: WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers) -> PartitionAnswer:
+    def handle(
+        self, request: WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers | DescribeTopics
+    ) -> PartitionAnswer:
         """Answer a request that has nothing to wait for."""
         match request:
             case WriteTxnMarkers():
@@ -113,15 +117,21 @@ class PartitionService:
                 return self.list_offsets(request)
             case DescribeProducers():
                 return self.describe_producers(request)
+            case DescribeTopics():
+                return self.describe_topics(request)
 
     def fetch(self, request: Fetch) -> FetchAnswer:
         """Answer Fetch; a follower answers too (KIP-392)."""
-        return FetchAnswer({tp: self._fetch(tp, at, request.isolation) for tp, at in request.partitions.items()})
+        return FetchAnswer({tp: self._fetch(tp, at, request) for tp, at in request.partitions.items()})
 
-    def _fetch(self, partition: TopicPartition, offset: int, isolation: Isolation) -> Fetched:
+    def _fetch(self, partition: TopicPartition, offset: int, request: Fetch) -> Fetched:
         replica = self.replica(partition)
+        if not self.metadata.exists(partition):
+            # Refused before any log is asked: Kafka's list of aborted transactions is empty then, not null.
+            by_id = int(partition[0] in request.unknown_topic_ids)
+            return Fetched(error_of_topic(0, by_id), aborted=())
         error = self._error_of_read(partition, replica, needs_leader=False)
-        return Fetched(error) if error != Error.NONE or replica is None else replica.fetch(offset, isolation)
+        return Fetched(error) if error != Error.NONE or replica is None else replica.fetch(offset, request.isolation)
 
     def list_offsets(self, request: ListOffsets) -> ListOffsetsAnswer:
         """Answer ListOffsets."""
@@ -139,6 +149,12 @@ class PartitionService:
     def describe_producers(self, request: DescribeProducers) -> DescribeProducersAnswer:
         """Answer DescribeProducers; a follower answers too."""
         return DescribeProducersAnswer({tp: self._described(tp) for tp in request.partitions})
+
+    def describe_topics(self, request: DescribeTopics) -> TopicsDescribed:
+        """Answer Metadata; any broker can."""
+        return TopicsDescribed(
+            {name: error_of_topic(int(self.metadata.count(name) > 0), int(request.by_id)) for name in request.topics}
+        )
 
     def _described(self, partition: TopicPartition) -> ProducersDescribed:
         replica = self.replica(partition)

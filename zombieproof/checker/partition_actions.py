@@ -168,7 +168,9 @@ def _refuse_offset(world: World, setup: Setup, trail: Trail, producer_id: int) -
     pending = world.group.pending[producer_id]
     event = decide_refused_append(pending, setup.rules)
     if event != GroupEvent.NOTHING:
-        evolve_taken_back(pending, move(world, trail, MachineIndex.GROUP_COORDINATOR, producer_id, pending.state, event))
+        evolve_taken_back(
+            pending, move(world, trail, MachineIndex.GROUP_COORDINATOR, producer_id, pending.state, event)
+        )
 
 
 def receive_marker(world: World, setup: Setup, trail: Trail, message: Message, lost: int) -> bool:

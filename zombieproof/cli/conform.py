@@ -11,7 +11,7 @@ import typer
 from zombieproof.cli.bars import progress
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.conformance.in_process import InProcess
-from zombieproof.conformance.recording import RecordingError, UsersAndRights, count, files_of, read
+from zombieproof.conformance.recording import RecordingError, UsersAndRights, count, files_of, lines_of
 from zombieproof.conformance.runner import Played
 from zombieproof.conformance.tally import play_all
 from zombieproof.report import conform_json, conform_text
@@ -22,7 +22,7 @@ HELP = """Replay recorded answers of a real broker against brokers in this proce
 
 A recording (.jsonl or .jsonl.gz) holds one sequence in each line: requests to a new cluster, and what Kafka answered.
 Of a sequence that is answered otherwise the first difference is shown: step, request, expected, got, and the decision
-with the reference row that answered.
+with the reference row that answered. A line that cannot be understood is named, and the others are replayed.
 
 \b
 Examples:
@@ -32,7 +32,8 @@ Examples:
 
 \b
 Exit codes: 0 every answer is the recorded one, 1 some are not,
-  2 wrong usage or a malformed recording.
+  2 wrong usage, 3 some lines could not be understood (or there are none)
+  and in the others every answer is the recorded one.
 """
 
 
@@ -65,7 +66,9 @@ def conform_command(
         screen.data(conform_json.as_json(tallies))
     else:
         conform_text.show(screen, tallies)
-    return Exit.VIOLATED if any(tally.differences for tally in tallies) else Exit.HOLDS
+    if any(tally.differences for tally in tallies):
+        return Exit.VIOLATED
+    return Exit.INCONCLUSIVE if any(tally.damaged for tally in tallies) else Exit.HOLDS
 
 
 def chosen(given: Sequence[Path]) -> list[Path]:
@@ -86,10 +89,9 @@ def chosen(given: Sequence[Path]) -> list[Path]:
 
 
 def _is_playable(file: Path) -> bool:
-    try:
-        next(read(file), None)
-    except UsersAndRights as error:
-        Screen(sys.stderr).say(f"not replayed: {error}")
+    first = next(lines_of(file), None)
+    if isinstance(first, UsersAndRights):
+        Screen(sys.stderr).say(f"not replayed: {first}")
         return False
     return True
 

@@ -191,6 +191,22 @@ class OffsetCommitForm(Form):
     instance: str | None = None
 
 
+class HeartbeatForm(Form):
+    """A member of a classic group is alive."""
+
+    group: str
+    member: str
+    generation: int
+    instance: str | None = versions(since=3)
+
+
+class MetadataForm(Form):
+    """Topics; `by_id`: asked for by their ids."""
+
+    topics: tuple[str, ...]
+    by_id: bool = False
+
+
 class OffsetFetchForm(Form):
     """Partitions whose committed offsets are asked for; None: all."""
 
@@ -217,10 +233,11 @@ class SyncGroupForm(Form):
 
 
 class LeaveGroupForm(Form):
-    """The member that leaves."""
+    """The member that leaves; from version 3 on members, each with its static instance."""
 
     group: str
-    member: str
+    member: str | None = versions(until=2)
+    members: tuple[tuple[str, str | None], ...] | None = versions(since=3)
 
 
 class ConsumerGroupHeartbeatForm(Form):

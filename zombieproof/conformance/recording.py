@@ -3,6 +3,7 @@
 import gzip
 import json
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +19,15 @@ STDIN = Path("-")
 
 
 class RecordingError(ValueError):
-    """A recording that cannot be read or played: file, line, subject, fault, what would have been legal."""
+    """A recording that cannot be read or played: file, line, subject, fault, what would have been legal.
+
+    `why` is subject and fault without the place; `line` is 0 where the file as a whole is meant.
+    """
 
     def __init__(self, file: str, line: int, subject: str, fault: str) -> None:
         place = f"{file}, line {line}" if line else file
+        self.file, self.line = file, line
+        self.why = f"{subject}: {fault}" if subject else fault
         super().__init__(f"{place}: {subject}: {fault}" if subject else f"{place}: {fault}")
 
 
@@ -85,17 +91,38 @@ def read(path: Path) -> Iterator[Recorded]:
     Raises:
         RecordingError: the file cannot be read, holds nothing, or a line is not a sequence.
     """
+    for found in lines_of(path):
+        if isinstance(found, RecordingError):
+            raise found
+        yield found
+
+
+def lines_of(path: Path) -> Iterator[Recorded | RecordingError]:
+    """What stands in each line of a recording, in order: a sequence, or what is wrong with the line.
+
+    Behind a line that is no sequence others may follow; behind the place where a file cannot be read on, none.
+    """
     name = "<stdin>" if path == STDIN else str(path)
-    number = 0
+    number, is_empty = 0, True
     try:
         with _opened(path) as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
-                    yield Recorded(name, number, _parsed(name, number, line))
-    except (OSError, EOFError) as error:
-        raise RecordingError(name, number, "", f"cannot be read: {error}") from error
-    if not number:
-        raise RecordingError(name, 0, "", "is empty; a recording holds one sequence in each line")
+                    is_empty = False
+                    yield _understood(name, number, line)
+    except (OSError, EOFError, zlib.error) as error:
+        is_open = bool(number) or not isinstance(error, OSError)
+        yield RecordingError(name, number + 1 if is_open else 0, "", f"cannot be read{' on' * is_open}: {error}")
+        return
+    if is_empty:
+        yield RecordingError(name, 0, "", "is empty; a recording holds one sequence in each line")
+
+
+def _understood(name: str, number: int, line: bytes) -> Recorded | RecordingError:
+    try:
+        return Recorded(name, number, _parsed(name, number, line))
+    except RecordingError as error:
+        return error
 
 
 def count(path: Path) -> int | None:
@@ -105,7 +132,7 @@ def count(path: Path) -> int | None:
     try:
         with _opened(path) as file:
             return sum(1 for line in file if line.strip())
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return None
 
 
@@ -164,7 +191,8 @@ def _subject(place: list[int | str]) -> str:
 def _fault(kind: str, message: str, loc: tuple[int | str, ...]) -> str:
     if kind == "extra_forbidden":
         return f"there is no such field; legal are {', '.join(_legal_fields(loc))}"
-    return message[:1].lower() + message[1:]
+    said = message[:1].lower() + message[1:]
+    return f"{said}; legal is a sequence, as one JSON object" if kind == "json_invalid" else said
 
 
 def _legal_fields(loc: tuple[int | str, ...]) -> list[str]:

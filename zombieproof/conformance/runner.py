@@ -70,6 +70,18 @@ def play(recorded: Recorded, subject_of: SubjectOf) -> Played:
     return Played(recorded, len(sequence.steps), None)
 
 
+def answers_of(recorded: Recorded, subject_of: SubjectOf) -> list[Json]:
+    """What a subject answers to each step, whatever was recorded.
+
+    Raises:
+        RecordingError: the sequence asks for something that does not exist.
+    """
+    sequence = recorded.sequence
+    count = settings_of(recorded).offsets_topic_num_partitions
+    player = _Player(subject_of(recorded), Symbols(count, sequence.topics))
+    return [player.answer(step) for step in sequence.steps]
+
+
 @dataclass(slots=True)
 class _Player:
     """One sequence while it is played."""

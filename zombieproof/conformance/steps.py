@@ -17,11 +17,13 @@ from zombieproof.conformance.forms import (
     FetchForm,
     FindCoordinatorForm,
     Form,
+    HeartbeatForm,
     InitProducerIdForm,
     JoinGroupForm,
     LeaveGroupForm,
     ListOffsetsForm,
     ListTransactionsForm,
+    MetadataForm,
     NodeForm,
     NodeSymbol,
     NothingForm,
@@ -159,7 +161,7 @@ class ListOffsetsStep(Step):
 class FetchStep(Step):
     """API key 1."""
 
-    VERSIONS = range(11, 12)
+    VERSIONS = range(11, 18)
     api: Literal["Fetch"]
     request: FetchForm
 
@@ -175,7 +177,7 @@ class TxnOffsetCommitStep(Step):
 class OffsetCommitStep(Step):
     """API key 8."""
 
-    VERSIONS = range(8, 9)
+    VERSIONS = range(8, 11)
     api: Literal["OffsetCommit"]
     request: OffsetCommitForm
 
@@ -183,7 +185,7 @@ class OffsetCommitStep(Step):
 class OffsetFetchStep(Step):
     """API key 9."""
 
-    VERSIONS = range(7, 8)
+    VERSIONS = range(7, 11)
     api: Literal["OffsetFetch"]
     request: OffsetFetchForm
 
@@ -191,7 +193,7 @@ class OffsetFetchStep(Step):
 class JoinGroupStep(Step):
     """API key 11."""
 
-    VERSIONS = range(3, 6)
+    VERSIONS = range(3, 10)
     api: Literal["JoinGroup"]
     request: JoinGroupForm
 
@@ -199,7 +201,7 @@ class JoinGroupStep(Step):
 class SyncGroupStep(Step):
     """API key 14."""
 
-    VERSIONS = range(3, 4)
+    VERSIONS = range(3, 6)
     api: Literal["SyncGroup"]
     request: SyncGroupForm
 
@@ -207,9 +209,25 @@ class SyncGroupStep(Step):
 class LeaveGroupStep(Step):
     """API key 13."""
 
-    VERSIONS = range(2, 3)
+    VERSIONS = range(2, 6)
     api: Literal["LeaveGroup"]
     request: LeaveGroupForm
+
+
+class HeartbeatStep(Step):
+    """API key 12."""
+
+    VERSIONS = range(5)
+    api: Literal["Heartbeat"]
+    request: HeartbeatForm
+
+
+class MetadataStep(Step):
+    """API key 3."""
+
+    VERSIONS = range(12, 13)
+    api: Literal["Metadata"]
+    request: MetadataForm
 
 
 class ConsumerGroupHeartbeatStep(Step):
@@ -280,6 +298,8 @@ AnyStep = Annotated[
     | JoinGroupStep
     | SyncGroupStep
     | LeaveGroupStep
+    | HeartbeatStep
+    | MetadataStep
     | ConsumerGroupHeartbeatStep
     | FindCoordinatorStep
     | WaitStep

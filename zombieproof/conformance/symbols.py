@@ -12,9 +12,14 @@ from zombieproof.model.decisions.add_offsets_to_txn import partition_for
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import TopicPartition
 
-
 UNKNOWN_TOPIC_ID = "unknown-id"
 """The topic whose id belongs to no topic, where a version names topics by id."""
+
+
+ZERO_TOPIC_ID = "zero-id"
+"""The topic whose id is all zeros, which is the id of none."""
+
+IDS_OF_NO_TOPIC = frozenset({UNKNOWN_TOPIC_ID, ZERO_TOPIC_ID})
 
 
 class UnknownSymbol(ValueError):
@@ -101,6 +106,10 @@ class Symbols:
             self._member_names[member], self._members[name] = name, member
         return self._member_names[member]
 
+    def known_member_name(self, member: str) -> str:
+        """The name of a member id in an answer that only repeats it."""
+        return self._member_names.get(member, member)
+
     # ---------------------------------------------------------------- partitions
 
     def group(self, group: str) -> str:
@@ -110,7 +119,7 @@ class Symbols:
 
     def by_id(self, topic: str) -> str:
         """What a topic is called where a request names it by its id: one that does not exist has an id of no topic."""
-        return topic if topic in self._topics else UNKNOWN_TOPIC_ID
+        return topic if topic in self._topics or topic in IDS_OF_NO_TOPIC else UNKNOWN_TOPIC_ID
 
     def partition(self, topic: str, symbol: PartitionSymbol) -> TopicPartition:
         """A partition; one of ``__consumer_offsets`` may be named by a group that lives in it.

@@ -2,22 +2,23 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 
 from zombieproof.conformance.comparison import Difference
-from zombieproof.conformance.recording import read
+from zombieproof.conformance.recording import RecordingError, UsersAndRights, lines_of
 from zombieproof.conformance.runner import Played, SubjectOf, play
 
 
 @dataclass(slots=True)
 class Tally:
-    """What came of the sequences of one recording; `steps` were compared."""
+    """What came of the sequences of one recording; `steps` were compared, `damaged` lines were not understood."""
 
     file: str
     sequences: int = 0
     steps: int = 0
     differences: list[Difference] = field(default_factory=list)
+    damaged: list[RecordingError] = field(default_factory=list)
 
     @property
     def equal(self) -> int:
@@ -40,18 +41,36 @@ def play_all(
 ) -> list[Tally]:
     """Play the sequences of some recordings, at most `limit` of them, and count; `watch` hears of each.
 
+    A line that cannot be understood or played is counted as damaged, and the others are played all the same.
+
     Raises:
-        RecordingError: a recording cannot be read or played.
+        UsersAndRights: a sequence is whole, but cannot be played here.
     """
     tallies: dict[str, Tally] = {}
-    for played in islice(_played(paths, subject_of), limit):
+    left = limit
+    for played in _played(paths, subject_of):
+        if isinstance(played, RecordingError):
+            tallies.setdefault(played.file, Tally(played.file)).damaged.append(played)
+            continue
         file = played.recorded.file
         tallies.setdefault(file, Tally(file)).add(played)
         watch(played)
+        left = None if left is None else left - 1
+        if left == 0:
+            break
     return list(tallies.values())
 
 
-def _played(paths: Iterable[Path], subject_of: SubjectOf) -> Iterator[Played]:
-    for path in paths:
-        for recorded in read(path):
-            yield play(recorded, subject_of)
+def _played(paths: Iterable[Path], subject_of: SubjectOf) -> Iterator[Played | RecordingError]:
+    for found in chain.from_iterable(lines_of(path) for path in paths):
+        if isinstance(found, UsersAndRights):
+            raise found
+        if isinstance(found, RecordingError):
+            yield found
+            continue
+        try:
+            played = play(found, subject_of)
+        except RecordingError as error:
+            yield error
+        else:
+            yield played

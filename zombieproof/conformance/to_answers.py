@@ -9,6 +9,7 @@ from zombieproof.broker.group_requests import (
     ConsumerGroupHeartbeatAnswer,
     CoordinatorFound,
     GroupError,
+    GroupLeft,
     JoinGroupAnswer,
     OffsetFetchAnswer,
     OffsetsCommitted,
@@ -23,6 +24,7 @@ from zombieproof.broker.partition_requests import (
     ProduceAnswer,
     Produced,
     ProducersDescribed,
+    TopicsDescribed,
     WriteTxnMarkersAnswer,
 )
 from zombieproof.broker.transaction_requests import (
@@ -119,6 +121,11 @@ def answer_form(request: Request, answer: Answer, symbols: Symbols) -> Json:  # 
                 "member": symbols.member_name(answer.member),
                 "leader": symbols.member_name(answer.leader),
             }
+        case GroupLeft():
+            rows = [[symbols.known_member_name(who.member), who.instance, error] for who, error in answer.leavers]
+            return {"error": answer.error, "members": [list[JsonValue](row) for row in rows]}
+        case TopicsDescribed():
+            return {"topics": [[topic, error] for topic, error in sorted(answer.topics.items())]}
         case ConsumerGroupHeartbeatAnswer():
             return {"error": answer.error, "member": symbols.member_name(answer.member), "epoch": answer.epoch}
         case _:

@@ -3,8 +3,10 @@
 from zombieproof.broker.group_requests import (
     ConsumerGroupHeartbeat,
     FindCoordinator,
+    Heartbeat,
     JoinGroup,
     LeaveGroup,
+    Leaver,
     OffsetCommit,
     OffsetFetch,
     OffsetToCommit,
@@ -15,6 +17,7 @@ from zombieproof.broker.log import Batch, Marker, Record
 from zombieproof.broker.network import Request
 from zombieproof.broker.partition_requests import (
     DescribeProducers,
+    DescribeTopics,
     Fetch,
     ListOffsets,
     MarkerToWrite,
@@ -32,11 +35,13 @@ from zombieproof.broker.transaction_requests import (
     TransactionToAdd,
 )
 from zombieproof.conformance import forms
-from zombieproof.conformance.symbols import UNKNOWN_TOPIC_ID, Symbols
+from zombieproof.conformance.symbols import IDS_OF_NO_TOPIC, Symbols
 from zombieproof.model.vocabulary import NONE, Isolation
 from zombieproof.traces.evidence import TopicPartition
 
-_TOPICS_BY_ID_SINCE = 13
+_PRODUCE_BY_ID_SINCE = 13
+_FETCH_BY_ID_SINCE = 13
+_OFFSETS_BY_ID_SINCE = 10
 _ISOLATIONS = {"read_uncommitted": Isolation.READ_UNCOMMITTED, "read_committed": Isolation.READ_COMMITTED}
 
 
@@ -73,8 +78,13 @@ def request_of(version: int, form: forms.Form, symbols: Symbols) -> Request:
         case forms.ListOffsetsForm():
             return ListOffsets(version, _ISOLATIONS[form.isolation], symbols.partitions(form.partitions))
         case forms.FetchForm():
-            places = {(topic, partition): offset for topic, partition, offset in form.partitions}
-            return Fetch(version, _ISOLATIONS[form.isolation], places)
+            by_id = version >= _FETCH_BY_ID_SINCE
+            places = {(symbols.by_id(topic) if by_id else topic, at): offset for topic, at, offset in form.partitions}
+            unknown = IDS_OF_NO_TOPIC if by_id else frozenset[str]()
+            return Fetch(version, _ISOLATIONS[form.isolation], places, unknown_topic_ids=unknown)
+        case forms.MetadataForm():
+            topics = tuple(symbols.by_id(topic) for topic in form.topics) if form.by_id else form.topics
+            return DescribeTopics(version, topics, form.by_id)
         case _:
             return _of_a_group(version, form, symbols)
 
@@ -94,18 +104,20 @@ def _of_a_group(version: int, form: forms.Form, symbols: Symbols) -> Request:
                 form.instance,
             )
         case forms.OffsetCommitForm():
-            member = symbols.member(form.member)
-            offsets = _offsets(form.offsets)
-            return OffsetCommit(version, symbols.group(form.group), offsets, form.generation, member, form.instance)
+            return _offset_commit(version, form, symbols)
         case forms.OffsetFetchForm():
-            return OffsetFetch(version, symbols.group(form.group), form.require_stable, form.partitions)
+            return _offset_fetch(version, form, symbols)
         case forms.JoinGroupForm():
             return JoinGroup(version, symbols.group(form.group), symbols.member(form.member), form.instance)
         case forms.SyncGroupForm():
             member = symbols.member(form.member)
             return SyncGroup(version, symbols.group(form.group), form.generation, member, form.instance)
         case forms.LeaveGroupForm():
-            return LeaveGroup(version, symbols.group(form.group), symbols.member(form.member))
+            leavers = tuple(Leaver(symbols.member(member), instance) for member, instance in form.members or ())
+            return LeaveGroup(version, symbols.group(form.group), symbols.member(form.member or ""), leavers)
+        case forms.HeartbeatForm():
+            member = symbols.member(form.member)
+            return Heartbeat(version, symbols.group(form.group), form.generation, member, form.instance)
         case forms.ConsumerGroupHeartbeatForm():
             member = symbols.member(form.member)
             return ConsumerGroupHeartbeat(version, symbols.group(form.group), member, form.epoch, form.topics)
@@ -113,6 +125,29 @@ def _of_a_group(version: int, form: forms.Form, symbols: Symbols) -> Request:
             return FindCoordinator(version, form.key, form.key_type)
         case _:
             raise TypeError(f"{type(form).__name__} is no request")
+
+
+def _offset_commit(version: int, form: forms.OffsetCommitForm, symbols: Symbols) -> OffsetCommit:
+    by_id = version >= _OFFSETS_BY_ID_SINCE
+    rows = tuple((symbols.by_id(row[0]) if by_id else row[0], *row[1:]) for row in form.offsets)
+    return OffsetCommit(
+        version,
+        symbols.group(form.group),
+        _offsets(rows),
+        form.generation,
+        symbols.member(form.member),
+        form.instance,
+        IDS_OF_NO_TOPIC if by_id else frozenset(),
+    )
+
+
+def _offset_fetch(version: int, form: forms.OffsetFetchForm, symbols: Symbols) -> OffsetFetch:
+    by_id = version >= _OFFSETS_BY_ID_SINCE
+    partitions = form.partitions
+    if partitions is not None and by_id:
+        partitions = tuple((symbols.by_id(topic), number) for topic, number in partitions)
+    unknown = IDS_OF_NO_TOPIC if by_id else frozenset[str]()
+    return OffsetFetch(version, symbols.group(form.group), form.require_stable, partitions, unknown)
 
 
 def _init_producer_id(version: int, form: forms.InitProducerIdForm, symbols: Symbols) -> InitProducerId:
@@ -147,12 +182,12 @@ def _transactions(form: forms.AddPartitionsToTxnForm, symbols: Symbols) -> tuple
 def _produce(version: int, form: forms.ProduceForm, symbols: Symbols) -> Produce:
     batches: dict[TopicPartition, tuple[SentBatch, ...]] = {}
     for each in form.partitions:
-        topic = symbols.by_id(each.topic) if version >= _TOPICS_BY_ID_SINCE else each.topic
+        topic = symbols.by_id(each.topic) if version >= _PRODUCE_BY_ID_SINCE else each.topic
         partition = symbols.partition(topic, each.partition)
         sent = tuple(_batch(batch, symbols) for batch in each.batches)
         batches[partition] = (*batches.get(partition, ()), *sent)
-    unknown = {UNKNOWN_TOPIC_ID} & {topic for topic, _ in batches} if version >= _TOPICS_BY_ID_SINCE else set()
-    return Produce(version, form.transactional_id, form.acks, batches, frozenset(unknown))
+    unknown = IDS_OF_NO_TOPIC if version >= _PRODUCE_BY_ID_SINCE else frozenset[str]()
+    return Produce(version, form.transactional_id, form.acks, batches, unknown)
 
 
 def _batch(form: forms.BatchForm, symbols: Symbols) -> SentBatch:

@@ -69,8 +69,8 @@ OMISSIONS: Final = (
         MODEL,
         "topic ids (KIP-516, KIP-1319)",
         "a partition is a bit of a mask; how a request names it makes no difference to any rule",
-        "Produce 13, TxnOffsetCommit 6",
-        "UNKNOWN_TOPIC_ID is answered where a host says that an id is of no topic, by Produce 13 only",
+        "Produce 13, Fetch 13, OffsetCommit and OffsetFetch 10, TxnOffsetCommit 6, Metadata 10",
+        "UNKNOWN_TOPIC_ID is answered where a host says that an id is of no topic; there is no TxnOffsetCommit 6",
     ),
     Omission(
         MODEL,
@@ -346,6 +346,12 @@ MEMORY_ONLY: Final = (
         "GroupStore.groups",
         "there is no such group",
         "OffsetMetadataManager.commitOffset; reference §4.1",
+    ),
+    MemoryOnly(
+        "that a refused commit took waiting offsets along, before 4.0",
+        "OffsetStore",
+        "the offsets wait again, or are committed if their marker has come meanwhile",
+        "GroupMetadata.failPendingTxnOffsetCommit; bugs.md B74",
     ),
     MemoryOnly(
         "when a consumer group was assigned last",

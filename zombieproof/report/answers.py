@@ -46,9 +46,11 @@ class Cases:
 def replay_answers(folder: Path) -> Answers:
     """Replay every recording of a folder."""
     try:
-        return Answers(tuple(play_all(files_of([folder]), InProcess)))
+        tallies = tuple(play_all(files_of([folder]), InProcess))
     except RecordingError as error:
         return Answers(fault=str(error))
+    damaged = [str(each) for tally in tallies for each in tally.damaged]
+    return Answers(fault=damaged[0]) if damaged else Answers(tallies)
 
 
 def meet_cases(root: Path, checklist: Path = CASES) -> Cases:

@@ -9,11 +9,12 @@ from zombieproof.model.vocabulary import Error
 from zombieproof.report.screen import Column, Screen, plural
 
 SHOWN_DIFFERENCES = 20
+SHOWN_DAMAGED = 20
 _COLUMNS = (Column("recording"), Column("sequences", "right"), Column("steps", "right"), Column("equal", "right"))
 
 
 def show(screen: Screen, tallies: Sequence[Tally]) -> None:
-    """Write a row for each recording, the first differences, and the totals."""
+    """Write a row for each recording, the first differences, the first lines that are damaged, and the totals."""
     rows = [(t.file, f"{t.sequences:,}", f"{t.steps:,}", f"{t.equal:,}") for t in tallies]
     screen.table(_COLUMNS, rows)
     differences = [found for tally in tallies for found in tally.differences]
@@ -22,11 +23,18 @@ def show(screen: Screen, tallies: Sequence[Tally]) -> None:
     screen.say()
     if len(differences) > SHOWN_DIFFERENCES:
         screen.say(f"and {len(differences) - SHOWN_DIFFERENCES:,} more; --json has them all")
+    damaged = [found for tally in tallies for found in tally.damaged]
+    for found_line in damaged[:SHOWN_DAMAGED]:
+        screen.say(f"not understood: {found_line}", "bold yellow", hang=2)
+    if len(damaged) > SHOWN_DAMAGED:
+        screen.say(f"and {len(damaged) - SHOWN_DAMAGED:,} more; --json has them all")
     sequences, steps = sum(t.sequences for t in tallies), sum(t.steps for t in tallies)
     told = (
         f"{sequences - len(differences):,} of {plural(sequences, 'sequence')} equal, {plural(steps, 'answer')} compared"
     )
-    screen.say(told, "bold red" if differences else "bold green")
+    if damaged:
+        told += f"; {plural(len(damaged), 'line')} not understood"
+    screen.say(told, "bold red" if differences else "bold yellow" if damaged else "bold green")
 
 
 def _show_difference(screen: Screen, found: Difference) -> None:

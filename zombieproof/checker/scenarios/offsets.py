@@ -39,10 +39,10 @@ CONSUME_TRANSFORM_PRODUCE = transaction_scenario(
 
 LATE_OFFSET_COMMIT = transaction_scenario(
     "late_offset_commit",
-    "The rules of Kafka 3.9, but for one. A member of a group reads an input, writes an output and commits its position "
-    "in the same transaction. It gives its record up, aborts under a raised epoch, and does it again; a copy of its first "
-    "offset commit is still on its way and is refused. The position that waits for the end of the second transaction must "
-    "not be lost with it.",
+    "The rules of Kafka 3.9, but for one. A member of a group reads an input, writes an output and commits its "
+    "position in one transaction. It gives its record up, aborts under a raised epoch, and does it again; a copy of "
+    "its first offset commit is still on its way and is refused. The position that waits for the end of the second one "
+    "must not be lost with it.",
     ((_LOOP, _LOOP, _LOOP),),
     distinct=42_678,
     always=(*ALWAYS, "each_input_has_one_committed_output", "offsets_in_memory_are_the_fold_of_their_log"),

@@ -76,6 +76,13 @@ def last_stable_offset_at_abort(marker_offset: int, other_first_unstable: int) -
     return int(marker_offset + 1) if other_first_unstable == NONE else int(other_first_unstable)
 
 
+def error_of_topic(exists: int, by_id: int) -> int:
+    """What Metadata says of a topic that a name or (version 10 and up) an id asks for."""
+    if exists == 1:
+        return int(Error.NONE)
+    return int(Error.UNKNOWN_TOPIC_ID if by_id == 1 else Error.UNKNOWN_TOPIC_OR_PARTITION)
+
+
 def error_of_read(exists: int, has_replica: int, leads: int, needs_leader: int) -> int:
     """Why a broker cannot answer a read of one partition (Fetch, DescribeProducers; ListOffsets needs the leader)."""
     if exists == 0:

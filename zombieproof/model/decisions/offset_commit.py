@@ -2,7 +2,8 @@
 
 Behaviour: as TxnOffsetCommit, but a group with members wants to know from which one the commit comes, and none is
 taken while the leader has not said yet who reads what.
-Versions: 7 carries the static instance; 9 may be answered with GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH (KIP-848).
+Versions: 7 carries the static instance; 9 may be answered with GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH (KIP-848);
+10 names topics by id.
 Source: ``OffsetMetadataManager.validateOffsetCommit``, ``ClassicGroup`` and ``ConsumerGroup.validateOffsetCommit``.
 """
 
@@ -12,6 +13,13 @@ from zombieproof.model.records import AppendVerdict
 from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupState, Error, Guard
 
 FIRST_VERSION_WITH_CONSUMER_GROUPS = 9
+
+
+def error_of_offset_place(exists: int, topic_id_is_known: int) -> int:
+    """Whether there is what an offset is committed for; a topic that is named by an id may be none at all."""
+    if topic_id_is_known == 0:
+        return int(Error.UNKNOWN_TOPIC_ID)
+    return int(Error.NONE if exists == 1 else Error.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def decide_offset_commit(group: ClassicFacts, sender: Identity, version: int, generation: int) -> AppendVerdict:

@@ -1,0 +1,59 @@
+"""Names in a sequence and those that a real cluster, which has seen other sequences, has for the same things."""
+
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+from uuid import UUID, uuid4
+
+from zombieproof.broker.log import INTERNAL_TOPICS
+from zombieproof.conformance.symbols import UNKNOWN_TOPIC_ID, ZERO_TOPIC_ID, place_group, place_transactional_id
+from zombieproof.model.decisions.add_offsets_to_txn import partition_for
+
+PARTITIONS = 2
+"""How many partitions each internal topic has, as in all recordings of one broker."""
+
+
+class Names:
+    """The names of one sequence.
+
+    Args:
+        run: tells this sequence from all others of the cluster.
+        topics: those that exist.
+    """
+
+    def __init__(self, run: str, topics: Iterable[str]) -> None:
+        self.topics = {topic: f"{topic}-{run}" for topic in topics}
+        self.ids: dict[str, UUID] = {}
+        self._unknown = uuid4()
+        self._run = run
+        self._real: dict[str, str] = {}
+
+    def topic(self, topic: str) -> dict[str, Any]:
+        """Every name of a topic that some version of a request has a field for."""
+        real = topic if topic in INTERNAL_TOPICS else self.topics.get(topic, f"{topic}-{self._run}")
+        topic_id = None if topic == ZERO_TOPIC_ID else self.ids.get(real, self._unknown)
+        return {"name": real, "topic": real, "topic_id": topic_id}
+
+    def topic_of(self, row: Any) -> str:
+        """The topic that a row of an answer is about."""
+        if not hasattr(row, "topic_id") or getattr(row, "name", None):
+            real = str(getattr(row, "name", None) or getattr(row, "topic", ""))
+            return real.removesuffix(f"-{self._run}")
+        if row.topic_id is None or row.topic_id.int == 0:
+            return ZERO_TOPIC_ID
+        known = {topic_id: name for name, topic_id in self.ids.items()}.get(row.topic_id)
+        return next((topic for topic, real in self.topics.items() if real == known), known or UNKNOWN_TOPIC_ID)
+
+    def transactional_id(self, name: str | None) -> str | None:
+        """A transactional id that lives in the partition in which the symbol lives."""
+        return None if not name else self._placed(name, place_transactional_id(name, PARTITIONS))
+
+    def group(self, name: str) -> str:
+        """A group that lives in the partition in which the symbol lives."""
+        return self._placed(name, place_group(name, PARTITIONS)) if name else name
+
+    def _placed(self, name: str, partition: int) -> str:
+        if name not in self._real:
+            tried = (f"{name}-{self._run}-{number}" for number in count())
+            self._real[name] = next(each for each in tried if partition_for(each, PARTITIONS) == partition)
+        return self._real[name]
