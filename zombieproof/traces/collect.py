@@ -10,19 +10,24 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from zombieproof.traces import merge
+from zombieproof.traces import identity, merge
+from zombieproof.traces.broker_log import read_broker_log
 from zombieproof.traces.checkpoints import read_offset_checkpoint
 from zombieproof.traces.client_calls import read_calls
 from zombieproof.traces.client_log import read_client_log
 from zombieproof.traces.codecs import Undecodable
 from zombieproof.traces.console_text import read_console
 from zombieproof.traces.coordinator_log import read_coordinator_log
+from zombieproof.traces.dialects import dialect_of_console, dialects_of_dump
 from zombieproof.traces.dump_text import read_dump
+from zombieproof.traces.ends import look_for_ends
 from zombieproof.traces.evidence import (
     OFFSETS_TOPIC,
     TRANSACTION_TOPIC,
     AbortedTransaction,
     Damage,
+    DiskIdentity,
+    EpochStart,
     Evidence,
     EvidenceError,
     Ignored,
@@ -30,10 +35,11 @@ from zombieproof.traces.evidence import (
     ProducerSnapshot,
     ProducerSnapshotEntry,
     Source,
+    TopicIdentity,
     TopicPartition,
     TransactionStateRecord,
 )
-from zombieproof.traces.files import base_offset_of, opened, place_of
+from zombieproof.traces.files import BROKER_NAME, base_offset_of, opened, place_of, plain_name
 from zombieproof.traces.producer_snapshot import read_snapshot
 from zombieproof.traces.recognise import Kind, by_content, by_name
 from zombieproof.traces.segment_content import SegmentContent
@@ -43,6 +49,7 @@ from zombieproof.traces.transaction_index import ENTRY, IndexEntry, read_index
 Item = TypeVar("Item")
 
 SEGMENT = re.compile(r"\d{20}\.log(?:\.xz|\.gz)?")
+INDEX = re.compile(r"(?P<offset>\d{20})\.(?:index|timeindex|txnindex)")
 BESIDE_SEGMENTS = re.compile(
     r"\d{20}\.(?:index|timeindex|txnindex|snapshot)|leader-epoch-checkpoint|partition\.metadata"
 )
@@ -76,17 +83,22 @@ def collect(paths: Iterable[str | os.PathLike[str]], keep: Keep = Keep.NEEDED) -
 
 
 def _files_in(path: Path, damage: list[Damage]) -> Iterator[Path]:
-    """The files at and below a path, by name. Empty folders, and partitions without segments, are damage."""
+    """The files at and below a path, by name; what is hidden is no content.
+
+    Empty folders, and partitions without segments, are damage.
+    """
     if not path.is_dir():
         yield path
         return
     for folder, folders, names in os.walk(path, onerror=lambda error: damage.append(_unopened(error))):
         folders.sort()
-        if not folders and not names:
+        shown = [name for name in names if not name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if not folders and not shown:
             damage.append(Damage(folder, 0, "the folder is empty"))
         elif any(map(BESIDE_SEGMENTS.fullmatch, names)) and not any(SEGMENT.fullmatch(name) for name in names):
             damage.append(Damage(folder, 0, "the folder of a partition holds no segment"))
-        for name in sorted(names):
+        for name in sorted(shown):
             yield Path(folder, name)
 
 
@@ -115,6 +127,9 @@ class _Collector:
             Kind.CONSOLE: self._console_text,
             Kind.CALLS: self._calls,
             Kind.TEXT_LOG: self._text_log,
+            Kind.DISK_IDENTITY: self._disk,
+            Kind.TOPIC_IDENTITY: self._topic,
+            Kind.LEADER_EPOCHS: self._leader_epochs,
         }
 
     def has_read(self, path: Path) -> bool:
@@ -129,6 +144,7 @@ class _Collector:
             return
         self._seen.add(real)
         kind = by_name(file)
+        self._note_name(file)
         if isinstance(kind, str):
             self.evidence.ignored.append(Ignored(file, kind))
         elif not path.is_file():
@@ -150,8 +166,19 @@ class _Collector:
             self.read_from.add(path.resolve())
             if content.fault is not None:
                 self.evidence.damage.append(Damage(file, len(content.data), content.fault))
+            before = len(self._contents)
             if isinstance(found, Kind):
                 self._readers[found](content.data, file)
+            if content.fault is not None and len(self._contents) > before:
+                self._contents[-1][2].torn_tail = True
+
+    def _note_name(self, file: str) -> None:
+        """An index is made together with its segment: its name tells that the log reached that offset."""
+        found, place = INDEX.fullmatch(plain_name(file)), place_of(file)
+        if found and place.is_known:
+            key = (place.replica, (place.topic, place.partition))
+            known = self.evidence.named_offsets.get(key, 0)
+            self.evidence.named_offsets[key] = max(known, int(found["offset"]))
 
     def _segment(self, data: memoryview, file: str) -> None:
         internal = place_of(file).topic in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
@@ -160,7 +187,7 @@ class _Collector:
         if content.old_format:
             reason = f"{content.old_format} batches of message format 0 or 1, which know no transactions, are not read"
             self.evidence.ignored.append(Ignored(file, reason))
-        self._contents.append((Source.SEGMENT, "", content))
+        self._contents.append((Source.SEGMENT, _above_the_broker(file), content))
 
     def _snapshot(self, data: memoryview, file: str) -> None:
         try:
@@ -193,8 +220,36 @@ class _Collector:
         except Undecodable as fault:
             self.evidence.damage.append(Damage(file, 0, str(fault)))
 
+    def _disk(self, data: memoryview, file: str) -> None:
+        found = identity.read_properties(data)
+        node = found.get("node.id", found.get("broker.id", ""))
+        cluster = found.get("cluster.id") or None
+        disk = DiskIdentity(str(Path(file).parent), cluster, int(node) if node.isdecimal() else None)
+        self.evidence.disks.append(disk)
+
+    def _topic(self, data: memoryview, file: str) -> None:
+        place = place_of(file)
+        try:
+            if place.is_known:
+                topic_id = identity.read_topic_id(data)
+                found = TopicIdentity(str(Path(file).parent), place.topic, place.partition, topic_id)
+                self.evidence.topic_identities.append(found)
+        except Undecodable as fault:
+            self.evidence.damage.append(Damage(file, 0, str(fault)))
+
+    def _leader_epochs(self, data: memoryview, file: str) -> None:
+        try:
+            offset = identity.read_first_epoch_start(data)
+        except Undecodable as fault:
+            self.evidence.damage.append(Damage(file, 0, str(fault)))
+            return
+        if offset is not None:
+            self.evidence.epoch_starts.append(EpochStart(str(Path(file).parent), offset))
+
     def _dump(self, data: memoryview, file: str) -> None:
         dump = read_dump(data, file, self._keep)
+        for dialect in dialects_of_dump(data):
+            self.evidence.dialects.setdefault(dialect, []).append(file)
         self.evidence.damage += dump.damage
         self.evidence.ignored += (Ignored(file, note) for note in dump.notes)
         folder = str(Path(file).parent)
@@ -211,6 +266,7 @@ class _Collector:
 
     def _console_text(self, data: memoryview, file: str) -> None:
         records, damage = read_console(data, file)
+        self.evidence.dialects.setdefault(dialect_of_console(data), []).append(file)
         self._console += records
         self.evidence.damage += damage
 
@@ -223,6 +279,7 @@ class _Collector:
     def _text_log(self, data: memoryview, file: str) -> None:
         transitions, torn = read_coordinator_log(data, file)
         told, cut = read_client_log(data, file)
+        self.evidence.hosted += read_broker_log(data, file)
         self.evidence.coordinator_lines += transitions
         self.evidence.client_lines += told
         self.evidence.damage += torn + cut
@@ -242,6 +299,7 @@ class _Collector:
         evidence.transaction_states += (record for record in self._console if record.transactional_id not in known)
         evidence.snapshots += _distinct(self._snapshots, _snapshot_identity)
         evidence.aborted_transactions += _distinct(self._aborted, _aborted_identity)
+        look_for_ends(evidence)
         return evidence
 
     def _internal(self, copies: list[merge.Copy]) -> None:
@@ -271,6 +329,13 @@ class _Collector:
                 log.cleaned = True
             else:
                 log.start_offset = max(log.start_offset, offsets[log.topic_partition])
+
+
+def _above_the_broker(file: str) -> str:
+    """The folder above ``broker-N``: brokers of that name in two folders are two brokers. Empty for other files."""
+    parts = file.replace("\\", "/").split("/")[:-2]
+    at = next((at for at in range(len(parts) - 1, -1, -1) if BROKER_NAME.fullmatch(parts[at])), None)
+    return "" if at is None else "/".join(parts[:at])
 
 
 def _snapshot_identity(snapshot: ProducerSnapshot) -> object:

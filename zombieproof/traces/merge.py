@@ -15,6 +15,7 @@ from zombieproof.traces.evidence import (
     TRANSACTION_TOPIC,
     Batch,
     Damage,
+    Lost,
     OffsetCommitRecord,
     PartitionLog,
     Source,
@@ -46,8 +47,11 @@ def copies_of(contents: Iterable[tuple[Source, str, SegmentContent]]) -> list[Co
         name = plain_name(content.segment)
         key = _group_of(source, origin, content, name, groups)
         segments = groups.setdefault(key, {})
-        if name not in segments or _richness(content) > _richness(segments[name]):
-            segments[name] = content
+        known = segments.get(name)
+        poorer, richer = (known, content) if known is None or _richness(content) > _richness(known) else (content, known)
+        segments[name] = richer
+        if poorer is not None:
+            _complete(richer, poorer)
     return [
         _assembled(PartitionLog(topic, partition, replica, source), list(segments.values()))
         for (source, _, topic, partition, replica), segments in groups.items()
@@ -70,6 +74,20 @@ def _group_of(
     return key
 
 
+def _complete(richer: SegmentContent, poorer: SegmentContent) -> None:
+    """What one reading of a segment does not show (a dump without records) another may."""
+    shown = {batch.base_offset: batch for batch in poorer.batches if batch.marker or batch.records is not None}
+    for batch in richer.batches:
+        other = shown.get(batch.base_offset)
+        if other is not None and _same(batch, other):
+            batch.marker = batch.marker or other.marker
+            batch.records = other.records if batch.records is None else batch.records
+    if len(poorer.transaction_states) > len(richer.transaction_states):
+        richer.transaction_states = poorer.transaction_states
+    if len(poorer.offset_commits) > len(richer.offset_commits):
+        richer.offset_commits = poorer.offset_commits
+
+
 def _richness(content: SegmentContent) -> tuple[int, int]:
     shown = sum(batch.marker is not None or batch.records is not None for batch in content.batches)
     return len(content.batches), shown + len(content.transaction_states) + len(content.offset_commits)
@@ -86,8 +104,19 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
     copy = Copy(log, segments)
     broken: set[int] = set()
     log.start_offset = log.end_offset = _begin(segments[0])
+    before: SegmentContent | None = None
+    is_open = False
     for segment in segments:
         batches = segment.batches
+        if before is not None and _begin(segment) > log.end_offset:
+            is_open = True
+            if not (before.torn_tail or before.skipped or before.old_format):
+                why = f"the next segment ({plain_name(segment.segment)}) begins at {_begin(segment)}"
+                log.lost.append(Lost(log.end_offset, _begin(segment) - 1, why))
+        if is_open and batches:
+            broken.add(batches[0].base_offset)
+            is_open = False
+        before = segment
         if batches and log.batches and batches[0].base_offset < log.end_offset:
             message = f"offset {batches[0].base_offset} stands in the segment before too; only what follows is read"
             copy.damage.append(Damage(segment.file, 0, message, segment.unit))
@@ -102,6 +131,9 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
         if segment.file not in log.files:
             log.files.append(segment.file)
     log.damaged_at = frozenset(broken)
+    if log.compacted:
+        # The cleaner takes records at the end of a segment as well: nothing tells that a segment is lost.
+        log.lost.clear()
     return copy
 
 
@@ -127,10 +159,10 @@ def _contained(log: PartitionLog, better: PartitionLog) -> bool:
     return all(batch.base_offset in known and _same(batch, known[batch.base_offset]) for batch in log.batches)
 
 
-def _preference(copy: Copy) -> tuple[bool, int, int, str]:
+def _preference(copy: Copy) -> tuple[int, bool, int, str]:
     log = copy.log
     shown = sum(batch.marker is not None for batch in log.batches) + sum(map(_shown, copy.segments))
-    return log.source is not Source.SEGMENT, -log.end_offset, -len(log.batches) - shown, log.replica
+    return -log.end_offset, log.source is not Source.SEGMENT, -len(log.batches) - shown, log.replica
 
 
 def _shown(content: SegmentContent) -> int:
