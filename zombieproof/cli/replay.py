@@ -1,6 +1,5 @@
 """zombieproof replay: judge what was recorded, and run counterexamples again."""
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +12,13 @@ from zombieproof.report.counterexample import run_again
 from zombieproof.report.replay_json import as_report
 from zombieproof.report.replay_text import Replayed, show_replayed, show_report
 from zombieproof.report.runs import Exit
-from zombieproof.report.screen import Screen, plural
+from zombieproof.report.screen import Screen
 from zombieproof.traces.collect import collect
-from zombieproof.traces.evidence import Evidence, EvidenceError, Unit
+from zombieproof.traces.coverage import accept
+from zombieproof.traces.evidence import EvidenceError, Unit
 from zombieproof.traces.replay import replay
 from zombieproof.traces.trace import TraceError, looks_like_trace, read_trace
-from zombieproof.traces.verdict import DamagedPlace, Judgement
+from zombieproof.traces.verdict import DamagedPlace, Judgement, Report
 
 HELP = """Judge what real clusters recorded, or run a counterexample again.
 
@@ -26,10 +26,15 @@ Any mixture of files and folders is one body of evidence: segments and whole log
 kafka-dump-log, __transaction_state, __consumer_offsets, snapshots, .txnindex, broker and client logs,
 also as .gz and .xz. A file that `zombieproof check -o` wrote is run again step by step, interpreted.
 
+What the evidence names and does not hold (a partition that a transaction lists, the __transaction_state of a producer,
+the rest of a cut log) is not judged: it is named, with what to fetch, and the exit code is 3 unless --allow-gaps accepts
+it. Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as far as it could be judged.
+
 \b
 Examples:
   zombieproof replay /var/lib/kafka/data
   zombieproof replay orders-0.txt __transaction_state-12.txt client.jsonl
+  zombieproof replay broker-1/ --allow-gaps e-0,__consumer_offsets
   zombieproof replay --rules kip98 --json segments/
   zombieproof replay story.jsonl
 """
@@ -52,6 +57,10 @@ def replay_command(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="files and folders")],
     rules: Annotated[str, typer.Option(metavar="PRESET", help="rules to judge by: newest, 3.9, 4.3-tv0")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+    allow_gaps: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="gaps that need not be judged: e-0, e, e-*, __transaction_state"),
+    ] = None,
 ) -> int:
     """Run the command."""
     if rules:
@@ -65,13 +74,29 @@ def replay_command(
         evidence = collect(paths)
     except EvidenceError as error:
         raise WrongUsage(str(error)) from error
-    report = replay(evidence, preset(rules) if rules else None)
+    report = _accepted(replay(evidence, preset(rules) if rules else None), allow_gaps or ())
     if as_json:
         screen.data(report.model_dump_json(indent=2))
     else:
         show_report(screen, report)
-        _show_ignored(screen, evidence)
+    return exit_code(report)
+
+
+def exit_code(report: Report) -> int:
+    """The exit code of a verdict: that history conforms is not shown while there are gaps in the evidence."""
+    if report.verdict is Judgement.CONFORMS and not report.is_in_full:
+        return Exit.INCONCLUSIVE
     return EXITS[report.verdict]
+
+
+def _accepted(report: Report, allow_gaps: Sequence[str]) -> Report:
+    """The report with the gaps accepted that the caller names."""
+    names = [name.strip() for each in allow_gaps for name in each.split(",") if name.strip()]
+    accepting, unknown = accept(report, names)
+    if unknown is None:
+        return accepting
+    there = f"there are {', '.join(unknown.names)}" if unknown.names else "there is none, so leave it away"
+    raise WrongUsage(f"--allow-gaps {unknown.name}: no gap in this evidence has that name; {there}")
 
 
 def is_trace(path: Path) -> bool:
@@ -111,9 +136,3 @@ def _replay_traces(screen: Screen, paths: Sequence[Path], *, as_json: bool) -> i
         for place in unread:
             screen.say(f"damaged: {place.file}, line {place.position}: {place.message}", "bold yellow")
     return EXITS[report.verdict]
-
-
-def _show_ignored(screen: Screen, evidence: Evidence) -> None:
-    reasons = Counter(ignored.reason for ignored in evidence.ignored)
-    for reason, count in reasons.items():
-        screen.say(f"not read: {plural(count, 'file')}, {reason}", "dim")

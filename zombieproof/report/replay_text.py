@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from zombieproof.report.check_text import show_story
 from zombieproof.report.counterexample import Again
+from zombieproof.report.coverage_text import headline, show_gaps, show_judged
 from zombieproof.report.screen import STYLES, Column, Screen, plural
 from zombieproof.traces.promises import PROMISES
 from zombieproof.traces.verdict import DamagedPlace, Finding, Judgement, Outcome, Report
@@ -22,21 +23,18 @@ _ENDED = {
 
 def show_report(screen: Screen, report: Report) -> None:
     """Write verdict, findings, damage, and what the evidence holds."""
-    counts = [plural(len(report.findings), "finding")] if report.findings else []
-    counts += [plural(len(report.damage), "damaged place")] if report.damage else []
-    screen.say(
-        " with ".join([report.verdict.value, " and ".join(counts)]) if counts else report.verdict.value,
-        STYLES[report.verdict.value],
-    )
+    screen.say(headline(report), STYLES[report.verdict.value if report.is_in_full else "inconclusive"])
     for finding in report.findings[:SHOWN_FINDINGS]:
         _show_finding(screen, finding)
     for place in report.damage[:SHOWN_FINDINGS]:
         _show_damage(screen, place)
+    show_gaps(screen, report.not_judged)
     screen.say()
     left = len(report.findings[SHOWN_FINDINGS:]) + len(report.damage[SHOWN_FINDINGS:])
     if left:
         screen.say(f"and {left} more; --json has them all")
     _show_contents(screen, report)
+    show_judged(screen, report.judged)
 
 
 def _show_finding(screen: Screen, finding: Finding) -> None:

@@ -11,7 +11,9 @@ from zombieproof.traces.evidence import Hosted, TopicPartition
 from zombieproof.traces.files import TOPIC_PARTITION
 from zombieproof.traces.lines import Lines
 
-SELF = re.compile(r"\[(?:TransactionCoordinator id=|Transaction State Manager |Transaction Marker Channel Manager )(\d+)\]")
+SELF = re.compile(
+    r"\[(?:TransactionCoordinator id=|Transaction State Manager |Transaction Marker Channel Manager )(\d+)\]"
+)
 PRODUCER_STATE = re.compile(r"\[ProducerStateManager partition=(?P<place>[a-zA-Z0-9._-]+-\d{1,10})\]")
 SNAPSHOT_AT = re.compile(r"(?:Wrote producer snapshot at offset |SnapshotFile\(offset=)(?P<offset>\d{1,19})\b")
 ANSWER = "Received WriteTxnMarker response "
@@ -35,7 +37,10 @@ def read_broker_log(data: memoryview, file: str) -> list[Hosted]:
             offset = SNAPSHOT_AT.search(line)
             if place is not None and not (lines.ends_open and lines.peek(0) is None):
                 found.append(Hosted(file, lines.number, place, None, int(offset["offset"]) if offset else NONE))
-    return [each if each.node_id is not None else Hosted(file, each.line, each.place, own, each.end_offset) for each in found]
+    return [
+        each if each.node_id is not None else Hosted(file, each.line, each.place, own, each.end_offset)
+        for each in found
+    ]
 
 
 def _place(name: str) -> TopicPartition | None:

@@ -287,7 +287,7 @@ class _Collector:
     def finish(self) -> Evidence:
         """Put together what was read."""
         evidence = self.evidence
-        copies = merge.without_repetitions(merge.copies_of(self._contents))
+        copies = merge.without_repetitions(merge.copies_of(self._contents), evidence.agreements)
         for copy in copies:
             self._apply_checkpoints(copy)
             evidence.logs.append(copy.log)

@@ -68,6 +68,8 @@ def dialects_of(evidence: Evidence) -> list[str]:
         found.add("log of a client, librdkafka" if librdkafka else "log of a client")
     if evidence.client_calls or evidence.client_outcomes:
         found.add("calls of applications")
-    values = {record.value.client_transaction_version is not None for record in evidence.transaction_states if record.value}
+    values = {
+        record.value.client_transaction_version is not None for record in evidence.transaction_states if record.value
+    }
     found |= {f"__transaction_state values of version {int(newer)}" for newer in values if evidence.logs}
     return sorted(found)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, Lost, Phase, PartitionLog, TopicPartition
+from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, Lost, PartitionLog, Phase, TopicPartition
 from zombieproof.traces.files import plain_name
 
 
@@ -33,21 +33,26 @@ def look_for_ends(evidence: Evidence) -> None:
     logs = evidence.partition_logs()
     for log in logs.values():
         _look_at_beginning(log, evidence)
-    furthest: dict[TopicPartition, Reached] = {}
     for reached in _witnesses(evidence):
-        log = logs.get(reached.place)
-        if log is None:
-            continue
-        if reached.is_end and reached.offset == log.end_offset and not log.torn_tail:
-            log.end_shown_by = reached.why
-        known = furthest.get(reached.place)
-        if not reached.only_confirms and reached.offset > log.end_offset and (known is None or reached.offset > known.offset):
-            furthest[reached.place] = reached
-    for place, reached in furthest.items():
-        log = logs[place]
-        log.lost.append(Lost(log.end_offset, reached.offset - 1, reached.why))
-        log.torn_tail, log.end_shown_by = True, ""
+        found = logs.get(reached.place)
+        if found is not None and reached.is_end and reached.offset == found.end_offset and not found.torn_tail:
+            found.end_shown_by = reached.why
+    for reached in sorted(_witnesses(evidence), key=lambda reached: -reached.offset):
+        found = logs.get(reached.place)
+        if found is not None and not reached.only_confirms:
+            _cut(found, reached)
+    for reached in _acknowledged(evidence):
+        found = logs.get(reached.place)
+        if found is not None and not found.end_shown_by:
+            _cut(found, reached)
     _look_at_coordinators(logs, evidence)
+
+
+def _cut(log: PartitionLog, reached: Reached) -> None:
+    """Note that a log went on behind its end, once."""
+    if reached.offset > log.end_offset and not any(lost.first == log.end_offset for lost in log.lost):
+        log.lost.append(Lost(log.end_offset, None if log.torn_tail else reached.offset - 1, reached.why))
+        log.torn_tail, log.end_shown_by = True, ""
 
 
 def _look_at_beginning(log: PartitionLog, evidence: Evidence) -> None:
@@ -74,9 +79,10 @@ def _witnesses(evidence: Evidence) -> Iterator[Reached]:
     for (_, place), offset in evidence.named_offsets.items():
         yield Reached(place, offset, f"an index is named {offset:020}")
     for log in evidence.logs:
-        yield Reached(log.topic_partition, log.end_offset, f"another copy ({', '.join(map(plain_name, log.files))}) is longer")
+        yield Reached(
+            log.topic_partition, log.end_offset, f"another copy ({', '.join(map(plain_name, log.files))}) is longer"
+        )
     yield from _reported(evidence)
-    yield from _acknowledged(evidence)
 
 
 def _reported(evidence: Evidence) -> Iterator[Reached]:
@@ -111,6 +117,8 @@ def _look_at_coordinators(logs: dict[TopicPartition, PartitionLog], evidence: Ev
         if log is None or home is None or log.end_shown_by or log.torn_tail or line.target is None:
             continue
         if line.phase is Phase.COMPLETE and line.target.last_update_ms > newest[home]:
-            why = f"{plain_name(line.file)}, line {line.line}, completes a later transition of {line.transactional_id!r}"
+            why = (
+                f"{plain_name(line.file)}, line {line.line}, completes a later transition of {line.transactional_id!r}"
+            )
             log.lost.append(Lost(log.end_offset, None, why))
             log.torn_tail = True

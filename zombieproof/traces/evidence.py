@@ -516,7 +516,8 @@ class Evidence:
     `logs` holds each partition's copies, the one to judge first (segments before dumps, then the longest); copies whose
     batches are all in a better one are left out. `transaction_states` and `offset_commits` come from the first copy of
     each internal partition, in log order. `named_offsets` holds, by replica and partition, the largest offset in the
-    name of an index beside a segment. `dialects` holds what the files are written in, and which files.
+    name of an index beside a segment. `dialects` holds what the files are written in, and which files. `agreements`
+    holds pairs of folders of which one repeats a log of the other.
     """
 
     files: list[str] = field(default_factory=list)
@@ -537,6 +538,7 @@ class Evidence:
     hosted: list[Hosted] = field(default_factory=list)
     named_offsets: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
     dialects: dict[str, list[str]] = field(default_factory=dict)
+    agreements: set[frozenset[str]] = field(default_factory=set)
 
     def replicas(self, topic: str, partition: int) -> list[PartitionLog]:
         """All differing copies of a partition, the one to judge first; empty when none was read."""

@@ -7,6 +7,7 @@ better one says nothing new and is left out. Copies that differ stay.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 
 from zombieproof.traces import offsets_log, transaction_log
 from zombieproof.traces.codecs import Undecodable
@@ -48,7 +49,9 @@ def copies_of(contents: Iterable[tuple[Source, str, SegmentContent]]) -> list[Co
         key = _group_of(source, origin, content, name, groups)
         segments = groups.setdefault(key, {})
         known = segments.get(name)
-        poorer, richer = (known, content) if known is None or _richness(content) > _richness(known) else (content, known)
+        poorer, richer = (
+            (known, content) if known is None or _richness(content) > _richness(known) else (content, known)
+        )
         segments[name] = richer
         if poorer is not None:
             _complete(richer, poorer)
@@ -169,8 +172,17 @@ def _shown(content: SegmentContent) -> int:
     return len(content.transaction_states) + len(content.offset_commits)
 
 
-def without_repetitions(copies: list[Copy]) -> list[Copy]:
-    """The copies to keep: by partition, the best first. Copies of unknown partitions are compared with all others."""
+def node_folder(log: PartitionLog) -> str:
+    """The folder that holds what a node was left with: the one above the partition's, or that of a dump."""
+    folder = Path(log.files[0]).parent if log.files else Path(log.replica)
+    return str(folder.parent if log.source is Source.SEGMENT else folder)
+
+
+def without_repetitions(copies: list[Copy], agreements: set[frozenset[str]]) -> list[Copy]:
+    """The copies to keep: by partition, the best first. Copies of unknown partitions are compared with all others.
+
+    Folders of which one repeats the other are put into `agreements`.
+    """
     by_partition: dict[tuple[str, int], list[Copy]] = {}
     for copy in copies:
         by_partition.setdefault(copy.log.topic_partition, []).append(copy)
@@ -179,8 +191,11 @@ def without_repetitions(copies: list[Copy]) -> list[Copy]:
         chosen: list[Copy] = []
         others = kept if partition < 0 else []
         for copy in sorted(rivals, key=_preference):
-            if not any(_contained(copy.log, better.log) for better in (*chosen, *others)):
+            better = next((better for better in (*chosen, *others) if _contained(copy.log, better.log)), None)
+            if better is None:
                 chosen.append(copy)
+            elif copy.log.batches:
+                agreements.add(frozenset((node_folder(copy.log), node_folder(better.log))))
         kept += chosen
     return sorted(kept, key=lambda copy: copy.log.topic_partition)
 

@@ -12,9 +12,11 @@ from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Isolation
 from zombieproof.traces.across_logs import judge_across
 from zombieproof.traces.client_history import read_applications
+from zombieproof.traces.clusters import report_of_several, several_clusters
 from zombieproof.traces.collect import collect
 from zombieproof.traces.coordinator_facts import facts_of
 from zombieproof.traces.coordinator_history import IdHistory, read_histories
+from zombieproof.traces.coverage import judged, not_judged, nothing_judged
 from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, TopicPartition
 from zombieproof.traces.group_history import read_groups
 from zombieproof.traces.other_witnesses import (
@@ -50,13 +52,16 @@ def replay(evidence: Evidence | Iterable[str | os.PathLike[str]], rules: Rules |
     """
     if not isinstance(evidence, Evidence):
         evidence = collect(evidence)
+    if contradictions := several_clusters(evidence):
+        return report_of_several(evidence, contradictions)
     rules = rules or Rules()
     histories = read_histories(evidence, rules)
     facts = facts_of(histories)
     logs = {place: log for place, log in evidence.partition_logs().items() if place[0] != TRANSACTION_TOPIC}
     partitions = {place: read_partition(log, facts, rules) for place, log in logs.items()}
+    applications = read_applications(evidence)
     across = judge_across(histories, facts.owners, partitions.values())
-    told = judge_told(read_applications(evidence), partitions, histories, evidence.offset_commits)
+    told = judge_told(applications, partitions, histories, evidence.offset_commits)
     faults = [fault for history in histories for fault in history.faults]
     faults += [fault for partition in partitions.values() for fault in partition.faults]
     seen = {place: visibility(log, rules) for place, log in logs.items()}
@@ -77,6 +82,8 @@ def replay(evidence: Evidence | Iterable[str | os.PathLike[str]], rules: Rules |
             group: {named(place): offset for place, offset in sorted(offsets.items())}
             for group, offsets in read_groups(evidence.offset_commits, partitions).items()
         },
+        judged=judged(evidence, histories),
+        not_judged=nothing_judged(evidence) or not_judged(evidence, histories, applications, partitions),
     )
 
 
@@ -96,7 +103,7 @@ def _unexplained(found: Sequence[Fault], known: Sequence[Fault]) -> list[Fault]:
 def _verdict(faults: Sequence[Fault], evidence: Evidence) -> Judgement:
     if faults:
         return Judgement.VIOLATES
-    return Judgement.DAMAGED if evidence.damage else Judgement.CONFORMS
+    return Judgement.DAMAGED if evidence.damage or nothing_judged(evidence) else Judgement.CONFORMS
 
 
 def _order(fault: Fault) -> tuple[int, TopicPartition, int]:
