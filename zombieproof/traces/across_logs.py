@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.alignment import agrees
 from zombieproof.traces.coordinator_history import IdHistory
-from zombieproof.traces.evidence import OFFSETS_TOPIC
+from zombieproof.traces.evidence import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from zombieproof.traces.matching import Match, Missed, listed_by_partition, match
 from zombieproof.traces.partition_history import Ending, PartitionHistory, Run, Stretch
 from zombieproof.traces.recorded_transactions import RecordedTransaction
@@ -55,9 +55,12 @@ class _Judge:
         """The faults of one producer id on one partition."""
         found = [self._contrary(ending, txn) for ending, txn in self.match.contrary]
         found += [self._missed(missed) for missed in self.match.missed]
-        found += [self._undecided(ending) for ending in self.unmatched]
-        found += self._strangers()
-        return [fault for fault in [*found, self._open()] if fault is not None]
+        unexplained = [*map(self._undecided, self.unmatched), *self._strangers(), self._open()]
+        for fault in unexplained:
+            if fault is not None and not self.history.is_end_shown and self.history.log_partition >= 0:
+                log = named((TRANSACTION_TOPIC, self.history.log_partition))
+                fault.add(f"nothing shows that {log} was given up to its end: if it was copied earlier, copy it again")
+        return [fault for fault in [*found, *unexplained] if fault is not None]
 
     def _is_the_only_one(self, ending: Ending, txn: RecordedTransaction) -> bool:
         """Whether the marker can be of no other transaction: its epoch is (version 2), or nothing is missing."""
@@ -127,6 +130,10 @@ class _Judge:
         alone = self.data_epochs[txn.data_epoch] == 1
         begin = run.first_offset if run and alone else missed.before.offset if missed.before else -1
         end = missed.after.offset if missed.after else None
+        if run is not None and txn.data_epoch is not None:
+            # Behind data of a newer epoch the marker would come too late.
+            newer = [stretch.first_offset for stretch in run.stretches if stretch.epoch > txn.data_epoch]
+            end = min([*newer, *([] if end is None else [end])], default=None)
         if log.torn_tail and end is None:
             return False
         if any(begin < hole and (end is None or hole <= end) for hole in log.damaged_at):
@@ -157,6 +164,8 @@ class _Judge:
             self.match.place,
             offset,
         )
+        if missed.after is None and not self.log.end_shown_by:
+            fault.add(f"nothing shows that {place} was given up to its end: if it was copied earlier, copy it again")
         if run is not None and stretch is not None:
             fault.message += f" behind its data at {span(stretch.first_offset, stretch.last_offset)}"
             self._take_in(fault, run, stretch.epoch)

@@ -100,7 +100,7 @@ def _without_logs(evidence: Evidence) -> dict[str, object]:
 
 
 def _missing_partitions(
-    evidence: Evidence, histories: Iterable[IdHistory], applications: Iterable[ApplicationTransaction]
+    evidence: Evidence, histories: Sequence[IdHistory], applications: Iterable[ApplicationTransaction]
 ) -> Iterator[NotJudged]:
     given = evidence.partition_logs()
     reasons: dict[TopicPartition, list[str]] = {}
@@ -114,6 +114,7 @@ def _missing_partitions(
             listed = f"{history.transactional_id!r} lists it in {count} ({identity(transactions[0])})"
             reasons.setdefault(place, []).append(listed)
     known = set(reasons)
+    yield from _empty_partitions(evidence, histories)
     for application in applications:
         for place in {place for place, _ in application.records} - given.keys():
             reasons.setdefault(place, []).append(f"application {application.client!r} was told of records on it")
@@ -127,6 +128,18 @@ def _missing_partitions(
             why=f"{_some(why)}, and no log of it was given",
             fetch=f"the directory of {named(place)}, or the text that kafka-dump-log prints of it{_where(place, evidence)}",
         )
+
+
+def _empty_partitions(evidence: Evidence, histories: Iterable[IdHistory]) -> Iterator[NotJudged]:
+    """Each partition that a complete transaction lists had at least its marker, whatever became of it."""
+    complete = [txn for history in histories for txn in history.transactions if txn.completed]
+    for place, log in evidence.partition_logs().items():
+        listing = [txn for txn in complete if place in (txn.partitions or ())]
+        if listing and not log.batches and not log.end_offset and not log.torn_tail:
+            name = named(place)
+            why = f"{listing[0].transactional_id!r} ({identity(listing[0])}) was completed on it, and what was given is empty"
+            fetch = f"the directory of {name}, or the text that kafka-dump-log prints of it{_where(place, evidence)}"
+            yield NotJudged(name=name, gap=Gap.MISSING, why=why, fetch=fetch)
 
 
 def _some(reasons: Iterable[str]) -> str:

@@ -85,6 +85,8 @@ def _complete(richer: SegmentContent, poorer: SegmentContent) -> None:
         if other is not None and _same(batch, other):
             batch.marker = batch.marker or other.marker
             batch.records = other.records if batch.records is None else batch.records
+    if poorer.torn_tail and len(poorer.batches) == len(richer.batches):
+        richer.torn_tail = True
     if len(poorer.transaction_states) > len(richer.transaction_states):
         richer.transaction_states = poorer.transaction_states
     if len(poorer.offset_commits) > len(richer.offset_commits):
