@@ -26,9 +26,10 @@ Any mixture of files and folders is one body of evidence: segments and whole log
 kafka-dump-log, __transaction_state, __consumer_offsets, snapshots, .txnindex, broker and client logs,
 also as .gz and .xz. A file that `zombieproof check -o` wrote is run again step by step, interpreted.
 
-What the evidence names and does not hold (a partition that a transaction lists, the __transaction_state of a producer,
-the rest of a cut log) is not judged: it is named, with what to fetch, and the exit code is 3 unless --allow-gaps accepts
-it. Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as far as it could be judged.
+What the evidence names and does not hold (a partition that a transaction lists, the __transaction_state of a
+producer, the rest of a cut log) is not judged: it is named, with what to fetch, and the exit code is 3 unless
+--allow-gaps accepts it. Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as far as it
+could be judged.
 
 \b
 Examples:

@@ -14,7 +14,10 @@ SHOWN_GAPS = 20
 def headline(report: Report) -> str:
     """The first line: the verdict, how far it goes, and counts."""
     verdict = report.verdict.value
-    if any(gap.gap is Gap.EVERYTHING for gap in report.not_judged):
+    gaps = {gap.gap for gap in report.not_judged}
+    if Gap.CLUSTERS in gaps:
+        return f"{verdict}: this is evidence of several clusters"
+    if Gap.EVERYTHING in gaps and not report.findings:
         return f"{verdict}: nothing could be judged"
     counts = [plural(len(report.findings), "finding")] if report.findings else []
     counts += [plural(len(report.damage), "damaged place")] if report.damage else []

@@ -38,7 +38,17 @@ def judge_across(
     for fault in [*faults, *(fault for partition in partitions for fault in partition.faults)]:
         if fault.transactional_id is None and fault.producer_id is not None and fault.producer_id in owners:
             fault.transactional_id = owners[fault.producer_id].transactional_id
+        owner = None if fault.producer_id is None else owners.get(fault.producer_id)
+        if owner is not None and fault.promise == "no_open_transaction_that_nobody_owns":
+            _reserve(fault, owner)
     return faults
+
+
+def _reserve(fault: Fault, history: IdHistory) -> None:
+    """Say of a fault that it rests on where the coordinator's log ends, when nothing shows that it ends there."""
+    if not history.is_end_shown and history.log_partition >= 0:
+        log = named((TRANSACTION_TOPIC, history.log_partition))
+        fault.add(f"nothing shows that {log} was given up to its end: if it was copied earlier, copy it again")
 
 
 class _Judge:
@@ -57,9 +67,8 @@ class _Judge:
         found += [self._missed(missed) for missed in self.match.missed]
         unexplained = [*map(self._undecided, self.unmatched), *self._strangers(), self._open()]
         for fault in unexplained:
-            if fault is not None and not self.history.is_end_shown and self.history.log_partition >= 0:
-                log = named((TRANSACTION_TOPIC, self.history.log_partition))
-                fault.add(f"nothing shows that {log} was given up to its end: if it was copied earlier, copy it again")
+            if fault is not None:
+                _reserve(fault, self.history)
         return [fault for fault in [*found, *unexplained] if fault is not None]
 
     def _is_the_only_one(self, ending: Ending, txn: RecordedTransaction) -> bool:

@@ -1,8 +1,8 @@
 """Evidence of several clusters in one call: what is of one must not be held against what is of another.
 
 Cluster ids that differ say it outright. Otherwise it shows in contradictions that one cluster cannot have: a topic with
-two ids, a transactional id in two partitions of ``__transaction_state``, copies of partitions that differ in every
-partition from the first batch on.
+two ids, a transactional id in two partitions of ``__transaction_state``, a producer id of two transactional ids, copies
+of partitions that differ in every partition from the first batch on.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from itertools import combinations
 from pathlib import Path
 
 from zombieproof.traces.coverage import judged
-from zombieproof.traces.evidence import Batch, Evidence, PartitionLog, TopicPartition, Unit
+from zombieproof.traces.evidence import TRANSACTION_TOPIC, Batch, Evidence, PartitionLog, TopicPartition, Unit
 from zombieproof.traces.merge import node_folder
 from zombieproof.traces.verdict import DamagedPlace, Gap, Judgement, NotJudged, Report, named
 
@@ -27,6 +27,7 @@ def several_clusters(evidence: Evidence) -> list[str]:
             _different_topic_ids(evidence),
             _different_copies(evidence),
             _ids_in_two_places(evidence),
+            _producers_of_two_ids(evidence),
         )
         if sentence
     ]
@@ -40,7 +41,8 @@ def report_of_several(evidence: Evidence, contradictions: list[str]) -> Report:
     )
     first = DamagedPlace(file=folder, position=0, unit=Unit.BYTE, message=f"{sentence}; {ADVICE}")
     others = [DamagedPlace(file=d.file, position=d.position, unit=d.unit, message=d.message) for d in evidence.damage]
-    gap = NotJudged(name="everything", gap=Gap.EVERYTHING, why=sentence, fetch=f"nothing more: {ADVICE}")
+    why = "what is of one cluster must not be held against what is of another"
+    gap = NotJudged(name="everything", gap=Gap.CLUSTERS, why=why, fetch=f"nothing more; {ADVICE}")
     return Report(
         verdict=Judgement.DAMAGED,
         findings=[],
@@ -150,3 +152,19 @@ def _ids_in_two_places(evidence: Evidence) -> str:
         return ""
     where = " and ".join(f"partition {number} ({file})" for number, file in found[1].items())
     return f"{found[0]!r} is in two partitions of __transaction_state, {where}, and an id has one"
+
+
+def _producers_of_two_ids(evidence: Evidence) -> str:
+    """A cluster hands out a producer id once: two ids with the same one, in folders that share nothing, are of two."""
+    homes = {
+        log.partition: node_folder(log) for log in evidence.partition_logs().values() if log.topic == TRANSACTION_TOPIC
+    }
+    owners: dict[int, dict[str, str]] = {}
+    for record in evidence.transaction_states:
+        if record.value is not None and record.partition in homes:
+            owners.setdefault(record.value.producer_id, {}).setdefault(record.transactional_id, homes[record.partition])
+    for producer_id, ids in owners.items():
+        for (one, here), (other, there) in combinations(ids.items(), 2):
+            if here != there and frozenset((here, there)) not in evidence.agreements:
+                return f"producer id {producer_id} is that of {one!r} in {here} and that of {other!r} in {there}"
+    return ""

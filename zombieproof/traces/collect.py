@@ -235,13 +235,13 @@ class _Collector:
                 found = TopicIdentity(str(Path(file).parent), place.topic, place.partition, topic_id)
                 self.evidence.topic_identities.append(found)
         except Undecodable as fault:
-            self.evidence.damage.append(Damage(file, 0, str(fault)))
+            self.evidence.ignored.append(Ignored(file, str(fault)))
 
     def _leader_epochs(self, data: memoryview, file: str) -> None:
         try:
             offset = identity.read_first_epoch_start(data)
         except Undecodable as fault:
-            self.evidence.damage.append(Damage(file, 0, str(fault)))
+            self.evidence.ignored.append(Ignored(file, str(fault)))
             return
         if offset is not None:
             self.evidence.epoch_starts.append(EpochStart(str(Path(file).parent), offset))

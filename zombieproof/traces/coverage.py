@@ -126,7 +126,7 @@ def _missing_partitions(
             name=named(place),
             gap=Gap.MISSING,
             why=f"{_some(why)}, and no log of it was given",
-            fetch=f"the directory of {named(place)}, or the text that kafka-dump-log prints of it{_where(place, evidence)}",
+            fetch=_log_of(place, evidence),
         )
 
 
@@ -136,16 +136,19 @@ def _empty_partitions(evidence: Evidence, histories: Iterable[IdHistory]) -> Ite
     for place, log in evidence.partition_logs().items():
         listing = [txn for txn in complete if place in (txn.partitions or ())]
         if listing and not log.batches and not log.end_offset and not log.torn_tail:
-            name = named(place)
-            why = f"{listing[0].transactional_id!r} ({identity(listing[0])}) was completed on it, and what was given is empty"
-            fetch = f"the directory of {name}, or the text that kafka-dump-log prints of it{_where(place, evidence)}"
-            yield NotJudged(name=name, gap=Gap.MISSING, why=why, fetch=fetch)
+            who = f"{listing[0].transactional_id!r} ({identity(listing[0])})"
+            why = f"{who} was completed on it, and what was given is empty"
+            yield NotJudged(name=named(place), gap=Gap.MISSING, why=why, fetch=_log_of(place, evidence))
 
 
 def _some(reasons: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(reasons))
     more = len(distinct) - SHOWN
     return "; ".join(distinct[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _log_of(place: TopicPartition, evidence: Evidence) -> str:
+    return f"the directory of {named(place)}, or the text that kafka-dump-log prints of it{_where(place, evidence)}"
 
 
 def _where(place: TopicPartition, evidence: Evidence) -> str:

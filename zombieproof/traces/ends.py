@@ -56,7 +56,7 @@ def _cut(log: PartitionLog, reached: Reached) -> None:
 
 
 def _look_at_beginning(log: PartitionLog, evidence: Evidence) -> None:
-    """Retention moves the first leader epoch together with the log start: one before it shows that a segment is lost."""
+    """Retention moves the first leader epoch with the log start: one before it shows that a segment is lost."""
     folders = {str(Path(file).parent) for file in log.files}
     starts = [each for each in evidence.epoch_starts if each.folder in folders and each.offset < log.start_offset]
     if starts:
@@ -94,7 +94,7 @@ def _reported(evidence: Evidence) -> Iterator[Reached]:
 
 
 def _acknowledged(evidence: Evidence) -> Iterator[Reached]:
-    """What producers were told is judged against logs that are shown to be whole; others may have been copied before."""
+    """What producers were told is judged against logs that are shown to be whole; others may be older copies."""
     for call in evidence.client_calls:
         result = call.result
         if call.error is None and call.action == "send" and isinstance(result, dict):

@@ -109,6 +109,8 @@ class Gap(StrEnum):
     """It was given in a form that does not show it."""
     EVERYTHING = "everything"
     """Nothing was given that can be judged."""
+    CLUSTERS = "clusters"
+    """It is of several clusters."""
 
 
 class NotJudged(_Data):
