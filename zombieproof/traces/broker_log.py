@@ -15,6 +15,7 @@ SELF = re.compile(
     r"\[(?:TransactionCoordinator id=|Transaction State Manager |Transaction Marker Channel Manager )(\d+)\]"
 )
 PRODUCER_STATE = re.compile(r"\[ProducerStateManager partition=(?P<place>[a-zA-Z0-9._-]+-\d{1,10})\]")
+MANAGER = "ProducerStateManager partition="
 SNAPSHOT_AT = re.compile(r"(?:Wrote producer snapshot at offset |SnapshotFile\(offset=)(?P<offset>\d{1,19})\b")
 ANSWER = "Received WriteTxnMarker response "
 ANSWER_FROM = re.compile(r" from node (?P<node>\d{1,10}) with correlation id")
@@ -28,11 +29,11 @@ def read_broker_log(data: memoryview, file: str) -> list[Hosted]:
     own: int | None = None
     lines = Lines(data)
     for line in lines:
-        if own is None and (name := SELF.search(line)):
+        if own is None and "[Transaction" in line and (name := SELF.search(line)):
             own = int(name[1])
         if ANSWER in line and (node := ANSWER_FROM.search(line)):
             found += (Hosted(file, lines.number, place, int(node["node"])) for place in _answered(line))
-        elif state := PRODUCER_STATE.search(line):
+        elif MANAGER in line and (state := PRODUCER_STATE.search(line)):
             place = _place(state["place"])
             offset = SNAPSHOT_AT.search(line)
             if place is not None and not (lines.ends_open and lines.peek(0) is None):

@@ -6,7 +6,7 @@ together: each log once, each snapshot entry once, and what could not be read, w
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,6 +40,7 @@ from zombieproof.traces.evidence import (
     TransactionStateRecord,
 )
 from zombieproof.traces.files import BROKER_NAME, base_offset_of, opened, place_of, plain_name
+from zombieproof.traces.folders import files_in
 from zombieproof.traces.producer_snapshot import read_snapshot
 from zombieproof.traces.recognise import Kind, by_content, by_name
 from zombieproof.traces.segment_content import SegmentContent
@@ -48,11 +49,7 @@ from zombieproof.traces.transaction_index import ENTRY, IndexEntry, read_index
 
 Item = TypeVar("Item")
 
-SEGMENT = re.compile(r"\d{20}\.log(?:\.xz|\.gz)?")
 INDEX = re.compile(r"(?P<offset>\d{20})\.(?:index|timeindex|txnindex)")
-BESIDE_SEGMENTS = re.compile(
-    r"\d{20}\.(?:index|timeindex|txnindex|snapshot)|leader-epoch-checkpoint|partition\.metadata"
-)
 
 
 def collect(paths: Iterable[str | os.PathLike[str]], keep: Keep = Keep.NEEDED) -> Evidence:
@@ -73,37 +70,13 @@ def collect(paths: Iterable[str | os.PathLike[str]], keep: Keep = Keep.NEEDED) -
     collector = _Collector(keep)
     damage = collector.evidence.damage
     for path in given:
-        for file in _files_in(path, damage):
+        for file in files_in(path, damage):
             collector.add(file)
     for path in given:
         hopeless = path.is_dir() or not collector.read_from
         if hopeless and not collector.has_read(path) and not any(place.file == str(path) for place in damage):
             damage.append(Damage(str(path), 0, "nothing in it is evidence of transactions"))
     return collector.finish()
-
-
-def _files_in(path: Path, damage: list[Damage]) -> Iterator[Path]:
-    """The files at and below a path, by name; what is hidden is no content.
-
-    Empty folders, and partitions without segments, are damage.
-    """
-    if not path.is_dir():
-        yield path
-        return
-    for folder, folders, names in os.walk(path, onerror=lambda error: damage.append(_unopened(error))):
-        folders.sort()
-        shown = [name for name in names if not name.startswith(".")]
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        if not folders and not shown:
-            damage.append(Damage(folder, 0, "the folder is empty"))
-        elif any(map(BESIDE_SEGMENTS.fullmatch, names)) and not any(SEGMENT.fullmatch(name) for name in names):
-            damage.append(Damage(folder, 0, "the folder of a partition holds no segment"))
-        for name in sorted(shown):
-            yield Path(folder, name)
-
-
-def _unopened(error: OSError) -> Damage:
-    return Damage(str(error.filename), 0, f"it cannot be opened: {error.strerror}")
 
 
 class _Collector:

@@ -16,8 +16,9 @@ from zombieproof.traces.clusters import report_of_several, several_clusters
 from zombieproof.traces.collect import collect
 from zombieproof.traces.coordinator_facts import facts_of
 from zombieproof.traces.coordinator_history import IdHistory, read_histories
-from zombieproof.traces.coverage import judged, not_judged, nothing_judged
+from zombieproof.traces.coverage import judged, nothing_judged
 from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, TopicPartition
+from zombieproof.traces.gaps import not_judged
 from zombieproof.traces.group_history import read_groups
 from zombieproof.traces.other_witnesses import (
     judge_aborted_index,
