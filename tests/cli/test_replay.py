@@ -79,11 +79,71 @@ def test_damaged_input_is_exit_code_3_with_file_and_position(run: Any, recording
 
 def test_files_that_were_not_read_are_counted_by_reason(run: Any, recordings: Path) -> None:
     out = run("replay", recordings / "01-commit").out
-    assert "not read: 3 files, leader epochs, which the batches carry too" in out
+    assert "not read: 2 files, a description of the recording (about.yaml, consumed.json)" in out
 
 
 def test_an_empty_folder_is_damage_and_never_conforms(run: Any, tmp_path: Path) -> None:
-    assert run("replay", tmp_path).code == 3
+    (tmp_path / ".hidden").touch()
+    outcome = run("replay", tmp_path)
+    assert (outcome.code, outcome.out.splitlines()[0]) == (3, "damaged: nothing could be judged")
+    assert "kafka-dump-log" in outcome.out
+
+
+def test_a_gap_is_named_first_and_is_exit_code_3(run: Any, recordings: Path) -> None:
+    folder = recordings / "09-offline-partition-lost-commit"
+    outcome = run("replay", folder / "segments/broker-1", folder / "server-1.log")
+    assert outcome.code == 3
+    lines = [line.strip() for line in outcome.out.splitlines()]
+    assert lines[0] == "conforms as far as it could be judged"
+    assert lines[2] == "not judged: e-0"
+    assert any(line.startswith("fetch: ") and "broker 3" in line for line in lines)
+
+
+def test_gaps_are_in_the_json_and_leave_the_verdict_as_it_is(run: Any, recordings: Path) -> None:
+    broker = recordings / "09-offline-partition-lost-commit/segments/broker-1"
+    outcome = run("replay", broker, "--json")
+    assert (outcome.code, outcome.json["verdict"]) == (3, "conforms")
+    [gap] = outcome.json["not_judged"]
+    assert set(gap) == {"name", "gap", "first_offset", "last_offset", "why", "fetch", "accepted"}
+    assert (gap["name"], gap["gap"], gap["accepted"]) == ("e-0", "missing", False)
+    judged = outcome.json["judged"]
+    assert set(judged) == {"partitions", "transactional_ids", "written_in", "files_read", "files_not_read"}
+    assert [each["partition"] for each in judged["partitions"]] == ["__transaction_state-1", "d-0"]
+
+
+def test_gaps_are_accepted_by_name(run: Any, recordings: Path) -> None:
+    broker = recordings / "09-offline-partition-lost-commit/segments/broker-1"
+    outcome = run("replay", broker, "--allow-gaps", "e-0")
+    assert (outcome.code, outcome.out.splitlines()[0]) == (0, "conforms")
+    assert "accepted without being judged: e-0" in outcome.out
+    lone = recordings / "01-commit/segments/__transaction_state-1"
+    assert run("replay", lone, "--allow-gaps", "t-0,t-1").code == 0
+    assert run("replay", lone, "--allow-gaps", "t-0", "--allow-gaps", "t-1").code == 0
+    assert run("replay", lone, "--allow-gaps", "t-0").code == 3
+
+
+def test_a_gap_that_is_none_cannot_be_accepted(run: Any, recordings: Path) -> None:
+    broker = recordings / "09-offline-partition-lost-commit/segments/broker-1"
+    outcome = run("replay", broker, "--allow-gaps", "d-0")
+    assert outcome.code == 2
+    assert "--allow-gaps d-0: no gap in this evidence has that name" in outcome.err
+    assert "e-0" in outcome.err
+    assert run("replay", recordings / "01-commit", "--allow-gaps", "e-0").code == 2
+
+
+def test_accepted_gaps_do_not_hide_damage_or_violations(run: Any, recordings: Path, tmp_path: Path) -> None:
+    shutil.copytree(recordings / "09-offline-partition-lost-commit/segments/broker-3", tmp_path / "broker-3")
+    shutil.rmtree(tmp_path / "broker-3" / "d-0")
+    assert run("replay", tmp_path, "--allow-gaps", "d-0").code == 1
+    assert run("replay", recordings / "23-truncated-segment", "--allow-gaps", "*").code == 3
+
+
+def test_several_clusters_are_the_first_thing_said(run: Any, recordings: Path) -> None:
+    outcome = run("replay", recordings / "01-commit", recordings / "10-hanging")
+    assert outcome.code == 3
+    lines = outcome.out.splitlines()
+    assert lines[0] == "damaged: this is evidence of several clusters"
+    assert "call once for each cluster" in lines[2]
 
 
 def test_any_mixture_of_paths_is_one_body_of_evidence(run: Any, recordings: Path, tmp_path: Path) -> None:

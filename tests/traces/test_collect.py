@@ -46,7 +46,7 @@ def test_a_whole_recording_is_read_and_each_log_told_once(samples: Path) -> None
 
 def test_descriptions_are_ignored_with_a_reason(samples: Path) -> None:
     ignored = {Path(entry.file).name: entry.reason for entry in collect([samples / "01-commit"]).ignored}
-    assert set(ignored) == {"about.yaml", "consumed.json", "leader-epoch-checkpoint"}
+    assert set(ignored) == {"about.yaml", "consumed.json"}
     assert all(ignored.values())
 
 
@@ -293,7 +293,12 @@ def test_what_a_broker_keeps_beside_its_logs_is_ignored(batch: Encode, tmp_path:
     (tmp_path / "t-0/00000000000000000000.log").write_bytes(batch())
     evidence = collect([tmp_path])
     assert evidence.damage == []
-    assert len(evidence.ignored) == 9
+    assert len(evidence.ignored) == 8
+    assert [Path(file).name for file in evidence.files] == [
+        "meta.properties",
+        "00000000000000000000.log",
+        "partition.metadata",
+    ]
     assert logs(evidence) == [("t", 0, "segment", 1)]
 
 

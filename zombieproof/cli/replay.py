@@ -1,13 +1,14 @@
 """zombieproof replay: judge what was recorded, and run counterexamples again."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from zombieproof.cli.replay_forms import Format
-from zombieproof.cli.replay_questions import Asked, narrowing_of, refuse_what_is_not_there, tell, tell_so_far
+from zombieproof.cli.replay_questions import Asked, names_of, narrowing_of, refuse_what_is_not_there, tell, tell_so_far
 from zombieproof.cli.replay_watching import following
 from zombieproof.cli.usage import WrongUsage, form_of, known
 from zombieproof.model.rules import PRESETS, preset
@@ -15,13 +16,13 @@ from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 from zombieproof.report.timeline_text import Times
 from zombieproof.traces.collect import collect
+from zombieproof.traces.coverage import accept
 from zombieproof.traces.evidence import EvidenceError
 from zombieproof.traces.explaining.models import Values
-from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.progress import Watch
-from zombieproof.traces.replay import Judged, judge
+from zombieproof.traces.replay import Examined, judge
 from zombieproof.traces.trace import looks_like_trace
-from zombieproof.traces.verdict import Judgement
+from zombieproof.traces.verdict import Judgement, Report
 
 HELP = """Judge what real clusters recorded, or run a counterexample again.
 
@@ -36,10 +37,15 @@ tells what is open, since when and whose it is, and what holds the last stable o
 --topic narrows what is read: logs of other topics are left out (never those of the coordinators). --since and --until
 narrow what is reported: whole logs are judged, because a log that is cut in time proves nothing.
 
+What the evidence names and does not hold (a partition that a transaction lists, the __transaction_state of a
+producer, the rest of a cut log) is not judged: it is named, with what to fetch, and the exit code is 3 unless
+--allow-gaps accepts it.
+
 \b
 Examples:
   zombieproof replay /var/lib/kafka/data
   zombieproof replay orders-0.txt __transaction_state-12.txt client.jsonl
+  zombieproof replay broker-1/ --allow-gaps e-0,__consumer_offsets
   zombieproof replay --rules kip98 --json segments/
   zombieproof replay --values utf8 segments/   keys and values of lost records
   zombieproof replay --format markdown segments/ > finding.md
@@ -51,8 +57,8 @@ Examples:
   zombieproof replay story.jsonl --scenario examples/own_model.py
 
 \b
-Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, 130 interrupted (what was judged so far is said).
-With --timeline and --open too they are those of the verdict.
+Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as far as it could be judged,
+  130 interrupted (what was judged so far is said). With --timeline and --open too they are those of the verdict.
 """
 
 EXITS = {
@@ -89,6 +95,10 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     values: Annotated[
         Values, typer.Option("--values", help="show values of the records that findings are about; keys are shown")
     ] = Values.NONE,
+    allow_gaps: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="gaps that need not be judged: e-0, e, e-*, __transaction_state"),
+    ] = None,
     scenario: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE.py[:NAME]", help="where the scenario of a story is defined, if it is your own"),
@@ -100,7 +110,9 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     form = form_of(form, as_json=as_json)
     if rules:
         known("preset of rules", rules, PRESETS, "zombieproof rules")
-    asked = Asked(timeline, is_open, times, narrowing_of(topic or (), since, until), form, values)
+    asked = Asked(
+        timeline, is_open, times, narrowing_of(topic or (), since, until), form, values, names_of(allow_gaps or ())
+    )
     traces = [path for path in paths if is_trace(path)]
     screen = Screen()
     if traces:
@@ -113,7 +125,7 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         raise WrongUsage(f"--scenario {scenario[0]}: none of the files is a story that `zombieproof check -o` wrote")
     with following() as watch:
         try:
-            judged = _judged(paths, rules, asked.narrowing, watch)
+            examined = _examined(paths, rules, asked, watch)
         except KeyboardInterrupt:
             interrupted = True
         else:
@@ -121,17 +133,34 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     if interrupted:
         tell_so_far(screen, watch.so_far, form)
         return Exit.INTERRUPTED
-    tell(screen, judged, asked)
-    return EXITS[judged.report.verdict]
+    tell(screen, examined, asked)
+    return exit_code(examined.report)
 
 
-def _judged(paths: Sequence[Path], rules: str, narrowing: Narrowing, watch: Watch) -> Judged:
+def _examined(paths: Sequence[Path], rules: str, asked: Asked, watch: Watch) -> Examined:
     try:
-        evidence = collect(paths, narrowing=narrowing, watch=watch)
+        evidence = collect(paths, narrowing=asked.narrowing, watch=watch)
     except EvidenceError as error:
         raise WrongUsage(str(error)) from error
-    refuse_what_is_not_there(narrowing, evidence)
-    return judge(evidence, preset(rules) if rules else None, narrowing, watch)
+    refuse_what_is_not_there(asked.narrowing, evidence)
+    examined = judge(evidence, preset(rules) if rules else None, asked.narrowing, watch)
+    return replace(examined, report=_accepted(examined.report, asked.allowed_gaps))
+
+
+def exit_code(report: Report) -> Exit:
+    """The exit code of a verdict: that history conforms is not shown while there are gaps in the evidence."""
+    if report.verdict is Judgement.CONFORMS and not report.is_in_full:
+        return Exit.INCONCLUSIVE
+    return EXITS[report.verdict]
+
+
+def _accepted(report: Report, names: Sequence[str]) -> Report:
+    """The report with the gaps accepted that the caller names."""
+    accepting, unknown = accept(report, names)
+    if unknown is None:
+        return accepting
+    there = f"there are {', '.join(unknown.names)}" if unknown.names else "there is none, so leave it away"
+    raise WrongUsage(f"--allow-gaps {unknown.name}: no gap in this evidence has that name; {there}")
 
 
 def is_trace(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from zombieproof.cli.replay_forms import Format, write_report
 from zombieproof.cli.usage import WrongUsage, closest
 from zombieproof.report.open_text import show_open
 from zombieproof.report.replay_text import show_report
-from zombieproof.report.screen import Screen, plural
+from zombieproof.report.screen import Screen
 from zombieproof.report.so_far import SoFar, show_so_far
 from zombieproof.report.timeline_text import Times, show_timeline
 from zombieproof.traces.evidence import Evidence
@@ -24,7 +23,7 @@ from zombieproof.traces.explaining.open_transactions import Open, what_is_open
 from zombieproof.traces.explaining.subject import Subject, subject_names, subjects_called
 from zombieproof.traces.explaining.timeline import Timeline, timeline_of
 from zombieproof.traces.narrowing import Narrowing, span_of_evidence
-from zombieproof.traces.replay import Judged
+from zombieproof.traces.replay import Examined
 from zombieproof.traces.timestamps import utc
 from zombieproof.traces.verdict import Report
 
@@ -57,6 +56,11 @@ def _moment(option: str, text: str) -> int:
             f"{option} {text!r} is no time; give one such as 2026-11-21T13:19:48.339Z, '2026-11-21 14:19+01:00', "
             "2026-11-21 (midnight) or milliseconds since 1970; without a zone it is UTC"
         ) from error
+
+
+def names_of(given: Sequence[str]) -> tuple[str, ...]:
+    """Names of an option that is given several times, or once with commas."""
+    return tuple(name.strip() for each in given for name in each.split(",") if name.strip())
 
 
 def refuse_what_is_not_there(narrowing: Narrowing, evidence: Evidence) -> None:
@@ -95,6 +99,7 @@ class Asked:
     narrowing: Narrowing
     form: Format = "text"
     values: Values = Values.NONE
+    allowed_gaps: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.timeline is not None and not self.timeline.strip():
@@ -120,35 +125,35 @@ class Asked:
             "--since": narrowing.since_ms is not None,
             "--until": narrowing.until_ms is not None,
             "--values": self.values is not Values.NONE,
+            "--allow-gaps": self.allowed_gaps,
         }
 
 
-def tell(screen: Screen, judged: Judged, asked: Asked) -> None:
+def tell(screen: Screen, examined: Examined, asked: Asked) -> None:
     """Print what was asked for.
 
     Raises:
         WrongUsage: nothing has the name of the timeline, or several things have.
     """
     if asked.timeline:
-        timeline = timeline_of(_subject_called(asked.timeline, judged), judged, asked.narrowing)
+        timeline = timeline_of(_subject_called(asked.timeline, examined), examined, asked.narrowing)
         if asked.form == "json":
             screen.data(TypeAdapter(Timeline).dump_json(timeline, indent=2).decode())
         else:
             show_timeline(screen, timeline, asked.times or "utc")
     elif asked.is_open:
-        found = what_is_open(judged, asked.narrowing)
+        found = what_is_open(examined, asked.narrowing)
         if asked.form == "json":
             screen.data(TypeAdapter(Open).dump_json(found, indent=2).decode())
         else:
             show_open(screen, found, asked.times or "utc")
     else:
-        _tell_report(screen, explain(judged.report, judged.evidence, asked.values), judged.evidence, asked.form)
+        _tell_report(screen, explain(examined.report, examined.evidence, asked.values), examined.evidence, asked.form)
 
 
 def _tell_report(screen: Screen, report: Report, evidence: Evidence, form: Format) -> None:
     if form == "text":
         show_report(screen, report)
-        _show_ignored(screen, evidence)
     else:
         write_report(screen, form, report, evidence)
 
@@ -161,19 +166,13 @@ def tell_so_far(screen: Screen, so_far: SoFar, form: Format) -> None:
         show_so_far(screen if form == "text" else Screen(sys.stderr), so_far)
 
 
-def _subject_called(name: str, judged: Judged) -> Subject:
-    found = subjects_called(name, judged)
+def _subject_called(name: str, examined: Examined) -> Subject:
+    found = subjects_called(name, examined)
     if not found:
         takes = "--timeline takes a transactional id, a partition such as orders-0, or a producer such as"
-        near = _near(name, subject_names(judged))
+        near = _near(name, subject_names(examined))
         raise WrongUsage(f"{takes} 'producer 7' or, with its epoch, 7:3; the evidence has none called {name!r}{near}")
     if len(found) > 1:
         clear = " or ".join(f"--timeline '{subject}'" for subject in found)
         raise WrongUsage(f"--timeline {name!r} is the name of {len(found)} things; give {clear}")
     return found[0]
-
-
-def _show_ignored(screen: Screen, evidence: Evidence) -> None:
-    reasons = Counter(ignored.reason for ignored in evidence.ignored)
-    for reason, count in reasons.items():
-        screen.say(f"not read: {plural(count, 'file')}, {reason}", "dim")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from zombieproof.report.coverage_text import how_far, show_gap_names
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Screen, plural
 from zombieproof.report.timeline_text import Times
@@ -27,8 +28,9 @@ def show_open(screen: Screen, found: Open, times: Times = "utc") -> None:
     is_open = found.partitions or found.transactions
     what = "open" if is_open else "nothing is open"
     as_of = "" if found.as_of_ms is None else f" as of {written(found.as_of_ms)}, the newest record of the evidence"
-    screen.say(f"{what}{as_of}; {found.verdict.value}", STYLES[found.verdict.value])
+    screen.say(f"{what}{as_of}; {how_far(found.verdict, found.not_judged)}", STYLES[found.verdict.value])
     show_narrowed(screen, found.narrowed)
+    show_gap_names(screen, found.not_judged)
     for held in found.partitions:
         _show_held(screen, held, written)
     if found.transactions:

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from zombieproof.traces.replay import replay
-from zombieproof.traces.verdict import Finding, Report
+from zombieproof.traces.verdict import Finding, Gap, Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,10 @@ def differences(about: Mapping[str, Any], report: Report) -> Iterator[str]:
     place = _place(expected.get("where", {}))
     if expected["verdict"] == "violates" and not any(_is_at(finding, place) for finding in report.findings):
         yield f"no finding is at {', '.join(f'{key} {value}' for key, value in place.items())}"
+    for gap in report.not_judged:
+        # What is damaged is known to be; what is missing would make the verdict one about less than the recording.
+        if expected["verdict"] != "damaged" or gap.gap is not Gap.UNREADABLE:
+            yield f"{gap.name} is not judged: {gap.why}"
     partitions = about.get("facts", {}).get("partitions", {})
     for partition, facts in partitions.items():
         # A partition that never had a record leaves no log.

@@ -1,8 +1,9 @@
-"""What `replay` concluded, as JUnit XML: a test case for each promise, and one for whether everything could be read."""
+"""What `replay` concluded, as JUnit XML: a test case for each promise, and two for whether all could be judged."""
 
 import io
 from collections.abc import Mapping, Sequence
 
+from zombieproof.report.coverage_text import gap_line
 from zombieproof.report.finding_text import Findings, where
 from zombieproof.report.junit_xml import Case, Problem, as_xml
 from zombieproof.report.screen import Screen
@@ -13,6 +14,7 @@ from zombieproof.traces.verdict import Finding, Report
 
 CLASS = "zombieproof.replay"
 READ = "the_evidence_can_be_read"
+IN_FULL = "everything_that_the_evidence_names_is_judged"
 
 
 def as_junit(report: Report, evidence: Evidence | None = None) -> str:
@@ -29,7 +31,7 @@ def as_junit(report: Report, evidence: Evidence | None = None) -> str:
     order = list(PROMISES)
     names.sort(key=lambda name: order.index(name) if name in order else -1)
     cases = [_case(name, by_promise.get(name, ()), skipped) for name in names]
-    return as_xml("replay", [_readable(report), *cases])
+    return as_xml("replay", [_readable(report), _in_full(report), *cases])
 
 
 def _skipped(evidence: Evidence | None) -> dict[str, str]:
@@ -45,6 +47,11 @@ def _readable(report: Report) -> Case:
         for place in report.damage
     ]
     return Case(CLASS, READ, problems=problems)
+
+
+def _in_full(report: Report) -> Case:
+    gaps = [gap for gap in report.not_judged if not gap.accepted]
+    return Case(CLASS, IN_FULL, problems=[Problem("error", gap_line(gap), "not judged") for gap in gaps])
 
 
 def _case(name: str, findings: Sequence[Finding], skipped: Mapping[str, str]) -> Case:

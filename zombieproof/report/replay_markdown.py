@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from zombieproof.report.coverage_text import gap_line, headline
 from zombieproof.report.finding_text import cause_lines, likelihood, moment_line, record_lines, records_title, where
 from zombieproof.report.screen import plural
 from zombieproof.traces.circumstances import Harm
@@ -21,9 +22,7 @@ def as_markdown(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    counts = [plural(len(report.findings), "finding")] if report.findings else []
-    counts += [plural(len(report.damage), "damaged place")] if report.damage else []
-    yield f"# zombieproof replay: {report.verdict.value}" + (f", {' and '.join(counts)}" if counts else "")
+    yield f"# zombieproof replay: {headline(report)}"
     for number, finding in enumerate(report.findings[:SHOWN_FINDINGS], 1):
         yield from _finding(number, finding)
     if len(report.findings) > SHOWN_FINDINGS:
@@ -33,6 +32,10 @@ def _lines(report: Report) -> Iterator[str]:
         yield from (
             f"- {_code(place.file)}, {place.unit} {place.position}: {_plain(place.message)}" for place in report.damage
         )
+    gaps = [gap for gap in report.not_judged if not gap.accepted]
+    if gaps:
+        yield from ("", "## What was not judged", "")
+        yield from (f"- {_plain(gap_line(gap))}" for gap in gaps)
     yield from _partitions(report)
 
 

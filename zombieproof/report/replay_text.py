@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from zombieproof.report.coverage_text import headline, show_gaps, show_judged
 from zombieproof.report.finding_text import Findings
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Column, Screen, plural
@@ -26,23 +27,20 @@ _ENDED = {
 
 def show_report(screen: Screen, report: Report) -> None:
     """Write verdict, findings, damage, and what the evidence holds."""
-    counts = [plural(len(report.findings), "finding")] if report.findings else []
-    counts += [plural(len(report.damage), "damaged place")] if report.damage else []
-    screen.say(
-        " with ".join([report.verdict.value, " and ".join(counts)]) if counts else report.verdict.value,
-        STYLES[report.verdict.value],
-    )
+    screen.say(headline(report), STYLES[report.verdict.value if report.is_in_full else "inconclusive"])
     show_narrowed(screen, report.narrowed)
     findings = Findings(screen)
     for finding in report.findings[:SHOWN_FINDINGS]:
         findings.show(finding)
     for place in report.damage[:SHOWN_FINDINGS]:
         _show_damage(screen, place)
+    show_gaps(screen, report.not_judged)
     screen.say()
     left = len(report.findings[SHOWN_FINDINGS:]) + len(report.damage[SHOWN_FINDINGS:])
     if left:
         screen.say(f"and {left} more; --json has them all")
     _show_contents(screen, report)
+    show_judged(screen, report.judged)
 
 
 def _show_damage(screen: Screen, place: DamagedPlace) -> None:

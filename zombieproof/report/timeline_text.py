@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from zombieproof.report.coverage_text import how_far, show_gap_names
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Screen, plural
 from zombieproof.traces.explaining.entries import Entry, span
@@ -16,11 +17,13 @@ def show_timeline(screen: Screen, timeline: Timeline, times: Times = "utc") -> N
     """Write all entries; on a terminal they are folded, in a pipe each is one line."""
     counted = f"{plural(len(timeline.entries), 'entry').replace('entrys', 'entries')}"
     logs = plural(len(timeline.sources), "source")
-    screen.say(f"timeline of {timeline.subject}: {counted} from {logs}; {timeline.verdict.value}", _style(timeline))
+    verdict = how_far(timeline.verdict, timeline.not_judged)
+    screen.say(f"timeline of {timeline.subject}: {counted} from {logs}; {verdict}", _style(timeline))
     screen.say(timeline.order, "dim")
     for note in timeline.notes:
         screen.say(f"note: {note}", "yellow", hang=2)
     show_narrowed(screen, timeline.narrowed)
+    show_gap_names(screen, timeline.not_judged)
     if timeline.entries_left_out:
         screen.say(f"{timeline.entries_left_out:,} more lie outside the window", "dim")
     screen.say()

@@ -13,7 +13,7 @@ from zombieproof.traces.alignment import agrees
 from zombieproof.traces.belonging import of_marker, of_missing_marker, of_stranger
 from zombieproof.traces.circumstances import Circumstances, Harm, Shape, harm_of_end, seen
 from zombieproof.traces.coordinator_history import IdHistory
-from zombieproof.traces.evidence import OFFSETS_TOPIC
+from zombieproof.traces.evidence import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from zombieproof.traces.matching import Match, Missed, listed_by_partition, match
 from zombieproof.traces.partition_history import Ending, PartitionHistory, Run, Stretch
 from zombieproof.traces.recorded_transactions import RecordedTransaction
@@ -40,7 +40,17 @@ def judge_across(
     for fault in [*faults, *(fault for partition in partitions for fault in partition.faults)]:
         if fault.transactional_id is None and fault.producer_id is not None and fault.producer_id in owners:
             fault.transactional_id = owners[fault.producer_id].transactional_id
+        owner = None if fault.producer_id is None else owners.get(fault.producer_id)
+        if owner is not None and fault.promise == "no_open_transaction_that_nobody_owns":
+            _reserve(fault, owner)
     return faults
+
+
+def _reserve(fault: Fault, history: IdHistory) -> None:
+    """Say of a fault that it rests on where the coordinator's log ends, when nothing shows that it ends there."""
+    if not history.is_end_shown and history.log_partition >= 0:
+        log = named((TRANSACTION_TOPIC, history.log_partition))
+        fault.add(f"nothing shows that {log} was given up to its end: if it was copied earlier, copy it again")
 
 
 class _Judge:
@@ -57,9 +67,11 @@ class _Judge:
         """The faults of one producer id on one partition."""
         found = [self._contrary(ending, txn) for ending, txn in self.match.contrary]
         found += [self._missed(missed) for missed in self.match.missed]
-        found += [self._undecided(ending) for ending in self.unmatched]
-        found += self._strangers()
-        return [fault for fault in [*found, self._open()] if fault is not None]
+        unexplained = [*map(self._undecided, self.unmatched), *self._strangers(), self._open()]
+        for fault in unexplained:
+            if fault is not None:
+                _reserve(fault, self.history)
+        return [fault for fault in [*found, *unexplained] if fault is not None]
 
     def _is_the_only_one(self, ending: Ending, txn: RecordedTransaction) -> bool:
         """Whether the marker can be of no other transaction: its epoch is (version 2), or nothing is missing."""
@@ -133,6 +145,10 @@ class _Judge:
         alone = self.data_epochs[txn.data_epoch] == 1
         begin = run.first_offset if run and alone else missed.before.offset if missed.before else -1
         end = missed.after.offset if missed.after else None
+        if run is not None and txn.data_epoch is not None:
+            # Behind data of a newer epoch the marker would come too late.
+            newer = [stretch.first_offset for stretch in run.stretches if stretch.epoch > txn.data_epoch]
+            end = min([*newer, *([] if end is None else [end])], default=None)
         if log.torn_tail and end is None:
             return False
         if any(begin < hole and (end is None or hole <= end) for hole in log.damaged_at):
@@ -164,6 +180,8 @@ class _Judge:
             offset,
             circumstances=of_missing_marker(self.history, txn, run, stretch),
         )
+        if missed.after is None and not self.log.end_shown_by:
+            fault.add(f"nothing shows that {place} was given up to its end: if it was copied earlier, copy it again")
         if run is not None and stretch is not None:
             fault.message += f" behind its data at {span(stretch.first_offset, stretch.last_offset)}"
             self._take_in(fault, run, stretch.epoch)

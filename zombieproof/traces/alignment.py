@@ -49,18 +49,19 @@ def align(
     transactions: Sequence[RecordedTransaction],
     may_be_missed: Callable[[RecordedTransaction], bool],
     begins_later: bool = False,
+    ends_earlier: bool = False,
 ) -> Alignment:
     """Put the markers of one producer id and epoch on a partition beside the transactions that list the partition.
 
     `may_be_missed` says of a transaction that its marker need not be in the evidence; `begins_later` that the log
-    begins later than the transactions, so that those in front need not be in it.
+    begins later than the transactions, so that those in front need not be in it; `ends_earlier` the same of its end.
     """
     fits = agrees if len(endings) == 1 else _fits
     if len(endings) == len(transactions) and all(map(fits, endings, transactions)):
         return Alignment(list(range(len(endings))), [])
     if len(endings) * (abs(len(endings) - len(transactions)) + MARGIN) > CELLS:
         return _by_time(endings, transactions)
-    table = _Table(endings, transactions, may_be_missed, begins_later).filled()
+    table = _Table(endings, transactions, may_be_missed, begins_later, ends_earlier).filled()
     owner: list[int | None] = [None] * len(endings)
     missed: list[int] = []
     i, j = len(endings), len(transactions)
@@ -84,9 +85,11 @@ class _Table:
         transactions: Sequence[RecordedTransaction],
         may_be_missed: Callable[[RecordedTransaction], bool],
         begins_later: bool,
+        ends_earlier: bool,
     ) -> None:
         self.endings, self.transactions = endings, transactions
-        self.may_be_missed, self.begins_later = may_be_missed, begins_later
+        self.may_be_missed = may_be_missed
+        self.begins_later, self.ends_earlier = begins_later, ends_earlier
         self.ways: list[dict[int, _Way]] = [{} for _ in range(len(endings) + 1)]
 
     def filled(self) -> list[dict[int, _Way]]:
@@ -112,13 +115,17 @@ class _Table:
         if i and (before := self.ways[i - 1].get(j)):
             yield _Way(before.differences + 1, before.apart_ms, "odd")
         if j and (before := self.ways[i].get(j - 1)):
-            free = self.may_be_missed(self.transactions[j - 1]) or (i == 0 and self.begins_later)
+            outside = (i == 0 and self.begins_later) or (i == len(self.endings) and self.ends_earlier)
+            free = outside or self.may_be_missed(self.transactions[j - 1])
             yield _Way(before.differences + (not free), before.apart_ms, "miss")
 
     def _may_repeat(self, index: int) -> bool:
         """Whether a marker can be the one before it once more: it ends nothing, and says the same."""
         ending = self.endings[index]
-        return index > 0 and ending.run is None and self.endings[index - 1].commits == ending.commits
+        if index == 0 or ending.run is not None:
+            return False
+        before = self.endings[index - 1].commits
+        return None in (before, ending.commits) or before == ending.commits
 
 
 def _fits(ending: Ending, txn: RecordedTransaction) -> bool:

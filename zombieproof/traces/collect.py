@@ -6,23 +6,28 @@ together: each log once, each snapshot entry once, and what could not be read, w
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from zombieproof.traces import merge
+from zombieproof.traces import identity, merge
+from zombieproof.traces.broker_log import read_broker_log
 from zombieproof.traces.checkpoints import read_offset_checkpoint
 from zombieproof.traces.client_calls import read_calls
 from zombieproof.traces.client_log import read_client_log
 from zombieproof.traces.codecs import Undecodable
 from zombieproof.traces.console_text import read_console
 from zombieproof.traces.coordinator_log import read_coordinator_log
+from zombieproof.traces.dialects import dialect_of_console, dialects_of_dump
 from zombieproof.traces.dump_text import read_dump
+from zombieproof.traces.ends import look_for_ends
 from zombieproof.traces.evidence import (
     OFFSETS_TOPIC,
     TRANSACTION_TOPIC,
     AbortedTransaction,
     Damage,
+    DiskIdentity,
+    EpochStart,
     Evidence,
     EvidenceError,
     Ignored,
@@ -30,10 +35,12 @@ from zombieproof.traces.evidence import (
     ProducerSnapshot,
     ProducerSnapshotEntry,
     Source,
+    TopicIdentity,
     TopicPartition,
     TransactionStateRecord,
 )
-from zombieproof.traces.files import base_offset_of, opened, place_of
+from zombieproof.traces.files import BROKER_NAME, base_offset_of, opened, place_of, plain_name
+from zombieproof.traces.folders import files_in
 from zombieproof.traces.lines import Reached
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.producer_snapshot import read_snapshot
@@ -45,10 +52,7 @@ from zombieproof.traces.transaction_index import ENTRY, IndexEntry, read_index
 
 Item = TypeVar("Item")
 
-SEGMENT = re.compile(r"\d{20}\.log(?:\.xz|\.gz)?")
-BESIDE_SEGMENTS = re.compile(
-    r"\d{20}\.(?:index|timeindex|txnindex|snapshot)|leader-epoch-checkpoint|partition\.metadata"
-)
+INDEX = re.compile(r"(?P<offset>\d{20})\.(?:index|timeindex|txnindex)")
 
 
 OF_ONE_PARTITION = frozenset({Kind.SEGMENT, Kind.SNAPSHOT, Kind.TRANSACTION_INDEX})
@@ -77,7 +81,7 @@ def collect(
         raise EvidenceError(f"{', '.join(missing)}: no such file or folder; name files or folders that exist")
     collector = _Collector(keep, narrowing, watch or Watch())
     damage = collector.evidence.damage
-    collector.add_all([file for path in given for file in _files_in(path, damage, narrowing)])
+    collector.add_all([file for path in given for file in files_in(path, damage, narrowing)])
     for path in given:
         hopeless = path.is_dir() or not collector.read_from
         if hopeless and not collector.has_met(path) and not any(place.file == str(path) for place in damage):
@@ -85,32 +89,11 @@ def collect(
     return collector.finish()
 
 
-def _files_in(path: Path, damage: list[Damage], narrowing: Narrowing) -> Iterator[Path]:
-    """The files at and below a path, by name. Empty folders, and partitions without segments, are damage."""
-    if not path.is_dir():
-        yield path
-        return
-    for folder, folders, names in os.walk(path, onerror=lambda error: damage.append(_unopened(error))):
-        folders.sort()
-        if narrowing.leaves_out(place_of(f"{folder}/").topic):
-            pass
-        elif not folders and not names:
-            damage.append(Damage(folder, 0, "the folder is empty"))
-        elif any(map(BESIDE_SEGMENTS.fullmatch, names)) and not any(SEGMENT.fullmatch(name) for name in names):
-            damage.append(Damage(folder, 0, "the folder of a partition holds no segment"))
-        for name in sorted(names):
-            yield Path(folder, name)
-
-
 def _size(file: Path) -> int:
     try:
         return file.stat().st_size
     except OSError:
         return 0
-
-
-def _unopened(error: OSError) -> Damage:
-    return Damage(str(error.filename), 0, f"it cannot be opened: {error.strerror}")
 
 
 class _Collector:
@@ -136,6 +119,9 @@ class _Collector:
             Kind.CONSOLE: self._console_text,
             Kind.CALLS: self._calls,
             Kind.TEXT_LOG: self._text_log,
+            Kind.DISK_IDENTITY: self._disk,
+            Kind.TOPIC_IDENTITY: self._topic,
+            Kind.LEADER_EPOCHS: self._leader_epochs,
         }
 
     def has_met(self, path: Path) -> bool:
@@ -162,6 +148,7 @@ class _Collector:
             return
         self._seen.add(real)
         kind = by_name(file)
+        self._note_name(file)
         if isinstance(kind, str):
             self.evidence.ignored.append(Ignored(file, kind))
         elif not path.is_file():
@@ -200,8 +187,19 @@ class _Collector:
             self.read_from.add(path.resolve())
             if content.fault is not None:
                 self.evidence.damage.append(Damage(file, len(content.data), content.fault))
+            before = len(self._contents)
             if isinstance(found, Kind):
                 self._readers[found](content.data, file)
+            if content.fault is not None and len(self._contents) > before:
+                self._contents[-1][2].torn_tail = True
+
+    def _note_name(self, file: str) -> None:
+        """An index is made together with its segment: its name tells that the log reached that offset."""
+        found, place = INDEX.fullmatch(plain_name(file)), place_of(file)
+        if found and place.is_known:
+            key = (place.replica, (place.topic, place.partition))
+            known = self.evidence.named_offsets.get(key, 0)
+            self.evidence.named_offsets[key] = max(known, int(found["offset"]))
 
     def _segment(self, data: memoryview, file: str) -> None:
         internal = place_of(file).topic in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
@@ -210,7 +208,7 @@ class _Collector:
         if content.old_format:
             reason = f"{content.old_format} batches of message format 0 or 1, which know no transactions, are not read"
             self.evidence.ignored.append(Ignored(file, reason))
-        self._contents.append((Source.SEGMENT, "", content))
+        self._contents.append((Source.SEGMENT, _above_the_broker(file), content))
 
     def _snapshot(self, data: memoryview, file: str) -> None:
         try:
@@ -243,8 +241,36 @@ class _Collector:
         except Undecodable as fault:
             self.evidence.damage.append(Damage(file, 0, str(fault)))
 
+    def _disk(self, data: memoryview, file: str) -> None:
+        found = identity.read_properties(data)
+        node = found.get("node.id", found.get("broker.id", ""))
+        cluster = found.get("cluster.id") or None
+        disk = DiskIdentity(str(Path(file).parent), cluster, int(node) if node.isdecimal() else None)
+        self.evidence.disks.append(disk)
+
+    def _topic(self, data: memoryview, file: str) -> None:
+        place = place_of(file)
+        try:
+            if place.is_known:
+                topic_id = identity.read_topic_id(data)
+                found = TopicIdentity(str(Path(file).parent), place.topic, place.partition, topic_id)
+                self.evidence.topic_identities.append(found)
+        except Undecodable as fault:
+            self.evidence.ignored.append(Ignored(file, str(fault)))
+
+    def _leader_epochs(self, data: memoryview, file: str) -> None:
+        try:
+            offset = identity.read_first_epoch_start(data)
+        except Undecodable as fault:
+            self.evidence.ignored.append(Ignored(file, str(fault)))
+            return
+        if offset is not None:
+            self.evidence.epoch_starts.append(EpochStart(str(Path(file).parent), offset))
+
     def _dump(self, data: memoryview, file: str) -> None:
         dump = read_dump(data, file, self._keep, self._reached)
+        for dialect in dialects_of_dump(data):
+            self.evidence.dialects.setdefault(dialect, []).append(file)
         self.evidence.damage += dump.damage
         self.evidence.ignored += (Ignored(file, note) for note in dump.notes)
         folder = str(Path(file).parent)
@@ -265,6 +291,7 @@ class _Collector:
 
     def _console_text(self, data: memoryview, file: str) -> None:
         records, damage = read_console(data, file)
+        self.evidence.dialects.setdefault(dialect_of_console(data), []).append(file)
         self._console += records
         self.evidence.damage += damage
 
@@ -278,6 +305,7 @@ class _Collector:
         reached, size = self._reached, len(data)
         transitions, torn = read_coordinator_log(data, file, lambda at: reached(at // 2))
         told, cut = read_client_log(data, file, lambda at: reached((size + at) // 2))
+        self.evidence.hosted += read_broker_log(data, file)
         self.evidence.coordinator_lines += transitions
         self.evidence.client_lines += told
         self.evidence.damage += torn + cut
@@ -285,7 +313,7 @@ class _Collector:
     def finish(self) -> Evidence:
         """Put together what was read."""
         evidence = self.evidence
-        copies = merge.without_repetitions(merge.copies_of(self._contents))
+        copies = merge.without_repetitions(merge.copies_of(self._contents), evidence.agreements)
         for copy in copies:
             self._apply_checkpoints(copy)
             evidence.logs.append(copy.log)
@@ -297,6 +325,7 @@ class _Collector:
         evidence.transaction_states += (record for record in self._console if record.transactional_id not in known)
         evidence.snapshots += _distinct(self._snapshots, _snapshot_identity)
         evidence.aborted_transactions += _distinct(self._aborted, _aborted_identity)
+        look_for_ends(evidence)
         return evidence
 
     def _internal(self, copies: list[merge.Copy]) -> None:
@@ -326,6 +355,13 @@ class _Collector:
                 log.cleaned = True
             else:
                 log.start_offset = max(log.start_offset, offsets[log.topic_partition])
+
+
+def _above_the_broker(file: str) -> str:
+    """The folder above ``broker-N``: brokers of that name in two folders are two brokers. Empty for other files."""
+    parts = file.replace("\\", "/").split("/")[:-2]
+    at = next((at for at in range(len(parts) - 1, -1, -1) if BROKER_NAME.fullmatch(parts[at])), None)
+    return "" if at is None else "/".join(parts[:at])
 
 
 def _snapshot_identity(snapshot: ProducerSnapshot) -> object:

@@ -45,7 +45,8 @@ class Doubt:
 class IdHistory:
     """What the coordinator's log tells of one transactional id.
 
-    `is_cut`: the end of the log is missing, so that what came last of the id is not known.
+    `is_cut`: the end of the log is missing, so that what came last of the id is not known. `is_end_shown`: something
+    shows that the log was given up to its end.
     """
 
     transactional_id: str
@@ -55,6 +56,7 @@ class IdHistory:
     doubts: list[Doubt] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     is_cut: bool = False
+    is_end_shown: bool = False
 
     def is_whole(self, producer_id: int, epoch: int) -> bool:
         """Whether every transaction of this producer id at `epoch` is in `transactions`."""
@@ -86,6 +88,7 @@ class _Missing:
         self.unknown = log is None
         self.offsets: list[int] = []
         self.torn = log is not None and log.torn_tail
+        self.is_end_shown = log is not None and bool(log.end_shown_by)
         self.last_unread = NONE
         if log is None:
             return
@@ -111,7 +114,7 @@ class _Fold:
     """The fold of one transactional id."""
 
     def __init__(self, transactional_id: str, partition: int, rules: Rules, missing: _Missing) -> None:
-        self.history = IdHistory(transactional_id, partition)
+        self.history = IdHistory(transactional_id, partition, is_end_shown=missing.is_end_shown)
         self.missing = missing
         self.coordinator = Coordinator(rules)
         self.transactions = Transactions(transactional_id, self.history.transactions)

@@ -82,7 +82,7 @@ def read_dump(data: memoryview, file: str, keep: Keep = Keep.NEEDED, reached: Re
 class _Segment:
     """The segment that is being read. `batch` is the one whose records come next, at line `batch_line`.
 
-    `is_short`: a line of its records was cut, and that is said already.
+    `is_short`: a line of its records was cut, and that is said already. `is_begun`: its log start was printed.
     """
 
     content: SegmentContent
@@ -91,6 +91,7 @@ class _Segment:
     batch_line: int = 0
     shown: int = 0
     is_short: bool = False
+    is_begun: bool = False
     shows_records: bool = False
     shows_payloads: bool = False
     is_old: bool = False
@@ -129,9 +130,13 @@ class _Reader:
         """A line of the dump itself cannot be read."""
         self._out.damage.append(Damage(self._out.file, self._lines.number, message, Unit.LINE))
         if self._segment:
-            self._segment.content.skipped = True
+            self._segment.content.torn_tail = True
             self._segment.next_position = NONE
             self._segment.is_short = True
+
+    def _is_last_and_open(self) -> bool:
+        """Whether the line taken last has no line feed: a number at its end may go on."""
+        return self._lines.ends_open and self._lines.peek(0) is None
 
     def _begin(self, line: str) -> None:
         self._end_segment()
@@ -147,6 +152,8 @@ class _Reader:
         elif path.endswith(".txnindex"):
             self._other = path
             self._out.indexes.append((path, []))
+        elif self._is_last_and_open():
+            raise Undecodable("the last line is cut")
 
     def _open(self) -> _Segment:
         """The segment that a batch or record belongs to; a dump whose beginning is missing does not say which."""
@@ -158,13 +165,19 @@ class _Reader:
         return self._segment
 
     def _start(self, line: str) -> None:
+        if self._is_last_and_open():
+            raise Undecodable("the last line is cut")
         value = line.rpartition(": ")[2].strip()
+        if self._segment:
+            self._segment.is_begun = True
         if self._segment and value.isdecimal() and len(value) < 20:
             self._segment.content.start_offset = int(value)
 
     def _batch(self, line: str) -> None:
         segment = self._open()
         self._end_batch()
+        if self._is_last_and_open() and line.rpartition(": ")[2] not in dump_lines.BOOLEANS:
+            raise Undecodable("the last line is cut")
         batch = dump_lines.batch_of(line, self._out.file)
         if segment.next_position not in (NONE, batch.position):
             self._cut(f"the batch at position {batch.position} follows byte {segment.next_position}: lines are missing")
@@ -222,7 +235,10 @@ class _Reader:
         segment.shows_records = True
         segment.shown += 1
         if batch.is_control:
-            batch.marker = dump_lines.marker_of(record.rest)
+            marker = dump_lines.marker_of(record.rest)
+            if marker is not None and self._is_last_and_open():
+                raise Undecodable("the line of a marker is cut")
+            batch.marker = marker
         elif self._topic_of(segment, record) in (TRANSACTION_TOPIC, OFFSETS_TOPIC):
             self._internal(segment, batch, record)
         else:
@@ -242,6 +258,8 @@ class _Reader:
             return
         place = segment.content.place
         body = record.rest.removeprefix("key: ")
+        if self._is_last_and_open() and not body.endswith(("}", "<DELETE>")):
+            raise Undecodable("the line of a record is cut")
         if body.startswith("Error at offset"):
             message = f"the tool could not decode a record: {body}"
             segment.content.damage.append(Damage(self._out.file, self._lines.number, message, Unit.LINE))
@@ -302,11 +320,16 @@ class _Reader:
         if segment.is_old and batch.is_dense and self._keep is Keep.NEEDED:
             batch.records = None
         if segment.shows_records and batch.is_valid and segment.shown < batch.count and not segment.is_short:
+            segment.content.torn_tail = True
             message = f"{segment.shown} of the {batch.count} records at offset {batch.base_offset} are shown"
             self._out.damage.append(Damage(self._out.file, segment.batch_line, message, Unit.LINE))
 
     def _end_segment(self) -> None:
         self._end_batch()
+        segment = self._segment
+        if segment and not (segment.is_begun or segment.content.batches or segment.is_short or segment.is_old):
+            message = f"nothing of {segment.content.segment} is shown, not even its log start: lines are missing"
+            segment.content.breaks(Damage(self._out.file, self._lines.number, message, Unit.LINE))
         if self._segment and not self._segment.shows_records:
             internal = self._segment.content.place.topic in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
             if internal and self._segment.content.batches:
@@ -314,6 +337,8 @@ class _Reader:
         self._segment = None
 
     def _trailing(self, line: str) -> None:
+        if self._is_last_and_open():
+            raise Undecodable("the last line is cut")
         if self._segment and " invalid bytes at the end of " in line:
             name = self._segment.content.segment
             message = f"the tool found {line.split(' ')[1]} bytes at the end of {name} that are not a whole batch"
@@ -321,10 +346,14 @@ class _Reader:
 
     def _snapshot(self, line: str) -> None:
         if self._other and self._other.endswith(".snapshot"):
+            if self._is_last_and_open():
+                raise Undecodable("the last line is cut")
             self._out.snapshots[-1][1].append(dump_lines.snapshot_entry_of(line))
 
     def _index(self, line: str) -> None:
         if self._other and self._other.endswith(".txnindex"):
+            if self._is_last_and_open():
+                raise Undecodable("the last line is cut")
             self._out.indexes[-1][1].append(dump_lines.index_entry_of(line))
 
     def _noise(self, line: str) -> None:

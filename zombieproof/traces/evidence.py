@@ -153,6 +153,18 @@ class OffsetGap:
     damaged: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Offsets from `first` on that a log held once and that were not given, and what shows it.
+
+    `last` is None where everything behind may be lost.
+    """
+
+    first: int
+    last: int | None
+    why: str
+
+
 @dataclass(slots=True)
 class PartitionLog:
     """One copy of one partition: its sound batches by offset.
@@ -161,7 +173,8 @@ class PartitionLog:
     `start_offset` is the log start (name of the first segment, or the log start checkpoint beside it), `end_offset` the
     offset that the next record would get. `torn_tail` tells that the end was cut: what stood behind `end_offset` is
     unknown. `damaged_at` holds the offset of the next sound batch (or `end_offset`) for each unreadable place.
-    `cleaned` is True when a cleaner checkpoint names the partition. `files` are the segments or dumps.
+    `cleaned` is True when a cleaner checkpoint names the partition. `files` are the segments or dumps. `lost` is what
+    other evidence shows to be missing, `end_shown_by` what shows that the log was given up to its end (empty: nothing).
     """
 
     topic: str
@@ -176,6 +189,8 @@ class PartitionLog:
     cleaned: bool = False
     damaged_at: frozenset[int] = frozenset()
     files: list[str] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    end_shown_by: str = ""
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -327,6 +342,51 @@ class AbortedTransaction:
     file: str
 
 
+@dataclass(frozen=True, slots=True)
+class DiskIdentity:
+    """What ``meta.properties`` of a log directory says; None: it does not."""
+
+    folder: str
+    cluster_id: str | None
+    node_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicIdentity:
+    """What ``partition.metadata`` of a partition's folder says."""
+
+    folder: str
+    topic: str
+    partition: int
+    topic_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EpochStart:
+    """The earliest entry of a ``leader-epoch-checkpoint``: the log that lies in `folder` begins there or before.
+
+    Retention moves the entry together with the log start (``LeaderEpochFileCache.truncateFromStart``).
+    """
+
+    folder: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """A line of a broker's log that says that a broker has a copy of a partition.
+
+    `node_id` is None where the line does not name its broker. `end_offset` is the offset of a producer snapshot that
+    the line speaks of: the copy reached it. `NONE` where it speaks of none.
+    """
+
+    file: str
+    line: int
+    place: TopicPartition
+    node_id: int | None
+    end_offset: int = NONE
+
+
 class Phase(StrEnum):
     """A transition is prepared in memory, then completed when its record is durable (reference §2.4)."""
 
@@ -456,6 +516,9 @@ class Evidence:
     `logs` holds each partition's copies, the one to judge first (segments before dumps, then the longest); copies whose
     batches are all in a better one are left out. `transaction_states` and `offset_commits` come from the first copy of
     each internal partition, in log order. `left_out` are topics of which logs are there and were not read, on request.
+    `named_offsets` holds, by replica and partition, the largest offset in the name of an index beside a segment.
+    `dialects` holds what the files are written in, and which files. `agreements` holds pairs of folders of which one
+    repeats a log of the other.
     """
 
     files: list[str] = field(default_factory=list)
@@ -471,6 +534,13 @@ class Evidence:
     client_calls: list[ClientCall] = field(default_factory=list)
     client_outcomes: list[ClientOutcome] = field(default_factory=list)
     left_out: set[str] = field(default_factory=set)
+    disks: list[DiskIdentity] = field(default_factory=list)
+    topic_identities: list[TopicIdentity] = field(default_factory=list)
+    epoch_starts: list[EpochStart] = field(default_factory=list)
+    hosted: list[Hosted] = field(default_factory=list)
+    named_offsets: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
+    dialects: dict[str, list[str]] = field(default_factory=dict)
+    agreements: set[frozenset[str]] = field(default_factory=set)
 
     def replicas(self, topic: str, partition: int) -> list[PartitionLog]:
         """All differing copies of a partition, the one to judge first; empty when none was read."""

@@ -102,6 +102,7 @@ def _match_epoch(
         transactions,
         (lambda _: True) if partition.is_compacted else _may_be_missed,
         begins_later=partition.log.start_offset > 0,
+        ends_earlier=partition.log.torn_tail,
     )
     for ending, index in zip(endings, alignment.owner, strict=True):
         if index is None:

@@ -7,6 +7,7 @@ better one says nothing new and is left out. Copies that differ stay.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 
 from zombieproof.traces import offsets_log, transaction_log
 from zombieproof.traces.codecs import Undecodable
@@ -15,6 +16,7 @@ from zombieproof.traces.evidence import (
     TRANSACTION_TOPIC,
     Batch,
     Damage,
+    Lost,
     OffsetCommitRecord,
     PartitionLog,
     Source,
@@ -46,8 +48,13 @@ def copies_of(contents: Iterable[tuple[Source, str, SegmentContent]]) -> list[Co
         name = plain_name(content.segment)
         key = _group_of(source, origin, content, name, groups)
         segments = groups.setdefault(key, {})
-        if name not in segments or _richness(content) > _richness(segments[name]):
-            segments[name] = content
+        known = segments.get(name)
+        poorer, richer = (
+            (known, content) if known is None or _richness(content) > _richness(known) else (content, known)
+        )
+        segments[name] = richer
+        if poorer is not None:
+            _complete(richer, poorer)
     return [
         _assembled(PartitionLog(topic, partition, replica, source), list(segments.values()))
         for (source, _, topic, partition, replica), segments in groups.items()
@@ -70,6 +77,22 @@ def _group_of(
     return key
 
 
+def _complete(richer: SegmentContent, poorer: SegmentContent) -> None:
+    """What one reading of a segment does not show (a dump without records) another may."""
+    shown = {batch.base_offset: batch for batch in poorer.batches if batch.marker or batch.records is not None}
+    for batch in richer.batches:
+        other = shown.get(batch.base_offset)
+        if other is not None and _same(batch, other):
+            batch.marker = batch.marker or other.marker
+            batch.records = other.records if batch.records is None else batch.records
+    if poorer.torn_tail and len(poorer.batches) == len(richer.batches):
+        richer.torn_tail = True
+    if len(poorer.transaction_states) > len(richer.transaction_states):
+        richer.transaction_states = poorer.transaction_states
+    if len(poorer.offset_commits) > len(richer.offset_commits):
+        richer.offset_commits = poorer.offset_commits
+
+
 def _richness(content: SegmentContent) -> tuple[int, int]:
     shown = sum(batch.marker is not None or batch.records is not None for batch in content.batches)
     return len(content.batches), shown + len(content.transaction_states) + len(content.offset_commits)
@@ -86,8 +109,19 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
     copy = Copy(log, segments)
     broken: set[int] = set()
     log.start_offset = log.end_offset = _begin(segments[0])
+    before: SegmentContent | None = None
+    is_open = False
     for segment in segments:
         batches = segment.batches
+        if before is not None and _begin(segment) > log.end_offset:
+            is_open = True
+            if not (before.torn_tail or before.skipped or before.old_format):
+                why = f"the next segment ({plain_name(segment.segment)}) begins at {_begin(segment)}"
+                log.lost.append(Lost(log.end_offset, _begin(segment) - 1, why))
+        if is_open and batches:
+            broken.add(batches[0].base_offset)
+            is_open = False
+        before = segment
         if batches and log.batches and batches[0].base_offset < log.end_offset:
             message = f"offset {batches[0].base_offset} stands in the segment before too; only what follows is read"
             copy.damage.append(Damage(segment.file, 0, message, segment.unit))
@@ -102,6 +136,9 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
         if segment.file not in log.files:
             log.files.append(segment.file)
     log.damaged_at = frozenset(broken)
+    if log.compacted:
+        # The cleaner takes records at the end of a segment as well: nothing tells that a segment is lost.
+        log.lost.clear()
     return copy
 
 
@@ -127,18 +164,27 @@ def _contained(log: PartitionLog, better: PartitionLog) -> bool:
     return all(batch.base_offset in known and _same(batch, known[batch.base_offset]) for batch in log.batches)
 
 
-def _preference(copy: Copy) -> tuple[bool, int, int, str]:
+def _preference(copy: Copy) -> tuple[int, bool, int, str]:
     log = copy.log
     shown = sum(batch.marker is not None for batch in log.batches) + sum(map(_shown, copy.segments))
-    return log.source is not Source.SEGMENT, -log.end_offset, -len(log.batches) - shown, log.replica
+    return -log.end_offset, log.source is not Source.SEGMENT, -len(log.batches) - shown, log.replica
 
 
 def _shown(content: SegmentContent) -> int:
     return len(content.transaction_states) + len(content.offset_commits)
 
 
-def without_repetitions(copies: list[Copy]) -> list[Copy]:
-    """The copies to keep: by partition, the best first. Copies of unknown partitions are compared with all others."""
+def node_folder(log: PartitionLog) -> str:
+    """The folder that holds what a node was left with: the one above the partition's, or that of a dump."""
+    folder = Path(log.files[0]).parent if log.files else Path(log.replica)
+    return str(folder.parent if log.source is Source.SEGMENT else folder)
+
+
+def without_repetitions(copies: list[Copy], agreements: set[frozenset[str]]) -> list[Copy]:
+    """The copies to keep: by partition, the best first. Copies of unknown partitions are compared with all others.
+
+    Folders of which one repeats the other are put into `agreements`.
+    """
     by_partition: dict[tuple[str, int], list[Copy]] = {}
     for copy in copies:
         by_partition.setdefault(copy.log.topic_partition, []).append(copy)
@@ -147,8 +193,11 @@ def without_repetitions(copies: list[Copy]) -> list[Copy]:
         chosen: list[Copy] = []
         others = kept if partition < 0 else []
         for copy in sorted(rivals, key=_preference):
-            if not any(_contained(copy.log, better.log) for better in (*chosen, *others)):
+            better = next((better for better in (*chosen, *others) if _contained(copy.log, better.log)), None)
+            if better is None:
                 chosen.append(copy)
+            elif copy.log.batches:
+                agreements.add(frozenset((node_folder(copy.log), node_folder(better.log))))
         kept += chosen
     return sorted(kept, key=lambda copy: copy.log.topic_partition)
 

@@ -31,6 +31,9 @@ class Kind(Enum):
     CONSOLE = auto()
     CALLS = auto()
     TEXT_LOG = auto()
+    DISK_IDENTITY = auto()
+    TOPIC_IDENTITY = auto()
+    LEADER_EPOCHS = auto()
 
 
 KINDS = {"log": Kind.SEGMENT, "snapshot": Kind.SNAPSHOT, "txnindex": Kind.TRANSACTION_INDEX}
@@ -39,15 +42,17 @@ NO_EVIDENCE = (
     (re.compile(r"\d{20}\.(?:index|timeindex)"), "an index that repeats the log"),
     (re.compile(r".+\.(?:deleted|cleaned|swap)"), "a file that the broker was about to delete or replace"),
     (re.compile(r"\d{20}-\d{10}\.(?:checkpoint|snapshot)|bootstrap\.checkpoint"), "the cluster's metadata"),
-    (re.compile(r"leader-epoch-checkpoint"), "leader epochs, which the batches carry too"),
     (re.compile(r"(?:recovery-point-offset|replication-offset)-checkpoint"), "a position of the broker's own"),
     (
-        re.compile(r"meta\.properties|partition\.metadata|quorum-state|\.lock|\.kafka_cleanshutdown"),
-        "identity of a disk",
+        re.compile(r"quorum-state|\.lock|\.kafka_cleanshutdown"),
+        "state of a disk",
     ),
     (re.compile(r"README.*|about\.yaml|consumed\.json"), "a description of the recording"),
 )
-CHECKPOINTS = {
+BESIDE_LOGS = {
+    "meta.properties": Kind.DISK_IDENTITY,
+    "partition.metadata": Kind.TOPIC_IDENTITY,
+    "leader-epoch-checkpoint": Kind.LEADER_EPOCHS,
     "cleaner-offset-checkpoint": Kind.CLEANER_CHECKPOINT,
     "log-start-offset-checkpoint": Kind.LOG_START_CHECKPOINT,
 }
@@ -68,7 +73,7 @@ def by_name(file: str) -> Kind | str | None:
             return reason
     if found := SEGMENT_NAME.fullmatch(name):
         return KINDS[found["kind"]]
-    return CHECKPOINTS.get(name)
+    return BESIDE_LOGS.get(name)
 
 
 def by_content(data: memoryview) -> Kind | str:

@@ -14,10 +14,13 @@ from zombieproof.model.vocabulary import Isolation
 from zombieproof.traces.across_logs import judge_across
 from zombieproof.traces.belonging import settle
 from zombieproof.traces.client_history import ApplicationTransaction, read_applications
+from zombieproof.traces.clusters import report_of_several, several_clusters
 from zombieproof.traces.collect import collect
 from zombieproof.traces.coordinator_facts import facts_of
 from zombieproof.traces.coordinator_history import IdHistory, read_histories
+from zombieproof.traces.coverage import judged, nothing_judged
 from zombieproof.traces.evidence import TRANSACTION_TOPIC, Evidence, PartitionLog, TopicPartition
+from zombieproof.traces.gaps import not_judged
 from zombieproof.traces.group_history import read_groups
 from zombieproof.traces.narrowing import (
     EVERYTHING,
@@ -42,6 +45,7 @@ from zombieproof.traces.verdict import (
     Fault,
     Judgement,
     Narrowed,
+    NotJudged,
     Outcome,
     Report,
     TransactionSummary,
@@ -54,7 +58,7 @@ RANK = {name: rank for rank, name in enumerate(PROMISES)}
 
 
 @dataclass(slots=True)
-class Judged:
+class Examined:
     """A body of evidence, what was folded of it, and the report: whatever explains a finding reads on from here."""
 
     evidence: Evidence
@@ -78,12 +82,14 @@ def replay(evidence: Evidence | Iterable[str | os.PathLike[str]], rules: Rules |
 
 def judge(
     evidence: Evidence, rules: Rules | None = None, narrowing: Narrowing = EVERYTHING, watch: Watch | None = None
-) -> Judged:
+) -> Examined:
     """Judge a body of evidence and keep what was folded of it.
 
     `narrowing` is the one that the evidence was collected with; `watch` hears how far it is.
     """
     rules, watch = rules or Rules(), watch or Watch()
+    if contradictions := several_clusters(evidence):
+        return Examined(evidence, rules, [], {}, {}, report_of_several(evidence, contradictions))
     logs = {place: log for place, log in evidence.partition_logs().items() if place[0] != TRANSACTION_TOPIC}
     applications = read_applications(evidence)
     ids = dict.fromkeys(f"id {record.transactional_id}" for record in evidence.transaction_states)
@@ -109,8 +115,13 @@ def judge(
     faults += judge_coordinator_lines(evidence, histories) + judge_client_lines(evidence.client_lines)
     for partition in partitions.values():
         settle(partition)
-    report = _report(evidence, histories, partitions, seen, sorted(faults, key=_order), rules, narrowing)
-    return Judged(evidence, rules, histories, partitions, seen, report)
+    gaps = [
+        gap
+        for gap in not_judged(evidence, histories, applications, partitions)
+        if not narrowing.leaves_out(gap.name.rpartition("-")[0])
+    ]
+    report = _report(evidence, histories, partitions, seen, sorted(faults, key=_order), rules, narrowing, gaps)
+    return Examined(evidence, rules, histories, partitions, seen, report)
 
 
 def _events(evidence: Evidence, logs: Iterable[PartitionLog], applications: Iterable[ApplicationTransaction]) -> int:
@@ -127,6 +138,7 @@ def _report(
     faults: Sequence[Fault],
     rules: Rules,
     narrowing: Narrowing,
+    gaps: list[NotJudged],
 ) -> Report:
     touching = faults
     if narrowing.has_window:
@@ -157,6 +169,8 @@ def _report(
             findings_left_out=len(faults) - len(touching),
             transactions_left_out=len(transactions) - len(asked),
         ),
+        judged=judged(evidence, histories),
+        not_judged=nothing_judged(evidence) or gaps,
     )
 
 
@@ -176,7 +190,7 @@ def _unexplained(found: Sequence[Fault], known: Sequence[Fault]) -> list[Fault]:
 def _verdict(faults: Sequence[Fault], evidence: Evidence) -> Judgement:
     if faults:
         return Judgement.VIOLATES
-    return Judgement.DAMAGED if evidence.damage else Judgement.CONFORMS
+    return Judgement.DAMAGED if evidence.damage or nothing_judged(evidence) else Judgement.CONFORMS
 
 
 def _order(fault: Fault) -> tuple[int, TopicPartition, int]:

@@ -87,9 +87,75 @@ class Narrowed(_Data):
     transactions_left_out: int
 
 
+class JudgedPartition(_Data):
+    """A partition that was judged: offsets `first_offset` up to, not including, `end_offset` of the copy in `files`.
+
+    `copies` counts those that differ in content; `source` is segment or dump. `end_shown_by` says what shows that the
+    copy goes up to the end of the log; None: nothing does.
+    """
+
+    partition: str
+    first_offset: int
+    end_offset: int
+    copies: int
+    source: str
+    files: list[str]
+    end_shown_by: str | None
+
+
+class FileNotRead(_Data):
+    """A file that is no evidence, and why."""
+
+    file: str
+    reason: str
+
+
+class Judged(_Data):
+    """What a verdict is about. `written_in` are the formats and dialects of text that were recognised."""
+
+    partitions: list[JudgedPartition] = []
+    transactional_ids: list[str] = []
+    written_in: list[str] = []
+    files_read: list[str] = []
+    files_not_read: list[FileNotRead] = []
+
+
+class Gap(StrEnum):
+    """Why something was not judged."""
+
+    MISSING = "missing"
+    """Evidence names it, and it was not given."""
+    UNREADABLE = "unreadable"
+    """It was given, and a part of it is damaged, cut or lost."""
+    HIDDEN = "hidden"
+    """It was given in a form that does not show it."""
+    EVERYTHING = "everything"
+    """Nothing was given that can be judged."""
+    CLUSTERS = "clusters"
+    """It is of several clusters."""
+
+
+class NotJudged(_Data):
+    """A part of the history about which the verdict says nothing.
+
+    `name` is a topic-partition, or "__transaction_state" where the number of its partition is not known. Offsets are
+    None where the whole is meant; `last_offset` is None also where everything behind `first_offset` is. `fetch` says
+    what would be needed. `accepted`: the caller said that it need not be judged.
+    """
+
+    name: str
+    gap: Gap
+    first_offset: int | None = None
+    last_offset: int | None = None
+    why: str
+    fetch: str
+    accepted: bool = False
+
+
 class Report(_Data):
     """The answer of `replay`.
 
+    The verdict is about what is in `judged`; about what is in `not_judged` it says nothing.
     `committed` holds the offsets that a read_committed consumer gets and `lso` the last stable offset, by
     "topic-partition" (all partitions but those of ``__transaction_state``). `group_offsets` holds the committed
     offset by group and "topic-partition". `narrowed` is None when everything was asked for.
@@ -103,6 +169,13 @@ class Report(_Data):
     lso: dict[str, int]
     group_offsets: dict[str, dict[str, int]]
     narrowed: Narrowed | None = None
+    judged: Judged = Judged()
+    not_judged: list[NotJudged] = []
+
+    @property
+    def is_in_full(self) -> bool:
+        """Whether everything that the evidence names was judged, or need not be."""
+        return all(gap.accepted for gap in self.not_judged)
 
 
 @dataclass(slots=True)

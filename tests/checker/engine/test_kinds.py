@@ -122,8 +122,7 @@ def forgets_to_return(world: World, action: int, setup: Setup, trail: Trail) -> 
     if world.count == 0:
         world.count = 1
         return True
-    else:
-        world.count = 0
+    world.count = 0
     # mypy wants a value here as well
 
 

@@ -12,7 +12,7 @@ from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.collect import collect
 from zombieproof.traces.evidence import OFFSETS_TOPIC, TRANSACTION_TOPIC, ClientOutcome, Evidence
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing, time_at
-from zombieproof.traces.replay import Judged, judge
+from zombieproof.traces.replay import Examined, judge
 from zombieproof.traces.verdict import Finding, Judgement
 
 SAMPLES = Path(__file__).parents[2] / "recordings"
@@ -34,7 +34,7 @@ def collected(path: Path) -> Evidence:
 
 
 @functools.cache
-def whole(path: Path) -> Judged:
+def whole(path: Path) -> Examined:
     return judge(collected(path))
 
 

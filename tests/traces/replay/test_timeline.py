@@ -21,7 +21,7 @@ from zombieproof.traces.explaining.entries import Entry, EntryKind
 from zombieproof.traces.explaining.subject import SubjectKind, subject_names, subjects_called
 from zombieproof.traces.explaining.timeline import Timeline, in_order, timeline_of
 from zombieproof.traces.narrowing import Narrowing
-from zombieproof.traces.replay import Judged, judge
+from zombieproof.traces.replay import Examined, judge
 
 SAMPLES = Path(__file__).parents[2] / "recordings"
 SHARED = Path(__file__).parents[4] / "shared/traces"
@@ -41,11 +41,11 @@ def label(path: Path) -> str:
 
 
 @functools.cache
-def judged(path: Path) -> Judged:
+def judged(path: Path) -> Examined:
     return judge(collect([path]))
 
 
-def timeline(name: str, found: Judged, narrowing: Narrowing | None = None) -> Timeline:
+def timeline(name: str, found: Examined, narrowing: Narrowing | None = None) -> Timeline:
     [subject] = subjects_called(name, found)
     return timeline_of(subject, found, narrowing or Narrowing())
 
@@ -92,7 +92,7 @@ def test_times_only_fall_where_the_order_of_a_log_says_so(path: Path) -> None:
                 latest[entry.source] = max(entry.time_ms, latest.get(entry.source, 0))
 
 
-def _follows_odd_time(subject: Any, found: Judged) -> bool:
+def _follows_odd_time(subject: Any, found: Examined) -> bool:
     return any("does not fit" in note for note in timeline_of(subject, found).notes)
 
 

@@ -18,7 +18,7 @@ from zombieproof.traces.explaining.entries import Entry, EntryKind, places, span
 from zombieproof.traces.explaining.subject import Subject, SubjectKind
 from zombieproof.traces.partition_history import Ending, PartitionHistory
 from zombieproof.traces.recorded_transactions import RecordedTransaction
-from zombieproof.traces.replay import Judged
+from zombieproof.traces.replay import Examined
 from zombieproof.traces.verdict import named
 
 BEFORE, AT, BEHIND = range(3)
@@ -27,36 +27,36 @@ BEFORE, AT, BEHIND = range(3)
 Sorted = list[tuple[tuple[int, int], Entry]]
 
 
-def log_entries(subject: Subject, judged: Judged) -> list[list[Entry]]:
+def log_entries(subject: Subject, examined: Examined) -> list[list[Entry]]:
     """The entries of each log that says something of the subject."""
-    found = [_of_partition(subject, judged, history) for history in judged.partitions.values()]
-    found += _of_states(subject, judged)
+    found = [_of_partition(subject, examined, history) for history in examined.partitions.values()]
+    found += _of_states(subject, examined)
     return [entries for entries in found if entries]
 
 
 # ---- __transaction_state
 
 
-def _of_states(subject: Subject, judged: Judged) -> list[list[Entry]]:
+def _of_states(subject: Subject, examined: Examined) -> list[list[Entry]]:
     """Records of ``__transaction_state``, by partition."""
     by_log: dict[str, list[Entry]] = {}
-    touching = _touching(subject, judged)
-    for record in judged.evidence.transaction_states:
+    touching = _touching(subject, examined)
+    for record in examined.evidence.transaction_states:
         source = named((TRANSACTION_TOPIC, record.partition)) if record.partition >= 0 else TRANSACTION_TOPIC
         if _is_told(subject, record, touching):
             by_log.setdefault(source, []).append(_state(record, source))
     return [
-        _with_unknown(entries, judged.evidence.log(TRANSACTION_TOPIC, int(entries[0].partition or 0)), subject)
+        _with_unknown(entries, examined.evidence.log(TRANSACTION_TOPIC, int(entries[0].partition or 0)), subject)
         if entries[0].offset is not None
         else entries
         for entries in by_log.values()
     ]
 
 
-def _touching(subject: Subject, judged: Judged) -> dict[str, list[tuple[int, int | None]]]:
+def _touching(subject: Subject, examined: Examined) -> dict[str, list[tuple[int, int | None]]]:
     """By transactional id, from where to where in its log a transaction is one of the partition or of the epoch."""
     found: dict[str, list[tuple[int, int | None]]] = {}
-    for history in judged.histories:
+    for history in examined.histories:
         for txn in history.transactions:
             if _concerns(subject, txn):
                 found.setdefault(history.transactional_id, []).append((txn.position, txn.completed_at))
@@ -109,14 +109,14 @@ def _state(record: TransactionStateRecord, source: str) -> Entry:
 # ---- partitions
 
 
-def _of_partition(subject: Subject, judged: Judged, history: PartitionHistory) -> list[Entry]:
+def _of_partition(subject: Subject, examined: Examined, history: PartitionHistory) -> list[Entry]:
     """Batches, what is missing between them, snapshots and entries of the index of aborted transactions."""
     log, place = history.log, history.place
     endings = {ending.offset: ending for each in history.endings.values() for ending in each}
     epochs = _of_an_epoch(subject, history)
     commits: dict[int, list[OffsetCommitRecord]] = {}
     if place[0] == OFFSETS_TOPIC:
-        for commit in judged.evidence.offset_commits:
+        for commit in examined.evidence.offset_commits:
             if commit.log_partition == place[1]:
                 commits.setdefault(commit.log_offset, []).append(commit)
     is_whole = subject.place == place
@@ -126,8 +126,8 @@ def _of_partition(subject: Subject, judged: Judged, history: PartitionHistory) -
         if is_whole or batch.base_offset in epochs or _is_of(subject, batch, told):
             entry = _batch(batch, place, endings.get(batch.base_offset), told)
             found.append(((batch.base_offset, AT), entry))
-    found += _snapshots(subject, judged, place)
-    found += _index(subject, judged, place)
+    found += _snapshots(subject, examined, place)
+    found += _index(subject, examined, place)
     found.sort(key=lambda each: each[0])
     return _with_unknown([entry for _, entry in found], log, subject)
 
@@ -211,8 +211,8 @@ def _committed(commits: Iterable[OffsetCommitRecord]) -> str:
 # ---- beside the log
 
 
-def _snapshots(subject: Subject, judged: Judged, place: TopicPartition) -> Iterable[tuple[tuple[int, int], Entry]]:
-    for snapshot in judged.evidence.snapshots:
+def _snapshots(subject: Subject, examined: Examined, place: TopicPartition) -> Iterable[tuple[tuple[int, int], Entry]]:
+    for snapshot in examined.evidence.snapshots:
         if (snapshot.topic, snapshot.partition) != place:
             continue
         text = _remembered(subject, snapshot, is_whole=subject.place == place)
@@ -249,8 +249,8 @@ def _remembered(subject: Subject, snapshot: ProducerSnapshot, *, is_whole: bool)
     return "; ".join(told)
 
 
-def _index(subject: Subject, judged: Judged, place: TopicPartition) -> Iterable[tuple[tuple[int, int], Entry]]:
-    for aborted in judged.evidence.aborted_transactions:
+def _index(subject: Subject, examined: Examined, place: TopicPartition) -> Iterable[tuple[tuple[int, int], Entry]]:
+    for aborted in examined.evidence.aborted_transactions:
         is_asked = subject.place == place or (subject.epoch is None and subject.is_producer(aborted.producer_id))
         if (aborted.topic, aborted.partition) == place and is_asked:
             where = span(aborted.first_offset, aborted.last_offset)

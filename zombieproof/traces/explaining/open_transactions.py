@@ -25,8 +25,8 @@ from zombieproof.traces.matching import listed_by_partition, match
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing, span_of_evidence
 from zombieproof.traces.partition_history import PartitionHistory
 from zombieproof.traces.recorded_transactions import RecordedTransaction
-from zombieproof.traces.replay import Judged
-from zombieproof.traces.verdict import Judgement, Narrowed, Outcome, named
+from zombieproof.traces.replay import Examined
+from zombieproof.traces.verdict import Judgement, Narrowed, NotJudged, Outcome, named
 from zombieproof.traces.visibility import OpenTransaction as OpenInLog
 from zombieproof.traces.visibility import Visibility
 
@@ -123,22 +123,26 @@ class Open:
     partitions: list[HeldPartition]
     transactions: list[OpenTransaction]
     narrowed: Narrowed | None = None
+    not_judged: list[NotJudged] = field(default_factory=list)
 
 
-def what_is_open(judged: Judged, narrowing: Narrowing = EVERYTHING) -> Open:
+def what_is_open(examined: Examined, narrowing: Narrowing = EVERYTHING) -> Open:
     """Everything that is open at the end of the logs, and began before the end of the window if there is one."""
-    _, as_of = span_of_evidence(judged.evidence)
-    coordinators = _Coordinators(judged)
-    held = (_held(judged, place, coordinators, as_of) for place, seen in judged.seen.items() if seen.open_transactions)
+    _, as_of = span_of_evidence(examined.evidence)
+    coordinators = _Coordinators(examined)
+    held = (
+        _held(examined, place, coordinators, as_of) for place, seen in examined.seen.items() if seen.open_transactions
+    )
     begun = coordinators.open_transactions(as_of)
     return Open(
-        verdict=judged.report.verdict,
+        verdict=examined.report.verdict,
         as_of_ms=as_of,
         partitions=[each for each in held if _began_inside(narrowing, (txn.since_ms for txn in each.transactions))],
         transactions=[
             each for each in begun if _began_inside(narrowing, [each.since_ms]) and not _is_elsewhere(each, narrowing)
         ],
-        narrowed=judged.report.narrowed,
+        narrowed=examined.report.narrowed,
+        not_judged=examined.report.not_judged,
     )
 
 
@@ -154,9 +158,9 @@ def _is_elsewhere(txn: OpenTransaction, narrowing: Narrowing) -> bool:
 # ---- partitions
 
 
-def _held(judged: Judged, place: TopicPartition, coordinators: "_Coordinators", as_of: int | None) -> HeldPartition:
-    seen, history = judged.seen[place], judged.partitions[place]
-    found = [_on_partition(judged, history, seen, each, coordinators) for each in seen.open_transactions]
+def _held(examined: Examined, place: TopicPartition, coordinators: "_Coordinators", as_of: int | None) -> HeldPartition:
+    seen, history = examined.seen[place], examined.partitions[place]
+    found = [_on_partition(examined, history, seen, each, coordinators) for each in seen.open_transactions]
     since = found[0].since_ms
     return HeldPartition(
         topic=place[0],
@@ -170,7 +174,7 @@ def _held(judged: Judged, place: TopicPartition, coordinators: "_Coordinators", 
 
 
 def _on_partition(
-    judged: Judged, history: PartitionHistory, seen: Visibility, begun: OpenInLog, coordinators: "_Coordinators"
+    examined: Examined, history: PartitionHistory, seen: Visibility, begun: OpenInLog, coordinators: "_Coordinators"
 ) -> OpenOnPartition:
     run = history.open_run(begun.producer_id)
     owner = coordinators.owners.get(begun.producer_id)
@@ -192,7 +196,7 @@ def _on_partition(
         ended_by=ended_by,
         decided=txn.outcome if txn is not None and ended_by is EndedBy.NOBODY else None,
         is_certain=is_certain,
-        pending_offsets=_pending_offsets(judged.evidence, history.place, begun),
+        pending_offsets=_pending_offsets(examined.evidence, history.place, begun),
     )
 
 
@@ -243,12 +247,12 @@ def _pending_offsets(evidence: Evidence, place: TopicPartition, begun: OpenInLog
 class _Coordinators:
     """What the coordinators' logs say at their end."""
 
-    def __init__(self, judged: Judged) -> None:
-        self.judged = judged
-        self.owners: Mapping[int, IdHistory] = facts_of(judged.histories).owners
-        self.listed = listed_by_partition(judged.histories)
+    def __init__(self, examined: Examined) -> None:
+        self.examined = examined
+        self.owners: Mapping[int, IdHistory] = facts_of(examined.histories).owners
+        self.listed = listed_by_partition(examined.histories)
         self.last: dict[tuple[int, str], TransactionStateRecord] = {
-            (record.partition, record.transactional_id): record for record in judged.evidence.transaction_states
+            (record.partition, record.transactional_id): record for record in examined.evidence.transaction_states
         }
 
     def last_value(self, history: IdHistory | None) -> TransactionLogValue | None:
@@ -278,7 +282,7 @@ class _Coordinators:
 
     def open_transactions(self, as_of: int | None) -> Iterator[OpenTransaction]:
         """What is not complete, the longest open first."""
-        found = [self._open(history, as_of) for history in self.judged.histories]
+        found = [self._open(history, as_of) for history in self.examined.histories]
         yield from sorted(filter(None, found), key=lambda txn: (txn.since_ms or 0, txn.transactional_id))
 
     def _open(self, history: IdHistory, as_of: int | None) -> OpenTransaction | None:
@@ -311,7 +315,7 @@ class _Coordinators:
         """Partitions that wait for the marker, that have it, and that are not in the evidence."""
         pending, marked, unread = [], [], []
         for place in sorted(partitions):
-            partition = self.judged.partitions.get(place)
+            partition = self.examined.partitions.get(place)
             if partition is None:
                 unread.append(named(place))
             elif txn.decided and self._is_marked(history, partition, txn):

@@ -8,7 +8,7 @@ from enum import StrEnum
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Evidence, TopicPartition
 from zombieproof.traces.files import TOPIC_PARTITION
-from zombieproof.traces.replay import Judged
+from zombieproof.traces.replay import Examined
 from zombieproof.traces.verdict import named
 
 PRODUCER = re.compile(r"(?:producer )?(?P<id>\d{1,19})(?::(?P<epoch>\d{1,5}))?", re.ASCII)
@@ -45,13 +45,13 @@ class Subject:
         return self.epoch is None or epoch in (None, self.epoch)
 
 
-def subjects_called(text: str, judged: Judged) -> list[Subject]:
+def subjects_called(text: str, examined: Examined) -> list[Subject]:
     """What the text can mean in this evidence: none, one or several.
 
     "orders-1" is a transactional id or a partition, "7" and "7:3" a producer id and its epoch; "id orders-1",
     "partition orders-1" and "producer 7" are one thing only.
     """
-    ids, places, producers = _ids(judged), _places(judged), _producers(judged)
+    ids, places, producers = _ids(examined), _places(examined), _producers(examined)
     meant = [name for name in dict.fromkeys((text, text.removeprefix("id "))) if name in ids]
     found = [Subject(SubjectKind.ID, name, frozenset(ids[name])) for name in meant]
     place = _place(text.removeprefix("partition "))
@@ -66,10 +66,10 @@ def subjects_called(text: str, judged: Judged) -> list[Subject]:
     return found
 
 
-def subject_names(judged: Judged) -> list[str]:
+def subject_names(examined: Examined) -> list[str]:
     """Everything that has a timeline, as one would ask for it."""
-    producers = (f"producer {producer_id}" for producer_id in sorted(_producers(judged)))
-    return [*sorted(_ids(judged)), *map(named, sorted(_places(judged))), *producers]
+    producers = (f"producer {producer_id}" for producer_id in sorted(_producers(examined)))
+    return [*sorted(_ids(examined)), *map(named, sorted(_places(examined))), *producers]
 
 
 def _place(text: str) -> TopicPartition | None:
@@ -77,15 +77,15 @@ def _place(text: str) -> TopicPartition | None:
     return (found["topic"], int(found["partition"])) if found else None
 
 
-def _ids(judged: Judged) -> dict[str, set[int]]:
+def _ids(examined: Examined) -> dict[str, set[int]]:
     """All transactional ids that anything names, with their producer ids."""
-    evidence = judged.evidence
+    evidence = examined.evidence
     found: dict[str, set[int]] = {}
     for transactional_id, producer_id in _names(evidence):
         known = found.setdefault(transactional_id, set())
         if producer_id >= 0:
             known.add(producer_id)
-    for history in judged.histories:
+    for history in examined.histories:
         found.setdefault(history.transactional_id, set()).update(history.producer_ids)
     return found
 
@@ -105,29 +105,29 @@ def _names(evidence: Evidence) -> Iterator[tuple[str, int]]:
         yield outcome.transactional_id, NONE
 
 
-def _places(judged: Judged) -> set[TopicPartition]:
+def _places(examined: Examined) -> set[TopicPartition]:
     """All partitions that have a log, or that a transaction lists."""
-    found = {log.topic_partition for log in judged.evidence.logs if log.partition >= 0}
-    for history in judged.histories:
+    found = {log.topic_partition for log in examined.evidence.logs if log.partition >= 0}
+    for history in examined.histories:
         for txn in history.transactions:
             found |= txn.partitions or frozenset()
     return found
 
 
-def _producers(judged: Judged) -> dict[int, set[int]]:
+def _producers(examined: Examined) -> dict[int, set[int]]:
     """All producer ids with their epochs."""
     found: dict[int, set[int]] = {}
-    for log in judged.evidence.logs:
+    for log in examined.evidence.logs:
         for batch in log.batches:
             if batch.producer_id >= 0:
                 found.setdefault(batch.producer_id, set()).add(batch.producer_epoch)
-    for record in judged.evidence.transaction_states:
+    for record in examined.evidence.transaction_states:
         if record.value is not None:
             found.setdefault(record.value.producer_id, set()).add(record.value.producer_epoch)
-    for line in judged.evidence.client_lines:
+    for line in examined.evidence.client_lines:
         if line.producer_id >= 0:
             found.setdefault(line.producer_id, set()).add(line.producer_epoch)
-    for transition in judged.evidence.coordinator_lines:
+    for transition in examined.evidence.coordinator_lines:
         if transition.target is not None and transition.target.producer_id >= 0:
             found.setdefault(transition.target.producer_id, set()).add(transition.target.producer_epoch)
     return found

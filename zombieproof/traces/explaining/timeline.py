@@ -15,9 +15,9 @@ from zombieproof.traces.explaining.line_entries import line_entries, shifted_clo
 from zombieproof.traces.explaining.log_entries import log_entries
 from zombieproof.traces.explaining.subject import Subject, SubjectKind
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing
-from zombieproof.traces.replay import Judged
+from zombieproof.traces.replay import Examined
 from zombieproof.traces.timestamps import utc
-from zombieproof.traces.verdict import Finding, Judgement, Narrowed, named
+from zombieproof.traces.verdict import Finding, Judgement, Narrowed, NotJudged, named
 
 ORDER = "Within a log the order is certain; between logs it is by time, and clocks differ."
 NEVER = 1 << 63
@@ -42,25 +42,27 @@ class Timeline:
     order: str = ORDER
     entries_left_out: int = 0
     narrowed: Narrowed | None = None
+    not_judged: list[NotJudged] = field(default_factory=list)
 
 
-def timeline_of(subject: Subject, judged: Judged, narrowing: Narrowing = EVERYTHING) -> Timeline:
+def timeline_of(subject: Subject, examined: Examined, narrowing: Narrowing = EVERYTHING) -> Timeline:
     """Put together what happened to a subject."""
-    sources = [*line_entries(subject, judged.evidence), *log_entries(subject, judged)]
-    findings = [finding for finding in judged.report.findings if concerns(finding, subject)]
+    sources = [*line_entries(subject, examined.evidence), *log_entries(subject, examined)]
+    findings = [finding for finding in examined.report.findings if concerns(finding, subject)]
     ordered = in_order(sources)
     elsewhere = _mark([entry for _, entry in ordered], findings)
     inside = [entry for time, entry in ordered if _is_inside(time, entry, narrowing)]
     return Timeline(
         subject=subject,
-        verdict=judged.report.verdict,
+        verdict=examined.report.verdict,
         entries=inside,
         findings=findings,
         elsewhere=elsewhere,
-        notes=_notes(sources, judged),
+        notes=_notes(sources, examined),
         sources=[source[0].source for source in sources],
         entries_left_out=len(ordered) - len(inside),
-        narrowed=judged.report.narrowed,
+        narrowed=examined.report.narrowed,
+        not_judged=examined.report.not_judged,
     )
 
 
@@ -141,8 +143,8 @@ def _shown_at(entries: Sequence[Entry], finding: Finding) -> Entry | None:
 # ---- notes
 
 
-def _notes(sources: Sequence[Sequence[Entry]], judged: Judged) -> list[str]:
-    shifts = shifted_clocks(judged.evidence)
+def _notes(sources: Sequence[Sequence[Entry]], examined: Examined) -> list[str]:
+    shifts = shifted_clocks(examined.evidence)
     notes = []
     for source in sources:
         name = source[0].source
@@ -151,9 +153,9 @@ def _notes(sources: Sequence[Sequence[Entry]], judged: Judged) -> list[str]:
             apart = f"{abs(shift) / HOUR_MS:g} h {told} UTC"
             notes.append(f"{name} is written {apart}, as its own lines tell; its times are put right here")
         notes += _odd_times(name, source)
-    for log in judged.evidence.logs[1:]:
+    for log in examined.evidence.logs[1:]:
         place = log.topic_partition
-        if judged.evidence.log(*place) is not log and any(source[0].place == place for source in sources):
+        if examined.evidence.log(*place) is not log and any(source[0].place == place for source in sources):
             notes.append(f"another copy of {named(place)}, in {log.files[0]}, differs; it is not in the timeline")
     return notes
 

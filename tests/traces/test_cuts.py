@@ -1,0 +1,182 @@
+"""Damage proves no absence: wherever a file is cut, and whichever is lost, nothing is found that is not so.
+
+What is cut conforms as far as it could be judged, or is damaged; a verdict without reserve is given only when all that
+is concluded from the whole is concluded from what is left.
+A dump of an internal topic that ends with a whole line cannot be told from a whole one when nothing else speaks of its
+end; there the finding itself says so.
+"""
+
+import lzma
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from zombieproof.cli.replay import exit_code
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict import Report
+
+FORMS = ("segments", "dump")
+SAMPLES = sorted(path for path in (Path(__file__).parents[1] / "recordings").iterdir() if path.is_dir())
+SHARED = Path(__file__).parents[3] / "shared" / "traces"
+RECORDINGS = sorted(path for path in SHARED.iterdir() if path.is_dir()) if SHARED.is_dir() else []
+UNSHOWN = "nothing shows that"
+
+
+def faults(report: Report) -> set[tuple[object, ...]]:
+    return {(each.promise, each.topic, each.partition, each.offset, each.producer_id) for each in report.findings}
+
+
+def conclusions(report: Report) -> tuple[object, ...]:
+    return report.transactions, report.committed, report.lso, report.group_offsets
+
+
+def cuts(data: bytes, is_text: bool, most: int) -> list[int]:
+    """Where to cut: in the middle of lines and behind them, or anywhere in bytes; at most so many, spread evenly."""
+    places = list(range(len(data)))
+    if is_text:
+        places, at = [], 0
+        for line in data.split(b"\n")[:-1]:
+            places += [at + len(line) // 2, at + len(line) + 1]
+            at += len(line) + 1
+        places = places[:-1]
+    step = max(1, len(places) // most)
+    return places[(step // 2) :: step]
+
+
+def complaints(whole: Report, cut: Report, is_unwitnessed: bool) -> Iterator[str]:
+    """What is said of a cut history that is not so."""
+    for finding in cut.findings:
+        is_known = faults(cut.model_copy(update={"findings": [finding]})) <= faults(whole)
+        if not is_known and not (is_unwitnessed and UNSHOWN in finding.message):
+            yield f"{finding.promise}: {finding.message}"
+    if exit_code(cut) == 0 and conclusions(cut) != conclusions(whole) and not is_unwitnessed:
+        yield "conforms without reserve, and another history was judged"
+
+
+def is_unwitnessed(file: Path, data: bytes) -> bool:
+    """Whether a text ends with a whole line, and no other file speaks of the log that it shows."""
+    return "__" in file.name and ".console" not in file.name and data.endswith(b"\n")
+
+
+def check(folder: Path, most: int) -> None:
+    whole = replay([folder])
+    found: list[str] = []
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        data = file.read_bytes()
+        text = lzma.decompress(data) if file.suffix == ".xz" else data
+        for at in cuts(data, file.suffix == ".txt", most):
+            file.write_bytes(data[:at])
+            unwitnessed = file.suffix == ".txt" and is_unwitnessed(file, data[:at])
+            said = complaints(whole, replay([folder]), unwitnessed)
+            found += (f"{file.relative_to(folder)} cut at {at} of {len(text)}: {each}" for each in said)
+        file.write_bytes(data)
+    assert found == []
+
+
+def is_named_by_nothing(whole: Report, partition: str) -> bool:
+    """Whether a partition is in no transaction, so that nothing tells of it when it is gone."""
+    return all(partition not in txn.partitions for txn in whole.transactions)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("recording", SAMPLES, ids=lambda path: path.name)
+def test_a_cut_file_gives_no_finding_of_its_own(recording: Path, form: str, tmp_path: Path) -> None:
+    shutil.copytree(recording / form, tmp_path / form)
+    check(tmp_path / form, most=5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.name)
+def test_wherever_a_file_is_cut_it_gives_no_finding_of_its_own(recording: Path, form: str, tmp_path: Path) -> None:
+    shutil.copytree(recording / form, tmp_path / form)
+    check(tmp_path / form, most=3 if recording.name in ("17-producer-performance", "19-soak") else 20)
+
+
+@pytest.mark.parametrize("recording", SAMPLES, ids=lambda path: path.name)
+def test_a_lost_partition_gives_no_finding_and_is_named(recording: Path, tmp_path: Path) -> None:
+    root = tmp_path / "segments"
+    shutil.copytree(recording / "segments", root)
+    whole = replay([root])
+    logs = sorted({path.parent for path in root.rglob("*.log")})
+    for log in logs:
+        shutil.move(log, tmp_path / "gone")
+        left = replay([root])
+        assert faults(left) <= faults(whole)
+        is_last_copy = not list(root.rglob(log.name))
+        if is_last_copy and not is_named_by_nothing(whole, log.name):
+            assert log.name in {gap.name for gap in left.not_judged}
+            assert exit_code(left) != 0
+        shutil.move(tmp_path / "gone", log)
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_a_lost_segment_gives_no_finding_and_what_it_held_is_named(samples: Path, tmp_path: Path, lost: int) -> None:
+    """A segment is three here, as after a roll: the first, one between others, the last."""
+    shutil.copytree(samples / "09-offline-partition-lost-commit" / "segments" / "broker-1", tmp_path / "broker-1")
+    folder = tmp_path / "broker-1" / "d-0"
+    (log,) = replay([tmp_path]).judged.partitions[1:]
+    assert log.partition == "d-0"
+    split(folder / "00000000000000000000.log", (0, 2, 4))
+    whole = replay([tmp_path])
+    assert whole.findings == []
+    sorted(folder.glob("*.log"))[lost].unlink()
+    left = replay([tmp_path])
+    assert left.findings == []
+    spans = {(gap.first_offset, gap.last_offset) for gap in left.not_judged if gap.name == "d-0"}
+    assert spans == {[(0, 1), (2, 3), (4, 5)][lost]}
+
+
+def split(segment: Path, bases: tuple[int, ...]) -> None:
+    """Roll a segment into several that begin at these offsets."""
+    data = segment.read_bytes()
+    at, parts = 0, dict.fromkeys(bases, b"")
+    while at < len(data):
+        offset = int.from_bytes(data[at : at + 8])
+        size = 12 + int.from_bytes(data[at + 8 : at + 12])
+        parts[max(base for base in bases if base <= offset)] += data[at : at + size]
+        at += size
+    for base, part in parts.items():
+        segment.with_name(f"{base:020}.log").write_bytes(part)
+
+
+def test_a_dump_cut_in_a_line_hides_no_markers(samples: Path, tmp_path: Path) -> None:
+    """The dumps that an operator makes: of two partitions and of the coordinator's log, one cut by a full disk."""
+    for name in ("t-0.txt", "t-1.txt", "__transaction_state-1.txt"):
+        shutil.copy(samples / "01-commit" / "dump" / name, tmp_path)
+    assert replay([tmp_path]).findings == []
+    text = (tmp_path / "t-0.txt").read_text()
+    (tmp_path / "t-0.txt").write_text(text[: text.rindex("isControl: true") + 4])
+    report = replay([tmp_path])
+    assert report.findings == []
+    (gap,) = report.not_judged
+    assert (gap.name, gap.first_offset, gap.last_offset) == ("t-0", 3, None)
+
+
+def test_a_packed_file_that_is_cut_hides_no_markers(samples: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    shutil.copytree(samples / "01-commit/segments/__transaction_state-1", tmp_path / "__transaction_state-1")
+    packed = lzma.compress((samples / "01-commit/segments/t-0/00000000000000000000.log").read_bytes())
+    (folder / "00000000000000000000.log.xz").write_bytes(packed[:40])
+    report = replay([folder, tmp_path / "__transaction_state-1"])
+    assert report.findings == []
+    assert "t-0" in {gap.name for gap in report.not_judged}
+
+
+def test_a_finding_at_the_end_of_a_log_says_when_nothing_shows_that_it_is_the_end(
+    samples: Path, tmp_path: Path
+) -> None:
+    """Of two dumps that end with whole lines either may have been made before the other."""
+    for name in ("t-0.txt", "__transaction_state-1.txt"):
+        shutil.copy(samples / "01-commit" / "dump" / name, tmp_path)
+    text = (tmp_path / "t-0.txt").read_text()
+    (tmp_path / "t-0.txt").write_text(text[: text.rindex("baseOffset: ")])
+    (finding,) = replay([tmp_path]).findings
+    assert "nothing shows that t-0 was given up to its end" in finding.message
+    shutil.copy(samples / "01-commit/dump/t-0.state.txt", tmp_path)
+    report = replay([tmp_path])
+    assert report.findings == []
+    assert "producer snapshot" in next(gap.why for gap in report.not_judged if gap.name == "t-0")

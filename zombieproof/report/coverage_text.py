@@ -1,0 +1,100 @@
+"""What a verdict of `replay` is about, and what it is not about, for people."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from zombieproof.report.screen import Screen, plural
+from zombieproof.traces.files import plain_name
+from zombieproof.traces.verdict import Gap, Judged, JudgedPartition, Judgement, NotJudged, Report
+
+SHOWN = 4
+SHOWN_GAPS = 20
+
+
+def headline(report: Report) -> str:
+    """The first line: the verdict, how far it goes, and counts."""
+    verdict = report.verdict.value
+    gaps = {gap.gap for gap in report.not_judged}
+    if Gap.CLUSTERS in gaps:
+        return f"{verdict}: this is evidence of several clusters"
+    if Gap.EVERYTHING in gaps and not report.findings:
+        return f"{verdict}: nothing could be judged"
+    counts = [plural(len(report.findings), "finding")] if report.findings else []
+    counts += [plural(len(report.damage), "damaged place")] if report.damage else []
+    if report.verdict is Judgement.CONFORMS:
+        return how_far(report.verdict, report.not_judged)
+    return " with ".join([verdict, " and ".join(counts)]) if counts else verdict
+
+
+def how_far(verdict: Judgement, gaps: Sequence[NotJudged]) -> str:
+    """The verdict, and whether it is about everything that the evidence names."""
+    is_in_full = verdict is not Judgement.CONFORMS or all(gap.accepted for gap in gaps)
+    return verdict.value if is_in_full else f"{verdict.value} as far as it could be judged"
+
+
+def show_gap_names(screen: Screen, gaps: Sequence[NotJudged]) -> None:
+    """Write in a line what was not judged."""
+    names = list(dict.fromkeys(gap.name for gap in gaps if not gap.accepted))
+    if names:
+        screen.say(f"not judged: {_first(names)}", "yellow", hang=2)
+
+
+def gap_line(gap: NotJudged) -> str:
+    """A gap in one line: what, why, and what to fetch."""
+    return f"{gap.name}{_offsets(gap)}: {gap.why}; fetch: {gap.fetch}"
+
+
+def show_gaps(screen: Screen, gaps: Sequence[NotJudged]) -> None:
+    """Write what was not judged, why, and what to fetch; then what need not be."""
+    open_gaps = [gap for gap in gaps if not gap.accepted]
+    for gap in open_gaps[:SHOWN_GAPS]:
+        screen.say()
+        screen.say(f"not judged: {gap.name}{_offsets(gap)}", "yellow", indent=2)
+        screen.say(gap.why, indent=4, hang=2)
+        screen.say(f"fetch: {gap.fetch}", indent=4, hang=2)
+    if len(open_gaps) > SHOWN_GAPS:
+        screen.say(f"and {len(open_gaps) - SHOWN_GAPS} more that were not judged; --json has them all", indent=2)
+    accepted = list(dict.fromkeys(gap.name for gap in gaps if gap.accepted))
+    if accepted:
+        screen.say()
+        screen.say(f"accepted without being judged: {_first(accepted)}", "yellow", indent=2, hang=2)
+
+
+def _offsets(gap: NotJudged) -> str:
+    if gap.first_offset is None:
+        return ""
+    if gap.last_offset is None:
+        return f", from offset {gap.first_offset} on"
+    if gap.first_offset == gap.last_offset:
+        return f", offset {gap.first_offset}"
+    return f", offsets {gap.first_offset} to {gap.last_offset}"
+
+
+def show_judged(screen: Screen, judged: Judged) -> None:
+    """Write what the verdict is about."""
+    ids = f"{plural(len(judged.transactional_ids), 'transactional id')}"
+    ids += f" ({_first(judged.transactional_ids)})" if judged.transactional_ids else ""
+    places = plural(len(judged.partitions), "partition")
+    places += f" ({_first([_partition(each) for each in judged.partitions])})" if judged.partitions else ""
+    screen.say(f"judged: {places}; {ids}; from {plural(len(judged.files_read), 'file')}", "dim", hang=2)
+    if judged.written_in:
+        screen.say(f"read as: {'; '.join(judged.written_in)}", "dim", hang=2)
+    unshown = [each.partition for each in judged.partitions if each.end_shown_by is None]
+    if unshown:
+        screen.say(f"nothing shows that these go up to their end: {_first(unshown)}", "dim", hang=2)
+    names: dict[str, list[str]] = {}
+    for each in judged.files_not_read:
+        names.setdefault(each.reason, []).append(plain_name(each.file))
+    for reason, files in names.items():
+        counted = Counter(files)
+        screen.say(f"not read: {plural(len(files), 'file')}, {reason} ({_first(list(counted))})", "dim", hang=2)
+
+
+def _partition(each: JudgedPartition) -> str:
+    copies = f" in {each.copies} copies" if each.copies > 1 else ""
+    return f"{each.partition} offsets {each.first_offset} to {each.end_offset - 1}{copies}"
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")

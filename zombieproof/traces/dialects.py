@@ -1,0 +1,75 @@
+"""Which releases can have printed a text: the tools changed their words from release to release (reference §9)."""
+
+import re
+from collections.abc import Iterator
+
+from zombieproof.traces.evidence import Evidence, Phase
+
+HEAD = 1 << 16
+
+_OLD_RECORD = re.compile(rb"^offset: \d+ position: \d+ .* isvalid: \w+ keysize: ", re.MULTILINE)
+_OLD_BAR = re.compile(rb"^\| offset: \d+ \S+ -?\d+ keysize: ", re.MULTILINE)
+_FULL_BAR = re.compile(rb"^\| offset: \d+ isValid: ", re.MULTILINE)
+_UPPER_CODEC = re.compile(rb"^baseOffset: .* compresscodec: [A-Z]+ ", re.MULTILINE)
+_NO_HORIZON = re.compile(rb"^baseOffset: (?!.* deleteHorizonMs: )", re.MULTILINE)
+_SHORT_START = re.compile(rb"^Starting offset: ", re.MULTILINE)
+_LONG_START = re.compile(rb"^Log starting offset: ", re.MULTILINE)
+_STATE_NAME = re.compile(rb'"transactionStatus":\s*"[A-Za-z]')
+
+_LOGS = (
+    (_OLD_RECORD, "0.11 to 2.1"),
+    (_OLD_BAR, "2.2 to 2.7"),
+    (_FULL_BAR, "2.8"),
+    (_UPPER_CODEC, "0.11 to 2.8"),
+    (_NO_HORIZON, "3.0 or 3.1"),
+    (_SHORT_START, "3.2"),
+    (_LONG_START, "3.3 or later"),
+)
+_DECODERS = (
+    (re.compile(rb"key: transaction_metadata::"), "its transaction decoder up to 4.0"),
+    (re.compile(rb'key: \{"type":"0","data":\{"transactionalId"'), "its transaction decoder of 4.1 or later"),
+    (re.compile(rb"key: offset_commit::"), "its offsets decoder up to 3.7"),
+    (re.compile(rb'key: \{"type":"1","data":\{"group"'), "its offsets decoder of 3.8 or later"),
+)
+
+
+def dialects_of_dump(data: memoryview) -> Iterator[str]:
+    """What printed a dump, from its beginning."""
+    head = bytes(data[:HEAD])
+    release = next((release for mark, release in _LOGS if mark.search(head)), None)
+    yield f"text of kafka-dump-log, {release}" if release else "text of kafka-dump-log"
+    for mark, decoder in _DECODERS:
+        if mark.search(head):
+            named = "4.4 or later" if _STATE_NAME.search(head) else None
+            yield f"text of kafka-dump-log, {'its transaction decoder of ' + named if named else decoder}"
+
+
+def dialect_of_console(data: memoryview) -> str:
+    """What printed the records of a console consumer."""
+    head = bytes(data[:HEAD])
+    release = "up to 3.8" if b"::TransactionMetadata(" in head else "3.9 or later"
+    return f"text of the console consumer, {release}"
+
+
+def dialects_of(evidence: Evidence) -> list[str]:
+    """Everything that the files are written in, by name."""
+    found = set(evidence.dialects)
+    if any(log.source == "segment" for log in evidence.logs):
+        found.add("segments, record batches of format 2")
+    if any(snapshot.file.endswith(".snapshot") for snapshot in evidence.snapshots):
+        found.add("producer snapshots")
+    if any(entry.file.endswith(".txnindex") for entry in evidence.aborted_transactions):
+        found.add("indexes of aborted transactions")
+    for line in evidence.coordinator_lines:
+        if line.phase is Phase.PREPARE:
+            found.add(f"log of a broker, {'4.0 or later' if line.target is None else 'up to 3.9'}")
+    for told in evidence.client_lines:
+        librdkafka = told.transactional_id is None and told.client.startswith("rdkafka")
+        found.add("log of a client, librdkafka" if librdkafka else "log of a client")
+    if evidence.client_calls or evidence.client_outcomes:
+        found.add("calls of applications")
+    values = {
+        record.value.client_transaction_version is not None for record in evidence.transaction_states if record.value
+    }
+    found |= {f"__transaction_state values of version {int(newer)}" for newer in values if evidence.logs}
+    return sorted(found)
