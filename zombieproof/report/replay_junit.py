@@ -31,7 +31,8 @@ def as_junit(report: Report, evidence: Evidence | None = None) -> str:
     order = list(PROMISES)
     names.sort(key=lambda name: order.index(name) if name in order else -1)
     cases = [_case(name, by_promise.get(name, ()), skipped) for name in names]
-    return as_xml("replay", [_readable(report), _in_full(report), *cases])
+    about_all = [_readable(report)] if evidence is None else [_readable(report), _in_full(report)]
+    return as_xml("replay", [*about_all, *cases])
 
 
 def _skipped(evidence: Evidence | None) -> dict[str, str]:
