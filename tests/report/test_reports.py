@@ -2,6 +2,7 @@
 
 import io
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -161,6 +162,14 @@ def test_a_recording_that_is_known_otherwise_is_found(recordings: Path, about: d
     report = replay([recordings / "09-offline-partition-lost-commit"])
     [difference] = differences(about, report)
     assert says in difference
+
+
+def test_a_recording_that_lacks_a_partition_is_not_as_it_is_known(recordings: Path, tmp_path: Path) -> None:
+    shutil.copytree(recordings / "01-commit" / "segments", tmp_path / "segments")
+    shutil.copy(recordings / "01-commit" / "about.yaml", tmp_path)
+    assert judge(tmp_path).differences == ()
+    shutil.rmtree(tmp_path / "segments" / "t-1")
+    assert any("t-1 is not judged: 'orders-1' lists it" in each for each in judge(tmp_path).differences)
 
 
 def test_a_recording_without_an_expected_verdict_is_refused(tmp_path: Path) -> None:

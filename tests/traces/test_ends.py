@@ -16,7 +16,8 @@ STATE = "[2026-11-21 13:55:13,914] INFO [ProducerStateManager partition=t-0] "
 SELF = "[2026-11-21 13:55:10,327] INFO [TransactionCoordinator id=3] Starting up. (kafka.coordinator)\n"
 ANSWER = (
     "DEBUG [Transaction Marker Request Completion Handler 2]: Received WriteTxnMarker response ClientResponse("
-    "responseBody=WriteTxnMarkersResponseData(markers=[WritableTxnMarkerResult(producerId=1, topics=[WritableTxnMarkerTopicResult("
+    "responseBody=WriteTxnMarkersResponseData(markers=[WritableTxnMarkerResult(producerId=1, topics=["
+    "WritableTxnMarkerTopicResult("
     "name='d', partitions=[WritableTxnMarkerPartitionResult(partitionIndex=0, errorCode=0), "
     "WritableTxnMarkerPartitionResult(partitionIndex=1, errorCode=6)])])])) from node 2 with correlation id 4 (kafka)\n"
 )

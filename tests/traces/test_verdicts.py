@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from zombieproof.cli.replay import exit_code
 from zombieproof.traces.promises import PROMISES
 from zombieproof.traces.replay import replay
-from zombieproof.traces.verdict import Finding, Judgement, Outcome, Report
+from zombieproof.traces.verdict import Finding, Gap, Judgement, Outcome, Report
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(path.parent for path in (ROOT / "tests" / "recordings").glob("*/about.yaml"))
@@ -112,6 +113,14 @@ def test_damage_is_found_in_its_place_and_nowhere_else(folder: Path, report: Rep
     assert [(place.file.endswith(where["file"]), place.position) for place in report.damage] == [(True, position)]
 
 
+@every_recording
+def test_no_recording_has_a_gap_but_where_it_is_damaged(folder: Path, report: Report) -> None:
+    expected = about(folder)["expected"]["verdict"]
+    gaps = {gap.gap for gap in report.not_judged}
+    assert gaps == ({Gap.UNREADABLE} if expected == "damaged" else set())
+    assert exit_code(report) == {"conforms": 0, "violates": 1, "damaged": 3}[expected]
+
+
 @each(CONSUMED)
 def test_a_consumer_sees_what_real_consumers_read(folder: Path, report: Report) -> None:
     plain = folder / "consumed.json"
@@ -172,6 +181,7 @@ def test_one_form_of_the_logs_alone_gives_the_same_verdict(folder: Path, part: s
     alone = replay([folder / part])
     expected = about(folder)
     assert alone.verdict == expected.get("without_client_jsonl", expected["expected"]["verdict"])
+    assert alone.not_judged == [] or alone.verdict is Judgement.DAMAGED
     for name in ("committed", "lso", "transactions", "group_offsets"):
         assert getattr(alone, name) == getattr(report, name)
     if "without_client_jsonl" not in expected:
@@ -218,7 +228,9 @@ def test_names_of_folders_and_the_description_beside_the_evidence_say_nothing(fo
     before, after = replay([folder]), replay([copy])
     assert after.verdict == before.verdict == about(folder)["expected"]["verdict"]
     assert [location(finding) for finding in after.findings] == [location(finding) for finding in before.findings]
-    assert after.model_dump(exclude={"findings", "damage"}) == before.model_dump(exclude={"findings", "damage"})
+    paths = {"findings", "damage", "judged", "not_judged"}
+    assert after.model_dump(exclude=paths) == before.model_dump(exclude=paths)
+    assert [gap.name for gap in after.not_judged] == [gap.name for gap in before.not_judged]
 
 
 def test_the_repair_of_a_hanging_transaction_is_told_and_it_violates_all_the_same() -> None:
