@@ -32,8 +32,9 @@ Examples:
   zombieproof conform --recording random.jsonl.gz --limit 100 --json
 
 \b
-Exit codes: 0 every answer is the recorded one, 1 some are not, 2 wrong usage, 3 some lines could not be understood
-(or there are none) and in the others every answer is the recorded one.
+Exit codes: 0 every answer is the recorded one, 1 some are not, 2 wrong usage,
+3 some lines could not be understood (or there are none), and in the others
+every answer is the recorded one.
 """
 
 
