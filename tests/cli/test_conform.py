@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ def with_step(sequence: Json, **changes: Any) -> str:
     return json.dumps(copy)
 
 
-DAMAGE = {
+DAMAGE: dict[str, tuple[Callable[[Json], str], str]] = {
     "a line that is cut": (lambda one: json.dumps(one)[:-40], "invalid JSON: "),
     "no JSON": (lambda one: "{", "legal is a sequence, as one JSON object"),
     "a byte that is no text": (lambda one: '{"id": "\udcff"}', "invalid JSON: "),

@@ -32,6 +32,7 @@ from zombieproof.model.decisions.txn_offset_commit import (
     decide_metadata_size,
     decide_txn_offset_commit,
     decide_txn_offset_commit_front_door,
+    is_told_to_all,
 )
 from zombieproof.model.decisions.verification import (
     SENTINEL,
@@ -154,9 +155,10 @@ def commit_offsets(request: OffsetCommit, context: CommitContext) -> OffsetsComm
         return offsets.answer(found.error)
     short = context.short(offsets, request.group)
     error = _judge_plain(request, found.store.group(request.group), short, context)
-    if error == Error.NONE:
-        error = context.write(found.store, request.group, short)
-    return (short if error == Error.NONE else offsets).answer(error)
+    if error != Error.NONE:
+        return offsets.answer(error)
+    error = context.write(found.store, request.group, short)
+    return (offsets if is_told_to_all(error, context.rules) else short).answer(error)
 
 
 def _judge_plain(
@@ -240,9 +242,10 @@ class OffsetCommitInProgress:
             return self.offsets.answer(found.error)
         short = context.short(self.offsets, request.group)
         error = self._judge(found.store, short)
-        if error == Error.NONE:
-            error = context.write(found.store, request.group, short, self._batch(), self.guard)
-        return (short if error == Error.NONE else self.offsets).answer(error)
+        if error != Error.NONE:
+            return self.offsets.answer(error)
+        error = context.write(found.store, request.group, short, self._batch(), self.guard)
+        return (self.offsets if is_told_to_all(error, context.rules) else short).answer(error)
 
     def _judge(self, store: GroupStore, offsets: Offsets) -> int:
         group, member = store.group(self.request.group), self._member()

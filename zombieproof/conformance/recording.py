@@ -147,7 +147,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _parsed(file: str, number: int, line: bytes) -> Sequence:
     try:
-        sequence = Sequence.model_validate_json(line)
+        sequence = Sequence.model_validate_json(line.strip())
     except ValidationError as error:
         _refuse_users(file, number, line)
         first = error.errors(include_url=False)[0]
@@ -192,7 +192,10 @@ def _fault(kind: str, message: str, loc: tuple[int | str, ...]) -> str:
     if kind == "extra_forbidden":
         return f"there is no such field; legal are {', '.join(_legal_fields(loc))}"
     said = message[:1].lower() + message[1:]
-    return f"{said}; legal is a sequence, as one JSON object" if kind == "json_invalid" else said
+    if kind != "json_invalid":
+        return said
+    # The parser saw one line only, and calls it the first.
+    return f"{said.replace('line 1 column', 'character')}; legal is a sequence, as one JSON object"
 
 
 def _legal_fields(loc: tuple[int | str, ...]) -> list[str]:

@@ -336,6 +336,12 @@ class Rules:
         source="seen: not on 3.9.1 and 3.9.2, but on 4.3.1",
         row="§4.2",
     )
+    refused_append_is_for_all: int = switch(
+        "a refused append of offsets is told for every partition of the commit; before, not where metadata is too long",
+        since="4.0",
+        source="seen: not on 3.9.1, but on 4.3.1",
+        row="O9",
+    )
     unknown_producer_id: int = switch(
         "a batch of an unknown producer that does not begin with sequence 0 is UNKNOWN_PRODUCER_ID",
         since="1.0",

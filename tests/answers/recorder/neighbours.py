@@ -15,7 +15,7 @@ INSTANCE = "i1"
 def neighbours(kafka: str, tv: int) -> list[Json]:
     """The sequences for a cluster of a release (3.9.1, or 4.0 and later) at a transaction version."""
     has_ids = not kafka.startswith("3.")
-    scripts = [*_members(), *_late_commits(kafka), *(_by_id() if has_ids else _fetched_by_id(17))]
+    scripts = [*_members(), *_late_commits(), *(_by_id() if has_ids else _fetched_by_id(17))]
     return [
         {
             "id": f"n-{rule}/{kafka}/tv{tv}",
@@ -354,11 +354,14 @@ def _members() -> Iterator[tuple[str, list[Json]]]:
 
 # -------------------------------------------------------------------- late offset commits (B74)
 
+OWNER = 2
+"""The epoch of B: the fence of A's transaction raises the epoch once, and the grant once more."""
 
-def _late_commits(kafka: str) -> Iterator[tuple[str, list[Json]]]:
-    takeover = [commit(["t0", 0, 5, "old"]), init(), add_offsets("A", 0), init("B"), add_offsets("B", 1)]
+
+def _late_commits() -> Iterator[tuple[str, list[Json]]]:
+    takeover = [commit(["t0", 0, 5, "old"]), init(), add_offsets("A", 0), init("B"), add_offsets("B", OWNER)]
     owner, both = ["t0", 0, 10, "B"], (["t0", 0, 10, "B"], ["t0", 1, 11, "B"])
-    late, behind = ["t0", 0, 20, "A"], [fetch_offsets(), end("B", 1), fetch_offsets()]
+    late, behind = ["t0", 0, 20, "A"], [fetch_offsets(), end("B", OWNER), fetch_offsets()]
     restart = step("Restart", 0, "-", how="clean")
     yield "late-commit", [*_owned(takeover, owner), txn_commit("A", 0, late), *behind, restart, fetch_offsets()]
     yield (
@@ -408,7 +411,7 @@ def _late_commits(kafka: str) -> Iterator[tuple[str, list[Json]]]:
         [
             *_owned(takeover, owner),
             txn_commit("A", 0, late),
-            txn_commit("B", 1, ["t0", 0, 12, "B2"]),
+            txn_commit("B", OWNER, ["t0", 0, 12, "B2"]),
             *behind,
         ],
     )
@@ -418,7 +421,7 @@ def _late_commits(kafka: str) -> Iterator[tuple[str, list[Json]]]:
             *_owned(takeover, owner),
             txn_commit("A", 0, late),
             fetch_offsets(),
-            end("B", 1, committed=False),
+            end("B", OWNER, committed=False),
             fetch_offsets(),
         ],
     )
@@ -444,13 +447,13 @@ def _late_commits(kafka: str) -> Iterator[tuple[str, list[Json]]]:
         "late-commit-to-another-group",
         [
             *takeover,
-            add_offsets("B", 1, "g2"),
-            txn_commit("B", 1, owner),
-            txn_commit("B", 1, owner, group="g2"),
+            add_offsets("B", OWNER, "g2"),
+            txn_commit("B", OWNER, owner),
+            txn_commit("B", OWNER, owner, group="g2"),
             txn_commit("A", 0, late, group="g2"),
             fetch_offsets(),
             fetch_offsets(group="g2"),
-            end("B", 1),
+            end("B", OWNER),
             fetch_offsets(),
             fetch_offsets(group="g2"),
         ],
@@ -476,7 +479,7 @@ def _late_commits(kafka: str) -> Iterator[tuple[str, list[Json]]]:
         [
             *STATIC,
             *takeover[1:],
-            txn_commit("B", 1, owner, generation=1, member="m0", instance=INSTANCE),
+            txn_commit("B", OWNER, owner, generation=1, member="m0", instance=INSTANCE),
             txn_commit("A", 0, late, generation=1, member="bogus"),
             fetch_offsets(),
             txn_commit("A", 0, late, generation=1, member="m0", instance=INSTANCE),
@@ -494,4 +497,4 @@ def _late_commits(kafka: str) -> Iterator[tuple[str, list[Json]]]:
 
 
 def _owned(takeover: list[Json], *rows: list[Any]) -> list[Json]:
-    return [*takeover, txn_commit("B", 1, *rows)]
+    return [*takeover, txn_commit("B", OWNER, *rows)]

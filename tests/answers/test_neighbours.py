@@ -1,0 +1,101 @@
+"""What lies beside the given recordings: asked of a real Kafka by `tests.answers.recorder`, and answered here alike."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.answers.recorder.neighbours import neighbours
+from zombieproof.conformance.in_process import InProcess
+from zombieproof.conformance.recording import Recorded, read
+from zombieproof.conformance.runner import play
+from zombieproof.conformance.tally import play_all
+
+NEIGHBOURS = Path(__file__).with_name("neighbours.jsonl.gz")
+CLUSTERS = (("3.9.1", 0), ("4.3.1", 2))
+
+
+def recorded() -> dict[str, Recorded]:
+    return {each.sequence.id: each for each in read(NEIGHBOURS)}
+
+
+def test_every_neighbour_is_answered_as_a_real_kafka_answered() -> None:
+    [tally] = play_all([NEIGHBOURS], InProcess)
+    assert (tally.differences, tally.damaged) == ([], [])
+    assert tally.sequences == len(recorded())
+
+
+@pytest.mark.parametrize(("kafka", "tv"), CLUSTERS)
+def test_what_was_asked_is_what_stands_here(kafka: str, tv: int) -> None:
+    """A question that is changed has to be asked again."""
+    kept = {name: each for name, each in recorded().items() if each.sequence.kafka == kafka}
+    asked = {sequence["id"]: sequence for sequence in neighbours(kafka, tv)}
+    assert set(kept) == set(asked)
+    for name, sequence in asked.items():
+        steps = kept[name].sequence.steps
+        said = [[step.api, step.version, step.request.model_dump(mode="json", exclude_unset=True)] for step in steps]
+        wanted = [[step["api"], step["version"], step["request"]] for step in sequence["steps"]]
+        assert said == json.loads(json.dumps(wanted)), name
+
+
+def test_late_commits_are_told_apart_by_the_rule() -> None:
+    """With the other rule 3.9.1 would have answered otherwise where an offset of the live owner was taken along.
+
+    Not where the owner committed again, or the log was loaded, before anybody looked.
+    """
+
+    class Other(InProcess):
+        def __init__(self, sequence: Recorded) -> None:
+            super().__init__(sequence)
+            self.cluster.rules.refused_commit_keeps_pending = 1
+
+    found = {name: play(each, Other).difference for name, each in recorded().items() if each.sequence.kafka == "3.9.1"}
+    seen = {name.split("/")[0].removeprefix("n-") for name, difference in found.items() if difference is not None}
+    assert seen == {
+        "late-commit",
+        "late-commit-of-one-of-two-partitions",
+        "late-commit-of-two-partitions",
+        "late-commit-of-an-unknown-partition-too",
+        "late-commit-and-abort",
+        "late-commit-beside-a-plain-one",
+        "plain-commit-then-late-commit",
+        "late-commit-to-another-group",
+        "late-commit-of-the-same-instance",
+        "late-commit-of-a-member",
+        "late-commit-with-long-metadata",
+    }
+
+
+ERRORS: dict[str, tuple[str, int, set[int]]] = {
+    "Produce by id": ("Produce", 13, {0, 3, 100}),
+    "Fetch by id": ("Fetch", 17, {0, 1, 3, 100}),
+    "Metadata": ("Metadata", 12, {0, 3, 100}),
+    "OffsetCommit by id": ("OffsetCommit", 10, {0, 3, 12, 25, 100}),
+    "OffsetFetch by id": ("OffsetFetch", 10, {0, 88, 100}),
+    "Heartbeat": ("Heartbeat", 3, {0, 22, 24, 25, 82}),
+    "LeaveGroup": ("LeaveGroup", 3, {0, 24, 25, 82}),
+    "SyncGroup": ("SyncGroup", 3, {0, 22, 25, 82}),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_every_kind_of_answer_was_seen(name: str) -> None:
+    api, version, expected = ERRORS[name]
+    steps = [step for each in recorded().values() for step in each.sequence.steps]
+    assert (
+        set().union(*(codes(step.answer) for step in steps if (step.api, step.version) == (api, version))) == expected
+    )
+
+
+def codes(answer: Any) -> set[int]:
+    """The errors of an answer: by name, in rows of topics and members at the end, in rows of offsets in the middle."""
+    if isinstance(answer, dict):
+        own = {answer["error"]} if "error" in answer else set[int]()
+        rows = (value for name, value in answer.items() if name not in ("aborted", "batches"))
+        return own.union(*(codes(value) for value in rows))
+    if not isinstance(answer, list) or not answer:
+        return set()
+    if isinstance(answer[0], str):
+        return {answer[2] if len(answer) > 2 else answer[-1]}
+    return set[int]().union(*(codes(value) for value in answer))
