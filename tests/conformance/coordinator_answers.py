@@ -1,6 +1,6 @@
 """What a case expects of a coordinator: of an answer, of the records appended, of the entry behind a step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,7 +75,7 @@ class Seen:
 
 def compare(seen: Seen, expect: Any) -> None:
     """Assert everything that a case expects of one step."""
-    fields = Fields(expect, "expect")
+    fields = Fields(expect, "expect", is_rest=True)
     if isinstance(seen.told.answer, InitProducerIdAnswer | EndTxnAnswer) and seen.error != Error.NONE:
         check("the identity in a failing reply", NO_IDENTITY, seen.identity())
     _answer(seen, fields)
@@ -158,7 +158,9 @@ def _row(seen: Seen, fields: Fields) -> None:
         check("start_ms", _time(seen, start_ms, NONE), seen.description().start_ms)
 
 
-def _log(seen: Seen, wanted: Sequence[object]) -> None:
+def _log(seen: Seen, wanted: object) -> None:
+    if not isinstance(wanted, list):
+        raise NotRunnable(f"log is {wanted!r}, not a list")
     got = [None if value is None else state_name(value.state) for value in seen.told.log]
     check("log", [_state_in_log(seen, each) for each in wanted], got)
     for each, value in zip(wanted, seen.told.log, strict=True):

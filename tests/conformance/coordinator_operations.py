@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.conformance.cases import Failed, NotRunnable
 from tests.conformance.coordinator_scenario import PARTITION, TIMEOUT_MS, TRANSACTIONAL_ID, Scenario, Told
-from tests.conformance.phrases import Fields, check, matched
+from tests.conformance.phrases import Fields, by_version, check, matched
 from zombieproof.broker.log import Batch, Record, TransactionValue
 from zombieproof.broker.transaction_requests import (
     AddPartitionsToTxn,
@@ -135,8 +135,7 @@ def _verify(scenario: Scenario, client: Client, fields: Fields) -> Told:
 def _end(scenario: Scenario, client: Client, fields: Fields) -> Told:
     result = matched("COMMIT|ABORT", fields.take("result"), "result")[0]
     epoch = fields.take("epoch", client.producer_epoch)
-    if isinstance(epoch, Mapping):
-        epoch = Fields(epoch, "epoch").take(f"tv{client.version}")
+    epoch = by_version(epoch, client.version, "when epoch")
     return scenario.ask(
         EndTxn(
             version=5 if client.version == 2 else 4,

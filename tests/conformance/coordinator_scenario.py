@@ -181,7 +181,7 @@ class Scenario:
 
 def entry_of(scenario: Scenario, given: Any, version: int) -> Transaction:
     """The entry that a case describes; what it leaves out is as the suite says."""
-    fields = Fields(given, "txn")
+    fields = Fields(given, "given txn")
     state = state_of(fields.take("state", "Empty"))
     now_ms = scenario.clock.now_ms()
     pending = fields.take("pending")

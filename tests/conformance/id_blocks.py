@@ -113,6 +113,7 @@ def _back_off(case: Case) -> None:
             # Whoever is told to wait asks again: a block that has come meanwhile serves him.
             claimed = manager.next() if claimed is None and error == Error.NONE else claimed
         got = REFUSED if claimed is None else "first id" if claimed == 0 else str(claimed)
+        matched(rf"{REFUSED}|first id|\d+", str(wanted), "answer")
         check("answer", wanted, got)
     check("requests that were not sent", [], replies)
 

@@ -91,7 +91,7 @@ def _show(case: Case) -> None:
     expect.done()
     check("read again", ID, (transaction_record(text.split("::", 1)[1]) or ("",))[0])
     if is_tombstone:
-        check("shows", wanted, text.rsplit(" ", 1)[1])
+        check("shows", matched("<DELETE>", wanted, "shows")[0], text.rsplit(" ", 1)[1])
         return
     for name in str(wanted).split(", "):
         if name not in SHOWN:

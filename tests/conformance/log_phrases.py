@@ -244,6 +244,8 @@ def _first_unstable(world: World, match: re.Match[str]) -> None:
 
 WHO = r"(?:p(?:id ?)?(?P<pid>\d+):? ?)?(?:epoch (?P<epoch>\d+) ?)?"
 
+WHICH = r"(?: \((?:\d+th newest batch|older than \w+ batches)\))?"
+
 ACTIONS: tuple[tuple[str, Action], ...] = (
     (rf"{WHO}T(?P<count>\d+)", _transactional),
     (rf"{WHO}(?:, )?(?P<count>\d+) idempotent records", _idempotent),
@@ -263,7 +265,7 @@ ACTIONS: tuple[tuple[str, Action], ...] = (
     (rf"{WHO}(?P<count>\w+) single records seq (?P<first>\d+)-(?P<last>\d+)", _singles),
     (r"a batch seq (?P<first>\d+)-(?P<last>\d+)", _numbered),
     (r"batch (?:seq )?(?P<first>\d+)-(?P<last>\d+)(?: again)?", _numbered),
-    (rf"(?:of |single )?{WHO}seq (?P<first>\d+)(?:-(?P<last>\d+))?(?: again)?(?: \([^)]*\))?", _numbered),
+    (rf"(?:of |single )?{WHO}seq (?P<first>\d+)(?:-(?P<last>\d+))?(?: again)?{WHICH}", _numbered),
     (r"of one batch each of pids (?P<one>\d+) to (?P<other>\d+)", _one_of_each),
     (r"again at offset (?P<offset>\d+)", _again_at),
     (r"follower(?: append)?", _follow),

@@ -5,6 +5,7 @@ A suite reads the mappings of a case through `Fields`: what it has not taken mak
 
 import re
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tests.conformance.cases import Failed, NotRunnable
@@ -28,17 +29,33 @@ OTHER_ERRORS = {"INVALID_TOPIC_EXCEPTION": 17, "INVALID_REQUIRED_ACKS": 21}
 """Errors that no decision knows, which brokers may see all the same."""
 
 
+ANSWERS: tuple[frozenset[str], ...] = (
+    frozenset({*(error.name for error in Error), *OTHER_ERRORS, "nothing", "still waiting"}),
+    frozenset({*STATES, "none"}),
+    frozenset({"IllegalStateException", "nothing"}),
+    frozenset({"attempted", "none"}),
+    frozenset({"kept", "gone"}),
+    frozenset({"kept", "deleted"}),
+)
+"""What one thing may come to, as texts: a word that is none of them was not understood."""
+
+
 class Fields:
     """A mapping of a case, read key by key.
 
     Args:
         mapping: what the case says; anything but a mapping is not runnable.
-        where: how it is called in messages (``given``, ``expect``).
+        where: how it is called in messages. What does not begin with ``given`` or ``when`` is expected: it may not be
+            empty, nor null anywhere.
+        is_rest: other parts of what is expected were taken before, so that nothing may be left.
     """
 
-    def __init__(self, mapping: object, where: str) -> None:
+    def __init__(self, mapping: object, where: str, *, is_rest: bool = False) -> None:
         if not isinstance(mapping, Mapping):
             raise NotRunnable(f"{where} is {mapping!r}, not a mapping")
+        self._is_expected = where.split(maxsplit=1)[0] not in ("given", "when")
+        if self._is_expected and not mapping and not is_rest:
+            raise NotRunnable(f"{where} is empty: it says nothing")
         self._left = dict(mapping)
         self._where = where
 
@@ -46,13 +63,28 @@ class Fields:
         return key in self._left
 
     def take(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, which is thereby understood."""
-        return self._left.pop(key, default)
+        """The value of `key`, which is thereby understood; `default` if there is none.
+
+        Raises:
+            NotRunnable: it is expected, and empty: that would be an assertion that asserts nothing.
+        """
+        if key not in self._left:
+            return default
+        return self._said(key, self._left.pop(key))
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """Every key that is left with its value; all are thereby understood."""
+        """Every key that is left with its value; all are thereby understood.
+
+        Raises:
+            NotRunnable: as for `take`.
+        """
         left, self._left = self._left, {}
-        return left.items()
+        return {key: self._said(key, value) for key, value in left.items()}.items()
+
+    def _said(self, key: str, value: Any) -> Any:
+        if self._is_expected and (value is None or (isinstance(value, str) and not value.strip())):
+            raise NotRunnable(f"{self._where}: {key!r} is empty: it says nothing")
+        return value
 
     def done(self) -> None:
         """Nothing may be left.
@@ -81,14 +113,59 @@ def matched(pattern: str, phrase: object, what: str = "phrase") -> re.Match[str]
     return match
 
 
+def by_version(value: object, version: int, where: str) -> Any:
+    """``{tv0: 1, tv2: 2}`` is what holds for one transaction version; anything but a mapping holds for each.
+
+    Raises:
+        NotRunnable: a key is no version, or none is this one.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    for key in value:
+        matched("tv[012]", key, where)
+    if value.get(f"tv{version}") is None:
+        raise NotRunnable(f"{where}: {value!r} says nothing for version {version}")
+    return value[f"tv{version}"]
+
+
 def check(what: str, expected: object, got: object) -> None:
     """Assert one part of *expect*; booleans are no numbers here.
 
     Raises:
+        NotRunnable: nothing is expected; or they can never be equal: a text and a number, the name of an error and a
+            word that names none.
         Failed: they differ.
     """
-    if expected != got or isinstance(expected, bool) != isinstance(got, bool):
+    if expected is None and got is not None:
+        raise NotRunnable(f"{what}: nothing is said of it; it is {got!r}")
+    if got is not None and (_kind(expected) != _kind(got) or _is_no_answer(expected, got)):
+        raise NotRunnable(f"{what}: {expected!r} is not understood; it is compared with {got!r}")
+    if expected != got or _booleans(expected) != _booleans(got):
         raise Failed(f"{what}: expected {expected!r}, got {got!r}")
+
+
+def _booleans(value: object) -> object:
+    """Where in a value there are booleans, which Python takes for numbers."""
+    if isinstance(value, Mapping):
+        return {key: _booleans(part) for key, part in value.items()}
+    return [_booleans(part) for part in value] if isinstance(value, list | tuple) else isinstance(value, bool)
+
+
+def _kind(value: object) -> type:
+    """Of what kind a value is: a number (or a boolean), a text, a list, a set or a mapping."""
+    kinds: tuple[type, ...] = (int, str, list, tuple, frozenset, set, Mapping)
+    kind = next((kind for kind in kinds if isinstance(value, kind)), type(value))
+    return frozenset if kind is set else kind
+
+
+def _is_no_answer(expected: object, got: object) -> bool:
+    """Whether a text is none of those that could stand in the place of what came."""
+    if isinstance(expected, str) and isinstance(got, str):
+        legal = [answers for answers in ANSWERS if got in answers]
+        return bool(legal) and not any(expected in answers for answers in legal)
+    if isinstance(expected, AbstractSet) and isinstance(got, AbstractSet):
+        return any(_is_no_answer(one, other) for one in expected - got for other in got)
+    return False
 
 
 def error_of(name: object) -> int:

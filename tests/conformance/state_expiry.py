@@ -34,6 +34,8 @@ def _expire(case: Case) -> None:
     log = expect.take("log")
     if log is not None:
         names = [f"tombstone {append.transactional_id}" for append in appends if append.value is None]
+        for row in listed(log):
+            matched("tombstone(?: one| two)?", row, "log")
         check("log", log, [name.removesuffix(" entry") for name in names])
         check("nothing but tombstones", len(appends), len(names))
     for name, wanted in expect.items():
@@ -43,7 +45,7 @@ def _expire(case: Case) -> None:
 def _entry(host: CoordinatorHost, producer_id: int, given: object) -> Transaction:
     """An entry as it stands in memory; ``fresh`` is Empty and just used, ``idle: expiration`` is unused for so long."""
     now_ms, idle_ms = host.clock.now_ms(), 0
-    fields = Fields({"state": "Empty"} if given == "fresh" else given, "entry")
+    fields = Fields({"state": "Empty"} if given == "fresh" else given, "given entry")
     idle = fields.take("idle")
     if idle is not None:
         matched("expiration", idle, "idle")

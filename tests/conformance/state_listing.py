@@ -68,15 +68,21 @@ def _list(host: CoordinatorHost, **filters: Any) -> ListTransactionsAnswer:
     return answer
 
 
-def _compare(what: str, wanted: object, answer: ListTransactionsAnswer) -> None:
+def _compare(host: CoordinatorHost, what: str, wanted: object, answer: ListTransactionsAnswer) -> None:
     """A list of ids, or a mapping with the unknown names of states beside them."""
     check(f"{what}: error", "NONE", error_name(answer.error))
     got = [row.transactional_id for row in answer.transactions]
     if isinstance(wanted, dict):
         fields = Fields(wanted, what)
-        check(f"{what}: unknown", fields.take("unknown"), list(answer.unknown_states))
+        unknown = fields.take("unknown")
+        if any(name not in what for name in listed(unknown)):
+            raise NotRunnable(f"{what}: {unknown!r} names a state that is not asked for")
+        check(f"{what}: unknown", unknown, list(answer.unknown_states))
         wanted = fields.take("ids")
         fields.done()
+    for name in listed(wanted):
+        if name not in host.coordinator.entries(0):
+            raise NotRunnable(f"{what}: {name!r} is no id that is given")
     check(what, sorted(wanted) if isinstance(wanted, list) else wanted, sorted(got))
     assert all(row.state in STATES and row.state != TransactionState.DEAD.name for row in answer.transactions)
 
@@ -84,7 +90,7 @@ def _compare(what: str, wanted: object, answer: ListTransactionsAnswer) -> None:
 def _each_filter(case: Case) -> None:
     host = _host(case)
     for phrase, wanted in Fields(case.expect, "expect").items():
-        _compare(phrase, wanted, _list(host, **_filters(phrase)))
+        _compare(host, phrase, wanted, _list(host, **_filters(phrase)))
 
 
 def _filters(phrase: str) -> dict[str, Any]:
@@ -95,7 +101,7 @@ def _filters(phrase: str) -> dict[str, Any]:
         elif re.fullmatch(r"pids \d+(,\d+)*", part):
             filters["producer_ids"] = tuple(int(number) for number in part.removeprefix("pids ").split(","))
         else:
-            match = matched(r"(?:states )?(\w+(?:,\w+)*)", part, "filter")
+            match = matched(r"(?:states )?([A-Z]\w*(?:,[A-Z]\w*)*)", part, "filter")
             filters["states"] = tuple(match[1].split(","))
     return filters
 
@@ -106,10 +112,10 @@ def _patterns(case: Case) -> None:
         r"list with pattern (?P<pattern>\S+) ; (?P<other>\w+) ; duration (?P<duration>\d+) and the pattern", case.when
     )
     pattern, other = match["pattern"], match["other"]
-    _compare("pattern", expect.take("pattern"), _list(host, pattern=pattern))
-    _compare(other, expect.take(other), _list(host, pattern=other))
+    _compare(host, "pattern", expect.take("pattern"), _list(host, pattern=pattern))
+    _compare(host, other, expect.take(other), _list(host, pattern=other))
     both = _list(host, pattern=pattern, duration_ms=int(match["duration"]))
-    _compare("duration and pattern", expect.take("duration_and_pattern"), both)
+    _compare(host, "duration and pattern", expect.take("duration_and_pattern"), both)
     expect.done()
 
 

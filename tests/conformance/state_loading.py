@@ -172,6 +172,8 @@ def _compare_load(host: CoordinatorHost, log: MemoryLog, expect: Fields) -> None
         check("loading", loading, "0" if is_loading(host) else "none")
     loaded = expect.take("loaded")
     if loaded is not None:
+        for name in loaded:
+            _require_entry(name)
         check("loaded", set(loaded), set(host.coordinator.entries(0)))
         for name in loaded:
             check(f"get {name}", "NONE", get(host, name))
@@ -203,7 +205,14 @@ def _compare_restored(host: CoordinatorHost, log: MemoryLog, name: str) -> None:
     check(f"{name} partitions", getattr(record, "partitions", None), host.numbers.partitions(entry.partitions))
 
 
+def _require_entry(name: object) -> None:
+    if name not in PRODUCER_IDS:
+        raise NotRunnable(f"{name!r} is no entry; there are {', '.join(PRODUCER_IDS)}")
+
+
 def _compare_markers(host: CoordinatorHost, name: object, result: object) -> None:
+    _require_entry(name)
+    matched("COMMIT|ABORT", result, "result")
     requests, _ = host.coordinator.markers_to_send()
     markers = [marker for request in requests for marker in request.request.markers]
     sent = {entry for entry, number in PRODUCER_IDS.items() if number in {marker.producer_id for marker in markers}}

@@ -23,6 +23,8 @@ from zombieproof.model.decisions.marker_delivery import MarkerOutcome
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import TopicPartition
 
+ROW = r"t\d+ partition\d+"
+
 
 def run(case: Case) -> None:
     """Run one case."""
@@ -88,11 +90,10 @@ def _rows(request: MarkerRequest) -> list[tuple[int, tuple[TopicPartition, ...]]
 
 
 def _compare_brokers(what: str, wanted: object, got: dict[int, str]) -> None:
-    if wanted == []:
-        wanted = {}
-    fields = Fields(wanted, what)
+    fields = Fields({} if wanted == [] else wanted, what, is_rest=wanted == [])
     for name, number in BROKERS.items():
-        check(f"{what} {name}", fields.take(name, "nothing"), got.get(number, "nothing"))
+        rows = matched(rf"nothing|{ROW}(?:, {ROW})*", fields.take(name, "nothing"), f"{what} {name}")[0]
+        check(f"{what} {name}", rows, got.get(number, "nothing"))
     fields.done()
 
 
@@ -195,6 +196,7 @@ def _compare_reply(
         check("queued or appended behind it", (False, []), (any(host.channel.queues.values()), host.appends))
     done = expect.take("done")
     if done is not None:
+        matched(r"partition\d+(?:, partition\d+)*", done, "done")
         check("done", done, ", ".join(topic for topic in ENTRIES[name] if (topic, 0) not in missing))
     completion = expect.take("completion")
     if completion is not None:
@@ -210,6 +212,7 @@ def _compare_reply(
     requeued = expect.take("requeued")
     if requeued is not None:
         waiting = [one.partitions for queue in host.channel.queues.values() for one in queue]
+        matched(r"partition\d+(?:, partition\d+)*", requeued, "requeued")
         check("requeued", requeued, ", ".join(topic for partitions in waiting for topic, _ in partitions))
         check("still pending", sent, host.channel.pending.get(name))
     expect.done()

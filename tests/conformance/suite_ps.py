@@ -147,9 +147,11 @@ def _expect(world: World, step: str, wanted: Any, reads_late: bool, note: str) -
         matched(r"reload to \d+", step, "step with a plain number in expect")
         check(f"{step}: first unstable offset", number_of(wanted), world.states.first_unstable_offset())
     elif isinstance(wanted, list):
+        if not wanted:
+            matched(r"before \d+|truncate fully at \d+", step, "step behind which no snapshot is expected")
         check(f"{step}: snapshots", wanted, list(world.store.offsets()))
         check(f"{step}: snapshots that are known", wanted, list(world.states.snapshots.offsets))
-    elif isinstance(wanted, Mapping) and all(isinstance(key, int) for key in wanted):
+    elif isinstance(wanted, Mapping) and wanted and all(isinstance(key, int) for key in wanted):
         for producer_id, part in wanted.items():
             world.producer_id = producer_id
             _expect_fields(world, f"{step}: producer {producer_id}", Fields(part, "expect"), note)

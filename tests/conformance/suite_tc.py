@@ -92,10 +92,10 @@ def variants(case: Case) -> Iterator[Variant]:
 
 
 def _alternatives(value: object) -> list[Any]:
-    """``A | B`` and ``A or B``; a number may be explained in parentheses."""
+    """``A | B`` and ``A or B``; of a number it may be said where the producer id rotates."""
     if not isinstance(value, str):
         return [value]
-    parts = [re.sub(r" \(.*\)", "", part).strip() for part in re.split(r" \| | or ", value)]
+    parts = [re.sub(r" \(rotation in (?:init|end)\)", "", part).strip() for part in re.split(r" \| | or ", value)]
     return [int(part) if part.isdigit() else part for part in parts]
 
 
@@ -124,10 +124,11 @@ def _run(case: Case, variant: Variant, expect: object, rules: Rules) -> None:
         if expected is not None:
             _compare(seen[position], expected[position], variant, rules)
     if expected is None:
-        rest = _whole(seen, expect) if isinstance(case.when, str) else expect
+        is_phrase = isinstance(case.when, str)
+        rest = _whole(seen, expect) if is_phrase else expect
         if not isinstance(case.when, str) and len(seen) != 1:
             raise NotRunnable(f"{len(seen)} steps, but one expectation")
-        _compare(seen[-1], rest, variant, rules)
+        _compare(seen[-1], rest, variant, rules, is_rest=is_phrase)
 
 
 def _prepared(variant: Variant, rules: Rules) -> tuple[Scenario, Client, object]:
@@ -166,8 +167,8 @@ def _step(scenario: Scenario, client: Client, step: dict[str, Any], variant: Var
     return Seen(scenario, client, told, before, variant.pick)
 
 
-def _compare(seen: Seen, expect: object, variant: Variant, rules: Rules) -> None:
-    fields = Fields(expect, "expect")
+def _compare(seen: Seen, expect: object, variant: Variant, rules: Rules, *, is_rest: bool = False) -> None:
+    fields = Fields(expect, "expect", is_rest=is_rest)
     note, also = fields.take("note"), fields.take("also")
     compare(seen, dict(fields.items()))
     if note is not None:

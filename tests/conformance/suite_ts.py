@@ -30,6 +30,8 @@ ENTRIES = {"one": 1, "two": 2}
 
 TOPIC_PARTITIONS = (("topic1", 0), ("topic1", 1))
 MAX_TIMEOUT_MS = 900_000
+MADE_UP = ("M", "M+1", "my-special, your-special, their-special", "(ab(cd", "UnknownState")
+"""Names that cases make up."""
 
 
 def run(case: Case) -> None:
@@ -121,9 +123,11 @@ def _append(case: Case) -> None:
     given.done()
     names = (match["first"], match["second"])
     partitions = tuple(partition_of(name) for name in names if name) or TOPIC_PARTITIONS
-    reply = expect.take("each_reply") or expect.take("reply")
+    reply = expect.take("each_reply" if "each_reply" in expect else "reply")
     raises, entry, pending = expect.take("raises", "nothing"), expect.take("entry"), expect.take("pending")
     expect.done()
+    if reply is not None:
+        reply = reply if raises != "nothing" else error_name(error_of(reply))
     if len(outcomes) > 1 and not match["each"]:
         raise NotRunnable("several outcomes for one append")
     for outcome in outcomes:

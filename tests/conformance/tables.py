@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import yaml
 
 FOLDER = Path(__file__).parent
 NOT_APPLICABLE = FOLDER / "not_applicable.yaml"
+NOTES = FOLDER / "notes.yaml"
 LATER = FOLDER / "later.yaml"
 WRITTEN_FOR = FOLDER / "written_for.json"
 
@@ -20,6 +22,12 @@ def not_applicable() -> dict[str, str]:
 def later() -> dict[str, str]:
     """Id -> ``later: durable: why`` or ``later: wire: why``; such a case is open."""
     return _texts(LATER)
+
+
+@cache
+def notes() -> dict[str, str]:
+    """Note of a case -> where it is shown, or why it asserts nothing."""
+    return _texts(NOTES)
 
 
 def written_for() -> dict[str, str]:

@@ -14,8 +14,10 @@ import yaml
 from tests.conformance import __main__ as command
 from tests.conformance import runner, tables, written
 from tests.conformance.cases import Case, Failed, MalformedCases, NotRunnable, read_cases
-from tests.conformance.phrases import Fields, check, error_of, partition_of, state_of
+from tests.conformance.lexicon import words_of
+from tests.conformance.phrases import Fields, by_version, check, error_of, partition_of, state_of
 from tests.conformance.runner import Outcome, interpret, run_cases
+from zombieproof.broker.transaction_store import InvalidTransition
 
 FOLDER = Path(__file__).parent
 SAMPLE = FOLDER / "sample.yaml"
@@ -74,7 +76,8 @@ def test_a_checklist_is_read(case: Case) -> None:
         ({"suites": [{"suite": "S", "prefix": "TMX"}]}, "prefix 'TMX'; legal are a name and two capital letters"),
         ({"suites": [{"suite": "S", "prefix": "TM"}] * 2}, "stands twice"),
         ({"suite": "T"}, "is of suite 'T'; there are: S"),
-        ({"id": "TC-101"}, "is misnamed; legal is TM-<number>"),
+        ({"id": " "}, "is misnamed; legal is any text on one line, in quotes"),
+        ({"id": "two\nlines"}, "is misnamed"),
         ({"id": 7}, "is misnamed"),
         ({"baseline": "2025"}, "baseline '2025'; there are: both, 2024-10, 2026"),
         ({"cases": [{"id": "TM-1", "suite": "S"}]}, "case 'TM-1' has no 'name'; it needs id, suite, name"),
@@ -113,17 +116,48 @@ def test_a_file_that_is_not_there_is_an_error_of_usage(tmp_path: Path, capsys: p
     assert "none.yaml: it cannot be read" in capsys.readouterr().err
 
 
-def test_the_digest_is_that_of_given_when_and_expect(case: Case) -> None:
-    assert replace(case, name="another", note="another").digest == case.digest
-    assert len({replace(case, **{part: "x"}).digest for part in ("given", "when", "expect")} | {case.digest}) == 4
+@pytest.mark.parametrize("name", ["TC-101", "TM", "my case / 7", "a, b; c", "ünïcode ✓", "*", "null"])
+def test_an_id_is_any_text(file: Callable[..., Path], capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert command.main([str(file(id=name)), "--only", name]) == 0
+    assert command.main([str(file(id=name, expect={"epoch": 1})), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["failed"] == [name]
+
+
+def test_the_digest_is_that_of_given_when_expect_and_note(case: Case) -> None:
+    assert replace(case, id="another", name="another").digest == case.digest
+    parts = ("given", "when", "expect", "note")
+    assert len({replace(case, **{part: "x"}).digest for part in parts} | {case.digest}) == 5
+    assert replace(case, given={1: "a", "b": 2}).digest
+
+
+def test_values_of_every_kind_that_yaml_knows_have_a_digest(tmp_path: Path) -> None:
+    path = tmp_path / "cases.yaml"
+    text = yaml.safe_dump(document()).replace("epoch: 736", "{epoch: 2024-01-01, 1: .nan, ~: !!binary aGk=}")
+    path.write_text(text, "utf-8")
+    assert command.main([str(path)]) in (0, 2)
 
 
 def test_a_case_that_is_so_is_met(case: Case) -> None:
     assert interpret(case).outcome == Outcome.MET
 
 
-def test_another_id_name_and_note_change_nothing(case: Case) -> None:
-    assert interpret(replace(case, id="TM-999", name="other", note="other")).outcome == Outcome.MET
+def test_another_id_and_name_change_nothing(case: Case) -> None:
+    assert interpret(replace(case, id="TM-999", name="other")).outcome == Outcome.MET
+
+
+def test_a_note_that_nobody_has_read_is_not_dropped(case: Case) -> None:
+    result = interpret(replace(case, note="and the moon is full"))
+    assert result.outcome == Outcome.NOT_RUNNABLE
+    assert "the note 'and the moon is full' is not understood" in result.reason
+    on_file = next(iter(tables.notes()))
+    assert interpret(replace(case, note=on_file)).outcome == Outcome.MET
+
+
+def test_a_note_is_shown_by_a_test_that_exists_or_only_explains() -> None:
+    for text in tables.notes().values():
+        for name in re.findall(r"(tests/\S+\.py)::(\w+)", text):
+            assert f"def {name[1]}(" in (FOLDER.parents[1] / name[0]).read_text("utf-8")
+        assert text.startswith("explains ") or re.match(r"shown by tests/\S+\.py::\w+", text)
 
 
 def test_a_wrong_number_fails(case: Case) -> None:
@@ -134,12 +168,22 @@ def test_a_wrong_number_fails(case: Case) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"when": "bump epoch twice"}, "step 'bump epoch twice' is not understood"),
+        ({"when": "bump epoch twice"}, "when: 'twice' is not understood, in 'bump epoch twice'"),
+        ({"when": "bump epoch complete"}, "step 'bump epoch complete' is not understood"),
         ({"expect": {"epoch": 736, "colour": "red"}}, "'colour' is not understood"),
         ({"given": {"state": "Empty", "epoch": 735, "colour": "red"}}, "'colour' is not understood"),
-        ({"given": {"state": "Half"}}, "'Half' is no state"),
-        ({"expect": "fine"}, "not a mapping"),
+        ({"given": {"state": "Half"}}, "given: 'Half' is not understood"),
+        ({"given": {"state": "epoch"}}, "'epoch' is no state"),
+        ({"expect": "now"}, "not a mapping"),
         ({"when": ["fence", "fence"]}, "2 steps, but 1 expectations"),
+        ({"expect": {}}, "expect is {}: it says nothing"),
+        ({"expect": None}, "expect is None: it says nothing"),
+        ({"expect": {"epoch": None}}, "'epoch' is empty: it says nothing"),
+        ({"expect": {"epoch": 7.5}}, "7.5 is not understood: it is neither a text nor a whole number"),
+        ({"expect": {"epoch": "now"}}, "entry epoch: 'now' is not understood; it is compared with 736"),
+        ({"expect": {"error": "NONE"}}, "'error' is not understood"),
+        ({"given": {"state": "Empty", "epoch": "now"}}, "a value is not understood: ValueError"),
+        ({"given": {"state": "Empty", "epoch": [7]}}, "a value is not understood: TypeError"),
     ],
 )
 def test_what_is_not_understood_is_not_runnable(case: Case, changes: dict[str, Any], says: str) -> None:
@@ -152,10 +196,21 @@ def test_a_prefix_without_a_suite_is_not_runnable(case: Case) -> None:
     assert interpret(replace(case, prefix="QQ")).outcome == Outcome.NOT_RUNNABLE
 
 
-def test_an_interpreter_that_stumbles_is_a_failure(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suite_that_stumbles_over_a_value_has_not_understood_it(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "suite_of", lambda _: lambda case: case.given["nothing"])
-    assert interpret(case).reason == "KeyError: 'nothing'"
+    result = interpret(case)
+    assert result.outcome == Outcome.NOT_RUNNABLE
+    assert result.reason.startswith("a value is not understood: KeyError: 'nothing', in test_framework.py: ")
+
+
+@pytest.mark.parametrize("error", [InvalidTransition("no such row"), AssertionError("must not be")], ids=repr)
+def test_an_error_of_what_is_tested_is_a_failure(case: Case, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(case: Case) -> None:
+        raise error
+
+    monkeypatch.setattr(runner, "suite_of", lambda _: fail)
     assert interpret(case).outcome == Outcome.FAILED
+    assert interpret(case).reason.startswith(f"{type(error).__name__}: {error}")
 
 
 # ---------------------------------------------------------------- what is on file
@@ -308,6 +363,63 @@ def test_a_number_is_no_boolean() -> None:
     check("x", 1, 1)
     with pytest.raises(Failed, match="x: expected True, got 1"):
         check("x", expected=True, got=1)
+    with pytest.raises(Failed):
+        check("x", [0, True], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("expected", "got"),
+    [
+        ("one", 1),
+        (1, "one"),
+        ([1], 1),
+        ({"a": 1}, [1]),
+        (None, 1),
+        ("nonsense", "NOT_COORDINATOR"),
+        ("nonsense", "Empty"),
+        ("nonsense", "kept"),
+        ({"nonsense"}, {"NOT_COORDINATOR"}),
+    ],
+)
+def test_what_can_never_come_was_not_understood(expected: object, got: object) -> None:
+    with pytest.raises(NotRunnable, match="x: "):
+        check("x", expected, got)
+
+
+@pytest.mark.parametrize(
+    ("expected", "got"),
+    [("NONE", "NOT_COORDINATOR"), ("none", "Empty"), ("gone", "kept"), ("t1 partition1", "t1"), ({1}, {2}), (1, None)],
+)
+def test_what_could_come_and_does_not_is_a_failure(expected: object, got: object) -> None:
+    with pytest.raises(Failed, match="x: expected "):
+        check("x", expected, got)
+
+
+def test_what_is_expected_may_not_be_empty() -> None:
+    for nothing in (None, "", " "):
+        with pytest.raises(NotRunnable, match="'a' is empty: it says nothing"):
+            Fields({"a": nothing}, "expect").take("a")
+        with pytest.raises(NotRunnable, match="'a' is empty: it says nothing"):
+            Fields({"a": nothing}, "expect").items()
+        assert Fields({"a": nothing}, "given txn").take("a") == nothing
+    with pytest.raises(NotRunnable, match="log is empty: it says nothing"):
+        Fields({}, "log")
+    Fields({}, "given").done()
+    Fields({}, "log", is_rest=True).done()
+
+
+def test_what_holds_for_one_transaction_version() -> None:
+    assert [by_version(told, 2, "epoch") for told in (7, {"tv0": 1, "tv2": 3})] == [7, 3]
+    for told in ({"tv0": 1}, {"tv2": None}, {}, {"tv2": 1, "tv7": 1}):
+        with pytest.raises(NotRunnable):
+            by_version(told, 2, "epoch")
+
+
+def test_a_suite_knows_the_words_of_its_source_and_not_those_of_its_messages() -> None:
+    known = words_of("TM")
+    assert {"bump", "rotate", "epoch", "IllegalStateException", "OUT", "SEQUENCE", "Empty"} <= known
+    assert not {"colour", "answered", "refused"} & known
+    assert "partition" in words_of("MK")
 
 
 @pytest.mark.parametrize("unknown", ["NO_SUCH_ERROR", 7, None])
