@@ -1,12 +1,13 @@
-"""How fast checker, replay and live brokers are: worlds, recorded events and answered requests per CPU second.
+"""How fast checker, replay and live brokers are, in worlds, events and answers per CPU second; how soon commands start.
 
     make bench
     make bench ARGS="--runs 9 two_phase_commit"
 
 Each line is the median of several runs in one process, compilation left out. CPU seconds are those of all threads. An
 event of replay is a batch, a marker or a record of an internal topic; the recording is the largest at hand. A request
-is one step of a recorded sequence, asked of a cluster in this process and compared with the recorded answer. Other
-processes on the machine make the numbers smaller, so the slowest and the fastest run are printed too.
+is one step of a recorded sequence, asked of a cluster in this process and compared with the recorded answer. A command
+is started as a process of its own, from its start to its end. Other processes on the machine make the numbers worse, so
+the slowest and the fastest run are printed too.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import functools
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -40,6 +42,17 @@ ANSWERS = (
     ROOT / "tests" / "answers" / "sample.jsonl.gz",
 )
 LIVE = "requests to live brokers"
+START = "start of "
+STARTED = (
+    ("--version",),
+    ("--help",),
+    ("check", "--help"),
+    ("scenarios",),
+    ("rules",),
+    ("replay", str(ROOT / "tests" / "recordings" / "01-commit")),
+    ("conform", "--recording", str(ROOT / "tests" / "answers" / "sample.jsonl.gz"), "--limit", "1"),
+)
+PROGRAM = "import sys; from zombieproof.cli import main; sys.exit(main())"
 SEQUENCES = 300
 RECORDINGS = (ROOT.parent / "shared" / "traces" / "19-soak", ROOT / "tests" / "recordings" / "01-commit")
 
@@ -95,6 +108,27 @@ def measure_answers(path: Path, runs: int) -> str:
     return f"{LIVE:24} {steps:>12,} {statistics.median(rates):>13,.0f} {rates[0]:>9,.0f}-{rates[-1]:<9,.0f}"
 
 
+def measure_start(arguments: tuple[str, ...], runs: int) -> str:
+    """Start a command once to warm up and then `runs` times, and return its line."""
+    took, spent = [], []
+    for _ in range(runs + 1):
+        process, began = psutil.Process().cpu_times(), time.perf_counter()
+        subprocess.run([sys.executable, "-c", PROGRAM, *arguments], stdout=subprocess.DEVNULL, check=True)
+        took.append(time.perf_counter() - began)
+        after = psutil.Process().cpu_times()
+        spent.append(sum(after[2:4]) - sum(process[2:4]))
+    took, spent = sorted(took[1:]), sorted(spent[1:])
+    return (
+        f"{_start(arguments):24} {statistics.median(took):>12.2f} {took[0]:>13.2f}-{took[-1]:<9.2f}"
+        f"{statistics.median(spent):>9.2f}"
+    )
+
+
+def _start(arguments: tuple[str, ...]) -> str:
+    """The name of a start: the command without its files."""
+    return START + " ".join(argument for argument in arguments[:2] if "/" not in argument)
+
+
 def measure(benchmark: Benchmark, runs: int) -> str:
     """Run a benchmark once to compile it and then `runs` times, and return its line."""
     benchmark.run()
@@ -128,8 +162,9 @@ def main() -> None:
 
     chosen = [b for b in benchmarks() if is_chosen(b.name)]
     replays = {name: folder for name, folder in of_replay.items() if is_chosen(name)}
-    if not (chosen or replays or is_chosen(LIVE)) or arguments.runs < 1:
-        names = ", ".join([*(b.name for b in benchmarks()), *of_replay, LIVE])
+    starts = [each for each in STARTED if is_chosen(_start(each))]
+    if not (chosen or replays or starts or is_chosen(LIVE)) or arguments.runs < 1:
+        names = ", ".join([*(b.name for b in benchmarks()), *of_replay, LIVE, *map(_start, STARTED)])
         parser.error(f"nothing to run; there are {names}, and --runs is at least 1")
     memory = psutil.virtual_memory().total / 2**30
     print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs, {memory:.0f} GiB")
@@ -148,6 +183,10 @@ def main() -> None:
         answers = next(path for path in ANSWERS if path.is_file())
         print(f"\n{answers.name.split('.')[0]:24} {'requests':>12} {'requests/CPU s':>14} {'spread':>18}")
         print(measure_answers(answers, arguments.runs), flush=True)
+    if starts:
+        print(f"\n{'':24} {'seconds':>12} {'spread':>23} {'CPU s':>8}")
+    for each in starts:
+        print(measure_start(each, arguments.runs), flush=True)
 
 
 if __name__ == "__main__":
