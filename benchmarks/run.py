@@ -1,4 +1,4 @@
-"""How fast checker, replay and live brokers are, in worlds, events and requests per CPU second; how soon commands start.
+"""How fast checker, replay and live brokers are, in worlds, events and answers per CPU second; how soon commands start.
 
     make bench
     make bench ARGS="--runs 9 two_phase_commit"

@@ -209,7 +209,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., None]:
     parameters = ", ".join(f"{argument.name}_" for argument in arguments)
     text = f"def run({parameters}, out):\n    for i in range(out.shape[0]):\n        {lines}\n"
     exec(text, scope)
-    run: Callable[..., None] = entry(scope["run"], cache=False)
+    run: Callable[..., None] = entry(scope["run"])
     return run
 
 

@@ -45,6 +45,7 @@ def line_of(kafka: str) -> str:
     )
 
 
+@cache
 def age(release: str) -> tuple[int, ...]:
     """What releases are compared by; a line compares as the newest of its patch releases."""
     base = release.split("-", maxsplit=1)[0]
