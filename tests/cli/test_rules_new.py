@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from zombieproof.cli import rules_new
 from zombieproof.cli.rule_templates import DECISIONS
 
 LONG = "a_rule_with_a_name_that_is_lo"
@@ -182,7 +181,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_half_done(
     assert (outcome.code, "No space left on device; nothing was written" in outcome.err) == (2, True)
     assert contents(clone) == before
     with monkeypatch.context() as patched:
-        patched.setattr(rules_new.os, "access", lambda path, mode: "rules.md" not in str(path))
+        patched.setattr(os, "access", lambda path, mode: "rules.md" not in str(path))
         outcome = run("rules", "new", "late")
     assert (outcome.code, "docs/rules.md cannot be written; nothing was" in outcome.err) == (2, True)
     assert contents(clone) == before

@@ -167,7 +167,8 @@ def places_of(function: types.FunctionType) -> str:
     return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
 
 
-_PLACE: Final = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d+)')
+_PLACE: Final = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d+)|.*defined at (?P<at>.+) \((?P<number>\d+)\)')
+_TWO_KINDS: Final = re.compile(r"Cannot unify (?P<one>.+) and (?P<other>.+) for '(?P<name>\w+)[.\d]*'")
 
 
 def _told(engine: Engine, error: Exception) -> str:
@@ -175,14 +176,15 @@ def _told(engine: Engine, error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     own = {lowered.filename: lowered.filename for lowered in engine.lowered}
     own |= {Path(name).name: name for name in own}
-    named = [
-        (own[found["file"]], found["line"]) for found in map(_PLACE.match, lines) if found and found["file"] in own
-    ]
-    where = ":".join(named[-1]) if named else engine.model.name
+    found = [(one["file"] or one["at"], one["line"] or one["number"]) for one in map(_PLACE.match, lines) if one]
+    named = [f"{own[file]}:{line}" for file, line in found if file in own]
+    where = named[-1] if named else engine.model.name
     if isinstance(error, KeyError):
         name = str(error.args[0])
         where = ", ".join(lowered.name for lowered in engine.lowered if lowered.mentions(name)) or where
         what = f"a record has no field {name}"
+    elif unified := _TWO_KINDS.search(str(error)):
+        what = f"{unified['name']} is of two kinds, {unified['one']} and {unified['other']}"
     elif "Function(int64)" in str(error):
         what = "something that is no integer is stored, passed or returned where an integer is wanted"
     else:

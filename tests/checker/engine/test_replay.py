@@ -204,7 +204,7 @@ def test_an_index_outside_its_array_is_caught_with_the_way_there(stray: Model, h
             reads_what_is_not_there,
             r"reads_what_is_not_there cannot be lowered: world is a Coins, and has no field colour",
         ),
-        (holds_two_things, r"test_replay\.py:\d+: coins cannot be compiled: Cannot unify"),
+        (holds_two_things, r"test_replay\.py:\d+: coins cannot be compiled: heap is of two kinds"),
         (has_three_parameters, r"coins: step has 3 parameters\. Legal: 4, \(world, action, setup, trail\)\."),
     ],
 )
