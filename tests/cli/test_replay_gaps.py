@@ -16,7 +16,7 @@ def half(repository_root: Path) -> Path:
     return repository_root / "tests/recordings" / LOST / "segments/broker-1"
 
 
-QUESTIONS = ([], ["--open"], ["--timeline", "orders-1"], ["--format", "markdown"])
+QUESTIONS: tuple[list[str], ...] = ([], ["--open"], ["--timeline", "orders-1"], ["--format", "markdown"])
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
