@@ -57,3 +57,21 @@ def test_gaps_are_no_matter_of_counterexamples(run: Any, tmp_path: Path) -> None
     outcome = run("replay", story, "--allow-gaps", "e-0")
     assert outcome.code == 2
     assert "--allow-gaps is for recordings" in outcome.err
+
+
+@pytest.mark.parametrize("question", QUESTIONS[:3], ids=" ".join)
+def test_nothing_is_told_of_two_clusters_but_that_they_are_two(
+    run: Any, repository_root: Path, question: list[str]
+) -> None:
+    recordings = repository_root / "tests/recordings"
+    outcome = run("replay", recordings / "01-commit", recordings / "12-delayed-abort", *question)
+    assert outcome.code == 3
+    assert outcome.out.splitlines()[0] == "damaged: this is evidence of several clusters"
+
+
+@pytest.mark.parametrize("question", QUESTIONS[:2], ids=" ".join)
+def test_that_nothing_is_open_is_not_said_without_a_log(run: Any, tmp_path: Path, question: list[str]) -> None:
+    (tmp_path / "client.jsonl").write_text('{"t": 1, "client": "a", "action": "begin", "args": {}, "result": "ok"}\n')
+    outcome = run("replay", tmp_path, *question)
+    assert outcome.code == 3
+    assert outcome.out.splitlines()[0] == "damaged: nothing could be judged"

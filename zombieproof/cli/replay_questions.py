@@ -25,7 +25,7 @@ from zombieproof.traces.explaining.timeline import Timeline, timeline_of
 from zombieproof.traces.narrowing import Narrowing, span_of_evidence
 from zombieproof.traces.replay import Examined
 from zombieproof.traces.timestamps import utc
-from zombieproof.traces.verdict import Report
+from zombieproof.traces.verdict import Gap, Report
 
 MILLISECONDS = re.compile(r"\d{12,14}", re.ASCII)
 
@@ -130,12 +130,15 @@ class Asked:
 
 
 def tell(screen: Screen, examined: Examined, asked: Asked) -> None:
-    """Print what was asked for.
+    """Print what was asked for; of evidence that answers nothing, why it does not.
 
     Raises:
         WrongUsage: nothing has the name of the timeline, or several things have.
     """
-    if asked.timeline:
+    gaps = {gap.gap for gap in examined.report.not_judged}
+    if Gap.CLUSTERS in gaps or (asked.is_open and Gap.EVERYTHING in gaps):
+        _tell_report(screen, examined.report, examined.evidence, asked.form)
+    elif asked.timeline:
         timeline = timeline_of(_subject_called(asked.timeline, examined), examined, asked.narrowing)
         if asked.form == "json":
             screen.data(TypeAdapter(Timeline).dump_json(timeline, indent=2).decode())
