@@ -70,6 +70,8 @@ def replay_command(
     screen = Screen()
     if traces:
         _refuse_mixture(paths, traces, rules)
+        if allow_gaps:
+            raise WrongUsage(f"--allow-gaps: {traces[0]} is a trace of this program and has no gaps; leave it away")
         return _replay_traces(screen, traces, as_json=as_json)
     try:
         evidence = collect(paths)
