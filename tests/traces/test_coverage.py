@@ -114,6 +114,15 @@ def test_a_dump_without_records_does_not_show_how_transactions_end(samples: Path
     assert replay([dump]).not_judged == []
 
 
+def test_a_dump_of_the_coordinators_log_without_the_decoder_tells_nothing(samples: Path, tmp_path: Path) -> None:
+    lines = (samples / "01-commit/dump/__transaction_state-1.txt").read_text().splitlines(keepends=True)
+    (tmp_path / "dump.txt").write_text("".join(line for line in lines if not line.startswith("| ")))
+    found = gaps(replay([tmp_path, samples / "01-commit/segments/t-0"]))
+    assert found["__transaction_state-1"].gap is Gap.HIDDEN
+    assert "--transaction-log-decoder" in found["__transaction_state-1"].fetch
+    assert "producer 0 on t-0" in found["__transaction_state"].why
+
+
 def test_where_ids_lie_tells_how_many_partitions_the_coordinators_topic_has() -> None:
     assert number_of_partitions({}) is None
     assert number_of_partitions({"orders-1": 49}) == 50

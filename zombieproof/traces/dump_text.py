@@ -49,6 +49,8 @@ OF_INTERNAL_TOPICS = {
 
 FAILURES = ("Exception in thread", "Caused by: ", "org.apache.kafka.common.errors.CorruptRecord")
 REPLACED = "\ufffd"
+WITHOUT_RECORDS = "was dumped without its records"
+"""A note about the dump of an internal topic, which tells nothing then."""
 
 
 @dataclass(slots=True)
@@ -333,7 +335,7 @@ class _Reader:
         if self._segment and not self._segment.shows_records:
             internal = self._segment.content.place.topic in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
             if internal and self._segment.content.batches:
-                self._out.notes.append(f"{self._segment.content.segment} was dumped without its records")
+                self._out.notes.append(f"{self._segment.content.segment} {WITHOUT_RECORDS}")
         self._segment = None
 
     def _trailing(self, line: str) -> None:

@@ -11,6 +11,7 @@ from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.client_history import ApplicationTransaction
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.coordinator_partitions import home_of, number_of_partitions
+from zombieproof.traces.dump_text import WITHOUT_RECORDS
 from zombieproof.traces.evidence import (
     OFFSETS_TOPIC,
     TRANSACTION_TOPIC,
@@ -233,9 +234,9 @@ def _hidden(
     read = {record.offset for record in evidence.transaction_states if record.partition == log.partition}
     if log.topic == OFFSETS_TOPIC:
         read = {commit.log_offset for commit in evidence.offset_commits if commit.log_partition == log.partition}
-    data = [batch for batch in log.batches if not batch.is_control and batch.count]
-    if data and not read and all(batch.records is None for batch in data):
-        yield _unshown(name, data[0].base_offset, "the dump does not show its records", decoder)
+    noted = any(note.file in log.files and note.reason.endswith(WITHOUT_RECORDS) for note in evidence.ignored)
+    if noted and not read:
+        yield _unshown(name, log.start_offset, "the dump does not show its records", decoder)
 
 
 def _unshown(name: str, offset: int, why: str, option: str) -> NotJudged:
