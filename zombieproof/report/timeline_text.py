@@ -15,7 +15,8 @@ NO_TIME = "no time"
 
 def show_timeline(screen: Screen, timeline: Timeline, times: Times = "utc") -> None:
     """Write all entries; on a terminal they are folded, in a pipe each is one line."""
-    counted = f"{plural(len(timeline.entries), 'entry').replace('entrys', 'entries')}"
+    count = len(timeline.entries)
+    counted = f"{count:,} {'entry' if count == 1 else 'entries'}"
     logs = plural(len(timeline.sources), "source")
     verdict = how_far(timeline.verdict, timeline.not_judged)
     screen.say(f"timeline of {timeline.subject}: {counted} from {logs}; {verdict}", _style(timeline))

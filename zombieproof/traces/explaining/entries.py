@@ -3,7 +3,7 @@
 A source is one log or one file; within it the order is certain, and nothing here puts it beside another.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -83,6 +83,3 @@ def span(first: int, last: int) -> str:
 def places(partitions: Iterable[TopicPartition]) -> str:
     """Partitions as a list."""
     return "[" + ", ".join(sorted(f"{topic}-{partition}" for topic, partition in partitions)) + "]"
-
-
-Entries = Iterator[Entry]

@@ -125,7 +125,7 @@ def _told(line: ClientLine, producer_id: int, epoch: int) -> Entry:
         ClientFact.IDENTITY: f"uses producer {producer_id} epoch {epoch}",
         ClientFact.ASKED: f"asks to {line.after}",
         ClientFact.TOLD: f"is told of {line.after}: {line.before}",
-        ClientFact.ERROR: f"has {'an' if not line.before else f'a(n) {line.before}'} error: {line.after}",
+        ClientFact.ERROR: f"has the {line.before + ' ' if line.before else ''}error: {line.after}",
     }
     return Entry(
         kind=EntryKind.CLIENT,
