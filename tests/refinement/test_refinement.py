@@ -3,7 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from types import ModuleType
 
@@ -62,6 +62,9 @@ WALKED = [
     if scenario.model(scenario.bounds) is TRANSACTIONS and scenario.name != "idempotent_producer"
 ]
 """Scenarios that are walked through at random, as they stand; a twin has producers with transactional id only."""
+
+WALKED.append(replace(SCENARIOS["late_offset_commit"], name="late_offset_commit_of_3_9", changes={}))
+"""Here a refused commit takes along what waits."""
 
 WALKS = 3
 
