@@ -226,6 +226,14 @@ def ended(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> Non
     client.bump = 0
 
 
+def abandon(world: World, c: int) -> None:
+    """The abort was refused, and succeeds with the new identity. What had joined counts as joined still (until 3.9)."""
+    client = world.clients[c]
+    world.ghost.labels[label_of(world, c) - 1].told = ABORT
+    client.txn += 1
+    client.op = 0
+
+
 def crash(world: World, c: int) -> bool:
     """The process of client `c` is gone; a new instance of the same application may start with the next transaction."""
     client = world.clients[c]

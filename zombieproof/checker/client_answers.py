@@ -4,7 +4,7 @@ from zombieproof.checker import client_actions, network
 from zombieproof.checker.client_actions import ABORT, COMMIT
 from zombieproof.checker.views import is_tv2
 from zombieproof.checker.world import MESSAGES, OFFSETS, PARTITIONS, Kind, Message, Setup, Trail, World
-from zombieproof.model.decisions.producer_client import react, react_to_produce
+from zombieproof.model.decisions.producer_client import must_bump_after_end, react, react_to_produce
 from zombieproof.model.vocabulary import NONE, ApiKey, ProducerEvent, ProducerState, Reaction
 
 
@@ -24,9 +24,19 @@ def hear(world: World, setup: Setup, trail: Trail, i: int, error: int) -> None:
     elif reaction == Reaction.DONE:
         _hear_success(world, setup, trail, message)
     else:
-        c = int(message.client)
+        c, kind = int(message.client), int(message.kind)
         network.empty(message)
-        _fail(world, setup, trail, c, reaction)
+        if kind == Kind.END_TXN and _raises_epoch_all_the_same(world, setup, c, reaction):
+            network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 1, 0)
+        else:
+            _fail(world, setup, trail, c, reaction)
+
+
+def _raises_epoch_all_the_same(world: World, setup: Setup, c: int, reaction: int) -> bool:
+    """Until 3.9 an abort may be refused abortably; the InitProducerId behind it leaves all the same (§5.5)."""
+    client = world.clients[c]
+    aborts = client.state == ProducerState.ABORTING_TRANSACTION and reaction == Reaction.ABORTABLE_AND_BUMP
+    return aborts and must_bump_after_end(client.bump, setup.rules.transaction_version)
 
 
 def _api(kind: int) -> int:
@@ -52,6 +62,8 @@ def _hear_success(world: World, setup: Setup, trail: Trail, message: Message) ->
     network.empty(message)
     client = world.clients[c]
     if kind == Kind.INIT_PRODUCER_ID:
+        if client.state == ProducerState.ABORTING_TRANSACTION:
+            client_actions.abandon(world, c)
         client_actions.adopt(client, producer_id, producer_epoch)
         client_actions.fire(world, trail, c, ProducerEvent.INITIALIZED)
     elif kind == Kind.ADD_PARTITIONS:

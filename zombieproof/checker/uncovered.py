@@ -27,16 +27,6 @@ UNCOVERED: Final[Mapping[tuple[str, str, str], str]] = {
         "COMMITTING_TRANSACTION",
         "BUMP_EPOCH",
     ): "a raised epoch is asked for by a failure, and then only abort is left",
-    (
-        "producer",
-        "COMMITTING_TRANSACTION",
-        "ABORTABLE_FAILURE",
-    ): "only between KIP-360 and KIP-1050 is an answer to a commit abortable",
-    (
-        "producer",
-        "ABORTING_TRANSACTION",
-        "INITIALIZED",
-    ): "only between KIP-360 and KIP-1050 is an abort that is answered with INVALID_PRODUCER_ID_MAPPING not the end",
     ("producer", "ABORTABLE_ERROR", "RESET"): _NO_REFUSAL,
     (
         "producer",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios.exhaustion import EPOCH_EXHAUSTION, ROTATION_FAILOVER
-from zombieproof.checker.scenarios.expiration import ID_EXPIRATION, PRODUCER_EXPIRATION
+from zombieproof.checker.scenarios.expiration import FORGOTTEN_OWNER, ID_EXPIRATION, PRODUCER_EXPIRATION
 from zombieproof.checker.scenarios.failover import COORDINATOR_FAILOVER, LEADER_FAILOVER, LEADERLESS_PARTITION
 from zombieproof.checker.scenarios.idempotence import IDEMPOTENT_PRODUCER
 from zombieproof.checker.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE, LATE_OFFSET_COMMIT
@@ -44,6 +44,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         ROTATION_FAILOVER,
         ID_EXPIRATION,
         PRODUCER_EXPIRATION,
+        FORGOTTEN_OWNER,
         IDEMPOTENT_PRODUCER,
         READER,
         TWO_PHASE_COMMIT,

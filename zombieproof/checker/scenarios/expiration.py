@@ -53,3 +53,26 @@ PRODUCER_EXPIRATION = transaction_scenario(
         ),
     ),
 )
+
+FORGOTTEN_OWNER = transaction_scenario(
+    "forgotten_owner",
+    "Clients and brokers of Kafka 3.9. A transaction times out while its producer goes on, and the id expires before "
+    "it aborts. The end is refused, the producer gets a new identity, and takes what had joined for joined still.",
+    (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
+    distinct=284,
+    # After a time-out the producer goes on in what it takes for its transaction: it is told of another one.
+    always=tuple(name for name in ALWAYS if name != "a_transaction_has_one_decision"),
+    sometimes=("an_id_is_forgotten", "a_transaction_aborts", "two_transactions_commit"),
+    rules="3.9",
+    timeouts=1,
+    expirations=1,
+    mutants=(
+        Mutant(
+            "its_next_batch_is_appended_unverified",
+            breaks="every_open_transaction_is_known_to_its_coordinator",
+            steps=13,
+            without=("verification",),
+        ),
+    ),
+)
+"""As seen of Java clients 3.5.2 and 3.9.1; only verification refuses the second transaction of such a producer."""
