@@ -67,7 +67,7 @@ class Comparison:
 
 
 def _facts(beat: Beat) -> tuple[object, ...]:
-    """What is said of a step. Worlds may differ before it in what nobody is told; that shows where it comes to light."""
+    """What is said of a step; worlds that differ in what nobody is told part later, where it comes to light."""
     return beat.text, beat.decisions, beat.moves, beat.changes
 
 
