@@ -58,15 +58,21 @@ def test_a_comparison_as_json_has_both_runs_and_the_step(run: Any) -> None:
     assert one["parting"]["before"]["changes"] != one["parting"]["after"]["changes"]
 
 
-def test_a_step_that_is_not_possible_before_the_change_is_said(run: Any) -> None:
+def test_the_step_that_is_shown_is_told_differently_on_both_sides(run: Any) -> None:
     outcome = run(
         "check", "timeout", "--without", "timeout_bump", "--with", "transaction_version=0", "--compare", "--json"
     )
     [one] = outcome.json["comparisons"]
     other = run("check", "idempotent_producer", "--without", "sequence_check", "--compare", "--json")
     [another] = other.json["comparisons"]
-    assert {type(each["parting"]["before"]) for each in (one, another)} <= {dict, type(None)}
-    assert one["parting"]["after"] is not None
+    for parting in (one["parting"], another["parting"]):
+        said = [
+            side and (side["description"], side["verdicts"], side["moves"], side["changes"])
+            for side in (parting["before"], parting["after"])
+        ]
+        assert said[0] != said[1]
+        assert said[1] is not None
+    assert one["parting"]["step"] == 4
 
 
 def test_the_exit_code_is_that_of_the_changed_rules(run: Any) -> None:

@@ -151,6 +151,7 @@ def test_the_commands_to_try_next_do_what_is_said_of_them(
 # ---------------------------------------------------------------- files
 
 
+@pytest.mark.slow
 def test_an_edit_is_another_model(run: Any, model: Path) -> None:
     """Also one of the same length within a second: neither Python's nor Numba's cache may give yesterday's model."""
     assert run("check", model, "--json").json["scenarios"][0]["distinct"] == 143
@@ -163,6 +164,7 @@ def test_an_edit_is_another_model(run: Any, model: Path) -> None:
     assert not list(model.parent.rglob("*.pyc"))
 
 
+@pytest.mark.slow
 def test_a_file_may_import_its_neighbours_and_an_edit_there_is_noticed(run: Any, model: Path) -> None:
     beside = model.parent / "what_a_lease_is.py"
     beside.write_text("def most(leases: int) -> int:\n    return leases\n")

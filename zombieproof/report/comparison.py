@@ -67,7 +67,8 @@ class Comparison:
 
 
 def _facts(beat: Beat) -> tuple[object, ...]:
-    return beat.decisions, beat.moves, beat.changes, beat.digest
+    """What is said of a step; worlds that differ in what nobody is told part later, where it comes to light."""
+    return beat.text, beat.decisions, beat.moves, beat.changes
 
 
 def show_comparisons(screen: Screen, comparisons: Sequence[Comparison], *, brief: bool = False) -> None:

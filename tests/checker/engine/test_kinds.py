@@ -118,8 +118,9 @@ def compares_records(world: World, action: int, setup: Setup, trail: Trail) -> b
     return world.inner == world.inners[0]
 
 
-def forgets_to_return(world: Any, action: Any, setup: Any, trail: Any):  # type: ignore[no-untyped-def]  # wrong on purpose
-    while world.count == 0:  # noqa: RET503  # wrong on purpose
+# Wrong on purpose.
+def forgets_to_return(world: Any, action: Any, setup: Any, trail: Any):  # type: ignore[no-untyped-def]  # noqa: RET503
+    while world.count == 0:
         world.count = 1
         return True
 
