@@ -90,6 +90,9 @@ WHY = {
     "rotation_failover": {
         "a_rotation_is_forgotten_by_a_failover": "A is dead: a fatal error, it sends nothing any more",
     },
+    "forgotten_owner": {
+        "its_next_batch_is_appended_unverified": "p0 has an open transaction of producer 1 that no coordinator lists",
+    },
     "id_expiration": {
         "an_open_transaction_is_buried": "the coordinator has no such move in its table",
         "ids_expire_in_the_middle_of_a_transaction": (
