@@ -84,3 +84,16 @@ def test_a_replica_that_differs_everywhere_is_no_other_cluster_when_its_broker_a
 def test_copies_of_one_recording_are_one_cluster(samples: Path, tmp_path: Path) -> None:
     shutil.copytree(samples / "01-commit", tmp_path / "again")
     assert replay([samples / "01-commit", tmp_path]).verdict is Judgement.CONFORMS
+
+
+def test_a_node_that_has_a_partition_twice_says_it(samples: Path, tmp_path: Path) -> None:
+    for node in (1, 2):
+        folder = tmp_path / f"node-{node}"
+        shutil.copytree(samples / f"09-offline-partition-lost-commit/segments/broker-{node}", folder)
+        (folder / "meta.properties").write_text("version=1\nnode.id=1\n")
+    assert replay([tmp_path]).verdict is Judgement.CONFORMS
+    foreign = samples / "01-commit/segments/t-0/00000000000000000000.log"
+    shutil.copy(foreign, tmp_path / "node-2/d-0/00000000000000000000.log")
+    assert_nothing_is_concluded(replay([tmp_path]), "node 1 has d-0 in")
+    (tmp_path / "node-2/meta.properties").write_text("version=1\nnode.id=2\n")
+    assert [finding.promise for finding in replay([tmp_path]).findings] == ["replicas_agree"]

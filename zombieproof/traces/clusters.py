@@ -1,8 +1,9 @@
 """Evidence of several clusters in one call: what is of one must not be held against what is of another.
 
 Cluster ids that differ say it outright. Otherwise it shows in contradictions that one cluster cannot have: a topic with
-two ids, a transactional id in two partitions of ``__transaction_state``, a producer id of two transactional ids, copies
-of partitions that differ in every partition from the first batch on.
+two ids, a node with two different copies of a partition, a transactional id in two partitions of
+``__transaction_state``, a producer id of two transactional ids, copies of partitions that differ in every partition from
+the first batch on.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,6 +26,7 @@ def several_clusters(evidence: Evidence) -> list[str]:
         for sentence in (
             _different_cluster_ids(evidence),
             _different_topic_ids(evidence),
+            _one_node_twice(evidence),
             _different_copies(evidence),
             _ids_in_two_places(evidence),
             _producers_of_two_ids(evidence),
@@ -83,6 +85,18 @@ def _different_topic_ids(evidence: Evidence) -> str:
     topic, ids = next(iter(shared.items()))
     where = " and ".join(f"{topic_id} in {_some(folders)}" for topic_id, folders in ids.items())
     return f"topic {topic!r} has the id {where}"
+
+
+def _one_node_twice(evidence: Evidence) -> str:
+    """Whether two directories of the same node hold the same partition, and differ: a node has each partition once."""
+    nodes = {disk.folder: disk.node_id for disk in evidence.disks if disk.node_id is not None}
+    for one, other in combinations(evidence.logs, 2):
+        here, there = node_folder(one), node_folder(other)
+        if one.topic_partition != other.topic_partition or here == there or one.compacted or other.compacted:
+            continue
+        if nodes.get(here) is not None and nodes.get(here) == nodes.get(there) and any(_differences(one, other)):
+            return f"node {nodes[here]} has {named(one.topic_partition)} in {here} and another one in {there}"
+    return ""
 
 
 def _different_copies(evidence: Evidence) -> str:
