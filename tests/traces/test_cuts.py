@@ -2,8 +2,8 @@
 
 What is cut conforms as far as it could be judged, or is damaged; a verdict without reserve is given only when all that
 is concluded from the whole is concluded from what is left.
-A dump of an internal topic that ends with a whole line cannot be told from a whole one when nothing else speaks of its
-end; there the finding itself says so.
+What ends with a whole line of a dump, or a whole batch of a segment, cannot be told from a whole log when nothing else
+speaks of its end; there the finding itself says so.
 """
 
 import lzma
@@ -56,8 +56,17 @@ def complaints(whole: Report, cut: Report, is_unwitnessed: bool) -> Iterator[str
 
 
 def is_unwitnessed(file: Path, data: bytes) -> bool:
-    """Whether a text ends with a whole line, and no other file speaks of the log that it shows."""
-    return "__" in file.name and ".console" not in file.name and data.endswith(b"\n")
+    """Whether what is left ends with a whole line or batch, and no other file speaks of the log that it shows."""
+    if file.suffix == ".txt":
+        return "__" in file.name and ".console" not in file.name and data.endswith(b"\n")
+    return file.suffix == ".log" and not list(file.parent.glob("*.snapshot")) and ends_with_a_batch(data)
+
+
+def ends_with_a_batch(data: bytes) -> bool:
+    at = 0
+    while at + 12 <= len(data):
+        at += 12 + int.from_bytes(data[at + 8 : at + 12])
+    return at == len(data)
 
 
 def check(folder: Path, most: int) -> None:
@@ -68,8 +77,7 @@ def check(folder: Path, most: int) -> None:
         text = lzma.decompress(data) if file.suffix == ".xz" else data
         for at in cuts(data, file.suffix == ".txt", most):
             file.write_bytes(data[:at])
-            unwitnessed = file.suffix == ".txt" and is_unwitnessed(file, data[:at])
-            said = complaints(whole, replay([folder]), unwitnessed)
+            said = complaints(whole, replay([folder]), is_unwitnessed(file, data[:at]))
             found += (f"{file.relative_to(folder)} cut at {at} of {len(text)}: {each}" for each in said)
         file.write_bytes(data)
     assert found == []
