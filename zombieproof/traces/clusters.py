@@ -2,8 +2,8 @@
 
 Cluster ids that differ say it outright. Otherwise it shows in contradictions that one cluster cannot have: a topic with
 two ids, a node with two different copies of a partition, a transactional id in two partitions of
-``__transaction_state``, a producer id of two transactional ids, copies of partitions that differ in every partition from
-the first batch on.
+``__transaction_state``, a producer id of two transactional ids, copies that differ in every partition from the first
+batch on.
 """
 
 from collections.abc import Iterable, Iterator
