@@ -143,7 +143,7 @@ def lacking(rule: RuleBroken) -> str:
     if not rule.lacking:
         return "Every release of Apache Kafka has it."
     ends = rule.lacking if len(rule.lacking) == 1 else (rule.lacking[0], rule.lacking[-1])
-    return f"{'Lines' if len(ends) > 1 else 'Line'} {' to '.join(ends)} {'lack' if len(ends) > 1 else 'lacks'} it."
+    return f"It is missing in {' to '.join(ends)}."
 
 
 def moment_line(moment: Moment) -> str:
