@@ -10,7 +10,7 @@ ARGS ?=
 # Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
 JOBS ?= logical
 
-.PHONY: help check test lint format diagrams conformance bench coverage clean
+.PHONY: help check test deep lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -24,6 +24,9 @@ check: .venv/ready ## the main job: explore the protocol, replay the recordings,
 
 test: .venv/ready ## all tests (ARGS="-k words" chooses, JOBS=1 runs them in one process)
 	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 $(ARGS)
+
+deep: .venv/ready ## the long walks that `make test` leaves out: every cut of every recording, every altered case (hours)
+	ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -m "deep or slow" $(ARGS)
 
 lint: .venv/ready ## ruff, mypy and the layers
 	@failed=; \

@@ -21,6 +21,15 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gate"))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave deep walks out unless `-m` asks for them: they take longer than all other tests together."""
+    if "deep" in config.getoption("markexpr"):
+        return
+    deep = [item for item in items if item.get_closest_marker("deep")]
+    config.hook.pytest_deselected(items=deep)
+    items[:] = [item for item in items if not item.get_closest_marker("deep")]
+
+
 @pytest.fixture(scope="session")
 def repository_root() -> Path:
     """The folder that holds pyproject.toml."""

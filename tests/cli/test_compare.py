@@ -34,8 +34,8 @@ def test_a_comparison_shows_verdicts_counts_and_where_the_stories_part(run: Any)
     assert rows["broken"] == ["-", "an_acknowledged_commit_loses_nothing"]
     assert rows["steps"] == ["-", "26"]
     assert "The story after the change goes 12 steps the same way on both sides. Step 13:" in lines
-    before = lines.index("before: A's EndTxn COMMIT (producer 0, epoch 0) arrives")
-    after = lines.index("after: A's EndTxn COMMIT (producer 0, epoch 0) arrives")
+    before = lines.index("before: A's EndTxn COMMIT (producer 0, epoch 0) arrives at the coordinator")
+    after = lines.index("after: A's EndTxn COMMIT (producer 0, epoch 0) arrives at the coordinator")
     taken_off = "* p0 has no leader: it is taken off the list of x0 without a marker"
     assert taken_off not in lines[before:after]
     assert taken_off in lines[after:]
@@ -72,7 +72,7 @@ def test_the_step_that_is_shown_is_told_differently_on_both_sides(run: Any) -> N
         ]
         assert said[0] != said[1]
         assert said[1] is not None
-    assert one["parting"]["step"] == 4
+    assert one["parting"]["step"] == 3
 
 
 def test_the_exit_code_is_that_of_the_changed_rules(run: Any) -> None:

@@ -95,7 +95,7 @@ def test_a_cut_file_gives_no_finding_of_its_own(recording: Path, form: str, tmp_
     check(tmp_path / form, most=5)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.name)
 def test_wherever_a_file_is_cut_it_gives_no_finding_of_its_own(recording: Path, form: str, tmp_path: Path) -> None:

@@ -57,8 +57,9 @@ Examples:
   zombieproof replay story.jsonl --scenario examples/own_model.py
 
 \b
-Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as far as it could be judged,
-  130 interrupted (what was judged so far is said). With --timeline and --open too they are those of the verdict.
+Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
+  far as it could be judged, 130 interrupted (what was judged so far is said).
+  With --timeline and --open too they are those of the verdict.
 """
 
 EXITS = {
