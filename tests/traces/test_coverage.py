@@ -229,3 +229,10 @@ def test_a_report_says_in_what_the_evidence_is_written(samples: Path) -> None:
 def test_the_dialect_of_a_dump_tells_its_release(tmp_path: Path, text: str, dialect: str) -> None:
     (tmp_path / "dump.txt").write_text(f"Dumping t-0/00000000000000000000.log\nStarting offset: 0\n{text}\n")
     assert f"text of kafka-dump-log, {dialect}" in collect([tmp_path]).dialects
+
+
+def test_a_line_that_is_cut_tells_no_dialect(samples: Path, tmp_path: Path) -> None:
+    text = (samples / "01-commit/dump/t-0.txt").read_text()
+    whole = collect([samples / "01-commit/dump/t-0.txt"]).dialects
+    (tmp_path / "t-0.txt").write_text(text[: text.rindex("deleteHorizonMs")])
+    assert set(collect([tmp_path]).dialects) == set(whole)

@@ -34,8 +34,9 @@ _DECODERS = (
 
 
 def dialects_of_dump(data: memoryview) -> Iterator[str]:
-    """What printed a dump, from its beginning."""
+    """What printed a dump, from its beginning; a line that is cut tells nothing."""
     head = bytes(data[:HEAD])
+    head = head[: head.rfind(b"\n") + 1]
     release = next((release for mark, release in _LOGS if mark.search(head)), None)
     yield f"text of kafka-dump-log, {release}" if release else "text of kafka-dump-log"
     for mark, decoder in _DECODERS:
