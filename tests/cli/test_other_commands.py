@@ -74,6 +74,7 @@ def test_scenarios_as_json(run: Any) -> None:
         "name",
         "story",
         "rules",
+        "changes",
         "bounds",
         "faults",
         "distinct",
@@ -83,6 +84,21 @@ def test_scenarios_as_json(run: Any) -> None:
     [one] = run("scenarios", "leaderless_partition", "--json").json["scenarios"]
     assert one["faults"]["leaderless"] == 1
     assert [mutant["bug"] for mutant in one["mutants"]] == ["B73"]
+
+
+def test_the_rules_of_a_scenario_are_its_preset_and_what_it_changes(run: Any) -> None:
+    words = "3.9 with refused_commit_keeps_pending"
+    assert f"rules: {words}; 42,678 distinct worlds" in run("scenarios", "late_offset_commit").out
+    [one] = run("scenarios", "late_offset_commit", "--json").json["scenarios"]
+    assert (one["rules"], one["changes"]) == ("3.9", {"refused_commit_keeps_pending": 1})
+    for options, said in (
+        ((), words),
+        (("--without", "refused_commit_keeps_pending"), "3.9 without refused_commit_keeps_pending"),
+        (("--with", "transaction_version=1"), f"{words}, transaction_version=1"),
+        (("--rules", "4.3"), "4.3 with refused_commit_keeps_pending"),
+    ):
+        checked = run("check", "late_offset_commit", *options, "--bounds", "late=0,doubled_batches=0", "--json")
+        assert checked.json["scenarios"][0]["rules"] == said
 
 
 def test_about_tells_versions_rules_machines_and_omissions(run: Any) -> None:

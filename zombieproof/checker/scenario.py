@@ -5,7 +5,7 @@ capacity of the record was. Each has mutants: the same world with one rule remov
 the length of the shortest way there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from zombieproof.checker.model import Model
@@ -19,7 +19,7 @@ from zombieproof.checker.validation import (
     unknown_bounds,
 )
 from zombieproof.checker.world import Bounds, Budget, Op
-from zombieproof.model.rules import Rules, preset, with_switches
+from zombieproof.model.rules import NUMBERS, Rules, preset, with_switches
 
 ALWAYS = (
     "only_what_was_asked_to_commit_is_committed",
@@ -47,6 +47,19 @@ VISIBLE = tuple(
     )
 )
 """What applications and readers can see: for scenarios whose shortest counterexample is to show the damage itself."""
+
+
+def options_of_changes(changes: Mapping[str, int]) -> tuple[list[str], list[str]]:
+    """What `--with` and `--without` take to change fields of `Rules` like this."""
+    on = [f"{name}={value}" if name in NUMBERS else name for name, value in changes.items() if name in NUMBERS or value]
+    return on, [name for name, value in changes.items() if name not in NUMBERS and not value]
+
+
+def rules_in_words(preset_name: str, on: Sequence[str], off: Sequence[str]) -> str:
+    """Rules in words: a preset, and what was switched on and off."""
+    words = preset_name
+    words += f" with {', '.join(on)}" if on else ""
+    return words + (f" without {', '.join(off)}" if off else "")
 
 
 class UnknownBound(ScenarioFault):
@@ -137,6 +150,11 @@ class Scenario:
         if mutant is not None:
             rules = with_switches(replace(rules, **mutant.changes), off=mutant.without)
         return rules
+
+    @property
+    def rules_in_words(self) -> str:
+        """The rules under which it holds, in words: the preset and what differs from it."""
+        return rules_in_words(self.rules, *options_of_changes(self.changes))
 
     def own_bounds(self, changed: Mapping[str, int]) -> dict[str, int]:
         """The scenario's bounds with some of them changed.

@@ -70,4 +70,4 @@ def list_scenarios(screen: Screen, names: Sequence[str], *, as_json: bool) -> No
 
 def _cells(scenario: Scenario) -> tuple[str, ...]:
     first = scenario.story.split(". ")[0].rstrip(".") + "."
-    return scenario.name, scenario.rules, f"{scenario.distinct:,}", str(len(scenario.mutants)), first
+    return scenario.name, scenario.rules_in_words, f"{scenario.distinct:,}", str(len(scenario.mutants)), first

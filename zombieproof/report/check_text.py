@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zombieproof.checker.model import Promise
-from zombieproof.checker.scenario import Mutant
-from zombieproof.model.rules import NUMBERS
+from zombieproof.checker.scenario import Mutant, options_of_changes
 from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.report.story import Beat, Story
@@ -148,9 +147,9 @@ def next_commands(run: Run) -> list[tuple[str, str]]:
 def options_of(mutant: Mutant) -> str:
     """The options of `check` that make the same rules and bounds as a mutant."""
     parts = [f"--rules {mutant.rules}"] if mutant.rules else []
-    parts += [f"--without {rule}" for rule in mutant.without]
-    for name, value in mutant.changes.items():
-        parts.append(f"--with {name}={value}" if name in NUMBERS else f"{'--with' if value else '--without'} {name}")
+    on, off = options_of_changes(mutant.changes)
+    parts += [f"--without {rule}" for rule in (*mutant.without, *off)]
+    parts += [f"--with {rule}" for rule in on]
     if mutant.bounds:
         parts.append("--bounds " + ",".join(f"{name}={value}" for name, value in mutant.bounds.items()))
     return " ".join(parts)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from zombieproof.checker.model import Promise
+from zombieproof.checker.scenario import options_of_changes, rules_in_words
 from zombieproof.report.exits import Exit
 from zombieproof.report.story import Story, tell
 
@@ -75,15 +76,14 @@ def has_rules(checked: Checked) -> bool:
 
 
 def rules_words(checked: Checked, request: Request) -> str:
-    """The rules of a run in words: the preset and what differs from it."""
-    words = checked.rules_name if has_rules(checked) else "own"
-    if request.on and has_rules(checked):
-        words += f" with {', '.join(request.on)}"
-    if request.off and has_rules(checked):
-        words += f" without {', '.join(request.off)}"
-    if checked.mutant:
-        words += f", mutant {checked.mutant.name}"
-    return words
+    """The rules of a run in words: the preset and what differs from it, by the scenario and by what was asked."""
+    words = "own"
+    if has_rules(checked):
+        asked = {option.partition("=")[0].strip() for option in (*request.on, *request.off)}
+        changes = {name: value for name, value in checked.scenario.changes.items() if name not in asked}
+        on, off = options_of_changes(changes)
+        words = rules_in_words(checked.rules_name, [*on, *request.on], [*off, *request.off])
+    return f"{words}, mutant {checked.mutant.name}" if checked.mutant else words
 
 
 def verdict_of(runs: Iterable[Run]) -> str:

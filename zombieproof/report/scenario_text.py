@@ -26,7 +26,7 @@ def show_scenario(screen: Screen, scenario: Scenario) -> None:
     if faults:
         screen.say(f"faults: {_listed({k: v for k, v in faults.items() if v}) or 'none'}", indent=2, hang=8)
     screen.say(f"other bounds: {_listed(others)}", indent=2, hang=8)
-    screen.say(f"rules: {scenario.rules}; {plural(scenario.distinct, 'distinct world')}", indent=2)
+    screen.say(f"rules: {scenario.rules_in_words}; {plural(scenario.distinct, 'distinct world')}", indent=2)
     screen.say()
     rows = [(promise.kind, promise.name, promise.text) for promise in promises_of(scenario)]
     screen.table((Column("holds"), Column("promise"), Column("")), rows, indent=2)
@@ -56,6 +56,7 @@ def scenario_data(scenario: Scenario) -> dict[str, Any]:
         "name": scenario.name,
         "story": scenario.story,
         "rules": scenario.rules,
+        "changes": dict(scenario.changes),
         "bounds": {name: value for name, value in scenario.bounds.items() if name not in FAULTS},
         "faults": {name: value for name, value in scenario.bounds.items() if name in FAULTS},
         "distinct": scenario.distinct,
