@@ -22,11 +22,12 @@ help: ## this list
 check: .venv/ready ## the main job: explore the protocol, replay the recordings, compare the diagrams
 	$(BIN)/zombieproof verify $(ARGS)
 
-test: .venv/ready ## all tests (ARGS="-k words" chooses, JOBS=1 runs them in one process)
+test: .venv/ready ## the tests, but for long ones (ARGS="-k words" chooses, JOBS=1 runs them in one process, ZOMBIEPROOF_TESTS=ci takes all)
 	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 $(ARGS)
 
-deep: .venv/ready ## the long walks that `make test` leaves out: every cut of every recording, every altered case (hours)
-	ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -m "deep or slow" $(ARGS)
+deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case (a quarter of an hour)
+	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -m deep $(ARGS)
+	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -k alterations $(ARGS)
 
 lint: .venv/ready ## ruff, mypy and the layers
 	@failed=; \

@@ -21,13 +21,21 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gate"))
 
 
+LEFT_OUT = {"quick": ("slow", "deep"), "ci": ("deep",), "deep": ()}
+"""The marks of tests that each profile leaves out; ZOMBIEPROOF_TESTS chooses one, and `-m` with a mark overrules it."""
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave deep walks out unless `-m` asks for them: they take longer than all other tests together."""
-    if "deep" in config.getoption("markexpr"):
-        return
-    deep = [item for item in items if item.get_closest_marker("deep")]
-    config.hook.pytest_deselected(items=deep)
-    items[:] = [item for item in items if not item.get_closest_marker("deep")]
+    """Leave out what takes longer than the profile allows."""
+    profile = os.environ.get("ZOMBIEPROOF_TESTS", "quick")
+    if profile not in LEFT_OUT:
+        raise pytest.UsageError(f"ZOMBIEPROOF_TESTS={profile} is no profile; there are: {', '.join(LEFT_OUT)}")
+    asked = config.getoption("markexpr")
+    marks = [mark for mark in LEFT_OUT[profile] if mark not in asked]
+    long = [item for item in items if any(item.get_closest_marker(mark) for mark in marks)]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in set(long)]
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,9 @@ from zombieproof.model.promises import PROMISES
 from zombieproof.traces.explaining.causes import CAUSES
 
 OF_TRANSACTIONS = [scenario for scenario in SCENARIOS.values() if scenario.model(scenario.bounds) is TRANSACTIONS]
+MANY = 5_000_000
+"""Distinct worlds from which on the exploration of a scenario takes long; `make check` explores them all."""
+
 MUTANTS = [(scenario, mutant) for scenario in SCENARIOS.values() for mutant in scenario.mutants]
 TEN_BUGS = {"B01", "B02", "B03", "B04", "B06", "B07", "B08", "B09", "B10", "B73"}
 
@@ -39,7 +42,13 @@ REDUCIBLE: dict[str, dict[str, int]] = {
 """Small scopes on which a reduction is switched off: name of a scenario -> bounds that make it small."""
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(scenario, marks=[pytest.mark.slow] if scenario.distinct > MANY else [], id=scenario.name)
+        for scenario in SCENARIOS.values()
+    ],
+)
 def test_a_scenario_holds_and_visits_the_pinned_number_of_worlds(scenario: Scenario) -> None:
     checked = check(scenario, Request(workers=2))
     assert checked.result.verdict == "holds", checked.result.why

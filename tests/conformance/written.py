@@ -62,6 +62,8 @@ def _pytest(ids: AbstractSet[str] | None, *, collect_only: bool) -> dict[str, li
         # A run inside a test must not take over the options of the run outside.
         surroundings = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
         surroundings["ZOMBIEPROOF_CASE_REPORT"] = str(report)
+        # What is slow for `make test` is a case all the same.
+        surroundings["ZOMBIEPROOF_TESTS"] = "deep"
         surroundings["ZOMBIEPROOF_CASES"] = json.dumps(None if ids is None else sorted(ids))
         command = [sys.executable, "-m", "pytest", "-q", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)]
         command += ["-p", "tests.conformance.recorder", "-p", "no:cacheprovider"]

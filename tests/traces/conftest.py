@@ -118,3 +118,11 @@ def samples() -> Path:
 def shared_traces(shared_folder: Path) -> Path:
     """All recordings; skipped where they are not beside the clone."""
     return shared_folder / "traces"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Two recordings are large: whoever walks through them takes seconds for each step."""
+    for item in items:
+        if "tests/traces/" in item.nodeid and any(name in item.nodeid for name in ("19-soak", "20-epoch-exhaustion")):
+            item.add_marker(pytest.mark.slow)
