@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.alignment import agrees
-from zombieproof.traces.belonging import of_marker, of_missing_marker, of_stranger
-from zombieproof.traces.circumstances import Circumstances, Harm, Shape, harm_of_end, seen
+from zombieproof.traces.belonging import of_marker, of_missing_marker, of_stranger, seen
+from zombieproof.traces.circumstances import Circumstances, Harm, Shape, harm_of_end
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import OFFSETS_TOPIC, TRANSACTION_TOPIC
 from zombieproof.traces.matching import Match, Missed, listed_by_partition, match

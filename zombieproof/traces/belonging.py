@@ -1,6 +1,6 @@
-"""Circumstances of data and markers that belong to no transaction, or to another than they should."""
+"""Circumstances of data and markers: which marker, which decision, and what belongs to no transaction or to another."""
 
-from zombieproof.traces.circumstances import Circumstances, Decided, Harm, Shape, decision_about, harm_of_end, seen
+from zombieproof.traces.circumstances import Circumstances, Decided, Harm, MarkerSeen, Shape, harm_of_end
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import TopicPartition
 from zombieproof.traces.partition_history import Ending, PartitionHistory, Run, Stretch
@@ -8,6 +8,27 @@ from zombieproof.traces.recorded_transactions import RecordedTransaction
 from zombieproof.traces.verdict import Outcome
 
 OF_DATA = (Shape.DATA_LATE, Shape.DATA_UNLISTED, Shape.DATA_UNKNOWN, Shape.DATA_FENCED)
+
+
+def seen(ending: Ending | None) -> MarkerSeen | None:
+    """A marker as it is reported."""
+    if ending is None:
+        return None
+    return MarkerSeen(ending.commits, ending.epoch, ending.offset, ending.timestamp_ms)
+
+
+def decision_about(txn: RecordedTransaction, log_partition: int) -> Decided:
+    """The decision about a transaction as it is reported."""
+    commits = {"commit": True, "abort": False}.get(txn.outcome.value)
+    return Decided(
+        commits,
+        txn.marker_epoch,
+        log_partition,
+        txn.prepared_at,
+        txn.prepared_ms,
+        txn.completed_at,
+        txn.completed_ms,
+    )
 
 
 def of_stranger(history: IdHistory, place: TopicPartition, run: Run, stretch: Stretch) -> Circumstances:

@@ -5,11 +5,6 @@ Judges fill it while they find; `explaining` reads it. Nothing here is an opinio
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from zombieproof.traces.partition_history import Ending
-    from zombieproof.traces.recorded_transactions import RecordedTransaction
 
 SPANS_MAX = 1_000
 """Further spans of a fault that repeats are counted, not listed."""
@@ -137,27 +132,6 @@ class Circumstances:
             self.spans[-1] = (self.spans[-1][0], last)
         elif len(self.spans) < SPANS_MAX:
             self.spans.append((first, last))
-
-
-def seen(ending: "Ending | None") -> MarkerSeen | None:
-    """A marker as it is reported."""
-    if ending is None:
-        return None
-    return MarkerSeen(ending.commits, ending.epoch, ending.offset, ending.timestamp_ms)
-
-
-def decision_about(txn: "RecordedTransaction", log_partition: int) -> Decided:
-    """The decision about a transaction as it is reported."""
-    commits = {"commit": True, "abort": False}.get(txn.outcome.value)
-    return Decided(
-        commits,
-        txn.marker_epoch,
-        log_partition,
-        txn.prepared_at,
-        txn.prepared_ms,
-        txn.completed_at,
-        txn.completed_ms,
-    )
 
 
 def harm_of_end(should_commit: bool | None, ending: MarkerSeen | None) -> Harm:

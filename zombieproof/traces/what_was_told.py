@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.circumstances import Circumstances, Decided, Harm, Shape, decision_about, seen
+from zombieproof.traces.belonging import decision_about, seen
+from zombieproof.traces.circumstances import Circumstances, Decided, Harm, Shape
 from zombieproof.traces.client_history import ApplicationTransaction, Told
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, OffsetCommitRecord, TopicPartition

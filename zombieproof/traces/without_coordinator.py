@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from zombieproof.traces.circumstances import Circumstances, Harm, Shape, seen
+from zombieproof.traces.belonging import seen
+from zombieproof.traces.circumstances import Circumstances, Harm, Shape
 from zombieproof.traces.coordinator_history import IdHistory
 from zombieproof.traces.partition_history import Ending, PartitionHistory
 from zombieproof.traces.verdict import Fault, named
