@@ -25,14 +25,14 @@ from pathlib import Path
 
 import psutil
 
-from zombieproof.checker.explore import Result, explore
+from zombieproof.checker.engine.explore import Result, explore
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
+from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
 from zombieproof.conformance.in_process import InProcess
 from zombieproof.conformance.recording import read
 from zombieproof.conformance.runner import play
-from zombieproof.traces.collect import collect
-from zombieproof.traces.replay import replay
+from zombieproof.traces.judging.replay import replay
+from zombieproof.traces.readers.collect import collect
 
 TWO_PHASE_COMMIT = {7: 296_448, 8: 1_745_408, 9: 10_340_352}
 OF_TRANSACTIONS = ("consume_transform_produce", "reader")

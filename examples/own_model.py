@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from zombieproof.checker.model import Model, Promise
+from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.model.fields import array
 from zombieproof.model.rules import Rules

@@ -13,7 +13,7 @@ import sys
 
 from zombieproof.checker.checking import Request, check
 from zombieproof.checker.scenario import ALWAYS, transaction_scenario
-from zombieproof.checker.world import Op
+from zombieproof.checker.transactions.world import Op
 from zombieproof.report.check_text import show_story
 from zombieproof.report.runs import run_of
 from zombieproof.report.screen import Screen

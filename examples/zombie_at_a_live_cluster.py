@@ -5,11 +5,11 @@
 Every message waits until it is delivered, so the order of things is the program's to choose.
 """
 
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.log import Batch, Record
-from zombieproof.broker.network import Answer, Request
-from zombieproof.broker.partition_requests import Fetch, FetchAnswer, Produce, SentBatch
-from zombieproof.broker.transaction_requests import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, SentBatch
+from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import Error, Isolation
 

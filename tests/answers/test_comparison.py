@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zombieproof.broker.journal import Decided
+from zombieproof.broker.cluster.journal import Decided
 from zombieproof.conformance.comparison import answering, canonical, errors_in
 from zombieproof.model.vocabulary import Guard
 

@@ -11,6 +11,7 @@ import pytest
 
 LAYERS = "A layer imports only layers below it"
 TWO_SIDES = "The checker does not import the live system"
+ENGINE = "The engine knows no protocol"
 PURE = "No clock, chance, thread, input or output in the model and the state machines"
 NUMBA = "Numba and NumPy only under checker"
 SPARK = "PySpark only under pipeline"
@@ -41,6 +42,12 @@ BREACHES = (
     Breach("checker", "from zombieproof import broker", TWO_SIDES),
     Breach("checker", "from zombieproof import wire", TWO_SIDES),
     Breach("checker", "from zombieproof import conformance", TWO_SIDES),
+    Breach("messages", "from zombieproof import traces", LAYERS),
+    Breach("formats", "from zombieproof import messages", LAYERS),
+    Breach("checker/engine", "from zombieproof.checker import transactions", ENGINE),
+    Breach("checker/engine", "from zombieproof.checker.scenario import Scenario", ENGINE),
+    Breach("checker/engine", "from zombieproof.model.rules import Rules", ENGINE),
+    Breach("checker/engine", "from zombieproof import statemachines", ENGINE),
     Breach("model", "import time", PURE),
     Breach("model", "import random", PURE),
     Breach("statemachines", "import threading", PURE),
@@ -55,6 +62,8 @@ BREACHES = (
 PACKAGES = (
     "model",
     "statemachines",
+    "formats",
+    "messages",
     "traces",
     "checker",
     "broker",

@@ -3,17 +3,18 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.coordinator import TransactionCoordinator
-from zombieproof.broker.effects import Append, Effect, Reply
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE, Batch, Record
-from zombieproof.broker.metadata import Metadata
-from zombieproof.broker.partition_numbers import PartitionNumbers
-from zombieproof.broker.partition_requests import MarkerToWrite, MarkerWritten, WriteTxnMarkersAnswer
-from zombieproof.broker.producer_ids import ProducerIds
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.transaction_requests import (
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.metadata import Metadata
+from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
+from zombieproof.broker.coordinator.effects import Append, Effect, Reply
+from zombieproof.broker.coordinator.producer_ids import ProducerIds
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.partitions import MarkerToWrite, MarkerWritten, WriteTxnMarkersAnswer
+from zombieproof.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnAnswer,
     DescribeTransactions,
@@ -28,7 +29,6 @@ from zombieproof.broker.transaction_requests import (
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import TopicPartition
 
 NAME = "orders-1"
 TOPIC = "t0"

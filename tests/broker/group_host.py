@@ -4,7 +4,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tests.broker.partitions import Place
-from zombieproof.broker.group_requests import (
+from zombieproof.broker.cluster.metadata import Metadata
+from zombieproof.broker.group.coordinator import GroupCoordinator
+from zombieproof.broker.partition.replica import Replica
+from zombieproof.formats.batches import Marker, OffsetKey, OffsetValue
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
+from zombieproof.messages.groups import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatAnswer,
     GroupAnswer,
@@ -21,12 +26,7 @@ from zombieproof.broker.group_requests import (
     SyncGroup,
     TxnOffsetCommit,
 )
-from zombieproof.broker.groups import GroupCoordinator
-from zombieproof.broker.log import CONSUMER_OFFSETS, Marker, OffsetKey, OffsetValue
-from zombieproof.broker.metadata import Metadata
-from zombieproof.broker.partition import Replica
 from zombieproof.model.vocabulary import NONE, Error, Origin
-from zombieproof.traces.evidence import TopicPartition
 
 GROUP = "readers"
 A: TopicPartition = ("in", 0)

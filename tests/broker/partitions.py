@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import Batch, Marker, MemoryLog, Record
-from zombieproof.broker.partition import Appended, Replica
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.snapshots import MemorySnapshots
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.broker.partition.replica import Appended, Replica
+from zombieproof.broker.partition.snapshots import MemorySnapshots
+from zombieproof.formats.batches import Batch, Marker, Record
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Mode, Origin
-from zombieproof.traces.evidence import TopicPartition
 
 PARTITION: TopicPartition = ("t", 0)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.broker.partitions import Place, data
-from zombieproof.broker.aborted_index import AbortedIndex, AbortedTransaction
-from zombieproof.broker.snapshots import MemorySnapshots, Snapshots
+from zombieproof.broker.partition.aborted_index import AbortedIndex, AbortedTransaction
+from zombieproof.broker.partition.snapshots import MemorySnapshots, Snapshots
 from zombieproof.model.vocabulary import Origin
 
 ENTRIES = (AbortedTransaction(1, 0, 10, 11), AbortedTransaction(2, 5, 15, 13))

@@ -2,12 +2,14 @@
 
 import pytest
 
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster, NoSuchNode, in_memory
-from zombieproof.broker.log import Batch, Record
-from zombieproof.broker.network import Exchange
-from zombieproof.broker.node import Store
-from zombieproof.broker.partition_requests import (
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, in_memory
+from zombieproof.broker.cluster.network import Exchange
+from zombieproof.broker.cluster.node import Store
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import (
     Fetch,
     FetchAnswer,
     ListOffsets,
@@ -17,8 +19,7 @@ from zombieproof.broker.partition_requests import (
     SentBatch,
     WriteTxnMarkers,
 )
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.transaction_requests import (
+from zombieproof.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnAnswer,
     EndTxn,
@@ -30,7 +31,6 @@ from zombieproof.broker.transaction_requests import (
 from zombieproof.model.releases import UnknownRelease
 from zombieproof.model.rules import Rules, preset_for
 from zombieproof.model.vocabulary import NONE, Error, Isolation
-from zombieproof.traces.evidence import TopicPartition
 
 T0: TopicPartition = ("t", 0)
 SMALL = {"transaction_state_log_num_partitions": 1, "offsets_topic_num_partitions": 1}

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from tests.broker.coordinator_host import FIRST, NAME, SECOND, Host, NoProducerIds, adding, ending, taking
-from zombieproof.broker.log import Batch, Record, TransactionValue
-from zombieproof.broker.metadata import NOBODY
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.transaction_requests import (
+from zombieproof.broker.cluster.metadata import NOBODY
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.coordinator.store import InvalidTransition
+from zombieproof.formats.batches import Batch, Record, TransactionValue
+from zombieproof.messages.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnAnswer,
     AddPartitionsToTxn,
@@ -23,7 +24,6 @@ from zombieproof.broker.transaction_requests import (
     TransactionListing,
     TransactionToAdd,
 )
-from zombieproof.broker.transaction_store import InvalidTransition
 from zombieproof.model.rules import Rules, preset, with_switches
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
 

@@ -5,8 +5,8 @@ import copy
 import pytest
 
 from tests.broker.group_host import GROUP, A, B, GroupHost
-from zombieproof.broker.group_requests import ConsumerGroupHeartbeat, JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
-from zombieproof.broker.log import GroupKey
+from zombieproof.formats.batches import GroupKey
+from zombieproof.messages.groups import ConsumerGroupHeartbeat, JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
 from zombieproof.model.vocabulary import NONE, Error, Guard
 
 

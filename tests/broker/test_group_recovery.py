@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.broker.group_host import GROUP, A, B, GroupHost
-from zombieproof.broker.classic_group import ClassicGroup
-from zombieproof.broker.group_requests import OffsetDelete, OffsetsDeleted
-from zombieproof.broker.log import GroupValue, OffsetKey, OffsetValue
+from zombieproof.broker.group.classic_group import ClassicGroup
+from zombieproof.formats.batches import GroupValue, OffsetKey, OffsetValue
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import OffsetDelete, OffsetsDeleted
 from zombieproof.model.vocabulary import ClassicGroupState, Error
-from zombieproof.traces.evidence import TopicPartition
 
 PRODUCERS = (1, 2, 3)
 STEPS = st.one_of(

@@ -6,8 +6,12 @@ import pytest
 
 from tests.broker.group_host import GROUP, A, B, GroupHost, to_commit
 from tests.broker.partitions import Place
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.group_requests import (
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.group.coordinator import OffsetCommitInProgress
+from zombieproof.broker.group.offset_store import OffsetStore
+from zombieproof.formats.topics import CONSUMER_OFFSETS
+from zombieproof.messages.groups import (
     OffsetCommit,
     OffsetDelete,
     OffsetFetch,
@@ -18,11 +22,7 @@ from zombieproof.broker.group_requests import (
     OffsetToCommit,
     TxnOffsetCommit,
 )
-from zombieproof.broker.groups import OffsetCommitInProgress
-from zombieproof.broker.log import CONSUMER_OFFSETS
-from zombieproof.broker.offset_store import OffsetStore
-from zombieproof.broker.partition_requests import MarkerToWrite, MarkerWritten, WriteTxnMarkers, WriteTxnMarkersAnswer
-from zombieproof.broker.settings import Settings
+from zombieproof.messages.partitions import MarkerToWrite, MarkerWritten, WriteTxnMarkers, WriteTxnMarkersAnswer
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, ClassicGroupEvent, Error, GroupEvent, Guard, Mode
 

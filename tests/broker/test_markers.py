@@ -5,13 +5,20 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.markers import DecidedTransaction, Leader, MarkerChannel, MarkerRequest, MarkerResult, Standing
-from zombieproof.broker.partition_requests import MarkerWritten, WriteTxnMarkersAnswer
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.coordinator.markers import (
+    DecidedTransaction,
+    Leader,
+    MarkerChannel,
+    MarkerRequest,
+    MarkerResult,
+    Standing,
+)
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import MarkerWritten, WriteTxnMarkersAnswer
 from zombieproof.model.decisions.marker_delivery import MarkerOutcome
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import Error
-from zombieproof.traces.evidence import TopicPartition
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
 T1 = DecidedTransaction("t1", 0, 5, 1000, 7, committed=True, transaction_version=2)

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.broker.partitions import Place, copied, data, end, plain, verified
-from zombieproof.broker.log import Batch, MemoryLog
-from zombieproof.broker.partition import Replica
-from zombieproof.broker.settings import Settings
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.broker.partition.replica import Replica
+from zombieproof.formats.batches import Batch
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, Error, Guard, Isolation, Mode, Origin, PartitionState
 

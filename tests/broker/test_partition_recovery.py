@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.broker.partitions import Place, data, end, plain
-from zombieproof.broker.log import MemoryLog
-from zombieproof.broker.partition import Replica
-from zombieproof.broker.snapshots import MemorySnapshots
+from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.broker.partition.replica import Replica
+from zombieproof.broker.partition.snapshots import MemorySnapshots
 from zombieproof.model.decisions.produce import newest_sequence
 from zombieproof.model.rules import Rules, preset, with_switches
 from zombieproof.model.vocabulary import NONE, Error, Isolation, Mode, Origin

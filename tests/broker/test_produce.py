@@ -6,14 +6,15 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tests.broker.partitions import Place, data, end, plain, verified
-from zombieproof.broker.log import CONSUMER_OFFSETS, Batch, Marker, MemoryLog
-from zombieproof.broker.partition import Replica
-from zombieproof.broker.partition_requests import ConnectionClosed, Produce, ProduceAnswer, Produced, SentBatch
-from zombieproof.broker.produce import PartitionsToVerify, ProduceInProgress
-from zombieproof.broker.settings import Settings
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.broker.partition.produce import PartitionsToVerify, ProduceInProgress
+from zombieproof.broker.partition.replica import Replica
+from zombieproof.formats.batches import Batch, Marker
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
+from zombieproof.messages.partitions import ConnectionClosed, Produce, ProduceAnswer, Produced, SentBatch
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, Error, Mode
-from zombieproof.traces.evidence import TopicPartition
 
 T0, T1, NOPE = ("t", 0), ("t", 1), ("nope", 0)
 INTERNAL = (CONSUMER_OFFSETS, 0)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.producer_id_blocks import (
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.coordinator.producer_id_blocks import (
     AllocateProducerIdsAnswer,
     ProducerIdBlock,
     ProducerIdController,

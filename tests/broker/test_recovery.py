@@ -17,14 +17,16 @@ from tests.live.recovery_folds import difference_to_the_logs
 from tests.live.recovery_memory import FORGET
 from tests.live.recovery_program import DATA, IDS, LONG_METADATA, Operation, Program
 from tests.live.recovery_questions import battery, probes
-from zombieproof.broker import group_store, producer_states, transaction_store
-from zombieproof.broker.aborted_index import AbortedIndex
-from zombieproof.broker.consumer_group import loaded_consumer_group
-from zombieproof.broker.group_store import GroupStore
-from zombieproof.broker.offset_store import OffsetStore
-from zombieproof.broker.partition import Replica
-from zombieproof.broker.snapshots import entry_of
-from zombieproof.broker.transaction_store import TransactionStore
+from zombieproof.broker.coordinator import store as transaction_store
+from zombieproof.broker.coordinator.store import TransactionStore
+from zombieproof.broker.group import store as group_store
+from zombieproof.broker.group.consumer_group import loaded_consumer_group
+from zombieproof.broker.group.offset_store import OffsetStore
+from zombieproof.broker.group.store import GroupStore
+from zombieproof.broker.partition import producer_states
+from zombieproof.broker.partition.aborted_index import AbortedIndex
+from zombieproof.broker.partition.replica import Replica
+from zombieproof.broker.partition.snapshots import entry_of
 from zombieproof.model.decisions import transition
 from zombieproof.model.omissions import MEMORY_ONLY
 from zombieproof.model.records import Transaction

@@ -4,7 +4,7 @@ import pytest
 
 from tests.broker.group_host import A, B, GroupHost
 from tests.broker.partitions import Place
-from zombieproof.broker.log import CONSUMER_OFFSETS
+from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.rules import preset_for
 from zombieproof.model.vocabulary import Error, GroupEvent
 

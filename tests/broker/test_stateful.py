@@ -1,6 +1,6 @@
 """Random clients, faults, failovers and time jumps at a live cluster; after every step the promises hold.
 
-The kinds of actions are those of the checker (``zombieproof.checker.acts.Act``): each has a rule here, and no rule
+The kinds of actions are those of the checker (``checker.transactions.acts.Act``): each has a rule here, and no rule
 strikes with a fault that the checker does not know. What is wrong in a release on purpose (its published bugs) is
 listed with the promise that it breaks.
 """
@@ -24,22 +24,21 @@ from hypothesis.stateful import (
 
 from tests.live.application import Application
 from tests.live.world import LiveReader, Observer
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.group_requests import JoinGroup
-from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE
-from zombieproof.broker.metadata import NOBODY
-from zombieproof.broker.network import Message, Request
-from zombieproof.broker.node import AppendFault
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.transaction_requests import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId
-from zombieproof.checker.acts import Act
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.metadata import NOBODY
+from zombieproof.broker.cluster.network import Message, Request
+from zombieproof.broker.cluster.node import AppendFault
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.checker.transactions.acts import Act
 from zombieproof.clients.errors import IllegalState, ProducerFailure
 from zombieproof.clients.read_committed import FetchFilter
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.groups import JoinGroup
+from zombieproof.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId
 from zombieproof.model.promises import PROMISES
 from zombieproof.model.rules import PRESETS, preset, with_switches
 from zombieproof.model.vocabulary import Error, Isolation, Outcome, ProducerState, TransactionVersion
-from zombieproof.traces.evidence import TopicPartition
 
 IDS = ["x0", "x1"]
 DATA = [("t", 0), ("t", 1)]

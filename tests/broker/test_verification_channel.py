@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.transaction_requests import AddPartitionsToTxnAnswer, TransactionAdded, TransactionToAdd
-from zombieproof.broker.verification_channel import Question, VerificationChannel, Verified
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.partition.verification_channel import Question, VerificationChannel, Verified
+from zombieproof.messages.transactions import AddPartitionsToTxnAnswer, TransactionAdded, TransactionToAdd
 from zombieproof.model.decisions.verification import ChannelFailure
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import Error, Mode

@@ -2,9 +2,9 @@
 
 import pytest
 
-from zombieproof.checker.client_answers import hear
-from zombieproof.checker.transactions import initial_world, setup_of
-from zombieproof.checker.world import Bounds, Budget, Kind, Op, Setup, Trail, World
+from zombieproof.checker.transactions.client_answers import hear
+from zombieproof.checker.transactions.model import initial_world, setup_of
+from zombieproof.checker.transactions.world import Bounds, Budget, Kind, Op, Setup, Trail, World
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import NONE, Error, ProducerState
 

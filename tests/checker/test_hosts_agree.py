@@ -19,9 +19,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zombieproof.checker.compilation import entry
-from zombieproof.checker.layout import layout_of
-from zombieproof.checker.lowering import Lowering
+from zombieproof.checker.engine.compilation import entry
+from zombieproof.checker.engine.layout import layout_of
+from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.model import decisions
 from zombieproof.model.decisions.add_offsets_to_txn import java_hash, partition_for
 from zombieproof.model.decisions.end_txn import decide_end_txn

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from zombieproof.checker.checking import Checked, Request, check
-from zombieproof.checker.explore import explore
-from zombieproof.checker.replay import agree_everywhere, replay
+from zombieproof.checker.engine.explore import explore
+from zombieproof.checker.engine.replay import agree_everywhere, replay
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions import TRANSACTIONS
+from zombieproof.checker.transactions.model import TRANSACTIONS
 from zombieproof.model.promises import PROMISES
 from zombieproof.traces.explaining.causes import CAUSES
 

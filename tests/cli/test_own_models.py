@@ -65,14 +65,16 @@ def test_a_file_may_define_several_scenarios_and_one_of_them_is_chosen(run: Any,
 
 
 def test_what_a_file_imports_is_not_its_own_but_can_be_asked_for(run: Any, model: Path) -> None:
-    model.write_text(model.read_text() + "\nfrom zombieproof.checker.scenarios.two_transactions import LATE_PRODUCE\n")
+    model.write_text(
+        model.read_text() + "\nfrom zombieproof.checker.transactions.scenarios.two_transactions import LATE_PRODUCE\n"
+    )
     assert [each["name"] for each in run("check", model, "--json").json["scenarios"]] == ["lock_with_leases"]
     [found] = run("check", f"{model}:LATE_PRODUCE", "--json").json["scenarios"]
     assert (found["name"], found["distinct"]) == ("late_produce", SCENARIOS["late_produce"].distinct)
 
 
 def test_a_file_of_the_program_is_read_as_it_is(run: Any, repository_root: Path) -> None:
-    file = repository_root / "zombieproof/checker/scenarios/two_phase_commit.py"
+    file = repository_root / "zombieproof/checker/two_phase_commit/scenario.py"
     outcome = run("check", file, "--bounds", "n=3", "--json")
     assert (outcome.code, outcome.json["scenarios"][0]["distinct"]) == (0, 288)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.places import MOST_THREADS
-from zombieproof.checker.search import Search
+from zombieproof.checker.engine.places import MOST_THREADS
+from zombieproof.checker.engine.search import Search
 from zombieproof.cli import exploring
 
 REMOVED = {

@@ -13,11 +13,11 @@ from zombieproof.report.replay_junit import as_junit
 from zombieproof.report.replay_markdown import as_markdown
 from zombieproof.report.replay_text import show_report
 from zombieproof.report.screen import Screen
-from zombieproof.traces.collect import collect
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.explaining.models import Encoding, Moment
-from zombieproof.traces.promises import PROMISES
-from zombieproof.traces.replay import replay
+from zombieproof.traces.judging.promises import PROMISES
+from zombieproof.traces.judging.replay import replay
+from zombieproof.traces.readers.collect import collect
 
 EXPLANATION = {"effect", "records", "moments", "causes", "remedies"}
 

@@ -11,11 +11,11 @@ from rich.console import Console
 from zombieproof.report.open_text import duration, show_open
 from zombieproof.report.screen import Screen
 from zombieproof.report.timeline_text import show_timeline
-from zombieproof.traces.collect import collect
 from zombieproof.traces.explaining.open_transactions import what_is_open
 from zombieproof.traces.explaining.subject import subjects_called
 from zombieproof.traces.explaining.timeline import timeline_of
-from zombieproof.traces.replay import judge
+from zombieproof.traces.judging.replay import judge
+from zombieproof.traces.readers.collect import collect
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z")
 

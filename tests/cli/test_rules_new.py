@@ -60,7 +60,7 @@ def test_what_is_written_is_a_rule_that_works(run: Any, clone: Path) -> None:
     assert (done.returncode, "pinned" in done.stdout) == (0, False), done.stdout
     done = there(clone, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/model")
     assert done.returncode == 0, done.stdout
-    written = [f"zombieproof/checker/scenarios/{name}.py" for name in names]
+    written = [f"zombieproof/checker/transactions/scenarios/{name}.py" for name in names]
     written += [f"tests/model/test_{name}.py" for name in names]
     written += [f"zombieproof/model/decisions/{template.file}" for template in DECISIONS.values()]
     done = there(clone, "-m", "mypy", "--cache-dir", os.devnull, *written, "zombieproof/model/rules.py")
@@ -139,7 +139,7 @@ def test_it_works_from_a_folder_of_the_clone(run: Any, clone: Path, monkeypatch:
         ("zombieproof/model/rules.py", "class Rules:", "class Ruling:", "has no class Rules"),
         ("tests/model/test_switches.py", "SWITCHES: dict", "SWITCH: dict", "has no SWITCHES"),
         (
-            "zombieproof/checker/scenarios/__init__.py",
+            "zombieproof/checker/scenarios.py",
             "        ONE_TRANSACTION,\n",
             "        ONE,\n",
             "does not run with",

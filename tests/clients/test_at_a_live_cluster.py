@@ -3,11 +3,11 @@
 import pytest
 
 from tests.live.producer import LiveProducer
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.group_requests import OffsetToCommit
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.clients.errors import ProducerFailure, TransactionAborted
 from zombieproof.clients.transactional_requests import GroupMetadata
+from zombieproof.messages.groups import OffsetToCommit
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import Error
 

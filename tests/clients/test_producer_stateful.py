@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.conformance.producer_client import SHORT, TP0, TP1, Producer, versions
-from zombieproof.broker.partition_requests import Produce
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.errors import IllegalState, ProducerFailure
 from zombieproof.clients.results import PendingResult
 from zombieproof.clients.sender import SenderSettings
+from zombieproof.messages.partitions import Produce
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import Error, ProducerState
 

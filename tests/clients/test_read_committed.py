@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.broker.partitions import Place, data, end, plain
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import Batch, Marker, Record
-from zombieproof.broker.partition import Replica
-from zombieproof.broker.partition_requests import Fetched
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.partition.replica import Replica
 from zombieproof.clients.read_committed import CorruptBatchError, Delivered, FetchError, FetchFilter
+from zombieproof.formats.batches import Batch, Marker, Record
+from zombieproof.messages.partitions import Fetched
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, ConsumerState, Error, Isolation, Origin
 

@@ -3,8 +3,6 @@
 import pytest
 
 from tests.conformance.producer_client import EPOCH, LEADER, PID, TP0, TP1, Producer, failed_with
-from zombieproof.broker.partition_requests import Produce, ProduceAnswer, Produced
-from zombieproof.broker.transaction_requests import EndTxnAnswer, InitProducerIdAnswer
 from zombieproof.clients.errors import (
     DeliveryTimedOut,
     IllegalState,
@@ -13,6 +11,8 @@ from zombieproof.clients.errors import (
     TopicAuthorizationFailed,
 )
 from zombieproof.clients.sender import SenderSettings
+from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced
+from zombieproof.messages.transactions import EndTxnAnswer, InitProducerIdAnswer
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import NONE, Error, ProducerState
 

@@ -13,13 +13,13 @@ from tests.conformance.producer_client import (
     failed_with,
     versions,
 )
-from zombieproof.broker.group_requests import FindCoordinator, TxnOffsetCommit
-from zombieproof.broker.transaction_requests import EndTxn, InitProducerId
 from zombieproof.clients.brokers import Brokers
 from zombieproof.clients.errors import IllegalState, ProducerFailure
 from zombieproof.clients.joined_partitions import JoinedPartitions
 from zombieproof.clients.transaction_manager import TransactionManager
 from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction
+from zombieproof.messages.groups import FindCoordinator, TxnOffsetCommit
+from zombieproof.messages.transactions import EndTxn, InitProducerId
 from zombieproof.model.vocabulary import NONE, Error, ProducerEvent, ProducerState
 
 # ---------------------------------------------------------------- transaction version 2

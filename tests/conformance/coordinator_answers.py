@@ -8,8 +8,9 @@ from tests.conformance.cases import Failed, NotRunnable
 from tests.conformance.coordinator_operations import Client
 from tests.conformance.coordinator_scenario import PARTITION, Scenario, Told
 from tests.conformance.phrases import Fields, check, error_name, error_of, matched, partition_of, state_name, state_of
-from zombieproof.broker.log import TransactionValue
-from zombieproof.broker.transaction_requests import (
+from zombieproof.formats.batches import TransactionValue
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.transactions import (
     AddPartitionsToTxnAnswer,
     DescribeTransactionsAnswer,
     EndTxnAnswer,
@@ -18,7 +19,6 @@ from zombieproof.broker.transaction_requests import (
 )
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error
-from zombieproof.traces.evidence import TopicPartition
 
 NO_IDENTITY = (NONE, NONE)
 

@@ -8,8 +8,8 @@ from typing import Any
 from tests.conformance.cases import Failed, NotRunnable
 from tests.conformance.coordinator_scenario import PARTITION, TIMEOUT_MS, TRANSACTIONAL_ID, Scenario, Told
 from tests.conformance.phrases import Fields, by_version, check, matched
-from zombieproof.broker.log import Batch, Record, TransactionValue
-from zombieproof.broker.transaction_requests import (
+from zombieproof.formats.batches import Batch, Record, TransactionValue
+from zombieproof.messages.transactions import (
     AddPartitionsToTxn,
     DescribeTransactions,
     EndTxn,

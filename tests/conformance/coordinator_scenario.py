@@ -10,21 +10,21 @@ from typing import Any
 
 from tests.conformance.cases import NotRunnable
 from tests.conformance.phrases import Fields, error_of, partition_of, state_of
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.coordinator import TransactionCoordinator
-from zombieproof.broker.effects import Append, Effect, Reply
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE, Batch, Record, TransactionValue
-from zombieproof.broker.metadata import Metadata, PartitionMetadata
-from zombieproof.broker.partition_numbers import PartitionNumbers
-from zombieproof.broker.partition_requests import MarkerToWrite, MarkerWritten, WriteTxnMarkersAnswer
-from zombieproof.broker.producer_ids import ProducerIds
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.transaction_requests import TransactionAnswer, TransactionRequest
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.metadata import Metadata, PartitionMetadata
+from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
+from zombieproof.broker.coordinator.effects import Append, Effect, Reply
+from zombieproof.broker.coordinator.producer_ids import ProducerIds
+from zombieproof.formats.batches import Batch, Record, TransactionValue
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.partitions import MarkerToWrite, MarkerWritten, WriteTxnMarkersAnswer
+from zombieproof.messages.transactions import TransactionAnswer, TransactionRequest
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
-from zombieproof.traces.evidence import TopicPartition
 
 TRANSACTIONAL_ID = "known"
 PARTITION = 0

@@ -6,18 +6,18 @@ from typing import Any
 from tests.live.consumer import LiveConsumer, Read
 from tests.live.stage import Stage
 from tests.live.staged_producer import StagedProducer
-from zombieproof.broker.cluster import Cluster, Replicas
-from zombieproof.broker.partition_requests import (
+from zombieproof.broker.cluster.cluster import Cluster, Replicas
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.clients.batches import SentRecord
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import (
     DescribeProducers,
     DescribeProducersAnswer,
     ProducerDescription,
 )
-from zombieproof.broker.settings import Settings
-from zombieproof.clients.batches import SentRecord
 from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Isolation
-from zombieproof.traces.evidence import TopicPartition
 
 NODES = 3
 

@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.coordinator import TransactionCoordinator
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import TRANSACTION_STATE, Batch, Record, TransactionValue
-from zombieproof.broker.metadata import Metadata
-from zombieproof.broker.partition_numbers import PartitionNumbers
-from zombieproof.broker.producer_ids import ProducerIds
-from zombieproof.broker.settings import Settings
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.metadata import Metadata
+from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
+from zombieproof.broker.coordinator.producer_ids import ProducerIds
+from zombieproof.formats.batches import Batch, Record, TransactionValue
+from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, TransactionState
-from zombieproof.traces.evidence import TopicPartition
 
 
 @dataclass(slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.phrases import Fields, check, error_name, error_of, listed, matched
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.producer_id_blocks import (
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.coordinator.producer_id_blocks import (
     AllocateProducerIdsAnswer,
     ProducerIdBlock,
     ProducerIdController,

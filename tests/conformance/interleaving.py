@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tests.conformance.coordinator_scenario import ListedProducerIds
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.coordinator import TransactionCoordinator
-from zombieproof.broker.effects import Append, Effect, Reply
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import TRANSACTION_STATE, Batch, Record, TransactionValue
-from zombieproof.broker.metadata import Metadata
-from zombieproof.broker.partition_numbers import PartitionNumbers
-from zombieproof.broker.partition_requests import MarkerWritten, WriteTxnMarkersAnswer
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.transaction_requests import (
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.metadata import Metadata
+from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
+from zombieproof.broker.coordinator.effects import Append, Effect, Reply
+from zombieproof.formats.batches import Batch, Record, TransactionValue
+from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.partitions import MarkerWritten, WriteTxnMarkersAnswer
+from zombieproof.messages.transactions import (
     AddPartitionsToTxnAnswer,
     EndTxnAnswer,
     InitProducerIdAnswer,
@@ -28,7 +29,6 @@ from zombieproof.broker.transaction_requests import (
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, TransactionState
-from zombieproof.traces.evidence import TopicPartition
 
 TOPIC_PARTITION: TopicPartition = ("topic", 0)
 EVENTS_OF_A_REQUEST = 2

@@ -8,9 +8,9 @@ from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.phrases import STATES, Fields, check, matched, state_of
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import TransactionLogValue
-from zombieproof.traces.internal_text import transaction_record
-from zombieproof.traces.transaction_log import read_value, read_value_and_unknown_tags
-from zombieproof.traces.transaction_log_writer import (
+from zombieproof.traces.readers.internal_text import transaction_record
+from zombieproof.traces.readers.transaction_log import read_value, read_value_and_unknown_tags
+from zombieproof.traces.readers.transaction_log_writer import (
     FLEXIBLE_VERSION,
     Unwritable,
     shown,

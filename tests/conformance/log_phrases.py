@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from tests.broker.partitions import Place, data, plain
 from tests.conformance.cases import NotRunnable
 from tests.conformance.phrases import check
-from zombieproof.broker.log import Batch, Marker
-from zombieproof.broker.partition import Replica
+from zombieproof.broker.partition.replica import Replica
+from zombieproof.formats.batches import Batch, Marker
 from zombieproof.model.decisions.produce import newest_sequence
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, Origin

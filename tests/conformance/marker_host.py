@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tests.conformance.host import CoordinatorHost, batch, value
-from zombieproof.broker.effects import Append, Effect
-from zombieproof.broker.log import Batch
-from zombieproof.broker.markers import (
+from zombieproof.broker.coordinator.effects import Append, Effect
+from zombieproof.broker.coordinator.markers import (
     MarkerChannel,
     MarkerRequest,
 )
-from zombieproof.broker.partition_requests import MarkerWritten, WriteTxnMarkersAnswer
+from zombieproof.formats.batches import Batch
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import MarkerWritten, WriteTxnMarkersAnswer
 from zombieproof.model.vocabulary import Error, TransactionState
-from zombieproof.traces.evidence import TopicPartition
 
 ENTRIES = {"t1": ("partition1", "partition2"), "t2": ("partition1",)}
 """The entries of the suite: name -> the partitions of the transaction; the producer id is the position."""

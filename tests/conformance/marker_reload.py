@@ -4,17 +4,17 @@ from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, NotRunnable
 from tests.conformance.marker_host import NAMES, Host, record_of
 from tests.conformance.phrases import Fields, check, error_of, matched
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.markers import (
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.coordinator.markers import (
     DecidedTransaction,
     Leader,
     MarkerChannel,
     Standing,
 )
-from zombieproof.broker.partition_requests import MarkerWritten, WriteTxnMarkersAnswer
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import MarkerWritten, WriteTxnMarkersAnswer
 from zombieproof.model.decisions.marker_delivery import MarkerOutcome
 from zombieproof.model.rules import Rules
-from zombieproof.traces.evidence import TopicPartition
 
 
 def no_completion_lost(case: Case) -> None:

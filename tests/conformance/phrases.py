@@ -9,8 +9,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tests.conformance.cases import Failed, NotRunnable
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import Error, TransactionState
-from zombieproof.traces.evidence import TopicPartition
 
 STATES = {
     "Empty": TransactionState.EMPTY,

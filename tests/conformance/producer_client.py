@@ -7,10 +7,19 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from zombieproof.broker.group_requests import CoordinatorFound, OffsetsCommitted, OffsetToCommit, TxnOffsetCommit
-from zombieproof.broker.log import Record
-from zombieproof.broker.partition_requests import Produce, ProduceAnswer, Produced
-from zombieproof.broker.transaction_requests import (
+from zombieproof.clients.batches import ProducerBatch, SentRecord
+from zombieproof.clients.brokers import NEWEST_VERSIONS, Brokers
+from zombieproof.clients.coordinator_answers import CoordinatorAnswer
+from zombieproof.clients.errors import ProducerFailure
+from zombieproof.clients.results import PendingResult
+from zombieproof.clients.sender import Sender, SenderSettings
+from zombieproof.clients.transaction_manager import TransactionManager
+from zombieproof.clients.transactional_requests import TRANSACTION, GroupMetadata, OutgoingRequest
+from zombieproof.formats.batches import Record
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import CoordinatorFound, OffsetsCommitted, OffsetToCommit, TxnOffsetCommit
+from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced
+from zombieproof.messages.transactions import (
     AddOffsetsToTxnAnswer,
     AddPartitionsToTxn,
     AddPartitionsToTxnAnswer,
@@ -20,17 +29,8 @@ from zombieproof.broker.transaction_requests import (
     InitProducerIdAnswer,
     TransactionAdded,
 )
-from zombieproof.clients.batches import ProducerBatch, SentRecord
-from zombieproof.clients.brokers import NEWEST_VERSIONS, Brokers
-from zombieproof.clients.coordinator_answers import CoordinatorAnswer
-from zombieproof.clients.errors import ProducerFailure
-from zombieproof.clients.results import PendingResult
-from zombieproof.clients.sender import Sender, SenderSettings
-from zombieproof.clients.transaction_manager import TransactionManager
-from zombieproof.clients.transactional_requests import TRANSACTION, GroupMetadata, OutgoingRequest
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, ApiKey, Error, ProducerState, Reaction
-from zombieproof.traces.evidence import TopicPartition
 
 PID, EPOCH = 13131, 1
 TP0, TP1 = ("test", 0), ("test", 1)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from tests.conformance.cases import Failed, NotRunnable
 from tests.conformance.producer_world import PRODUCER_ID, World, data_batch
-from zombieproof.broker.log import Batch, Marker
+from zombieproof.formats.batches import Batch, Marker
 from zombieproof.model.decisions.produce import LATE_BUFFER_MS, newest_sequence
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, Error, Origin
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from tests.broker.partitions import Tokens
 from tests.conformance.cases import Failed
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import Batch, Record
-from zombieproof.broker.producer_states import CompletedTransaction, ProducerStates
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.snapshots import MemorySnapshots
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.partition.producer_states import CompletedTransaction, ProducerStates
+from zombieproof.broker.partition.snapshots import MemorySnapshots
+from zombieproof.formats.batches import Batch, Record
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Mode, Origin

@@ -6,22 +6,23 @@ from dataclasses import dataclass, field
 from tests.conformance.baselines import rules_of
 from tests.conformance.cases import NotRunnable
 from tests.conformance.phrases import check
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.group_requests import (
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.partition.replica import Replica
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
+from zombieproof.messages.groups import (
     OffsetsCommitted,
     OffsetToCommit,
     TxnOffsetCommit,
 )
-from zombieproof.broker.log import CONSUMER_OFFSETS, Batch, Record
-from zombieproof.broker.network import Answer, Request
-from zombieproof.broker.partition import Replica
-from zombieproof.broker.partition_requests import (
+from zombieproof.messages.partitions import (
     Produce,
     ProduceAnswer,
     SentBatch,
 )
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.transaction_requests import (
+from zombieproof.messages.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnAnswer,
     AddPartitionsToTxn,
@@ -33,7 +34,6 @@ from zombieproof.broker.transaction_requests import (
     TransactionToAdd,
 )
 from zombieproof.model.vocabulary import NONE, Error
-from zombieproof.traces.evidence import TopicPartition
 
 ID, GROUP, TOPIC = "x", "readers", "in"
 TIMEOUT_MS = 60_000

@@ -7,7 +7,7 @@ from tests.conformance.cases import Case, NotRunnable
 from tests.conformance.host import CoordinatorHost
 from tests.conformance.phrases import Fields, check, error_of, listed, matched, state_of
 from tests.conformance.state_loading import get
-from zombieproof.broker.effects import Append
+from zombieproof.broker.coordinator.effects import Append
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, TransactionState
 

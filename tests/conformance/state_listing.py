@@ -8,7 +8,7 @@ from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, NotRunnable
 from tests.conformance.host import CoordinatorHost
 from tests.conformance.phrases import STATES, Fields, check, error_name, listed, matched
-from zombieproof.broker.transaction_requests import ListTransactions, ListTransactionsAnswer
+from zombieproof.messages.transactions import ListTransactions, ListTransactionsAnswer
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
 

@@ -8,8 +8,10 @@ from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.host import CoordinatorHost, batch, value
 from tests.conformance.phrases import Fields, check, error_name, listed, matched, partition_of, state_name, state_of
-from zombieproof.broker.log import Batch, MemoryLog, Record
-from zombieproof.broker.transaction_requests import (
+from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.transactions import (
     DescribeTransactions,
     DescribeTransactionsAnswer,
     ListTransactions,
@@ -17,8 +19,7 @@ from zombieproof.broker.transaction_requests import (
 )
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import Error, TransactionState
-from zombieproof.traces.evidence import TopicPartition
-from zombieproof.traces.transaction_log import read_key
+from zombieproof.traces.readers.transaction_log import read_key
 
 PRODUCER_IDS = {"one": 1, "two": 2}
 

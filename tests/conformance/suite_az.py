@@ -24,9 +24,10 @@ from tests.conformance.request_layer import (
     add_partitions,
     errors_of,
 )
-from zombieproof.broker.group_requests import OffsetFetch, OffsetFetchAnswer, OffsetToCommit, TxnOffsetCommit
-from zombieproof.broker.log import Batch, Record
-from zombieproof.broker.partition_requests import (
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer, OffsetToCommit, TxnOffsetCommit
+from zombieproof.messages.partitions import (
     ListOffsets,
     ListOffsetsAnswer,
     MarkerToWrite,
@@ -35,9 +36,8 @@ from zombieproof.broker.partition_requests import (
     WriteTxnMarkers,
     WriteTxnMarkersAnswer,
 )
-from zombieproof.broker.transaction_requests import InitProducerId
+from zombieproof.messages.transactions import InitProducerId
 from zombieproof.model.vocabulary import NONE, Error, Isolation
-from zombieproof.traces.evidence import TopicPartition
 
 
 def run(case: Case) -> None:

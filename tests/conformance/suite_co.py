@@ -12,10 +12,10 @@ from typing import Any
 from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.phrases import Fields, check, matched
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import Batch, Marker, Record
-from zombieproof.broker.partition_requests import Fetched
+from zombieproof.broker.cluster.journal import Journal
 from zombieproof.clients.read_committed import CorruptBatchError, FetchFilter
+from zombieproof.formats.batches import Batch, Marker, Record
+from zombieproof.messages.partitions import Fetched
 from zombieproof.model.vocabulary import NONE, Isolation
 
 ISOLATIONS = {"read_committed": Isolation.READ_COMMITTED, "read_uncommitted": Isolation.READ_UNCOMMITTED}

@@ -12,9 +12,10 @@ from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.host import CoordinatorHost
 from tests.conformance.phrases import Fields, check, error_name, error_of, matched
-from zombieproof.broker.effects import Append, Reply
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.transaction_requests import (
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.coordinator.effects import Append, Reply
+from zombieproof.broker.partition.verification_channel import Question, VerificationChannel, Verified
+from zombieproof.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnAnswer,
     InitProducerId,
@@ -22,7 +23,6 @@ from zombieproof.broker.transaction_requests import (
     TransactionAdded,
     TransactionToAdd,
 )
-from zombieproof.broker.verification_channel import Question, VerificationChannel, Verified
 from zombieproof.model.decisions.verification import ChannelFailure, mode_of_produce, version_of_verification
 from zombieproof.model.vocabulary import Mode
 

@@ -15,12 +15,12 @@ from tests.broker.partitions import Place
 from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, NotRunnable
 from tests.conformance.phrases import Fields, check, error_name, error_of, listed, matched, partition_of
-from zombieproof.broker.group_requests import OffsetDelete, OffsetsDeleted, OffsetToCommit, TxnOffsetCommit
-from zombieproof.broker.group_store import GroupStore
-from zombieproof.broker.log import CONSUMER_OFFSETS, Batch, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
-from zombieproof.broker.metadata import Metadata, PartitionMetadata
+from zombieproof.broker.cluster.metadata import Metadata, PartitionMetadata
+from zombieproof.broker.group.store import GroupStore
+from zombieproof.formats.batches import Batch, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
+from zombieproof.messages.groups import OffsetDelete, OffsetsDeleted, OffsetToCommit, TxnOffsetCommit
 from zombieproof.model.vocabulary import NONE, Error, Origin
-from zombieproof.traces.evidence import TopicPartition
 
 MEMBER, SOMEBODY_ELSE = "member", "other"
 METADATA = "metadata"

@@ -13,15 +13,15 @@ from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.marker_host import BROKERS, ENTRIES, NAMES, TOPICS, Host, described
 from tests.conformance.marker_reload import no_completion_lost
 from tests.conformance.phrases import Fields, check, error_of, listed, matched, state_name, state_of
-from zombieproof.broker.markers import (
+from zombieproof.broker.coordinator.markers import (
     DecidedTransaction,
     MarkerRequest,
     MarkerResult,
 )
-from zombieproof.broker.partition_requests import MarkerWritten, WriteTxnMarkersAnswer
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import MarkerWritten, WriteTxnMarkersAnswer
 from zombieproof.model.decisions.marker_delivery import MarkerOutcome
 from zombieproof.model.vocabulary import TransactionState
-from zombieproof.traces.evidence import TopicPartition
 
 ROW = r"t\d+ partition\d+"
 

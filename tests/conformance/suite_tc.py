@@ -22,7 +22,7 @@ from tests.conformance.coordinator_answers import (
 from tests.conformance.coordinator_operations import Client, carry_out, steps_of
 from tests.conformance.coordinator_scenario import PARTITION, PRODUCER_EPOCH, PRODUCER_ID, Scenario, entry_of
 from tests.conformance.phrases import Fields, check, error_name, error_of, listed, matched
-from zombieproof.broker.transaction_requests import InitProducerIdAnswer
+from zombieproof.messages.transactions import InitProducerIdAnswer
 from zombieproof.model.rules import Rules, preset
 from zombieproof.model.vocabulary import Error
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.phrases import Fields, check, listed, matched
-from zombieproof.broker.aborted_index import AbortedIndex, AbortedTransaction
+from zombieproof.broker.partition.aborted_index import AbortedIndex, AbortedTransaction
 
 NAMED = {"A4": "(0,0,10,11) (1,5,15,13) (2,18,35,25) (3,32,50,40)"}
 """Lists of entries that cases name."""

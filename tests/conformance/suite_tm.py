@@ -15,7 +15,7 @@ from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.metadata_states import ENUMERATIONS, NOW_MS, PRODUCER_ID, Asked, while_pending
 from tests.conformance.phrases import Fields, by_version, check, listed, matched, partition_of, state_name, state_of
-from zombieproof.broker.partition_numbers import PartitionNumbers
+from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
 from zombieproof.model.decisions import transition
 from zombieproof.model.decisions.add_partitions_to_txn import decide_add_partitions_to_txn
 from zombieproof.model.decisions.end_txn import decide_end_txn

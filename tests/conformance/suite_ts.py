@@ -15,14 +15,14 @@ from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.host import CoordinatorHost, batch, value
 from tests.conformance.phrases import Fields, check, error_name, error_of, listed, matched, partition_of, state_of
-from zombieproof.broker.effects import Append, Effect, Reply
-from zombieproof.broker.transaction_requests import AddPartitionsToTxn, AddPartitionsToTxnAnswer, TransactionToAdd
-from zombieproof.broker.transaction_store import InvalidTransition
+from zombieproof.broker.coordinator.effects import Append, Effect, Reply
+from zombieproof.broker.coordinator.store import InvalidTransition
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnAnswer, TransactionToAdd
 from zombieproof.model.decisions.init_producer_id import decide_init_front_door
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
-from zombieproof.traces.evidence import TopicPartition
-from zombieproof.traces.transaction_log_writer import value_version
+from zombieproof.traces.readers.transaction_log_writer import value_version
 
 COORDINATOR_EPOCH = 10
 ENTRIES = {"one": 1, "two": 2}

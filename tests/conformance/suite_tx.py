@@ -22,8 +22,8 @@ from tests.conformance.interleaving import (
     some_orders,
 )
 from tests.conformance.phrases import Fields, check, error_name, error_of, matched, partition_of, state_name, state_of
-from zombieproof.broker.log import Batch, Record, TransactionValue
-from zombieproof.broker.transaction_requests import AddPartitionsToTxn, EndTxn, InitProducerId, TransactionToAdd
+from zombieproof.formats.batches import Batch, Record, TransactionValue
+from zombieproof.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TransactionToAdd
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, TransactionState, TransactionVersion

@@ -13,11 +13,11 @@ from tests.live.bounces import bounce_brokers
 from tests.live.copier import Copier, Flavour
 from tests.live.stage import Stage
 from tests.live.staged_producer import StagedProducer
-from zombieproof.broker.transaction_requests import DescribeTransactions, DescribeTransactionsAnswer
 from zombieproof.clients.errors import InErrorState, ProducerFailure
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.transactions import DescribeTransactions, DescribeTransactionsAnswer
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error, Isolation
-from zombieproof.traces.evidence import TopicPartition
 
 ID = "my-transactional-id"
 T0: TopicPartition = ("topic1", 0)

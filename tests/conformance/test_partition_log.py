@@ -10,14 +10,14 @@ import pytest
 
 from tests.broker.partitions import Place, Tokens, data, end, verified
 from tests.conformance.log_phrases import World, perform
-from zombieproof.broker.log import MemoryLog
-from zombieproof.broker.partition import Replica
-from zombieproof.broker.partition_requests import Produce, ProduceAnswer, Produced, SentBatch
-from zombieproof.broker.produce import PartitionsToVerify, ProduceInProgress
-from zombieproof.broker.settings import Settings
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.broker.partition.produce import PartitionsToVerify, ProduceInProgress
+from zombieproof.broker.partition.replica import Replica
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced, SentBatch
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, Error, Isolation, Mode, Origin
-from zombieproof.traces.evidence import TopicPartition
 
 TP0, TP1 = ("tp", 0), ("tp", 1)
 UNVERIFIED = with_switches(Rules(), off=["verification"])

@@ -13,8 +13,8 @@ from tests.conformance.producer_client import (
     Errors,
     Producer,
 )
-from zombieproof.broker.group_requests import TxnOffsetCommit
 from zombieproof.clients.results import PendingResult
+from zombieproof.messages.groups import TxnOffsetCommit
 from zombieproof.model.vocabulary import Error, ProducerState
 
 

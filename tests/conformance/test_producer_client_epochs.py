@@ -12,9 +12,9 @@ from tests.conformance.producer_client import (
     failed_with,
     versions,
 )
-from zombieproof.broker.transaction_requests import InitProducerId
 from zombieproof.clients.errors import ProducerFailure
 from zombieproof.clients.sender import SenderSettings
+from zombieproof.messages.transactions import InitProducerId
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import ApiKey, Error, ProducerState
 

@@ -12,7 +12,6 @@ from tests.conformance.producer_client import (
     failed_with,
     versions,
 )
-from zombieproof.broker.transaction_requests import EndTxn
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.errors import (
     CommitFailed,
@@ -24,6 +23,7 @@ from zombieproof.clients.errors import (
 )
 from zombieproof.clients.results import PendingResult
 from zombieproof.clients.transactional_requests import GroupMetadata
+from zombieproof.messages.transactions import EndTxn
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import Error, ProducerState
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.conformance.producer_client import EPOCH, LEADER, PID, TP0, TP1, Producer
-from zombieproof.broker.log import Record
-from zombieproof.broker.transaction_requests import AddPartitionsToTxn, EndTxn
+from zombieproof.formats.batches import Record
+from zombieproof.messages.transactions import AddPartitionsToTxn, EndTxn
 from zombieproof.model.vocabulary import Error, ProducerState
 
 RECORD = Record(None, b"value")

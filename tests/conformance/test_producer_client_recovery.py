@@ -3,10 +3,10 @@
 import pytest
 
 from tests.conformance.producer_client import EPOCH, LEADER, PID, TP0, TP1, Producer, failed_with
-from zombieproof.broker.transaction_requests import EndTxn
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.errors import DeliveryTimedOut, ProducerFailure, TransactionAbortable, TransactionAborted
 from zombieproof.clients.sender import SenderSettings
+from zombieproof.messages.transactions import EndTxn
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import Error, ProducerState
 

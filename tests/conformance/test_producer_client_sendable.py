@@ -3,8 +3,8 @@
 import pytest
 
 from tests.conformance.producer_client import TP0, TP1, Producer
-from zombieproof.broker.transaction_requests import AddPartitionsToTxn
 from zombieproof.clients.errors import InErrorState, ProducerFailure
+from zombieproof.messages.transactions import AddPartitionsToTxn
 from zombieproof.model.vocabulary import Error, ProducerState
 
 

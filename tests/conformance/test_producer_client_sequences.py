@@ -5,10 +5,10 @@ import pytest
 from tests.conformance.producer_client import EPOCH, PID, TP0, TP1, Producer, failed_with, versions
 from zombieproof.clients.batches import ProducerBatch
 from zombieproof.clients.sender import SenderSettings
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.decisions.producer_batches import advance
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, PRODUCER_EPOCH_MAX, Error, ProducerState
-from zombieproof.traces.evidence import TopicPartition
 
 SHORT_DELIVERY = SenderSettings(delivery_timeout_ms=15_000, request_timeout_ms=10_000, batch_records=1)
 

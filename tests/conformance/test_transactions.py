@@ -20,12 +20,12 @@ from tests.live.consumer import LiveConsumer, ask
 from tests.live.copier import Copier, Flavour
 from tests.live.stage import Stage
 from tests.live.staged_producer import StagedProducer
-from zombieproof.broker.partition_requests import ListOffsets, ListOffsetsAnswer
 from zombieproof.clients.errors import ProducerFailure, ProducerFenced
 from zombieproof.clients.sender import SenderSettings
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import ListOffsets, ListOffsetsAnswer
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, Error, Isolation
-from zombieproof.traces.evidence import TopicPartition
 
 T1: TopicPartition = ("topic1", 0)
 T2: TopicPartition = ("topic2", 0)

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 from tests.live.producer import LiveProducer
 from tests.live.world import LiveClient, Observer
-from zombieproof.broker.group_requests import OffsetToCommit
-from zombieproof.broker.log import CONSUMER_OFFSETS
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.brokers import NEWEST_VERSIONS
 from zombieproof.clients.errors import IllegalState, ProducerFailure
 from zombieproof.clients.results import PendingResult
 from zombieproof.clients.sender import SenderSettings
 from zombieproof.clients.transactional_requests import GroupMetadata
+from zombieproof.formats.topics import CONSUMER_OFFSETS
+from zombieproof.messages.groups import OffsetToCommit
 from zombieproof.model.releases import NEWEST_VERSIONS as VERSIONS_BY_RELEASE
 from zombieproof.model.releases import age
 from zombieproof.model.vocabulary import ApiKey, Outcome

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from tests.live.stage import Stage, Waits, pause
-from zombieproof.broker.group_requests import OffsetsCommitted
-from zombieproof.broker.partition_requests import ProduceAnswer, WriteTxnMarkersAnswer
-from zombieproof.broker.transaction_requests import EndTxnAnswer
+from zombieproof.messages.groups import OffsetsCommitted
+from zombieproof.messages.partitions import ProduceAnswer, WriteTxnMarkersAnswer
+from zombieproof.messages.transactions import EndTxnAnswer
 from zombieproof.model.rules import Rules
 
 AWAY_MS = 40

@@ -7,7 +7,12 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 
 from tests.live.stage import Stage, Waits, pause
-from zombieproof.broker.group_requests import (
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.clients.read_committed import FETCH_VERSION, Delivered, FetchFilter
+from zombieproof.clients.transactional_requests import GROUP, GroupMetadata
+from zombieproof.formats.batches import Record
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import (
     CoordinatorFound,
     FindCoordinator,
     GroupError,
@@ -19,13 +24,8 @@ from zombieproof.broker.group_requests import (
     OffsetToCommit,
     SyncGroup,
 )
-from zombieproof.broker.log import Record
-from zombieproof.broker.network import Answer, Request
-from zombieproof.broker.partition_requests import Fetch, FetchAnswer, Fetched, ListOffsets, ListOffsetsAnswer
-from zombieproof.clients.read_committed import FETCH_VERSION, Delivered, FetchFilter
-from zombieproof.clients.transactional_requests import GROUP, GroupMetadata
+from zombieproof.messages.partitions import Fetch, FetchAnswer, Fetched, ListOffsets, ListOffsetsAnswer
 from zombieproof.model.vocabulary import NONE, Error, Isolation
-from zombieproof.traces.evidence import TopicPartition
 
 BACKOFF_MS = 20
 HEARTBEAT_MS = 10

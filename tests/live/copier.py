@@ -12,8 +12,8 @@ from tests.live.staged_producer import StagedProducer
 from zombieproof.clients.errors import ProducerFailure
 from zombieproof.clients.sender import SenderSettings
 from zombieproof.clients.transactional_requests import GroupMetadata
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import ProducerState
-from zombieproof.traces.evidence import TopicPartition
 
 BATCH_RECORDS = 50
 """Stands for a ``batch.size`` of 512."""

@@ -3,8 +3,8 @@
 import io
 import pickle
 
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.log import Batch
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.formats.batches import Batch
 
 
 class _Pickler(pickle.Pickler):

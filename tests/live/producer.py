@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.log import INTERNAL_TOPICS, Record
-from zombieproof.broker.network import Exchange
-from zombieproof.broker.partition_requests import ProduceAnswer
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Exchange
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.brokers import NEWEST_VERSIONS, Brokers
 from zombieproof.clients.coordinator_answers import CoordinatorAnswer
@@ -14,11 +12,13 @@ from zombieproof.clients.results import PendingResult
 from zombieproof.clients.sender import Sender, SenderSettings
 from zombieproof.clients.transaction_manager import TransactionManager
 from zombieproof.clients.transactional_requests import OutgoingRequest
+from zombieproof.formats.batches import Record
+from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
+from zombieproof.messages.partitions import ProduceAnswer
 from zombieproof.model.releases import NEWEST_VERSIONS as NEWEST_BY_RELEASE
 from zombieproof.model.releases import newest_version
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey
-from zombieproof.traces.evidence import TopicPartition
 
 TICK_MS = 50
 """How far time moves where somebody only waits."""

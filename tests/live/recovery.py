@@ -11,7 +11,7 @@ from tests.live.frozen import Frozen
 from tests.live.recovery_memory import FORGET, SURVIVES_ELSEWHERE, forget
 from tests.live.recovery_program import Program
 from tests.live.recovery_questions import Answers, Probe, battery, probes
-from zombieproof.broker.cluster import Cluster
+from zombieproof.broker.cluster.cluster import Cluster
 
 EPOCHS = frozenset({"the epochs of leaders and coordinators"})
 """They rise with every start, and nearly every record shows it; so the cluster that remembers gets them too."""

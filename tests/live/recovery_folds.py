@@ -14,12 +14,12 @@ from tests.live.recovery_memory import (
     transactions,
 )
 from tests.live.recovery_program import PARTITIONS, Program
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.log import Batch, OffsetKey, OffsetValue
-from zombieproof.broker.partition import Replica
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.partition.replica import Replica
+from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.decisions.produce import newest_sequence
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import TopicPartition
 
 DURABLE = ("state", "producer_id", "producer_epoch", "timeout_ms", "start_ms", "last_update_ms")
 """The fields of a transaction that every version of its record has, besides the partitions."""

@@ -9,16 +9,16 @@ from dataclasses import replace
 
 from tests.live.frozen import Frozen
 from tests.live.recovery_program import OFFSETS, TRANSACTIONS, Program, release_appends
-from zombieproof.broker.classic_group import ClassicGroup, loaded_classic_group
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.consumer_group import ConsumerGroup
-from zombieproof.broker.group_store import GroupStore
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import GroupKey, GroupValue, OffsetKey, TransactionValue
-from zombieproof.broker.network import CLIENT, Message
-from zombieproof.broker.node import Broker
-from zombieproof.broker.partition_requests import WriteTxnMarkers, WriteTxnMarkersAnswer
-from zombieproof.broker.producer_states import ProducerStates
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.network import CLIENT, Message
+from zombieproof.broker.cluster.node import Broker
+from zombieproof.broker.group.classic_group import ClassicGroup, loaded_classic_group
+from zombieproof.broker.group.consumer_group import ConsumerGroup
+from zombieproof.broker.group.store import GroupStore
+from zombieproof.broker.partition.producer_states import ProducerStates
+from zombieproof.formats.batches import GroupKey, GroupValue, OffsetKey, TransactionValue
+from zombieproof.messages.partitions import WriteTxnMarkers, WriteTxnMarkersAnswer
 from zombieproof.model.decisions.produce import evolve_expiry, should_expire
 from zombieproof.model.records import CachedBatch, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, PartitionEvent, TransactionState, TransactionVersion

@@ -2,9 +2,14 @@
 
 from dataclasses import dataclass, field, replace
 
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.group_requests import (
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Answer, Exchange, Request
+from zombieproof.broker.cluster.node import AppendFault
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.formats.batches import Batch, Record, TransactionValue
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.groups import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatAnswer,
     JoinGroup,
@@ -16,12 +21,8 @@ from zombieproof.broker.group_requests import (
     SyncGroup,
     TxnOffsetCommit,
 )
-from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE, Batch, Record, TransactionValue
-from zombieproof.broker.network import Answer, Exchange, Request
-from zombieproof.broker.node import AppendFault
-from zombieproof.broker.partition_requests import MarkerToWrite, Produce, ProduceAnswer, SentBatch, WriteTxnMarkers
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.transaction_requests import (
+from zombieproof.messages.partitions import MarkerToWrite, Produce, ProduceAnswer, SentBatch, WriteTxnMarkers
+from zombieproof.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     EndTxn,
@@ -33,7 +34,6 @@ from zombieproof.broker.transaction_requests import (
 from zombieproof.model.decisions.verification import SENTINEL
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import NONE, PRODUCER_EPOCH_MAX, Error, Origin
-from zombieproof.traces.evidence import TopicPartition
 
 IDS = ("x0", "x1")
 DATA: tuple[TopicPartition, ...] = (("t", 0), ("t", 1))

@@ -14,9 +14,12 @@ from tests.live.recovery_program import (
     TRANSACTIONS,
     Program,
 )
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.group_requests import (
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Request
+from zombieproof.formats.batches import TransactionValue
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import (
     ConsumerGroupHeartbeat,
     CoordinatorFound,
     FindCoordinator,
@@ -28,9 +31,7 @@ from zombieproof.broker.group_requests import (
     OffsetToCommit,
     SyncGroup,
 )
-from zombieproof.broker.log import TransactionValue
-from zombieproof.broker.network import Request
-from zombieproof.broker.partition_requests import (
+from zombieproof.messages.partitions import (
     DescribeProducers,
     DescribeProducersAnswer,
     Fetch,
@@ -41,7 +42,7 @@ from zombieproof.broker.partition_requests import (
     SentBatch,
     WriteTxnMarkers,
 )
-from zombieproof.broker.transaction_requests import (
+from zombieproof.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     DescribeTransactions,
@@ -51,7 +52,6 @@ from zombieproof.broker.transaction_requests import (
     TransactionToAdd,
 )
 from zombieproof.model.vocabulary import NONE, Isolation
-from zombieproof.traces.evidence import TopicPartition
 
 Answers = dict[str, object]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.model.rules import Rules
 
 T = TypeVar("T")

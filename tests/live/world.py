@@ -6,24 +6,16 @@ their metadata). The ghost facts come from what applications were told and from 
 
 from dataclasses import dataclass, field
 
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import (
-    CONSUMER_OFFSETS,
-    TRANSACTION_STATE,
-    Batch,
-    OffsetKey,
-    OffsetValue,
-    Record,
-    TransactionValue,
-)
-from zombieproof.broker.network import CLIENT, Message
-from zombieproof.broker.offset_store import OffsetStore
-from zombieproof.broker.transaction_requests import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn
-from zombieproof.broker.transaction_store import last_values
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.network import CLIENT, Message
+from zombieproof.broker.coordinator.store import last_values
+from zombieproof.broker.group.offset_store import OffsetStore
+from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, Record, TransactionValue
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn
 from zombieproof.model.records import GroupOffset, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, TransactionState
-from zombieproof.traces.evidence import TopicPartition
 
 OFFSETS: TopicPartition = (CONSUMER_OFFSETS, 0)
 

@@ -6,13 +6,11 @@ from tests.refinement.names import Names
 from tests.refinement.requests import (
     PARTITIONS,
 )
-from zombieproof.broker.log import Batch, OffsetValue
-from zombieproof.checker.world import (
-    CheckedEntry,
-)
+from zombieproof.checker.transactions.world import CheckedEntry
+from zombieproof.formats.batches import Batch, OffsetValue
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, TransactionState
-from zombieproof.traces.evidence import TopicPartition
 
 
 def has_start(transaction: Transaction) -> bool:

@@ -1,4 +1,4 @@
-"""What each kind of action of the checker (``zombieproof.checker.acts``) is at a live cluster.
+"""What each kind of action of the checker (``zombieproof.checker.transactions.acts``) is at a live cluster.
 
 `COMMANDS` and `OF_CLIENTS` hold every kind between them, so that neither side knows a fault that the other does not.
 Where the checker says "at any moment", the subject is made old enough here, and the broker's own sweep finds it.
@@ -7,17 +7,16 @@ Where the checker says "at any moment", the subject is made old enough here, and
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.group_requests import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
-from zombieproof.broker.log import TRANSACTION_STATE
-from zombieproof.broker.network import Answer, Message, Request
-from zombieproof.broker.node import AppendFault
-from zombieproof.broker.partition_requests import FetchAnswer, Fetched
-from zombieproof.checker.acts import Act
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Answer, Message, Request
+from zombieproof.broker.cluster.node import AppendFault
+from zombieproof.checker.transactions.acts import Act
 from zombieproof.clients.read_committed import Delivered, FetchFilter
+from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.groups import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
+from zombieproof.messages.partitions import FetchAnswer, Fetched
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error
-from zombieproof.traces.evidence import TopicPartition
 
 COORDINATORS: TopicPartition = (TRANSACTION_STATE, 0)
 """The partition whose leader coordinates every transactional id of a small cluster."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from tests.refinement.steps import may_try, step
 from tests.refinement.twin import Twin, copied, first_twin
-from zombieproof.checker.acts import ACTIONS, Act
-from zombieproof.checker.hosts import difference
-from zombieproof.checker.layout import layout_of
-from zombieproof.checker.narration import describe
-from zombieproof.checker.transactions import TRANSACTIONS
-from zombieproof.checker.world import Setup, Trail, World
+from zombieproof.checker.engine.hosts import difference
+from zombieproof.checker.engine.layout import layout_of
+from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.model import TRANSACTIONS
+from zombieproof.checker.transactions.narration import describe
+from zombieproof.checker.transactions.world import Setup, Trail, World
 from zombieproof.model.rules import Rules
 
 LAYOUT = layout_of(World)

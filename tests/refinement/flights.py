@@ -16,20 +16,15 @@ from tests.refinement.requests import (
     message_of,
     names_partition,
 )
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.log import TransactionValue
-from zombieproof.broker.network import CLIENT
-from zombieproof.broker.network import Message as LiveMessage
-from zombieproof.broker.node import InProgress
-from zombieproof.broker.partition_requests import MarkerToWrite, WriteTxnMarkers
-from zombieproof.broker.transaction_requests import AddPartitionsToTxnAnswer
-from zombieproof.checker.partition_actions import mode
-from zombieproof.checker.world import (
-    Kind,
-    Message,
-    Setup,
-    Stage,
-)
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import CLIENT
+from zombieproof.broker.cluster.network import Message as LiveMessage
+from zombieproof.broker.cluster.node import InProgress
+from zombieproof.checker.transactions.partition_actions import mode
+from zombieproof.checker.transactions.world import Kind, Message, Setup, Stage
+from zombieproof.formats.batches import TransactionValue
+from zombieproof.messages.partitions import MarkerToWrite, WriteTxnMarkers
+from zombieproof.messages.transactions import AddPartitionsToTxnAnswer
 from zombieproof.model.decisions.verification import answer_of_broker_channel, answer_of_coordinator
 from zombieproof.model.vocabulary import Error, TransactionState
 

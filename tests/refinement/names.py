@@ -7,17 +7,15 @@ from tests.refinement.commands import COORDINATORS
 from tests.refinement.requests import (
     PARTITIONS,
 )
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.log import Batch, TransactionValue
-from zombieproof.broker.node import InProgress
-from zombieproof.broker.offsets_commit import OffsetCommitInProgress
-from zombieproof.broker.transaction_store import last_values
-from zombieproof.checker.world import (
-    Partition,
-)
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.node import InProgress
+from zombieproof.broker.coordinator.store import last_values
+from zombieproof.broker.group.offsets_commit import OffsetCommitInProgress
+from zombieproof.checker.transactions.world import Partition
+from zombieproof.formats.batches import Batch, TransactionValue
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import TopicPartition
 
 
 def leading_log(cluster: Cluster, partition: TopicPartition) -> list[Batch]:

@@ -25,12 +25,11 @@ from tests.refinement.requests import (
     TRANSACTIONAL_IDS,
     generation_of,
 )
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.log import Batch, OffsetKey, OffsetValue, TransactionValue
-from zombieproof.broker.node import Broker
-from zombieproof.broker.offset_store import OffsetStore
-from zombieproof.broker.transaction_store import last_values
-from zombieproof.checker.world import (
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.node import Broker
+from zombieproof.broker.coordinator.store import last_values
+from zombieproof.broker.group.offset_store import OffsetStore
+from zombieproof.checker.transactions.world import (
     CACHED,
     IDS,
     LOG,
@@ -45,9 +44,10 @@ from zombieproof.checker.world import (
     Reader,
 )
 from zombieproof.clients.read_committed import FetchFilter
+from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, TransactionValue
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.records import GroupOffset, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, Isolation, LogEntry
-from zombieproof.traces.evidence import TopicPartition
 
 NOT_PROJECTED: Mapping[str, str] = {
     "clients": "applications are the checker's own functions: the live part of a twin is the cluster",

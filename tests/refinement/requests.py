@@ -1,21 +1,21 @@
 """Requests of the checker's clients as typed requests, and back: compact fields on one side, names on the other."""
 
-from zombieproof.broker.group_requests import OffsetToCommit, TxnOffsetCommit
-from zombieproof.broker.log import CONSUMER_OFFSETS, Batch, Record
-from zombieproof.broker.network import Answer, Request
-from zombieproof.broker.partition_requests import Produce, SentBatch
-from zombieproof.broker.transaction_requests import (
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.checker.transactions.partition_actions import mode
+from zombieproof.checker.transactions.views import end_txn_version
+from zombieproof.checker.transactions.world import OFFSETS, Kind, Message, Setup
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
+from zombieproof.messages.groups import OffsetToCommit, TxnOffsetCommit
+from zombieproof.messages.partitions import Produce, SentBatch
+from zombieproof.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
     TransactionToAdd,
 )
-from zombieproof.checker.partition_actions import mode
-from zombieproof.checker.views import end_txn_version
-from zombieproof.checker.world import OFFSETS, Kind, Message, Setup
 from zombieproof.model.vocabulary import NONE, Mode
-from zombieproof.traces.evidence import TopicPartition
 
 TRANSACTIONAL_IDS = ("x0", "x1")
 DATA: tuple[TopicPartition, ...] = (("t", 0), ("t", 1))

@@ -7,7 +7,7 @@ joining a transaction are among them. `distinct` and `transitions` are pinned on
 from dataclasses import dataclass
 
 from zombieproof.checker.scenario import Scenario, transaction_scenario
-from zombieproof.checker.world import Op, Setup
+from zombieproof.checker.transactions.world import Op, Setup
 
 
 @dataclass(frozen=True)

@@ -14,25 +14,17 @@ from tests.refinement.requests import (
 )
 from tests.refinement.strikes import BUDGETS, strike
 from tests.refinement.twin import Twin, copied
-from zombieproof.broker.group_requests import OffsetFetch, OffsetFetchAnswer, OffsetsCommitted
-from zombieproof.broker.network import CLIENT, Answer
-from zombieproof.broker.partition_requests import ProduceAnswer
-from zombieproof.broker.transaction_requests import (
+from zombieproof.broker.cluster.network import CLIENT, Answer
+from zombieproof.checker.transactions import actions, client_actions, client_answers, network
+from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.world import MESSAGES, Kind, Message, Op, Stage, Trail, World
+from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer, OffsetsCommitted
+from zombieproof.messages.partitions import ProduceAnswer
+from zombieproof.messages.transactions import (
     AddOffsetsToTxnAnswer,
     AddPartitionsToTxnAnswer,
     EndTxnAnswer,
     InitProducerIdAnswer,
-)
-from zombieproof.checker import actions, client_actions, client_answers, network
-from zombieproof.checker.acts import ACTIONS, Act
-from zombieproof.checker.world import (
-    MESSAGES,
-    Kind,
-    Message,
-    Op,
-    Stage,
-    Trail,
-    World,
 )
 from zombieproof.model.records import PendingOffset
 from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState

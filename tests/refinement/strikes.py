@@ -10,14 +10,8 @@ from tests.refinement.requests import (
     TRANSACTIONAL_IDS,
 )
 from tests.refinement.twin import Twin, copied, copied_message
-from zombieproof.checker.acts import Act
-from zombieproof.checker.world import (
-    OFFSETS,
-    PRODUCER_IDS,
-    Kind,
-    Message,
-    Stage,
-)
+from zombieproof.checker.transactions.acts import Act
+from zombieproof.checker.transactions.world import OFFSETS, PRODUCER_IDS, Kind, Message, Stage
 from zombieproof.model.vocabulary import NONE, Error
 
 BUDGETS = {

@@ -15,11 +15,11 @@ from tests.refinement.flights import InFlight
 from tests.refinement.scopes import SCOPES, Scope
 from tests.refinement.steps import step
 from tests.refinement.twin import OutOfScope, Twin, first_twin
-from zombieproof.checker.acts import Act
 from zombieproof.checker.scenario import Scenario, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions import TRANSACTIONS
-from zombieproof.checker.world import Kind, Op, Setup, World
+from zombieproof.checker.transactions.acts import Act
+from zombieproof.checker.transactions.model import TRANSACTIONS
+from zombieproof.checker.transactions.world import Kind, Op, Setup, World
 from zombieproof.model.rules import PRESETS, with_switches
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.kernel import IllegalTransition

@@ -28,15 +28,14 @@ from tests.refinement.requests import (
     names_partition,
     request_of,
 )
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE, TransactionValue
-from zombieproof.broker.network import CLIENT
-from zombieproof.checker import coordinator_actions, network
-from zombieproof.checker.layout import layout_of
-from zombieproof.checker.transactions import initial_world
-from zombieproof.checker.world import (
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.network import CLIENT
+from zombieproof.checker.engine.layout import layout_of
+from zombieproof.checker.transactions import coordinator_actions, network
+from zombieproof.checker.transactions.model import initial_world
+from zombieproof.checker.transactions.world import (
     MESSAGES,
     Budget,
     Client,
@@ -49,6 +48,8 @@ from zombieproof.checker.world import (
     World,
 )
 from zombieproof.clients.read_committed import FetchFilter
+from zombieproof.formats.batches import TransactionValue
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Isolation, TransactionState
 

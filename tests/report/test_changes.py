@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.world import OFFSETS, LogRecord, Message, World
+from zombieproof.checker.transactions.world import OFFSETS, LogRecord, Message, World
 from zombieproof.model.vocabulary import LogEntry, ProducerState, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
 

@@ -7,24 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from zombieproof.checker.acts import ACTIONS, Act
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions import TRANSACTIONS
-from zombieproof.checker.world import (
-    Bounds,
-    Budget,
-    Decided,
-    Decision,
-    Kind,
-    LogRecord,
-    Message,
-    Setup,
-    Stage,
-    Trail,
-    World,
-)
+from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.model import TRANSACTIONS
+from zombieproof.checker.transactions.world import Bounds, Budget, Kind, LogRecord, Message, Setup, Stage, Trail, World
 from zombieproof.model.vocabulary import Error, Guard, LogEntry, TransactionState
 from zombieproof.report.consequences import consequences
+from zombieproof.statemachines.notes import Decision, NotedDecision
 
 FIRST = {act: next(number for number, (kind, _) in enumerate(ACTIONS) if kind == act) for act in Act}
 """The first action of each kind: that on message, partition, id or client 0."""
@@ -39,7 +28,7 @@ def answered(error: Error, *decided: tuple[Decision, Guard, Error]) -> Trail:
     """The trail of a step that answered, after some decisions."""
     trail = Trail(answered=1, error=int(error), decision_count=len(decided))
     for place, (decision, guard, said) in enumerate(decided):
-        trail.decisions[place] = Decided(int(decision), int(guard), int(said))
+        trail.decisions[place] = NotedDecision(int(decision), int(guard), int(said))
     return trail
 
 
@@ -103,7 +92,9 @@ REFUSED = answered(Error.PRODUCER_FENCED, (Decision.END_TXN, Guard.T5, Error.PRO
         (
             Act.DELIVER,
             Message(kind=int(Kind.MARKER), live=1),
-            Trail(decision_count=1, decisions=[Decided(9, int(Guard.M4), int(Error.TRANSACTION_COORDINATOR_FENCED))]),
+            Trail(
+                decision_count=1, decisions=[NotedDecision(9, int(Guard.M4), int(Error.TRANSACTION_COORDINATOR_FENCED))]
+            ),
             (),
             "it is refused: TRANSACTION_COORDINATOR_FENCED (guard M4)",
         ),

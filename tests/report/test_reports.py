@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from zombieproof.checker.uncovered import UNCOVERED
+from zombieproof.checker.transactions.uncovered import UNCOVERED
 from zombieproof.report import junit, pages, results
 from zombieproof.report.coverage import ROWS, Row, by_machine, compare, rows_taken
 from zombieproof.report.exits import Exit
@@ -19,7 +19,7 @@ from zombieproof.report.recordings import differences, folders, judge
 from zombieproof.report.runs import exit_code_of, verdict_of
 from zombieproof.report.screen import Column, Screen, plain_table, plural
 from zombieproof.statemachines.registry import MACHINES
-from zombieproof.traces.replay import replay
+from zombieproof.traces.judging.replay import replay
 
 
 def _run(verdict: str, *, interrupted: bool = False) -> Any:

@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
-from zombieproof.checker.layout import layout_of
+from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.world import LogRecord, Setup, World
+from zombieproof.checker.transactions.world import LogRecord, Setup, World
 from zombieproof.model.vocabulary import Guard, LogEntry
 from zombieproof.report.story import DECISION_WORDS, Decided, Moved, tell, world_digest
 from zombieproof.report.worlds import ending, label_name, record_words
@@ -64,7 +64,7 @@ def test_decisions_and_moves_read_as_sentences() -> None:
 
 
 def test_every_decision_of_a_trail_has_words() -> None:
-    from zombieproof.checker.world import Decision  # noqa: PLC0415  # the enum is only counted here
+    from zombieproof.statemachines.notes import Decision  # noqa: PLC0415  # the enum is only counted here
 
     assert set(DECISION_WORDS) == set(Decision)
 

@@ -9,8 +9,8 @@ import cramjam
 import crc32c
 import pytest
 
-from zombieproof.traces.codecs import XERIAL_MAGIC
 from zombieproof.traces.evidence import Codec
+from zombieproof.traces.readers.codecs import XERIAL_MAGIC
 
 Field = bytes | None
 Encode = Callable[..., bytes]

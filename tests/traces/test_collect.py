@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from zombieproof.traces.collect import collect
 from zombieproof.traces.evidence import Evidence, EvidenceError, OffsetGap, PartitionLog, Source
-from zombieproof.traces.segments import Keep
+from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.readers.segments import Keep
 
 Encode = Callable[..., bytes]
 
@@ -494,7 +494,7 @@ def test_a_file_that_fails_while_it_is_read_is_named(
     def fail(path: Path) -> None:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("zombieproof.traces.collect.opened", fail)
+    monkeypatch.setattr("zombieproof.traces.readers.collect.opened", fail)
     evidence = collect([tmp_path])
     assert [(place.file, place.message) for place in evidence.damage[:1]] == [
         (str(tmp_path / "client.jsonl"), "it cannot be read: Permission denied")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zombieproof.model.vocabulary import NONE, TransactionState
-from zombieproof.traces.console_text import looks_like_console, read_console
 from zombieproof.traces.evidence import Damage, TransactionLogValue, TransactionStateRecord, Unit
+from zombieproof.traces.readers.console_text import looks_like_console, read_console
 
 TIME = 1_700_000_000_000
 

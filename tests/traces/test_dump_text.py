@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from zombieproof.model.vocabulary import NONE, TransactionState
-from zombieproof.traces.dump_text import DumpContent, looks_like_dump, read_dump
 from zombieproof.traces.evidence import (
     AbortedTransaction,
     Batch,
@@ -17,8 +16,9 @@ from zombieproof.traces.evidence import (
     TimestampType,
     TransactionLogValue,
 )
-from zombieproof.traces.segment_content import SegmentContent
-from zombieproof.traces.segments import Keep
+from zombieproof.traces.readers.dump_text import DumpContent, looks_like_dump, read_dump
+from zombieproof.traces.readers.segment_content import SegmentContent
+from zombieproof.traces.readers.segments import Keep
 
 TIME = 1_700_000_000_000
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from zombieproof.traces.broker_log import read_broker_log
-from zombieproof.traces.codecs import Undecodable
-from zombieproof.traces.collect import collect
 from zombieproof.traces.evidence import Hosted, Lost, PartitionLog
-from zombieproof.traces.identity import read_first_epoch_start, read_properties, read_topic_id
+from zombieproof.traces.readers.broker_log import read_broker_log
+from zombieproof.traces.readers.codecs import Undecodable
+from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.readers.identity import read_first_epoch_start, read_properties, read_topic_id
 
 STATE = "[2026-11-21 13:55:13,914] INFO [ProducerStateManager partition=t-0] "
 SELF = "[2026-11-21 13:55:10,327] INFO [TransactionCoordinator id=3] Starting up. (kafka.coordinator)\n"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zombieproof.traces import lines as lines_module
-from zombieproof.traces.files import Place, base_offset_of, opened, place_of, plain_name
-from zombieproof.traces.lines import Lines
-from zombieproof.traces.recognise import Kind, by_name
+from zombieproof.traces.readers import lines as lines_module
+from zombieproof.traces.readers.files import Place, base_offset_of, opened, place_of, plain_name
+from zombieproof.traces.readers.lines import Lines
+from zombieproof.traces.readers.recognise import Kind, by_name
 
 
 @pytest.mark.parametrize(

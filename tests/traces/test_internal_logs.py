@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zombieproof.model.vocabulary import TransactionState
-from zombieproof.traces import offsets_log, transaction_log
-from zombieproof.traces.codecs import Undecodable
 from zombieproof.traces.evidence import TransactionLogValue
-from zombieproof.traces.offsets_log import OffsetKey, OffsetValue
-from zombieproof.traces.segments import Keep, read_segment
+from zombieproof.traces.readers import offsets_log, transaction_log
+from zombieproof.traces.readers.codecs import Undecodable
+from zombieproof.traces.readers.offsets_log import OffsetKey, OffsetValue
+from zombieproof.traces.readers.segments import Keep, read_segment
 
 Encode = Callable[..., bytes]
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zombieproof.model.vocabulary import NONE, TransactionState
-from zombieproof.traces.client_calls import looks_like_calls, read_calls
-from zombieproof.traces.client_log import read_client_log
-from zombieproof.traces.coordinator_log import read_coordinator_log
 from zombieproof.traces.evidence import ClientFact, ClientLine, Phase, TransitTarget
-from zombieproof.traces.timestamps import timestamp_ms
+from zombieproof.traces.readers.client_calls import looks_like_calls, read_calls
+from zombieproof.traces.readers.client_log import read_client_log
+from zombieproof.traces.readers.coordinator_log import read_coordinator_log
+from zombieproof.traces.readers.timestamps import timestamp_ms
 
 TIME = "[2026-11-21 13:19:48,339] DEBUG "
 MOMENT = 1795267188339

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zombieproof.traces.codecs import Undecodable, unpack_records
 from zombieproof.traces.evidence import Codec, Marker, TimestampType
-from zombieproof.traces.record_batch import add_to_sequence, read_header, read_marker, read_records, read_varint
+from zombieproof.traces.readers.codecs import Undecodable, unpack_records
+from zombieproof.traces.readers.record_batch import add_to_sequence, read_header, read_marker, read_records, read_varint
 
 Encode = Callable[..., bytes]
 

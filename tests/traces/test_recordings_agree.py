@@ -11,10 +11,6 @@ from pathlib import Path
 import pytest
 
 from zombieproof.model.vocabulary import TransactionState
-from zombieproof.traces import offsets_log, transaction_log
-from zombieproof.traces.collect import collect
-from zombieproof.traces.console_text import read_console
-from zombieproof.traces.dump_text import DumpContent, read_dump
 from zombieproof.traces.evidence import (
     Batch,
     Evidence,
@@ -24,11 +20,15 @@ from zombieproof.traces.evidence import (
     TransactionStateRecord,
     TransitTarget,
 )
-from zombieproof.traces.files import opened
-from zombieproof.traces.producer_snapshot import read_snapshot
-from zombieproof.traces.segment_content import SegmentContent
-from zombieproof.traces.segments import Keep, read_segment
-from zombieproof.traces.transaction_index import read_index
+from zombieproof.traces.readers import offsets_log, transaction_log
+from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.readers.console_text import read_console
+from zombieproof.traces.readers.dump_text import DumpContent, read_dump
+from zombieproof.traces.readers.files import opened
+from zombieproof.traces.readers.producer_snapshot import read_snapshot
+from zombieproof.traces.readers.segment_content import SegmentContent
+from zombieproof.traces.readers.segments import Keep, read_segment
+from zombieproof.traces.readers.transaction_index import read_index
 
 SAMPLES = Path(__file__).parents[1] / "recordings"
 SHARED = Path(__file__).parents[3] / "shared/traces"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zombieproof.traces.checkpoints import read_offset_checkpoint
-from zombieproof.traces.codecs import Undecodable
 from zombieproof.traces.evidence import ProducerSnapshotEntry
-from zombieproof.traces.producer_snapshot import has_snapshot_form, read_snapshot
-from zombieproof.traces.transaction_index import read_index
+from zombieproof.traces.readers.checkpoints import read_offset_checkpoint
+from zombieproof.traces.readers.codecs import Undecodable
+from zombieproof.traces.readers.producer_snapshot import has_snapshot_form, read_snapshot
+from zombieproof.traces.readers.transaction_index import read_index
 
 
 def snapshot(*entries: tuple[int, ...], count: int | None = None, version: int = 1) -> bytes:

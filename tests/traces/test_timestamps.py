@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from zombieproof.traces.timestamps import local, timestamp_ms, utc
+from zombieproof.traces.readers.timestamps import local, timestamp_ms, utc
 
 MOMENT = 1795267188339
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import TransactionLogValue
-from zombieproof.traces.internal_text import transaction_record
-from zombieproof.traces.transaction_log import read_key, read_value, read_value_and_unknown_tags
-from zombieproof.traces.transaction_log_writer import Unwritable, shown, value_version, write_key, write_value
+from zombieproof.traces.readers.internal_text import transaction_record
+from zombieproof.traces.readers.transaction_log import read_key, read_value, read_value_and_unknown_tags
+from zombieproof.traces.readers.transaction_log_writer import Unwritable, shown, value_version, write_key, write_value
 
 EMPTY = TransactionLogValue(4000, None, None, 0, 60_000, TransactionState.EMPTY, frozenset(), 1700000000000, -1, None)
 ONGOING = replace(EMPTY, state=TransactionState.ONGOING, partitions=frozenset({("t", 0)}), start_ms=1700000000000)

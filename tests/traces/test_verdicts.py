@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from zombieproof.cli.replay import exit_code
-from zombieproof.traces.promises import PROMISES
-from zombieproof.traces.replay import replay
-from zombieproof.traces.verdict import Finding, Gap, Judgement, Outcome, Report
+from zombieproof.traces.judging.promises import PROMISES
+from zombieproof.traces.judging.replay import replay
+from zombieproof.traces.judging.verdict import Finding, Gap, Judgement, Outcome, Report
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(path.parent for path in (ROOT / "tests" / "recordings").glob("*/about.yaml"))

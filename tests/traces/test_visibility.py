@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from zombieproof.model.vocabulary import NONE, Isolation
-from zombieproof.traces.collect import collect
 from zombieproof.traces.evidence import Batch, Evidence, Marker, PartitionLog, Source
-from zombieproof.traces.segments import Keep, read_segment
-from zombieproof.traces.visibility import AbortedSpan, OpenTransaction, visibility
+from zombieproof.traces.judging.visibility import AbortedSpan, OpenTransaction, visibility
+from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.readers.segments import Keep, read_segment
 
 Encode = Callable[..., bytes]
 

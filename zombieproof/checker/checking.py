@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from zombieproof.checker.explore import Progress, Result, Stop, explore
-from zombieproof.checker.model import Model
+from zombieproof.checker.engine.explore import Progress, Result, Stop, explore
+from zombieproof.checker.engine.model import Model
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.model.rules import Rules, with_switches
 

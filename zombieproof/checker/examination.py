@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from zombieproof.checker import own
-from zombieproof.checker.engine import compiled
-from zombieproof.checker.hosts import ModelFault
-from zombieproof.checker.layout import LayoutError
-from zombieproof.checker.lowering import LoweringError
-from zombieproof.checker.model import Malformed, Model
+from zombieproof.checker.engine.compiled import compiled
+from zombieproof.checker.engine.hosts import ModelFault
+from zombieproof.checker.engine.layout import LayoutError
+from zombieproof.checker.engine.lowering import LoweringError
+from zombieproof.checker.engine.model import Malformed, Model
+from zombieproof.checker.engine.sources import place_of
 from zombieproof.checker.scenario import Scenario
 from zombieproof.model.rules import Rules
 
@@ -55,7 +56,7 @@ def blame(error: Exception, scenario: Scenario) -> str:
     if isinstance(error, LoweringError):
         return str(error)
     if isinstance(error, LayoutError) and error.record is not None:
-        place = own.place_of(error.record, error.field, scenario.origin)
+        place = place_of(error.record, error.field, scenario.origin)
         return f"{place or scenario.origin or scenario.name}: {error}"
     if not scenario.origin:
         return ""

@@ -21,9 +21,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from zombieproof.checker.model import Model, Promise
+from zombieproof.checker.engine.model import Model, Promise, near
+from zombieproof.checker.engine.sources import file_of
 from zombieproof.checker.scenario import Mutant, Scenario, transaction_scenario
-from zombieproof.checker.validation import near
 from zombieproof.statemachines.kernel import Machine
 
 _ASKED = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[^:/]*))?", re.DOTALL)
@@ -99,7 +99,7 @@ def _imported(file: str, source: bytes) -> ModuleType:
     path = Path(file).resolve()
     name, root = _module_name(path)
     known = sys.modules.get(name)
-    if known is not None and "." in name and _file_of(known) == path:
+    if known is not None and "." in name and file_of(known) == path:
         return known  # one of the program's own files, or of another package: there is one of it in a process
     _refuse_namesakes(root)
     spec = importlib.util.spec_from_file_location(name, path)
@@ -156,7 +156,7 @@ def _as_script(folder: Path) -> Iterator[None]:
 def _refuse_namesakes(folder: Path) -> None:
     """Another file's neighbour, imported already, must not be taken for a module of this folder."""
     for name, module in list(sys.modules.items()):
-        file = _file_of(module)
+        file = file_of(module)
         if file is None or "." in name or file.parent == folder or file.is_relative_to(_OURS):
             continue
         namesake = folder / f"{name}.py"
@@ -166,11 +166,6 @@ def _refuse_namesakes(folder: Path) -> None:
             f"{namesake}: a module named {name} is imported already, from {file}; "
             "rename one, or check them in two calls"
         )
-
-
-def _file_of(module: Any) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return Path(file).resolve() if isinstance(file, str) else None
 
 
 def _scenarios(module: ModuleType, tree: ast.Module, *, everything: bool) -> dict[str, Scenario]:
@@ -282,23 +277,6 @@ def _sharper(frame: traceback.FrameSummary, error: BaseException) -> int:
         return arguments[what].lineno
     texts = [node.lineno for node in ast.walk(call) if isinstance(node, ast.Constant) and node.value == what]
     return (texts or [line])[-1]
-
-
-def place_of(record: type, field: str = "", origin: str = "") -> str:
-    """`file:line` of a class, or of one of its fields; "" where the source is not there."""
-    found = _file_of(sys.modules.get(record.__module__))
-    if found is None:
-        return ""
-    file = origin if origin and found == Path(origin).resolve() else str(found)
-    for node in ast.walk(ast.parse(found.read_bytes())):
-        if isinstance(node, ast.ClassDef) and node.name == record.__name__:
-            lines = [
-                part.lineno
-                for part in node.body
-                if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name) and part.target.id == field
-            ]
-            return f"{file}:{(lines or [node.lineno])[0]}"
-    return file
 
 
 def place_of_text(file: str, text: str) -> str:

@@ -8,8 +8,9 @@ the length of the shortest way there.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from zombieproof.checker.model import Model
-from zombieproof.checker.transactions import TRANSACTIONS, setup_of
+from zombieproof.checker.engine.model import Model
+from zombieproof.checker.transactions.model import TRANSACTIONS, setup_of
+from zombieproof.checker.transactions.world import Bounds, Budget, Op
 from zombieproof.checker.validation import (
     MOST,
     ScenarioFault,
@@ -18,7 +19,6 @@ from zombieproof.checker.validation import (
     check_scenario,
     unknown_bounds,
 )
-from zombieproof.checker.world import Bounds, Budget, Op
 from zombieproof.model.rules import NUMBERS, Rules, preset, with_switches
 
 ALWAYS = (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from zombieproof.checker.model import Malformed, Model
-from zombieproof.checker.world import CLIENTS, IDS, OPS, READERS, TXNS, Op
+from zombieproof.checker.engine.model import Malformed, Model, near
+from zombieproof.checker.transactions.world import CLIENTS, IDS, OPS, READERS, TXNS, Op
 from zombieproof.model.rules import NUMBERS, PRESETS, UnknownRule, checked_changes, switches
 
 if TYPE_CHECKING:
@@ -19,13 +18,6 @@ MOST: Final = 100
 
 class ScenarioFault(Malformed):
     """A scenario that cannot be."""
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """What would have been legal in place of `name`: what is close to it, or all."""
-    names = list(names)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(names) or 'none'}"
 
 
 def check_mutant(mutant: Mutant) -> None:

@@ -14,7 +14,7 @@ from zombieproof.report.exits import Exit
 from zombieproof.report.rules_page import in_releases
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.statemachines.registry import MACHINES
-from zombieproof.traces.promises import PROMISES as RECORDED_PROMISES
+from zombieproof.traces.judging.promises import PROMISES as RECORDED_PROMISES
 
 HELP = """Tell versions, the rules of each release, what is modelled and what is not.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from zombieproof.checker.places import MOST_THREADS
+from zombieproof.checker.engine.places import MOST_THREADS
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.naming import scenarios_named

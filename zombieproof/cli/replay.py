@@ -15,14 +15,14 @@ from zombieproof.model.rules import PRESETS, preset
 from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 from zombieproof.report.timeline_text import Times
-from zombieproof.traces.collect import collect
-from zombieproof.traces.coverage import accept
 from zombieproof.traces.evidence import EvidenceError
 from zombieproof.traces.explaining.models import Values
-from zombieproof.traces.progress import Watch
-from zombieproof.traces.replay import Examined, judge
+from zombieproof.traces.judging.coverage import accept
+from zombieproof.traces.judging.progress import Watch
+from zombieproof.traces.judging.replay import Examined, judge
+from zombieproof.traces.judging.verdict import Judgement, Report
+from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.trace import looks_like_trace
-from zombieproof.traces.verdict import Judgement, Report
 
 HELP = """Judge what real clusters recorded, or run a counterexample again.
 

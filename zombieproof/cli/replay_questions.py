@@ -22,10 +22,10 @@ from zombieproof.traces.explaining.models import Values
 from zombieproof.traces.explaining.open_transactions import Open, what_is_open
 from zombieproof.traces.explaining.subject import Subject, subject_names, subjects_called
 from zombieproof.traces.explaining.timeline import Timeline, timeline_of
-from zombieproof.traces.narrowing import Narrowing, span_of_evidence
-from zombieproof.traces.replay import Examined
-from zombieproof.traces.timestamps import utc
-from zombieproof.traces.verdict import Gap, Report
+from zombieproof.traces.judging.narrowing import Narrowing, span_of_evidence
+from zombieproof.traces.judging.replay import Examined
+from zombieproof.traces.judging.verdict import Gap, Report
+from zombieproof.traces.readers.timestamps import utc
 
 MILLISECONDS = re.compile(r"\d{12,14}", re.ASCII)
 

@@ -240,14 +240,14 @@ def test_text(name: str, template: Template) -> str:
 
 
 def scenario_text(name: str, template: Template) -> str:
-    """zombieproof/checker/scenarios/<name>.py."""
+    """zombieproof/checker/transactions/scenarios/<name>.py."""
     always = "".join(f'        "{promise}",\n' for promise in template.always)
     sometimes = "".join(f'        "{promise}",\n' for promise in template.sometimes)
     first, _, second = template.about.partition(". ")
     return f'''"""What the rule `{name}` is for."""
 
 from zombieproof.checker.scenario import Mutant, transaction_scenario
-from zombieproof.checker.world import Op
+from zombieproof.checker.transactions.world import Op
 
 {name.upper()} = transaction_scenario(
     "{name}",

@@ -34,7 +34,7 @@ Examples:
 
 LONGEST: Final = 30
 _RULES: Final = Path("zombieproof/model/rules.py")
-_SCENARIOS: Final = Path("zombieproof/checker/scenarios/__init__.py")
+_SCENARIOS: Final = Path("zombieproof/checker/scenarios.py")
 _SWITCHES: Final = Path("tests/model/test_switches.py")
 _GENERATED: Final = (Path("docs/rules.md"), Path("docs/trace-schema.json"))
 _REGENERATE: Final = (
@@ -178,7 +178,7 @@ def _answers(node: ast.If, guard: str) -> bool:
 def _registered(root: Path, name: str) -> str:
     path = root / _SCENARIOS
     tree = _tree(root, _SCENARIOS)
-    package = "zombieproof.checker.scenarios."
+    package = "zombieproof.checker.transactions.scenarios."
     imports = [
         node for node in tree.body if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package)
     ]

@@ -13,7 +13,7 @@ from zombieproof.report.screen import Screen
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from zombieproof.checker.result import Progress as Reached
+    from zombieproof.checker.engine.result import Progress as Reached
 
 Watch = Callable[["Reached"], None]
 
@@ -54,7 +54,7 @@ def watching() -> Iterator[Watcher]:
 
 
 def _tell_fault_of_the_cache() -> None:
-    from zombieproof.checker.cache import take_fault  # noqa: PLC0415  # Numba is loaded when it is needed
+    from zombieproof.checker.engine.cache import take_fault  # noqa: PLC0415  # Numba is loaded when it is needed
 
     fault = take_fault()
     if fault:

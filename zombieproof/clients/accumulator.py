@@ -5,12 +5,12 @@ Source: reference §5.3, §5.6; ``RecordAccumulator.java``.
 
 from collections.abc import Callable, Iterator
 
-from zombieproof.broker.log import Record
 from zombieproof.clients.batches import ProducerBatch, SentRecord
 from zombieproof.clients.errors import Failure
 from zombieproof.clients.sequences import Sequences
+from zombieproof.formats.batches import Record
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.decisions.producer_batches import may_be_sent
-from zombieproof.traces.evidence import TopicPartition
 
 
 class Accumulator:

@@ -3,12 +3,12 @@
 Source: reference §5.3, §5.6; ``ProducerBatch.java``.
 """
 
-from zombieproof.broker.log import Batch, Record
 from zombieproof.clients.errors import Failure
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.decisions.producer_batches import advance
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import TopicPartition
 
 
 class SentRecord:

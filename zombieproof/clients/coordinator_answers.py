@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zombieproof.broker.group_requests import CoordinatorFound, FindCoordinator, OffsetsCommitted
-from zombieproof.broker.transaction_requests import (
+from zombieproof.clients.errors import failure_of_answer
+from zombieproof.clients.transactional_requests import TransactionalRequest
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, OffsetsCommitted
+from zombieproof.messages.transactions import (
     AddOffsetsToTxnAnswer,
     AddPartitionsToTxnAnswer,
     EndTxnAnswer,
     InitProducerIdAnswer,
 )
-from zombieproof.clients.errors import failure_of_answer
-from zombieproof.clients.transactional_requests import TransactionalRequest
 from zombieproof.model.decisions.producer_client import decides_alone, react
 from zombieproof.model.vocabulary import NONE, ApiKey, Error, Reaction
-from zombieproof.traces.evidence import TopicPartition
 
 if TYPE_CHECKING:
     from zombieproof.clients.producer_core import ProducerCore

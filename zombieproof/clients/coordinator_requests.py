@@ -5,7 +5,6 @@ Source: reference §5.3; ``Sender.maybeSendAndPollTransactionalRequest``, ``Tran
 
 from dataclasses import replace
 
-from zombieproof.broker.group_requests import FindCoordinator, TxnOffsetCommit
 from zombieproof.clients.brokers import Brokers
 from zombieproof.clients.errors import Failure, UnsupportedVersion
 from zombieproof.clients.results import PendingResult
@@ -15,6 +14,7 @@ from zombieproof.clients.transactional_requests import (
     RequestQueue,
     TransactionalRequest,
 )
+from zombieproof.messages.groups import FindCoordinator, TxnOffsetCommit
 from zombieproof.model.decisions.producer_client import (
     names_member_in_vain,
     request_version,

@@ -3,11 +3,11 @@
 Source: reference §5.2, §5.5; clients ``org.apache.kafka.common.errors``; KIP-1050.
 """
 
-from zombieproof.broker.group_requests import FindCoordinator, TxnOffsetCommit
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import FindCoordinator, TxnOffsetCommit
 from zombieproof.model.decisions.producer_client import starts_over_after
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey, Error
-from zombieproof.traces.evidence import TopicPartition
 
 
 class IllegalState(RuntimeError):

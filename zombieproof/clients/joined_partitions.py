@@ -6,7 +6,7 @@ Source: reference §5.2, §5.3; ``TransactionManager.java``.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from zombieproof.traces.evidence import TopicPartition
+from zombieproof.formats.topics import TopicPartition
 
 
 @dataclass(slots=True)

@@ -8,13 +8,6 @@ Source: reference §5; ``TransactionManager.java``, ``Sender.java``; KIP-98, KIP
 
 from dataclasses import replace
 
-from zombieproof.broker.group_requests import OffsetToCommit, TxnOffsetCommit
-from zombieproof.broker.transaction_requests import (
-    AddPartitionsToTxn,
-    InitProducerId,
-    InitProducerIdAnswer,
-    TransactionToAdd,
-)
 from zombieproof.clients import coordinator_answers
 from zombieproof.clients.brokers import Brokers
 from zombieproof.clients.coordinator_answers import CoordinatorAnswer
@@ -38,6 +31,14 @@ from zombieproof.clients.transactional_requests import (
     PreparedTransaction,
     TransactionalRequest,
 )
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import OffsetToCommit, TxnOffsetCommit
+from zombieproof.messages.transactions import (
+    AddPartitionsToTxn,
+    InitProducerId,
+    InitProducerIdAnswer,
+    TransactionToAdd,
+)
 from zombieproof.model.decisions.producer_batches import resolve_sequences
 from zombieproof.model.decisions.producer_client import (
     end_is_needed,
@@ -49,7 +50,6 @@ from zombieproof.model.decisions.producer_client import (
 )
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, ApiKey, Error, ProducerEvent, ProducerState, Reaction
-from zombieproof.traces.evidence import TopicPartition
 
 FOREVER_MS = 2147483647
 """The transaction timeout in the InitProducerId of a producer without transactional id."""

@@ -10,14 +10,14 @@ Source: reference §6; ``CompletedFetch.java``.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from zombieproof.broker.journal import Journal
-from zombieproof.broker.log import Batch, Record
-from zombieproof.broker.partition_requests import Fetch, Fetched
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import Fetch, Fetched
 from zombieproof.model.decisions.consume import Delivery, decide_read
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, ConsumerEvent, ConsumerState, Error, Isolation
 from zombieproof.statemachines.consumer import CONSUMER
-from zombieproof.traces.evidence import TopicPartition
 
 FETCH_VERSION = 11
 

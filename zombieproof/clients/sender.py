@@ -9,8 +9,6 @@ Source: reference §5.3, §5.6; ``Sender.java``, ``KafkaProducer.java``.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from zombieproof.broker.log import Record
-from zombieproof.broker.partition_requests import Produce, ProduceAnswer, Produced, SentBatch
 from zombieproof.clients.accumulator import Accumulator
 from zombieproof.clients.batches import ProducerBatch, SentRecord
 from zombieproof.clients.coordinator_answers import CoordinatorAnswer
@@ -27,6 +25,9 @@ from zombieproof.clients.errors import (
 )
 from zombieproof.clients.transaction_manager import TransactionManager
 from zombieproof.clients.transactional_requests import OutgoingRequest
+from zombieproof.formats.batches import Record
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced, SentBatch
 from zombieproof.model.decisions.producer_batches import (
     BatchStanding,
     react_to_batch,
@@ -34,7 +35,6 @@ from zombieproof.model.decisions.producer_batches import (
 )
 from zombieproof.model.decisions.producer_client import error_for_application, request_version
 from zombieproof.model.vocabulary import NONE, ApiKey, Error, ProducerState, Reaction, SequenceRepair
-from zombieproof.traces.evidence import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ Source: reference §5.6; ``TxnPartitionMap.java``, ``TxnPartitionEntry.java``; K
 from dataclasses import dataclass, field
 
 from zombieproof.clients.batches import ProducerBatch
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.decisions.producer_batches import BatchStanding, DrainStanding, advance, can_raise_locally
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import TopicPartition
 
 
 @dataclass(slots=True)

@@ -5,12 +5,13 @@ takes a while returns a `PendingResult`; a caller that does not wait for it must
 Source: reference §5.2; ``TransactionManager.java``, ``KafkaProducer.java``; KIP-98, KIP-447, KIP-890, KIP-939.
 """
 
-from zombieproof.broker.group_requests import OffsetToCommit
-from zombieproof.broker.transaction_requests import AddOffsetsToTxn, EndTxn
 from zombieproof.clients.errors import IllegalState, ProducerClosed, ProducerFailure
 from zombieproof.clients.producer_core import ProducerCore
 from zombieproof.clients.results import PendingResult
 from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction, TransactionalRequest
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import OffsetToCommit
+from zombieproof.messages.transactions import AddOffsetsToTxn, EndTxn
 from zombieproof.model.decisions.producer_client import (
     bumps_on_upgrade,
     decide_prepare,
@@ -18,7 +19,6 @@ from zombieproof.model.decisions.producer_client import (
     must_bump_after_end,
 )
 from zombieproof.model.vocabulary import NONE, Error, ProducerEvent, ProducerState, Reaction
-from zombieproof.traces.evidence import TopicPartition
 
 
 class TransactionManager(ProducerCore):

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from zombieproof.broker.group_requests import FindCoordinator, OffsetToCommit, TxnOffsetCommit
-from zombieproof.broker.partition_requests import Produce
-from zombieproof.broker.transaction_requests import (
+from zombieproof.clients.results import PendingResult
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import FindCoordinator, OffsetToCommit, TxnOffsetCommit
+from zombieproof.messages.partitions import Produce
+from zombieproof.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
 )
-from zombieproof.clients.results import PendingResult
 from zombieproof.model.decisions.producer_client import priority
 from zombieproof.model.vocabulary import NONE, ApiKey
-from zombieproof.traces.evidence import TopicPartition
 
 GROUP, TRANSACTION = 0, 1
 """The two kinds of coordinators, as FindCoordinator numbers them."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from zombieproof.broker.journal import Decided
-from zombieproof.broker.log import CONSUMER_OFFSETS
+from zombieproof.broker.cluster.journal import Decided
 from zombieproof.conformance.symbols import is_group, place_group
+from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.vocabulary import Error, Guard
 
 Json = dict[str, JsonValue]

@@ -10,14 +10,18 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from zombieproof.broker.clock import ManualClock
-from zombieproof.broker.cluster import Cluster, NoSuchNode, Replicas
-from zombieproof.broker.group_requests import FindCoordinator
-from zombieproof.broker.journal import Decided
-from zombieproof.broker.log import CONSUMER_OFFSETS
-from zombieproof.broker.metadata import Metadata
-from zombieproof.broker.network import Answer, Request
-from zombieproof.broker.partition_requests import (
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas
+from zombieproof.broker.cluster.journal import Decided
+from zombieproof.broker.cluster.metadata import Metadata
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.conformance.recording import Recorded
+from zombieproof.conformance.subject import Closed, Impossible, Role, Silence
+from zombieproof.conformance.symbols import place_group, place_transactional_id
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
+from zombieproof.messages.groups import FindCoordinator
+from zombieproof.messages.partitions import (
     DescribeProducers,
     DescribeProducersAnswer,
     Fetch,
@@ -27,19 +31,14 @@ from zombieproof.broker.partition_requests import (
     Produce,
     WriteTxnMarkers,
 )
-from zombieproof.broker.settings import Settings
-from zombieproof.broker.transaction_requests import (
+from zombieproof.messages.transactions import (
     AddPartitionsToTxn,
     DescribeTransactions,
     DescribeTransactionsAnswer,
     ListTransactions,
 )
-from zombieproof.conformance.recording import Recorded
-from zombieproof.conformance.subject import Closed, Impossible, Role, Silence
-from zombieproof.conformance.symbols import place_group, place_transactional_id
 from zombieproof.model.releases import UnknownRelease
 from zombieproof.model.rules import preset_for
-from zombieproof.traces.evidence import TopicPartition
 
 T = TypeVar("T")
 

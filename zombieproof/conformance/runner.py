@@ -6,8 +6,7 @@ Source: the README of the recordings, chapter "Time, and answers that say ask ag
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from zombieproof.broker.network import Request
-from zombieproof.broker.transaction_requests import DescribeTransactions
+from zombieproof.broker.cluster.network import Request
 from zombieproof.conformance import forms
 from zombieproof.conformance.comparison import Difference, Json, answering, canonical, errors_in
 from zombieproof.conformance.in_process import settings_of
@@ -17,6 +16,7 @@ from zombieproof.conformance.subject import Closed, Impossible, Role, Silence, S
 from zombieproof.conformance.symbols import Symbols, UnknownSymbol
 from zombieproof.conformance.to_answers import answer_form
 from zombieproof.conformance.to_requests import request_of
+from zombieproof.messages.transactions import DescribeTransactions
 from zombieproof.model.vocabulary import Error
 
 AGAIN = frozenset(

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from zombieproof.broker.journal import Decided
-from zombieproof.broker.network import Answer, Request
-from zombieproof.traces.evidence import TopicPartition
+from zombieproof.broker.cluster.journal import Decided
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.formats.topics import TopicPartition
 
 
 class Impossible(ValueError):

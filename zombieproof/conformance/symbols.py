@@ -6,11 +6,10 @@ counted from the one at the start. Everything else is itself.
 
 from collections.abc import Iterable, Sequence
 
-from zombieproof.broker.log import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.conformance.forms import PartitionSymbol, ProducerSymbol
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.decisions.add_offsets_to_txn import partition_for
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import TopicPartition
 
 UNKNOWN_TOPIC_ID = "unknown-id"
 """The topic whose id belongs to no topic, where a version names topics by id."""

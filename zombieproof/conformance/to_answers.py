@@ -5,7 +5,11 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from zombieproof.broker.group_requests import (
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.conformance.symbols import Symbols
+from zombieproof.formats.batches import Batch
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
+from zombieproof.messages.groups import (
     ConsumerGroupHeartbeatAnswer,
     CoordinatorFound,
     GroupError,
@@ -14,9 +18,7 @@ from zombieproof.broker.group_requests import (
     OffsetFetchAnswer,
     OffsetsCommitted,
 )
-from zombieproof.broker.log import CONSUMER_OFFSETS, Batch
-from zombieproof.broker.network import Answer, Request
-from zombieproof.broker.partition_requests import (
+from zombieproof.messages.partitions import (
     DescribeProducersAnswer,
     FetchAnswer,
     Fetched,
@@ -27,7 +29,7 @@ from zombieproof.broker.partition_requests import (
     TopicsDescribed,
     WriteTxnMarkersAnswer,
 )
-from zombieproof.broker.transaction_requests import (
+from zombieproof.messages.transactions import (
     AddOffsetsToTxnAnswer,
     AddPartitionsToTxnAnswer,
     DescribeTransactionsAnswer,
@@ -36,9 +38,7 @@ from zombieproof.broker.transaction_requests import (
     ListTransactionsAnswer,
     TransactionDescription,
 )
-from zombieproof.conformance.symbols import Symbols
 from zombieproof.model.vocabulary import NONE, Error
-from zombieproof.traces.evidence import TopicPartition
 
 T = TypeVar("T")
 Json = dict[str, JsonValue]

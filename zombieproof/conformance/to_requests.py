@@ -1,6 +1,11 @@
 """A recorded request as the typed request that it stands for."""
 
-from zombieproof.broker.group_requests import (
+from zombieproof.broker.cluster.network import Request
+from zombieproof.conformance import forms
+from zombieproof.conformance.symbols import IDS_OF_NO_TOPIC, Symbols
+from zombieproof.formats.batches import Batch, Marker, Record
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import (
     ConsumerGroupHeartbeat,
     FindCoordinator,
     Heartbeat,
@@ -13,9 +18,7 @@ from zombieproof.broker.group_requests import (
     SyncGroup,
     TxnOffsetCommit,
 )
-from zombieproof.broker.log import Batch, Marker, Record
-from zombieproof.broker.network import Request
-from zombieproof.broker.partition_requests import (
+from zombieproof.messages.partitions import (
     DescribeProducers,
     DescribeTopics,
     Fetch,
@@ -25,7 +28,7 @@ from zombieproof.broker.partition_requests import (
     SentBatch,
     WriteTxnMarkers,
 )
-from zombieproof.broker.transaction_requests import (
+from zombieproof.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     DescribeTransactions,
@@ -34,10 +37,7 @@ from zombieproof.broker.transaction_requests import (
     ListTransactions,
     TransactionToAdd,
 )
-from zombieproof.conformance import forms
-from zombieproof.conformance.symbols import IDS_OF_NO_TOPIC, Symbols
 from zombieproof.model.vocabulary import NONE, Isolation
-from zombieproof.traces.evidence import TopicPartition
 
 _PRODUCE_BY_ID_SINCE = 13
 _FETCH_BY_ID_SINCE = 13

@@ -1,8 +1,8 @@
 """The promises: what Kafka's protocol owes to the applications that use it, one function each.
 
 Each takes a *world* and says whether it holds there. A world is whatever a host can project onto these attributes: the
-checker's packed record (``checker/world.py``), and any live system that can answer the same questions. The predicates
-return a bool and nothing else; explaining a path is another module's work.
+checker's packed record (``checker/transactions/world.py``), and any live system that can answer the same questions. The
+predicates return a bool and nothing else; explaining a path is another module's work.
 
 `PROMISES` lists them as data. A promise is *always* (in every world) or *sometimes* (in some world: a scenario in which
 it never holds does not test what it says).

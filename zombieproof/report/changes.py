@@ -6,8 +6,8 @@ told that it is committed"), so that the step that breaks a promise says why.
 
 from collections.abc import Iterator
 
-from zombieproof.checker.narration import READERS, client_name, id_name, marker_name, partition_name
-from zombieproof.checker.world import OFFSETS, Kind, LogRecord, Message, Node, Partition, World
+from zombieproof.checker.transactions.narration import READERS, client_name, id_name, marker_name, partition_name
+from zombieproof.checker.transactions.world import OFFSETS, Kind, LogRecord, Message, Node, Partition, World
 from zombieproof.model.promises import fate, is_data
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, ProducerState, TransactionState
 from zombieproof.report.worlds import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from zombieproof.checker.model import Promise
+from zombieproof.checker.engine.model import Promise
 from zombieproof.checker.scenario import Mutant, options_of_changes
 from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural

@@ -4,14 +4,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from zombieproof.checker.acts import ACTIONS, Act
-from zombieproof.checker.client_actions import next_op
-from zombieproof.checker.narration import client_name, coordinator_name, id_name, leader_name, message_name
-from zombieproof.checker.network import speaks_to_coordinator
-from zombieproof.checker.world import Decision, Kind, MachineIndex, Message, Op, Setup, Stage, Trail, World
+from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.client_actions import next_op
+from zombieproof.checker.transactions.narration import (
+    client_name,
+    coordinator_name,
+    id_name,
+    leader_name,
+    message_name,
+)
+from zombieproof.checker.transactions.network import speaks_to_coordinator
+from zombieproof.checker.transactions.world import Kind, Message, Op, Setup, Stage, Trail, World
 from zombieproof.model.vocabulary import NONE, Error, Guard, PendingOffsetsState, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
 from zombieproof.report.worlds import identity, label_name, transaction_words
+from zombieproof.statemachines.notes import Decision, MachineIndex
 
 
 def consequences(before: World, after: World, setup: Setup, action: int, trail: Trail) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from zombieproof.checker.model import Model
+from zombieproof.checker.engine.model import Model
 from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.report.runs import Run, has_rules

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from zombieproof.checker.world import MachineIndex
 from zombieproof.statemachines.kernel import T
+from zombieproof.statemachines.notes import MachineIndex
 from zombieproof.statemachines.registry import MACHINES
 
 

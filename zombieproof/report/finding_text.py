@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from zombieproof.report.screen import Screen
-from zombieproof.traces.circumstances import Harm
 from zombieproof.traces.explaining.models import (
     CauseFound,
     Encoding,
@@ -14,8 +13,9 @@ from zombieproof.traces.explaining.models import (
     Remedy,
     RuleBroken,
 )
-from zombieproof.traces.promises import PROMISES
-from zombieproof.traces.verdict import Finding
+from zombieproof.traces.judging.circumstances import Harm
+from zombieproof.traces.judging.promises import PROMISES
+from zombieproof.traces.judging.verdict import Finding
 
 SHOWN_RECORDS = 10
 SHOWN_CHARACTERS = 100

@@ -31,7 +31,7 @@ def page(machines: Iterable[Machine] = tuple(ALL_MACHINES.values())) -> str:
 
 def theory(machine: Machine) -> str:
     """What the module of a machine says of it."""
-    module = import_module(f"zombieproof.statemachines.{machine.name}")
+    module = import_module(f"zombieproof.statemachines.{machine.name}.table")
     return inspect.cleandoc(module.__doc__ or "").replace("``", "`")
 
 

@@ -12,7 +12,7 @@ from zombieproof.report.runs import Run
 from zombieproof.report.screen import Column, Screen, plural
 
 if TYPE_CHECKING:
-    from zombieproof.checker.result import Result
+    from zombieproof.checker.engine.result import Result
     from zombieproof.checker.scenario import Mutant, Scenario
 
 COLUMNS = (

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.report.coverage_text import how_far, show_gap_names
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Screen, plural
 from zombieproof.report.timeline_text import Times
-from zombieproof.traces.evidence import TRANSACTION_TOPIC
 from zombieproof.traces.explaining.entries import span
 from zombieproof.traces.explaining.open_transactions import (
     EndedBy,
@@ -15,8 +15,8 @@ from zombieproof.traces.explaining.open_transactions import (
     OpenOnPartition,
     OpenTransaction,
 )
-from zombieproof.traces.timestamps import local, utc
-from zombieproof.traces.verdict import Outcome
+from zombieproof.traces.judging.verdict import Outcome
+from zombieproof.traces.readers.timestamps import local, utc
 
 Written = Callable[[int | None], str]
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
@@ -89,7 +89,7 @@ def _ending(held: HeldPartition, txn: OpenOnPartition, written: Written) -> str:
 
 
 def _show_transaction(screen: Screen, txn: OpenTransaction, as_of_ms: int | None, written: Written) -> None:
-    at = f" ({TRANSACTION_TOPIC}-{txn.log_partition} offset {txn.offset})" if txn.offset >= 0 else ""
+    at = f" ({TRANSACTION_STATE}-{txn.log_partition} offset {txn.offset})" if txn.offset >= 0 else ""
     since = "" if txn.since_ms is None else f" since {written(txn.since_ms)}"
     who = f"producer {txn.producer_id} epoch {txn.producer_epoch}"
     screen.say(f"{txn.transactional_id}: {txn.state}{since}{at}, {who}", indent=2, hang=2)

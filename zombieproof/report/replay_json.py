@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from zombieproof.checker.narration import id_name
-from zombieproof.checker.world import OFFSETS, TXNS, Setup, World
+from zombieproof.checker.transactions.narration import id_name
+from zombieproof.checker.transactions.world import OFFSETS, TXNS, Setup, World
 from zombieproof.model.decisions.fetch import first_unstable_offset, last_stable_offset
 from zombieproof.model.promises import fate, is_data
 from zombieproof.model.vocabulary import Outcome
 from zombieproof.report.counterexample import Again
 from zombieproof.report.replay_text import Replayed, worst
 from zombieproof.traces.evidence import Unit
-from zombieproof.traces.verdict import DamagedPlace, Finding, Judgement, Report, TransactionSummary
-from zombieproof.traces.verdict import Outcome as Ended
+from zombieproof.traces.judging.verdict import DamagedPlace, Finding, Judgement, Report, TransactionSummary
+from zombieproof.traces.judging.verdict import Outcome as Ended
 
 _ENDED = {Outcome.COMMIT: Ended.COMMIT, Outcome.ABORT: Ended.ABORT, Outcome.UNDECIDED: Ended.OPEN}
 

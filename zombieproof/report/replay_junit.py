@@ -8,9 +8,9 @@ from zombieproof.report.finding_text import Findings, where
 from zombieproof.report.junit_xml import Case, Problem, as_xml
 from zombieproof.report.screen import Screen
 from zombieproof.traces.evidence import Evidence
-from zombieproof.traces.given import lacking
-from zombieproof.traces.promises import PROMISES
-from zombieproof.traces.verdict import Finding, Report
+from zombieproof.traces.judging.given import lacking
+from zombieproof.traces.judging.promises import PROMISES
+from zombieproof.traces.judging.verdict import Finding, Report
 
 CLASS = "zombieproof.replay"
 READ = "the_evidence_can_be_read"

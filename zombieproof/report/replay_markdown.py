@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from zombieproof.report.coverage_text import gap_line, headline
 from zombieproof.report.finding_text import cause_lines, likelihood, moment_line, record_lines, records_title, where
 from zombieproof.report.screen import plural
-from zombieproof.traces.circumstances import Harm
 from zombieproof.traces.explaining.models import CauseFound, Explanation
-from zombieproof.traces.promises import PROMISES
-from zombieproof.traces.verdict import Finding, Report
+from zombieproof.traces.judging.circumstances import Harm
+from zombieproof.traces.judging.promises import PROMISES
+from zombieproof.traces.judging.verdict import Finding, Report
 
 SHOWN_FINDINGS = 40
 SHOWN_RECORDS = 50

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from zombieproof.checker.model import Promise
+from zombieproof.checker.engine.model import Promise
 from zombieproof.checker.scenario import options_of_changes, rules_in_words
 from zombieproof.report.exits import Exit
 from zombieproof.report.story import Story, tell

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from zombieproof.checker.model import Promise
+from zombieproof.checker.engine.model import Promise
 from zombieproof.checker.scenario import FAULTS, Mutant, Scenario
 from zombieproof.model.rules import switches
 from zombieproof.report.screen import Column, Screen, plural

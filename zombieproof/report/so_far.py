@@ -6,8 +6,8 @@ from pydantic import BaseModel, Field
 
 from zombieproof.report.finding_text import Findings
 from zombieproof.report.screen import Screen
-from zombieproof.traces.progress import Stage
-from zombieproof.traces.verdict import Finding
+from zombieproof.traces.judging.progress import Stage
+from zombieproof.traces.judging.verdict import Finding
 
 SHOWN_NAMES = 20
 

@@ -1,7 +1,8 @@
 """A counterexample as a story: what happened step by step, who decided by which guard, which machines moved and why.
 
-Finding is not explaining: the checker found a list of actions, here they are run again (`zombieproof.checker.replay`,
-interpreted and compiled side by side) and told. A `Story` is data; texts, JSON and trace files are made from it.
+Finding is not explaining: the checker found a list of actions, here they are run again
+(`zombieproof.checker.engine.replay`, interpreted and compiled side by side) and told. A `Story` is data; texts, JSON
+and trace files are made from it.
 """
 
 from __future__ import annotations
@@ -11,19 +12,20 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from zombieproof.checker.acts import ACTIONS, Act
-from zombieproof.checker.model import Model
-from zombieproof.checker.narration import READERS, client_name, id_name, partition_name
-from zombieproof.checker.world import Decision, MachineIndex, Setup, Trail, World
+from zombieproof.checker.engine.model import Model
+from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.narration import READERS, client_name, id_name, partition_name
+from zombieproof.checker.transactions.world import Setup, Trail, World
 from zombieproof.model.vocabulary import Error, Guard
 from zombieproof.report.consequences import consequences
 from zombieproof.report.worlds import Line, ending
 from zombieproof.statemachines.kernel import Machine
+from zombieproof.statemachines.notes import Decision, MachineIndex
 from zombieproof.statemachines.registry import MACHINES
 
 if TYPE_CHECKING:
-    from zombieproof.checker.layout import Layout
-    from zombieproof.checker.replay import Step
+    from zombieproof.checker.engine.layout import Layout
+    from zombieproof.checker.engine.replay import Step
 
 DECISION_WORDS = {
     Decision.INIT_PRODUCER_ID: "InitProducerId",
@@ -113,14 +115,14 @@ def tell(model: Model, setup: object, actions: Iterable[int], always: Collection
         HostsDisagree: interpreted and compiled actions differ: an error of this program.
         ActionDisabled: the model does not allow an action; the message names the step.
     """
-    from zombieproof.checker.replay import replay  # noqa: PLC0415  # it loads Numba, which only runs need
+    from zombieproof.checker.engine.replay import replay  # noqa: PLC0415  # it loads Numba, which only runs need
 
     return told(model, setup, replay(model, setup, actions), always)
 
 
 def told(model: Model, setup: object, steps: Iterable[Step], always: Collection[str]) -> Story:
     """Tell the steps of a run."""
-    from zombieproof.checker.layout import layout_of  # noqa: PLC0415  # it loads NumPy
+    from zombieproof.checker.engine.layout import layout_of  # noqa: PLC0415  # it loads NumPy
 
     steps = tuple(steps)
     layout = layout_of(model.world, model.sizes)

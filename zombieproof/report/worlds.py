@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
-from zombieproof.checker.narration import READERS, client_name, id_name, partition_name
-from zombieproof.checker.world import TXNS, LogRecord, Reader, Setup, World
+from zombieproof.checker.transactions.narration import READERS, client_name, id_name, partition_name
+from zombieproof.checker.transactions.world import TXNS, LogRecord, Reader, Setup, World
 from zombieproof.model.promises import fate
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, TransactionState

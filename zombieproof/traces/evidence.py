@@ -9,12 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE, TransactionState
-
-TRANSACTION_TOPIC = "__transaction_state"
-OFFSETS_TOPIC = "__consumer_offsets"
-
-TopicPartition = tuple[str, int]
 
 
 class EvidenceError(Exception):
@@ -200,7 +196,7 @@ class PartitionLog:
     @property
     def is_internal(self) -> bool:
         """Whether Kafka's coordinators write it."""
-        return self.topic in (TRANSACTION_TOPIC, OFFSETS_TOPIC)
+        return self.topic in (TRANSACTION_STATE, CONSUMER_OFFSETS)
 
     def gaps(self) -> Iterator[OffsetGap]:
         """Offsets missing between the log start and the last sound batch, in order."""

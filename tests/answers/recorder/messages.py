@@ -16,15 +16,15 @@ from uuid import UUID
 import crc32c
 
 from tests.answers.recorder.names import Names
-from zombieproof.broker import group_requests as g
-from zombieproof.broker import partition_requests as p
-from zombieproof.broker import transaction_requests as t
-from zombieproof.broker.log import Batch, Marker, Record
-from zombieproof.broker.network import Answer, Request
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.formats.batches import Batch, Marker, Record
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages import groups as g
+from zombieproof.messages import partitions as p
+from zombieproof.messages import transactions as t
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces import evidence
-from zombieproof.traces.evidence import TopicPartition
-from zombieproof.traces.record_batch import read_header, read_marker, read_records
+from zombieproof.traces.readers.record_batch import read_header, read_marker, read_records
 
 Values = Mapping[str, Any]
 HEADER = Struct(">qiibIhiqqqhii")

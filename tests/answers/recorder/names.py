@@ -5,8 +5,8 @@ from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
 
-from zombieproof.broker.log import INTERNAL_TOPICS
 from zombieproof.conformance.symbols import UNKNOWN_TOPIC_ID, ZERO_TOPIC_ID, place_group, place_transactional_id
+from zombieproof.formats.topics import INTERNAL_TOPICS
 from zombieproof.model.decisions.add_offsets_to_txn import partition_for
 
 PARTITIONS = 2

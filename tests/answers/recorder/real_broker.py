@@ -15,16 +15,15 @@ from kio.serial import entity_reader, entity_writer
 
 from tests.answers.recorder.messages import answer_of, api_of, made, request_of, topic_ids
 from tests.answers.recorder.names import PARTITIONS, Names
-from zombieproof.broker.group_requests import OffsetFetch
-from zombieproof.broker.journal import Decided
-from zombieproof.broker.log import TRANSACTION_STATE
-from zombieproof.broker.network import Answer, Request
-from zombieproof.broker.partition_requests import Fetch, FetchAnswer
+from zombieproof.broker.cluster.journal import Decided
+from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.conformance.recording import Recorded
 from zombieproof.conformance.subject import Closed, Impossible, Role, Silence
 from zombieproof.conformance.symbols import place_transactional_id
+from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.groups import OffsetFetch
+from zombieproof.messages.partitions import Fetch, FetchAnswer
 from zombieproof.model.vocabulary import NONE, Error, Isolation
-from zombieproof.traces.evidence import TopicPartition
 
 AGAIN_FOR_S = 2.5
 PAUSE_S = 0.05

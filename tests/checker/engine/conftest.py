@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.model import Model, Promise
+from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.model.fields import array, integer
 
 

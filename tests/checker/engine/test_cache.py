@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from zombieproof.checker.cache import cache_folder
-from zombieproof.checker.engine import compiled
-from zombieproof.checker.lowering import Lowering
-from zombieproof.checker.model import Model
+from zombieproof.checker.engine.cache import cache_folder
+from zombieproof.checker.engine.compiled import compiled
+from zombieproof.checker.engine.lowering import Lowering
+from zombieproof.checker.engine.model import Model
 
 STEPS = '''
 """Counts up to what another module says."""
@@ -20,7 +20,7 @@ STEPS = '''
 from dataclasses import dataclass, replace
 
 from {package}.limits import Limit, TABLE, highest
-from zombieproof.checker.model import Model, Promise
+from zombieproof.checker.engine.model import Model, Promise
 
 
 @dataclass(slots=True)
@@ -86,11 +86,11 @@ def highest():
 '''
 RUN = """
 import sys, time
-from zombieproof.checker import lowering
+from zombieproof.checker.engine import lowering
 if "one-key" in sys.argv:
     lowering.Lowering.source_hash = lambda self, *others: "the-same-for-all"
 from {package} import steps
-from zombieproof.checker.explore import explore
+from zombieproof.checker.engine.explore import explore
 from numba.core import compiler
 compiled = []
 compile_extra = compiler.CompilerBase.compile_extra

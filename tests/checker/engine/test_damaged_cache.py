@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker import cache
-from zombieproof.checker.cache import Kept, cache_folder, folder_of, take_fault
-from zombieproof.checker.compilation import entry
+from zombieproof.checker.engine import cache
+from zombieproof.checker.engine.cache import Kept, cache_folder, folder_of, take_fault
+from zombieproof.checker.engine.compilation import entry
 
 CONTENT = b"as if it were machine code"
 
@@ -133,8 +133,8 @@ def test_two_that_compile_at_once_both_keep_a_whole_file(tmp_path: Path, reposit
     program = """
 import sys
 from pathlib import Path
-from zombieproof.checker.cache import Kept
-from zombieproof.checker.compilation import entry
+from zombieproof.checker.engine.cache import Kept
+from zombieproof.checker.engine.compilation import entry
 def increment(number): return number + 1
 print(entry(increment, Kept(Path(sys.argv[1]), "one"))(41))
 """
@@ -187,7 +187,7 @@ def test_what_cannot_be_written_is_compiled_all_the_same(
     def refuse(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number), str(tmp_path))
 
-    monkeypatch.setattr("zombieproof.checker.cache.tempfile.NamedTemporaryFile", refuse)
+    monkeypatch.setattr("zombieproof.checker.engine.cache.tempfile.NamedTemporaryFile", refuse)
     assert call(tmp_path, increment) == (42, True)
     fault = take_fault()
     assert fault is not None

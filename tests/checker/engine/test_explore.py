@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.explore import Result, explore
-from zombieproof.checker.model import Model
+from zombieproof.checker.engine.explore import Result, explore
+from zombieproof.checker.engine.model import Model
 
 Houses = Callable[..., Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zombieproof.checker import intrinsics, kernels
-from zombieproof.checker.compilation import entry, part
+from zombieproof.checker.engine import intrinsics, kernels
+from zombieproof.checker.engine.compilation import entry, part
 
 Fingerprints = Callable[[Any], Any]
 COUNT = 1 << 16

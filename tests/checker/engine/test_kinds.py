@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from zombieproof.checker.explore import explore
-from zombieproof.checker.hosts import ModelFault
-from zombieproof.checker.kinds import follow
-from zombieproof.checker.lowering import Lowering, LoweringError
-from zombieproof.checker.model import Model, Promise
+from zombieproof.checker.engine.explore import explore
+from zombieproof.checker.engine.hosts import ModelFault
+from zombieproof.checker.engine.kinds import follow
+from zombieproof.checker.engine.lowering import Lowering, LoweringError
+from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions import TRANSACTIONS
-from zombieproof.checker.two_phase_commit import two_phase_commit
+from zombieproof.checker.transactions.model import TRANSACTIONS
+from zombieproof.checker.two_phase_commit.model import two_phase_commit
 from zombieproof.model.fields import array, integer
 
 RANGES = {

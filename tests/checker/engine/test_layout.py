@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zombieproof.checker.layout import LayoutError, dtype_of, layout_of, to_object, to_record
+from zombieproof.checker.engine.layout import LayoutError, dtype_of, layout_of, to_object, to_record
 from zombieproof.model.fields import WIDTHS, array, integer
 
 

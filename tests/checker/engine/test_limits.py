@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zombieproof.checker.explore import Progress, explore
-from zombieproof.checker.model import Model
-from zombieproof.checker.storage import MIB, Memory, OutOfMemory, Shelf, Table
-from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
+from zombieproof.checker.engine.explore import Progress, explore
+from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.storage import MIB, Memory, OutOfMemory, Shelf, Table
+from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
 
 Houses = Callable[..., Any]
 
 INTERRUPTED = """
 import signal
-from zombieproof.checker.explore import explore
-from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
+from zombieproof.checker.engine.explore import explore
+from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
 result = explore(two_phase_commit(9), Rules(), progress=lambda now: print("under way", flush=True))
@@ -57,7 +57,7 @@ def test_a_limit_that_makes_no_sense_is_refused(coins: Model, house: Houses, wro
 
 
 def test_the_memory_limit_ends_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zombieproof.checker.storage.BLOCK_BYTES", 1)
+    monkeypatch.setattr("zombieproof.checker.engine.storage.BLOCK_BYTES", 1)
     explore(two_phase_commit(7), Rules(), max_states=1)  # compiled before memory is counted
     little = explore(two_phase_commit(7), Rules(), memory_bytes=Memory().resident() + 4 * MIB)
     assert little.verdict == "inconclusive"
@@ -88,7 +88,7 @@ def test_a_system_that_gives_no_pages_ends_inconclusive(monkeypatch: pytest.Monk
         raise OSError(12, "Cannot allocate memory")
 
     memory = Memory()
-    monkeypatch.setattr("zombieproof.checker.storage.mmap.mmap", refuse)
+    monkeypatch.setattr("zombieproof.checker.engine.storage.mmap.mmap", refuse)
     with pytest.raises(OutOfMemory, match=r"the system refuses 3 MiB more: Cannot allocate memory"):
         memory.pages((3, MIB), "u1")
 
@@ -110,7 +110,7 @@ def test_stop_leaves_what_was_found(coins: Model, house: Houses) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_between_batches_leaves_what_was_found(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zombieproof.checker.explore._PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("zombieproof.checker.engine.explore._PROGRESS_SECONDS", 0.0)
     seen: list[Progress] = []
 
     def interrupt(now: Progress) -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zombieproof.checker import compilation
-from zombieproof.checker.layout import dtype_of, layout_of, to_object, to_record
-from zombieproof.checker.lowering import Lowering
+from zombieproof.checker.engine import compilation
+from zombieproof.checker.engine.layout import dtype_of, layout_of, to_object, to_record
+from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.model.fields import array, integer
 
 

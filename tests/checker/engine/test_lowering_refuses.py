@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.lowering import Lowering, LoweringError
+from zombieproof.checker.engine.lowering import Lowering, LoweringError
 
 RAGGED = ((1, 2), (3,))
 NAMES = ("a", "b")

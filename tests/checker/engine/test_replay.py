@@ -5,11 +5,17 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.explore import explore
-from zombieproof.checker.hosts import CompiledHost
-from zombieproof.checker.lowering import LoweringError
-from zombieproof.checker.model import Model, Promise
-from zombieproof.checker.replay import ActionDisabled, HostsDisagree, ModelFault, agree_everywhere, replay
+from zombieproof.checker.engine.explore import explore
+from zombieproof.checker.engine.hosts import CompiledHost
+from zombieproof.checker.engine.lowering import LoweringError
+from zombieproof.checker.engine.model import Model, Promise
+from zombieproof.checker.engine.replay import (
+    ActionDisabled,
+    HostsDisagree,
+    ModelFault,
+    agree_everywhere,
+    replay,
+)
 
 Houses = Callable[..., Any]
 Variants = Callable[..., Model]
@@ -107,7 +113,7 @@ LIES: dict[str, Callable[[bytes, bytes], tuple[bytes | None, bytes]]] = {
 def test_a_host_that_differs_is_caught(
     coins: Model, house: Houses, monkeypatch: pytest.MonkeyPatch, lie: str, message: str
 ) -> None:
-    monkeypatch.setattr("zombieproof.checker.replay.CompiledHost", Compiled)
+    monkeypatch.setattr("zombieproof.checker.engine.replay.CompiledHost", Compiled)
     monkeypatch.setattr(Compiled, "lie", lie)
     with pytest.raises(HostsDisagree, match=message):
         agree_everywhere(coins, house())

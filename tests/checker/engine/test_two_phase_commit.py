@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from zombieproof.checker.explore import Result, explore
-from zombieproof.checker.replay import agree_everywhere, replay
-from zombieproof.checker.search import Search
-from zombieproof.checker.storage import FIRST_SLOTS
-from zombieproof.checker.two_phase_commit import Rules, two_phase_commit
+from zombieproof.checker.engine.explore import Result, explore
+from zombieproof.checker.engine.replay import agree_everywhere, replay
+from zombieproof.checker.engine.search import Search
+from zombieproof.checker.engine.storage import FIRST_SLOTS
+from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads(
     alone = explore(two_phase_commit(managers), rules)
     # All threads from the first batch on, and buffers so small that everything overflows into the next.
     monkeypatch.setattr(Search, "_worth", lambda *_: workers)
-    monkeypatch.setattr("zombieproof.checker.search._LARGE_BUFFER", 1)
+    monkeypatch.setattr("zombieproof.checker.engine.search._LARGE_BUFFER", 1)
     assert facts(explore(two_phase_commit(managers), rules, workers=workers)) == facts(alone)
 
 
@@ -85,10 +85,10 @@ def test_threads_that_are_not_worth_it_have_nothing_to_do(workers: int, monkeypa
         return threaded(search, *arguments)
 
     monkeypatch.setattr(Search, "_threaded", counted)
-    monkeypatch.setattr("zombieproof.checker.search._thread_seconds", clock(seconds_per_call=1e-5))
+    monkeypatch.setattr("zombieproof.checker.engine.search._thread_seconds", clock(seconds_per_call=1e-5))
     assert explore(two_phase_commit(6), Rules(), workers=workers).distinct == 50_816
     assert at_work == []
-    monkeypatch.setattr("zombieproof.checker.search._thread_seconds", clock(seconds_per_call=10.0))
+    monkeypatch.setattr("zombieproof.checker.engine.search._thread_seconds", clock(seconds_per_call=10.0))
     assert explore(two_phase_commit(4), Rules(), workers=workers).distinct == 1_568
     assert max(at_work) == 64
 
@@ -101,8 +101,8 @@ def clock(seconds_per_call: float) -> Callable[[], float]:
 
 def test_the_result_does_not_depend_on_the_size_of_buffers_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = explore(two_phase_commit(6), Rules())
-    monkeypatch.setattr("zombieproof.checker.search._SMALL_BUFFER", 1)
-    monkeypatch.setattr("zombieproof.checker.storage.BLOCK_BYTES", 1)
+    monkeypatch.setattr("zombieproof.checker.engine.search._SMALL_BUFFER", 1)
+    monkeypatch.setattr("zombieproof.checker.engine.storage.BLOCK_BYTES", 1)
     assert facts(explore(two_phase_commit(6), Rules())) == facts(usual)
 
 

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import (
-    OFFSETS_TOPIC,
-    TRANSACTION_TOPIC,
     AbortedTransaction,
     Batch,
     ClientCall,
@@ -21,16 +20,15 @@ from zombieproof.traces.evidence import (
     Phase,
     Source,
     TimestampType,
-    TopicPartition,
     TransactionLogValue,
     TransactionStateRecord,
     TransitTarget,
 )
-from zombieproof.traces.replay import replay
-from zombieproof.traces.verdict import Finding
+from zombieproof.traces.judging.replay import replay
+from zombieproof.traces.judging.verdict import Finding
 
-T0, T1, GROUPS = ("t", 0), ("t", 1), (OFFSETS_TOPIC, 0)
-LOG = (TRANSACTION_TOPIC, 0)
+T0, T1, GROUPS = ("t", 0), ("t", 1), (CONSUMER_OFFSETS, 0)
+LOG = (TRANSACTION_STATE, 0)
 
 
 class History:
@@ -119,7 +117,7 @@ class History:
         transactional_id: str = "orders-1",
         partition: int = 0,
     ) -> TransactionStateRecord:
-        batch = self.batch((TRANSACTION_TOPIC, partition), 1)
+        batch = self.batch((TRANSACTION_STATE, partition), 1)
         value = None
         if state is not None:
             value = TransactionLogValue(
@@ -178,7 +176,7 @@ class History:
     def without_coordinator(self) -> "History":
         """What is left when nobody hands over the coordinator's log."""
         self.evidence.transaction_states.clear()
-        self.evidence.logs = [log for log in self.evidence.logs if log.topic != TRANSACTION_TOPIC]
+        self.evidence.logs = [log for log in self.evidence.logs if log.topic != TRANSACTION_STATE]
         return self
 
     def findings(self, rules: str = "newest") -> list[Finding]:

@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING
 import pytest
 
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import switches
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.circumstances import Harm, Shape
-from zombieproof.traces.evidence import OFFSETS_TOPIC, ClientFact, ClientLine, Marker
+from zombieproof.traces.evidence import ClientFact, ClientLine, Marker
 from zombieproof.traces.explaining.causes import CAUSES, TRANSACTION_VERSION, rule
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.explaining.models import Explanation
 from zombieproof.traces.explaining.shell import quoted
 from zombieproof.traces.explaining.stories import STORIES
-from zombieproof.traces.replay import replay
-from zombieproof.traces.verdict import Finding
+from zombieproof.traces.judging.circumstances import Harm, Shape
+from zombieproof.traces.judging.replay import replay
+from zombieproof.traces.judging.verdict import Finding
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History
 
-T0, T1, GROUPS = ("t", 0), ("t", 1), (OFFSETS_TOPIC, 0)
+T0, T1, GROUPS = ("t", 0), ("t", 1), (CONSUMER_OFFSETS, 0)
 
 
 def explained(history: "History") -> Finding:

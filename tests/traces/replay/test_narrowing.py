@@ -8,17 +8,18 @@ from typing import Any
 
 import pytest
 
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.collect import collect
-from zombieproof.traces.evidence import OFFSETS_TOPIC, TRANSACTION_TOPIC, ClientOutcome, Evidence
-from zombieproof.traces.narrowing import EVERYTHING, Narrowing, time_at
-from zombieproof.traces.replay import Examined, judge
-from zombieproof.traces.verdict import Finding, Judgement
+from zombieproof.traces.evidence import ClientOutcome, Evidence
+from zombieproof.traces.judging.narrowing import EVERYTHING, Narrowing, time_at
+from zombieproof.traces.judging.replay import Examined, judge
+from zombieproof.traces.judging.verdict import Finding, Judgement
+from zombieproof.traces.readers.collect import collect
 
 SAMPLES = Path(__file__).parents[2] / "recordings"
 SHARED = Path(__file__).parents[4] / "shared/traces"
 RECORDINGS = sorted(path for place in (SAMPLES, SHARED) if place.is_dir() for path in place.iterdir() if path.is_dir())
-INTERNAL = (TRANSACTION_TOPIC, OFFSETS_TOPIC)
+INTERNAL = (TRANSACTION_STATE, CONSUMER_OFFSETS)
 WINDOWS = 12
 LARGE = ("19-soak", "20-epoch-exhaustion")
 """They are judged for a few windows only."""
@@ -168,7 +169,7 @@ def test_a_segment_of_which_nothing_says_the_topic_is_left_out_and_named(tmp_pat
 def test_parts_of_a_dump_are_left_out_too() -> None:
     dump = SAMPLES / "09-offline-partition-lost-commit/dump"
     topics = {log.topic for log in collect([dump], narrowing=Narrowing(("e",))).logs}
-    assert topics == {TRANSACTION_TOPIC, "e"}
+    assert topics == {TRANSACTION_STATE, "e"}
 
 
 @pytest.mark.parametrize(
@@ -181,8 +182,8 @@ def test_parts_of_a_dump_are_left_out_too() -> None:
         (("a", "b?"), "bc", False),
         (("a", "b?"), "b", True),
         (("Orders",), "orders", True),
-        (("orders",), TRANSACTION_TOPIC, False),
-        (("orders",), OFFSETS_TOPIC, False),
+        (("orders",), TRANSACTION_STATE, False),
+        (("orders",), CONSUMER_OFFSETS, False),
         (("orders",), "", True),
     ],
 )

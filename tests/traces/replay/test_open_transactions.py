@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.collect import collect
-from zombieproof.traces.evidence import OFFSETS_TOPIC
 from zombieproof.traces.explaining.open_transactions import EndedBy, Open, what_is_open
-from zombieproof.traces.narrowing import Narrowing
-from zombieproof.traces.replay import judge
-from zombieproof.traces.verdict import Outcome
+from zombieproof.traces.judging.narrowing import Narrowing
+from zombieproof.traces.judging.replay import judge
+from zombieproof.traces.judging.verdict import Outcome
+from zombieproof.traces.readers.collect import collect
 
 SAMPLES = Path(__file__).parents[2] / "recordings"
 SHARED = Path(__file__).parents[4] / "shared/traces"
@@ -226,7 +226,7 @@ def test_what_is_open_or_aborted_does_not_wait(made: Any) -> None:
 
 def test_offsets_of_groups_wait_too(made: Any) -> None:
     history = made.copier()
-    history.state(S.ONGOING, 7, 1, (OFFSETS_TOPIC, 0))
+    history.state(S.ONGOING, 7, 1, (CONSUMER_OFFSETS, 0))
     history.offset(7, 1, 9)
     [held] = of(history).partitions
     assert held.transactions[0].pending_offsets == ["group copier: in-0 to 9"]

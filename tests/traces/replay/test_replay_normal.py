@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import (
-    OFFSETS_TOPIC,
-    TRANSACTION_TOPIC,
     AbortedTransaction,
     ClientFact,
     ClientLine,
@@ -21,13 +20,13 @@ from zombieproof.traces.evidence import (
     EvidenceError,
     Phase,
 )
-from zombieproof.traces.replay import replay
-from zombieproof.traces.verdict import Judgement, Outcome
+from zombieproof.traces.judging.replay import replay
+from zombieproof.traces.judging.verdict import Judgement, Outcome
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History
 
-T0, T1, GROUPS, LOG = ("t", 0), ("t", 1), (OFFSETS_TOPIC, 0), (TRANSACTION_TOPIC, 0)
+T0, T1, GROUPS, LOG = ("t", 0), ("t", 1), (CONSUMER_OFFSETS, 0), (TRANSACTION_STATE, 0)
 
 
 # ---------------------------------------------------------------- what is normal
@@ -183,7 +182,7 @@ def test_records_without_offsets_show_states_but_not_whether_some_are_missing(ma
     history.evidence.transaction_states = [
         replace(record, partition=-1, offset=-1, order=order) for order, record in enumerate(states) if order != 1
     ]
-    history.evidence.logs = [log for log in history.evidence.logs if log.topic != TRANSACTION_TOPIC]
+    history.evidence.logs = [log for log in history.evidence.logs if log.topic != TRANSACTION_STATE]
     report = replay(history.evidence)
     assert report.findings == []
     assert [txn.outcome for txn in report.transactions] == [Outcome.COMMIT, Outcome.ABORT]

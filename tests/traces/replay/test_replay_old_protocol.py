@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces import alignment
+from zombieproof.traces.judging import alignment
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.evidence import OFFSETS_TOPIC, TRANSACTION_TOPIC, Marker
+from zombieproof.traces.evidence import Marker
 from zombieproof.traces.explaining.explain import explain
-from zombieproof.traces.promises import PROMISES
-from zombieproof.traces.replay import replay
+from zombieproof.traces.judging.promises import PROMISES
+from zombieproof.traces.judging.replay import replay
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History
 
-T0, T1, GROUPS, LOG = ("t", 0), ("t", 1), (OFFSETS_TOPIC, 0), (TRANSACTION_TOPIC, 0)
+T0, T1, GROUPS, LOG = ("t", 0), ("t", 1), (CONSUMER_OFFSETS, 0), (TRANSACTION_STATE, 0)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from zombieproof.traces.evidence import Evidence
-from zombieproof.traces.files import opened
-from zombieproof.traces.timestamps import timestamp_ms
+from zombieproof.traces.readers.files import opened
+from zombieproof.traces.readers.timestamps import timestamp_ms
 
 SKIPPED = re.compile(
     rb"Couldn't find leader endpoint for partitions (?:Set\(|\[|HashSet\()(?P<partitions>[^)\]\n]*)[)\]]"

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from zombieproof.traces.circumstances import Shape
 from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.judging.circumstances import Shape
 
 
 class Recognised(NamedTuple):

@@ -1,6 +1,5 @@
 """Causes of data that is late, doubled, lost, or belongs to nobody."""
 
-from zombieproof.traces.circumstances import Shape
 from zombieproof.traces.explaining.cause import Cause, Prevention, Witness
 from zombieproof.traces.explaining.causes_of_markers import CLEAN_ELECTIONS
 from zombieproof.traces.explaining.recognising import (
@@ -11,6 +10,7 @@ from zombieproof.traces.explaining.recognising import (
     same_leader_before,
     was_forgotten,
 )
+from zombieproof.traces.judging.circumstances import Shape
 
 CONFIGS = "kafka-configs.sh --bootstrap-server HOST:PORT"
 

@@ -1,6 +1,5 @@
 """Causes of markers that are missing, too many, or not what was decided."""
 
-from zombieproof.traces.circumstances import Shape
 from zombieproof.traces.explaining.cause import Cause, Prevention, Witness
 from zombieproof.traces.explaining.recognising import (
     abort_without_decision,
@@ -10,6 +9,7 @@ from zombieproof.traces.explaining.recognising import (
     marker_was_skipped,
     newer_coordinator,
 )
+from zombieproof.traces.judging.circumstances import Shape
 
 CLEAN_ELECTIONS = Prevention(
     "Keep unclean.leader.election.enable=false, and min.insync.replicas at 2 or more with acks=all.",

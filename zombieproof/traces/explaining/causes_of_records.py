@@ -1,6 +1,5 @@
 """Causes of what is wrong in the coordinator's log, in what applications were told, in copies and in indexes."""
 
-from zombieproof.traces.circumstances import Shape
 from zombieproof.traces.explaining.cause import Cause, Prevention, Witness
 from zombieproof.traces.explaining.causes_of_data import VERSION_2
 from zombieproof.traces.explaining.causes_of_markers import CLEAN_ELECTIONS, OWN_RULES
@@ -18,6 +17,7 @@ from zombieproof.traces.explaining.recognising import (
     without_coordinator,
     without_epochs_of_their_own,
 )
+from zombieproof.traces.judging.circumstances import Shape
 
 OF_THE_COORDINATOR = (Shape.RECORD_ILLEGAL, Shape.RECORD_ODD, Shape.RECORD_EPOCH)
 TOLD = (Shape.TOLD_COMMITTED, Shape.TOLD_ABORTED, Shape.TOLD_NOTHING)

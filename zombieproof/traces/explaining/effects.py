@@ -1,9 +1,9 @@
 """What became of the records that a finding is about, in one or two sentences."""
 
-from zombieproof.traces.circumstances import Harm, Shape
-from zombieproof.traces.evidence import OFFSETS_TOPIC
+from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.words import span
+from zombieproof.traces.judging.circumstances import Harm, Shape
+from zombieproof.traces.judging.words import span
 
 NO_HARM = {
     Shape.SEQUENCE_REPEATED: "The second copy was aborted: consumers that read committed get the records once.",
@@ -29,7 +29,7 @@ def effect_of(scene: Scene) -> str:
 
 def _form(scene: Scene) -> str:
     told = scene.told
-    if scene.finding.topic == OFFSETS_TOPIC and told.harm in EFFECTS_ON_GROUPS:
+    if scene.finding.topic == CONSUMER_OFFSETS and told.harm in EFFECTS_ON_GROUPS:
         return EFFECTS_ON_GROUPS[told.harm]
     if told.shape is Shape.TOLD_NOTHING and told.harm is Harm.LOST:
         return PART_OF_A_TRANSACTION
@@ -68,7 +68,7 @@ def _what(scene: Scene) -> str:
     told = scene.told
     if told.shape is Shape.ABSENT:
         return f"what was acknowledged at {_spans(scene)} of {scene.place}"
-    if scene.finding.topic == OFFSETS_TOPIC:
+    if scene.finding.topic == CONSUMER_OFFSETS:
         return f"the position of a group at {_spans(scene)} of {scene.place}"
     if not scene.count:
         return f"what stands at offset {scene.finding.offset} of {scene.place}"

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from zombieproof.traces.evidence import TopicPartition
-from zombieproof.traces.timestamps import local, utc
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.traces.readers.timestamps import local, utc
 
 
 class EntryKind(StrEnum):

@@ -12,7 +12,7 @@ from zombieproof.traces.explaining.remedies import remedies_of
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.surroundings import Surroundings
 from zombieproof.traces.explaining.when import moments_of
-from zombieproof.traces.verdict import Finding, Report
+from zombieproof.traces.judging.verdict import Finding, Report
 
 READ_FINDINGS_MAX = 200
 """For more findings than these, records are counted but not read again for their keys."""

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.client_history import partitions_of, topic_of_outcomes
 from zombieproof.traces.evidence import (
     ClientCall,
     ClientFact,
@@ -17,6 +16,7 @@ from zombieproof.traces.evidence import (
 )
 from zombieproof.traces.explaining.entries import Entry, EntryKind, places
 from zombieproof.traces.explaining.subject import Subject, SubjectKind
+from zombieproof.traces.judging.client_history import partitions_of, topic_of_outcomes
 
 OPERATOR = "operator"
 """Who stops brokers and cuts networks, in recordings of an experiment."""

@@ -2,24 +2,22 @@
 
 from collections.abc import Iterable
 
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import (
-    OFFSETS_TOPIC,
-    TRANSACTION_TOPIC,
     Batch,
     OffsetCommitRecord,
     PartitionLog,
     ProducerSnapshot,
     TimestampType,
-    TopicPartition,
     TransactionStateRecord,
 )
 from zombieproof.traces.explaining.entries import Entry, EntryKind, places, span
 from zombieproof.traces.explaining.subject import Subject, SubjectKind
-from zombieproof.traces.partition_history import Ending, PartitionHistory
-from zombieproof.traces.recorded_transactions import RecordedTransaction
-from zombieproof.traces.replay import Examined
-from zombieproof.traces.verdict import named
+from zombieproof.traces.judging.partition_history import Ending, PartitionHistory
+from zombieproof.traces.judging.recorded_transactions import RecordedTransaction
+from zombieproof.traces.judging.replay import Examined
+from zombieproof.traces.judging.verdict import named
 
 BEFORE, AT, BEHIND = range(3)
 """Where something stands that is said of an offset: what is said before its batch, the batch, what is said of it."""
@@ -42,11 +40,11 @@ def _of_states(subject: Subject, examined: Examined) -> list[list[Entry]]:
     by_log: dict[str, list[Entry]] = {}
     touching = _touching(subject, examined)
     for record in examined.evidence.transaction_states:
-        source = named((TRANSACTION_TOPIC, record.partition)) if record.partition >= 0 else TRANSACTION_TOPIC
+        source = named((TRANSACTION_STATE, record.partition)) if record.partition >= 0 else TRANSACTION_STATE
         if _is_told(subject, record, touching):
             by_log.setdefault(source, []).append(_state(record, source))
     return [
-        _with_unknown(entries, examined.evidence.log(TRANSACTION_TOPIC, int(entries[0].partition or 0)), subject)
+        _with_unknown(entries, examined.evidence.log(TRANSACTION_STATE, int(entries[0].partition or 0)), subject)
         if entries[0].offset is not None
         else entries
         for entries in by_log.values()
@@ -75,7 +73,7 @@ def _is_told(
     value = record.value
     if subject.kind is SubjectKind.ID:
         return record.transactional_id == subject.name
-    if subject.place == (TRANSACTION_TOPIC, record.partition):
+    if subject.place == (TRANSACTION_STATE, record.partition):
         return True
     if value is not None and subject.is_producer(value.producer_id, value.producer_epoch):
         return True
@@ -92,7 +90,7 @@ def _state(record: TransactionStateRecord, source: str) -> Entry:
         text=f"{record.transactional_id}: forgotten (a tombstone)",
         file=record.file,
         time_ms=record.timestamp_ms if record.timestamp_ms >= 0 else value.last_update_ms if value else None,
-        topic=TRANSACTION_TOPIC,
+        topic=TRANSACTION_STATE,
         partition=record.partition if is_placed else None,
         offset=record.offset if is_placed else None,
         transactional_id=record.transactional_id,
@@ -115,7 +113,7 @@ def _of_partition(subject: Subject, examined: Examined, history: PartitionHistor
     endings = {ending.offset: ending for each in history.endings.values() for ending in each}
     epochs = _of_an_epoch(subject, history)
     commits: dict[int, list[OffsetCommitRecord]] = {}
-    if place[0] == OFFSETS_TOPIC:
+    if place[0] == CONSUMER_OFFSETS:
         for commit in examined.evidence.offset_commits:
             if commit.log_partition == place[1]:
                 commits.setdefault(commit.log_offset, []).append(commit)
@@ -167,7 +165,7 @@ def _batch(batch: Batch, place: TopicPartition, ending: Ending | None, commits: 
         # The group coordinator and the leader set the times of offsets and markers, producers those of their data.
         by_client=batch.timestamp_type is TimestampType.CREATE_TIME
         and not batch.is_control
-        and place[0] != OFFSETS_TOPIC,
+        and place[0] != CONSUMER_OFFSETS,
     )
     producer = f" of producer {batch.producer_id} epoch {batch.producer_epoch}" if has_producer else ""
     if batch.is_control:

@@ -10,25 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.model.vocabulary import TransactionState
-from zombieproof.traces.coordinator_facts import facts_of
-from zombieproof.traces.coordinator_history import IdHistory
-from zombieproof.traces.evidence import (
-    OFFSETS_TOPIC,
-    Evidence,
-    PartitionLog,
-    TopicPartition,
-    TransactionLogValue,
-    TransactionStateRecord,
-)
-from zombieproof.traces.matching import listed_by_partition, match
-from zombieproof.traces.narrowing import EVERYTHING, Narrowing, span_of_evidence
-from zombieproof.traces.partition_history import PartitionHistory
-from zombieproof.traces.recorded_transactions import RecordedTransaction
-from zombieproof.traces.replay import Examined
-from zombieproof.traces.verdict import Judgement, Narrowed, NotJudged, Outcome, named
-from zombieproof.traces.visibility import OpenTransaction as OpenInLog
-from zombieproof.traces.visibility import Visibility
+from zombieproof.traces.evidence import Evidence, PartitionLog, TransactionLogValue, TransactionStateRecord
+from zombieproof.traces.judging.coordinator_facts import facts_of
+from zombieproof.traces.judging.coordinator_history import IdHistory
+from zombieproof.traces.judging.matching import listed_by_partition, match
+from zombieproof.traces.judging.narrowing import EVERYTHING, Narrowing, span_of_evidence
+from zombieproof.traces.judging.partition_history import PartitionHistory
+from zombieproof.traces.judging.recorded_transactions import RecordedTransaction
+from zombieproof.traces.judging.replay import Examined
+from zombieproof.traces.judging.verdict import Judgement, Narrowed, NotJudged, Outcome, named
+from zombieproof.traces.judging.visibility import OpenTransaction as OpenInLog
+from zombieproof.traces.judging.visibility import Visibility
 
 S = TransactionState
 OPEN = (S.ONGOING, S.PREPARE_COMMIT, S.PREPARE_ABORT)
@@ -229,7 +223,7 @@ def _waiting(history: PartitionHistory, seen: Visibility) -> int:
 
 def _pending_offsets(evidence: Evidence, place: TopicPartition, begun: OpenInLog) -> list[str]:
     """Offsets of groups that count as soon as the transaction is committed."""
-    if place[0] != OFFSETS_TOPIC:
+    if place[0] != CONSUMER_OFFSETS:
         return []
     return [
         f"group {commit.group}: {commit.topic}-{commit.partition} to {commit.offset}"

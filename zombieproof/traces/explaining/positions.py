@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from zombieproof.traces.circumstances import Harm
-from zombieproof.traces.evidence import OFFSETS_TOPIC, OffsetCommitRecord
+from zombieproof.formats.topics import CONSUMER_OFFSETS
+from zombieproof.traces.evidence import OffsetCommitRecord
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.shell import quoted
+from zombieproof.traces.judging.circumstances import Harm
 
 
 def commits_beside(scene: Scene, wanted: Harm = Harm.VISIBLE) -> Iterator[tuple[OffsetCommitRecord, int | None]]:
@@ -15,7 +16,7 @@ def commits_beside(scene: Scene, wanted: Harm = Harm.VISIBLE) -> Iterator[tuple[
     itself was lost, it is the one of the commit.
     """
     finding, told = scene.finding, scene.told
-    own = set(scene.offsets) if finding.topic == OFFSETS_TOPIC else None
+    own = set(scene.offsets) if finding.topic == CONSUMER_OFFSETS else None
     if finding.producer_id is None or told.data_epoch is None:
         return
     for commit in scene.around.commits_of_producers.get((finding.producer_id, told.data_epoch), ()):

@@ -1,8 +1,8 @@
 """How causes are recognised: small predicates over a finding and what the evidence has around it."""
 
-from zombieproof.traces.circumstances import Harm
 from zombieproof.traces.explaining.cause import Recognised
 from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.judging.circumstances import Harm
 
 DAY_MS = 24 * 3600 * 1000
 POSSIBLE = Recognised(is_likely=False)

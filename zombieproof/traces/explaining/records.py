@@ -7,14 +7,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from zombieproof.traces.codecs import Undecodable
-from zombieproof.traces.dump_text import read_dump
-from zombieproof.traces.evidence import OFFSETS_TOPIC, Batch, Record, Source
+from zombieproof.formats.topics import CONSUMER_OFFSETS
+from zombieproof.traces.evidence import Batch, Record, Source
 from zombieproof.traces.explaining.models import RECORDS_MAX, Encoding, Records, RecordShown, Values
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.surroundings import LastFile, Log
-from zombieproof.traces.record_batch import read_header, read_records
-from zombieproof.traces.segments import Keep
+from zombieproof.traces.readers.codecs import Undecodable
+from zombieproof.traces.readers.dump_text import read_dump
+from zombieproof.traces.readers.record_batch import read_header, read_records
+from zombieproof.traces.readers.segments import Keep
 
 NO_PAYLOAD = "the dump was made without --print-data-log"
 CHANGED = "it has changed since"
@@ -26,7 +27,7 @@ def records_of(scene: Scene, values: Values, *, reads: bool = True) -> Records |
     offsets = scene.offsets
     if scene.log is None or not offsets:
         return None
-    if scene.finding.topic == OFFSETS_TOPIC:
+    if scene.finding.topic == CONSUMER_OFFSETS:
         return _offset_commits(scene)
     if not reads:
         return Records(count=len(offsets), offsets=list(ranges(offsets)), shown=[], unread=TOO_MANY_FINDINGS)

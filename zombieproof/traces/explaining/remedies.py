@@ -7,8 +7,7 @@ happening again depends on the cause. ``HOST:PORT`` in a command stands for a br
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from zombieproof.traces.circumstances import Harm, Shape
-from zombieproof.traces.evidence import OFFSETS_TOPIC, TRANSACTION_TOPIC
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.traces.explaining.cause import Cause
 from zombieproof.traces.explaining.models import Remedy
 from zombieproof.traces.explaining.positions import commits_beside, reset_command
@@ -21,6 +20,7 @@ from zombieproof.traces.explaining.what_is_open import (
     records_in_words,
     remedy,
 )
+from zombieproof.traces.judging.circumstances import Harm, Shape
 
 
 def remedies_of(scene: Scene, causes: Sequence[Cause], *, is_certain: bool) -> list[Remedy]:
@@ -189,7 +189,7 @@ def _about_the_evidence(scene: Scene) -> Iterator[Remedy]:
             "look at its state",
             f"See what the coordinator has now for {scene.finding.transactional_id!r}; replay the other replicas of "
             "its "
-            f"partition of {TRANSACTION_TOPIC}, and the data partitions that its transactions list.",
+            f"partition of {TRANSACTION_STATE}, and the data partitions that its transactions list.",
             "None.",
             f"{TRANSACTIONS} describe --transactional-id {quoted(scene.finding.transactional_id)}",
         )
@@ -198,7 +198,7 @@ def _about_the_evidence(scene: Scene) -> Iterator[Remedy]:
 
 
 def _is_of_groups(scene: Scene) -> bool:
-    return scene.finding.topic == OFFSETS_TOPIC
+    return scene.finding.topic == CONSUMER_OFFSETS
 
 
 def _first(scene: Scene) -> int | None:

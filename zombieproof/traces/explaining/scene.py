@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from zombieproof.model.vocabulary import TransactionVersion
-from zombieproof.traces.circumstances import Circumstances, Shape
 from zombieproof.traces.evidence import Batch, Evidence, TransactionStateRecord
 from zombieproof.traces.explaining.broker_lines import SkippedMarker
 from zombieproof.traces.explaining.surroundings import Log, Surroundings
-from zombieproof.traces.verdict import Finding, named
+from zombieproof.traces.judging.circumstances import Circumstances, Shape
+from zombieproof.traces.judging.verdict import Finding, named
 
 ABOUT_MARKERS = (
     Shape.MARKER_CONTRARY,

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import Evidence, TopicPartition
-from zombieproof.traces.files import TOPIC_PARTITION
-from zombieproof.traces.replay import Examined
-from zombieproof.traces.verdict import named
+from zombieproof.traces.evidence import Evidence
+from zombieproof.traces.judging.replay import Examined
+from zombieproof.traces.judging.verdict import named
+from zombieproof.traces.readers.files import TOPIC_PARTITION
 
 PRODUCER = re.compile(r"(?:producer )?(?P<id>\d{1,19})(?::(?P<epoch>\d{1,5}))?", re.ASCII)
 

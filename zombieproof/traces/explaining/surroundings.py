@@ -6,16 +6,10 @@ from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 
-from zombieproof.traces.evidence import (
-    Batch,
-    Evidence,
-    OffsetCommitRecord,
-    PartitionLog,
-    TopicPartition,
-    TransactionStateRecord,
-)
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.traces.evidence import Batch, Evidence, OffsetCommitRecord, PartitionLog, TransactionStateRecord
 from zombieproof.traces.explaining.broker_lines import Skipped, skipped_markers
-from zombieproof.traces.files import opened
+from zombieproof.traces.readers.files import opened
 
 
 class Log:

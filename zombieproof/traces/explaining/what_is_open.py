@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from zombieproof.traces.circumstances import Shape
-from zombieproof.traces.evidence import TRANSACTION_TOPIC
+from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.traces.explaining.models import Remedy
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.shell import quoted
 from zombieproof.traces.explaining.when import in_words
+from zombieproof.traces.judging.circumstances import Shape
 
 TRANSACTIONS = "kafka-transactions.sh --bootstrap-server HOST:PORT"
 
@@ -78,7 +78,7 @@ def look_up_the_decision(scene: Scene) -> Remedy:
     is_open = scene.told.ended_by is None
     return remedy(
         "find out what was decided",
-        f"Replay together with the partition of {TRANSACTION_TOPIC} that knows producer id "
+        f"Replay together with the partition of {TRANSACTION_STATE} that knows producer id "
         f"{scene.finding.producer_id}: it says whether this transaction was "
         f"committed.{' Do not abort before.' if is_open else ''}",
         "An abort in between loses the records if they were committed." if is_open else "None.",

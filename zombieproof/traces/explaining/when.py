@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from zombieproof.traces.circumstances import Shape
-from zombieproof.traces.evidence import TRANSACTION_TOPIC, Batch, TimestampType
+from zombieproof.formats.topics import TRANSACTION_STATE
+from zombieproof.traces.evidence import Batch, TimestampType
 from zombieproof.traces.explaining.models import Moment
 from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.judging.circumstances import Shape
 
 PRODUCER = "the producer's clock"
 BROKER = "the broker's clock"
@@ -55,7 +56,7 @@ def _decisions(scene: Scene) -> Iterator[Moment | None]:
     decided = scene.told.decided
     if decided is None:
         return
-    log = f"{TRANSACTION_TOPIC}-{decided.log_partition}"
+    log = f"{TRANSACTION_STATE}-{decided.log_partition}"
     word = {True: "the commit", False: "the abort", None: "the end"}[decided.commits]
     if scene.told.shape in (Shape.DATA_LATE, Shape.DATA_UNLISTED):
         word += " of the last transaction of this epoch"

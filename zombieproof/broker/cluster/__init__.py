@@ -1,0 +1,1 @@
+"""Brokers and what is between them: cluster, network, metadata, settings, time, and the journal."""

@@ -1,0 +1,386 @@
+"""Several brokers in one process: who leads what, who lives, what is in flight; all of it moved by whoever drives it.
+
+Theory of operation: a request of a client is put in flight (`send`), and each `step` delivers one message, to a broker
+or to a client. A broker answers in the step in which it can. Records that a leader appends are on every in-sync
+replica when the step ends. Elections, clean stops, kills and returns happen on command, and so does everything that
+Kafka does by a timer: the sweeps and the repeated sending of markers. Nothing else happens.
+
+Source: reference §1, §2.5, §2.12, §3.7.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from zombieproof.broker.cluster.clock import Clock, ManualClock
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.metadata import NOBODY, Metadata
+from zombieproof.broker.cluster.network import CLIENT, Answer, Exchange, Message, Network, Request
+from zombieproof.broker.cluster.node import Broker, Software, Store, Surroundings
+from zombieproof.broker.cluster.settings import RECONFIGURABLE, Settings
+from zombieproof.broker.partition.log import MemoryLog
+from zombieproof.broker.partition.snapshots import MemorySnapshots
+from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition
+from zombieproof.model.releases import RELEASES, transaction_version_of
+from zombieproof.model.rules import Rules
+
+Replicas = list[tuple[int, ...]]
+"""The replicas of each partition of a topic, preferred leader first."""
+
+OpenStore = Callable[[int, TopicPartition], Store]
+"""Gives the store of one node's replica of a partition."""
+
+
+def in_memory(node: int, partition: TopicPartition) -> Store:
+    """A store that lives as long as the cluster does."""
+    return Store(MemoryLog(), MemorySnapshots())
+
+
+class NoSuchNode(ValueError):
+    """A node was named that is not what the command needs (no such node, not in sync, already up or down)."""
+
+
+class Cluster:
+    """A cluster of brokers, numbered from 1.
+
+    Args:
+        nodes: how many brokers.
+        rules: the rules in force in all of them, and the feature level of the cluster.
+        settings: their settings.
+        topics: the topics that exist, each with its number of partitions (spread over the nodes, one replica each) or
+            with the replicas of each partition. The two internal topics exist in any case; where they are not given
+            they have as many partitions as `settings` says, and every node has a replica of each.
+        clock: where the time comes from.
+        metadata: says where ids and groups live; Kafka's own placement by default.
+        release: the Kafka release that the brokers are: they end the connection of a request that it does not
+            understand. It does not choose the rules (``rules.preset_for`` does).
+        open_store: gives the store of a replica when it is first needed; in memory by default. It outlives its broker.
+    """
+
+    def __init__(
+        self,
+        nodes: int = 1,
+        rules: Rules | None = None,
+        settings: Settings | None = None,
+        topics: Mapping[str, int | Replicas] | None = None,
+        clock: Clock | None = None,
+        metadata: Metadata | None = None,
+        release: str = RELEASES[-1],
+        open_store: OpenStore = in_memory,
+    ) -> None:
+        self.clock = clock or ManualClock()
+        self.settings = replace(settings or Settings())
+        self.journal = Journal()
+        self.network = Network()
+        self.metadata = metadata or Metadata()
+        self.stores: dict[tuple[int, TopicPartition], Store] = {}
+        self._open_store = open_store
+        self.brokers: dict[int, Broker] = {}
+        self.rules = replace(rules or Rules())
+        self.features_epoch = 1
+        self._surroundings = Surroundings(self.settings, self.clock, self.journal, self.metadata, self.network)
+        self._node_ids = tuple(range(1, nodes + 1))
+        self._software = self._surroundings.software
+        self._software.update(dict.fromkeys(self._node_ids, Software(self.rules, release)))
+        for topic, partitions in self._all_topics(topics or {}).items():
+            self.metadata.create(topic, partitions)
+        for node in self._node_ids:
+            self._start(node, was_clean=True)
+        self._take_over(self.metadata.partitions)
+
+    def _all_topics(self, topics: Mapping[str, int | Replicas]) -> dict[str, Replicas]:
+        every = dict[str, Replicas]()
+        counts = {
+            TRANSACTION_STATE: self.settings.transaction_state_log_num_partitions,
+            CONSUMER_OFFSETS: self.settings.offsets_topic_num_partitions,
+        }
+        for topic, given in {**counts, **topics}.items():
+            every[topic] = self._spread(topic, given) if isinstance(given, int) else given
+        return every
+
+    def _spread(self, topic: str, partitions: int) -> Replicas:
+        ids = self._node_ids
+        width = len(ids) if topic in INTERNAL_TOPICS else 1
+        return [tuple(ids[(first + i) % len(ids)] for i in range(width)) for first in range(partitions)]
+
+    # ---------------------------------------------------------------- requests and steps
+
+    def send(self, request: Request, node: int | None = None) -> Exchange:
+        """Put a client's request in flight, to `node` or to the first node that is up.
+
+        Raises:
+            NoSuchNode: `node` does not exist, or nobody is up.
+        """
+        receiver = next(iter(sorted(self.brokers)), None) if node is None else node
+        if receiver not in self._node_ids:
+            raise NoSuchNode(f"node {receiver} cannot be asked; nodes are {_listed(self._node_ids)}")
+        number = self.network.request(CLIENT, receiver, request)
+        if receiver not in self.brokers:
+            self.network.in_flight.pop()
+            self.network.answer(number, receiver, CLIENT, None)
+        return self.network.exchanges[number]
+
+    def deliver(self, message: Message) -> None:
+        """One step: a message in flight arrives."""
+        self.network.in_flight.remove(message)
+        if message.receiver == CLIENT:
+            self.network.arrive(message)
+        elif message.receiver in self.brokers:
+            broker = self.brokers[message.receiver]
+            broker.receive(message)
+            self._replicate(broker)
+
+    def step(self) -> bool:
+        """Deliver the message that is in flight for longest; False if there is none."""
+        if not self.network.in_flight:
+            return False
+        self.deliver(self.network.in_flight[0])
+        return True
+
+    def settle(self) -> None:
+        """Step until nothing is in flight."""
+        while self.step():
+            pass
+
+    def ask(self, request: Request, node: int | None = None) -> Answer | None:
+        """Send a request, let everything arrive, and return the answer; None: there was none."""
+        exchange = self.send(request, node)
+        self.settle()
+        del self.network.exchanges[exchange.number]
+        return exchange.answer
+
+    # ---------------------------------------------------------------- timers, on command
+
+    def abort_timed_out_transactions(self, node: int | None = None) -> None:
+        """Each coordinator (or that of `node`) looks once for transactions that were open for too long."""
+        self._on_each(node, Broker.abort_timed_out_transactions)
+
+    def remove_expired_ids(self, node: int | None = None) -> None:
+        """Each coordinator looks once for transactional ids that were unused for too long."""
+        self._on_each(node, Broker.remove_expired_ids)
+
+    def expire_producers(self, node: int | None = None) -> None:
+        """Each replica looks once for producers that were silent, and verifications that were unused, for too long."""
+        self._on_each(node, Broker.expire_producers)
+
+    def answer_waiting_fetches(self, node: int | None = None) -> None:
+        """Each broker answers the fetches that have waited for long enough, or have enough to read now."""
+        self._on_each(node, Broker.answer_waiting_fetches)
+
+    def resend_markers(self, node: int | None = None) -> None:
+        """Each coordinator sends again the markers that could not be written."""
+        self._on_each(node, Broker.send_markers)
+
+    def sweep(self) -> None:
+        """Everything that Kafka does by a timer, once, with all that follows from it."""
+        for timer in (
+            self.resend_markers,
+            self.abort_timed_out_transactions,
+            self.remove_expired_ids,
+            self.expire_producers,
+            self.answer_waiting_fetches,
+        ):
+            timer()
+            self.settle()
+
+    def _on_each(self, node: int | None, timer: Callable[[Broker], None]) -> None:
+        for broker in [self.brokers[node]] if node is not None else list(self.brokers.values()):
+            timer(broker)
+            self._replicate(broker)
+
+    # ---------------------------------------------------------------- administration
+
+    def configure(self, name: str, value: int) -> None:
+        """Change a setting in all brokers, also in those that start later.
+
+        Raises:
+            ValueError: it cannot be changed while brokers run.
+        """
+        if name not in RECONFIGURABLE:
+            raise ValueError(
+                f"{name} needs a restart; while brokers run {', '.join(sorted(RECONFIGURABLE))} may change"
+            )
+        setattr(self.settings, name, value)
+
+    def upgrade(self, node: int, rules: Rules, release: str) -> None:
+        """`node`, which is down, runs another release when it starts; the feature level stays.
+
+        Raises:
+            NoSuchNode: it is up, or does not exist.
+        """
+        if node not in self._node_ids or node in self.brokers:
+            raise NoSuchNode(f"node {node} is not down; down are {_listed(set(self._node_ids) - set(self.brokers))}")
+        at_level = replace(rules, transaction_version=self.rules.transaction_version)
+        self._software[node] = Software(at_level, release)
+
+    def finalize_transaction_version(self, version: int) -> None:
+        """Raise or lower the feature ``transaction.version`` of the cluster: all brokers follow it at once.
+
+        Raises:
+            UnknownRelease: a broker is of a release that has no such version.
+        """
+        for software in self._software.values():
+            transaction_version_of(software.release, version)
+        for rules in (self.rules, *(software.rules for software in self._software.values())):
+            rules.transaction_version = version
+        self.features_epoch += 1
+
+    def release_of(self, node: int) -> str:
+        """The release that `node` runs."""
+        return self._software[node].release
+
+    # ---------------------------------------------------------------- who is who
+
+    def leader_of(self, partition: TopicPartition) -> int | None:
+        """The node that leads `partition`."""
+        return self.metadata.leader_of(partition).node
+
+    def coordinator_of(self, transactional_id: str) -> int | None:
+        """The node that coordinates a transactional id."""
+        return self.leader_of(self.metadata.transaction_partition(transactional_id))
+
+    def group_coordinator_of(self, group: str) -> int | None:
+        """The node that coordinates a consumer group."""
+        return self.leader_of(self.metadata.group_partition(group))
+
+    # ---------------------------------------------------------------- failover on command
+
+    def elect(self, partition: TopicPartition, node: int | None = None, old_resigns: bool = True) -> None:
+        """Another in-sync replica (the next one, or `node`) leads `partition`; the old leader lives on.
+
+        Unless `old_resigns`, a coordinator that is deposed does not know it before it is told to `resign`: it goes on
+        answering from memory, and only its appends fail.
+
+        Raises:
+            NoSuchNode: there is no other, or `node` is none.
+        """
+        known = self.metadata.partitions[partition]
+        others = [n for n in known.replicas if n in known.in_sync and n != known.leader]
+        if not others or node not in (None, *others):
+            raise NoSuchNode(
+                f"{_name(partition)} cannot be led by {node or 'another node'}; in sync are {_listed(others)}"
+            )
+        self._hand_over(partition, others[0] if node is None else node, old_resigns)
+
+    def resign(self, node: int) -> None:
+        """`node` learns which partitions it does not lead any more."""
+        self._need_up(node)
+        for partition, known in self.metadata.partitions.items():
+            if node in known.replicas and known.leader != node:
+                self.brokers[node].step_down(partition)
+
+    def stop(self, node: int) -> None:
+        """A controlled shutdown: its partitions get other leaders, then `node` stops cleanly."""
+        self._need_up(node)
+        for partition, known in self.metadata.partitions.items():
+            if known.leader == node and len(known.in_sync) > 1:
+                self._hand_over(partition, next(n for n in known.replicas if n in known.in_sync and n != node))
+        self.brokers[node].close()
+        self._lose(node)
+
+    def kill(self, node: int) -> None:
+        """`node` is gone at once with all that it had in memory only; its partitions get other leaders."""
+        self._need_up(node)
+        self._lose(node)
+
+    def start(self, node: int, was_clean: bool = True) -> None:
+        """`node` comes back on its data, catches up, and leads what nobody else in sync could lead meanwhile.
+
+        Raises:
+            NoSuchNode: it is up already, or does not exist.
+        """
+        if node not in self._node_ids or node in self.brokers:
+            raise NoSuchNode(f"node {node} cannot start; down are {_listed(set(self._node_ids) - set(self.brokers))}")
+        self._start(node, was_clean)
+        led = []
+        for partition, known in self.metadata.partitions.items():
+            if node not in known.replicas:
+                continue
+            if known.leader == NOBODY and node in known.in_sync:
+                self.metadata.elect(partition, node)
+                led.append(partition)
+            elif known.leader != NOBODY:
+                self._catch_up(partition, node)
+                self.metadata.set_in_sync(partition, (*(n for n in known.in_sync if n != node), node))
+        self._take_over(led)
+        self.resend_markers()
+
+    def restart(self, clean: bool) -> None:
+        """Every node stops (`clean`) or is killed, and starts again on its data."""
+        nodes = tuple(self.brokers)
+        for node in nodes:
+            self.stop(node) if clean else self.kill(node)
+        for node in reversed(nodes):
+            self.start(node, clean)
+
+    def _need_up(self, node: int) -> None:
+        if node not in self.brokers:
+            raise NoSuchNode(f"node {node} is not up; up are {_listed(self.brokers)}")
+
+    def _start(self, node: int, was_clean: bool) -> None:
+        theirs = [partition for partition, known in self.metadata.partitions.items() if node in known.replicas]
+        for partition in theirs:
+            if (node, partition) not in self.stores:
+                self.stores[node, partition] = self._open_store(node, partition)
+        stores = {partition: self.stores[node, partition] for partition in theirs}
+        self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)
+
+    def _lose(self, node: int) -> None:
+        del self.brokers[node]
+        self.network.cut_off(node)
+        led = []
+        for partition, known in self.metadata.partitions.items():
+            if node not in known.in_sync:
+                continue
+            left = tuple(n for n in known.in_sync if n != node)
+            if left:
+                self.metadata.set_in_sync(partition, left)
+            if known.leader == node:
+                self.metadata.elect(partition, left[0] if left else NOBODY)
+                led.append(partition)
+        self._take_over(led)
+        self.resend_markers()
+
+    def _hand_over(self, partition: TopicPartition, node: int, old_resigns: bool = True) -> None:
+        old = self.metadata.partitions[partition].leader
+        self.metadata.elect(partition, node)
+        if old in self.brokers:
+            self.brokers[old].lose_leadership(partition)
+            if old_resigns:
+                self.brokers[old].step_down(partition)
+        self._take_over([partition])
+        self.resend_markers()
+
+    def _take_over(self, partitions: Iterable[TopicPartition]) -> None:
+        """New leaders begin. Everybody knows them before a coordinator loads: it asks at once who leads what."""
+        for partition in sorted(partitions, key=lambda led: led[0] == TRANSACTION_STATE):
+            leader = self.leader_of(partition)
+            if leader is not None:
+                self.brokers[leader].take_over(partition)
+                self._replicate(self.brokers[leader])
+
+    # ---------------------------------------------------------------- replication
+
+    def _replicate(self, broker: Broker) -> None:
+        """What a leader appended in this step is on every in-sync replica."""
+        for partition in broker.partitions.take_written():
+            for node in self.metadata.partitions[partition].in_sync:
+                if node != broker.node_id:
+                    self._catch_up(partition, node)
+
+    def _catch_up(self, partition: TopicPartition, node: int) -> None:
+        leader = self.leader_of(partition)
+        if leader is None or leader == node or node not in self.brokers:
+            return
+        theirs = self.stores[leader, partition].log
+        mine = self.stores[node, partition].log
+        self.brokers[node].partitions.catch_up(
+            partition, self.metadata.leader_epoch(partition), theirs.read(mine.end_offset), theirs.end_offset
+        )
+
+
+def _listed(nodes: Iterable[int]) -> str:
+    return ", ".join(str(node) for node in sorted(nodes)) or "none"
+
+
+def _name(partition: TopicPartition) -> str:
+    return f"{partition[0]}-{partition[1]}"

@@ -1,0 +1,101 @@
+"""What every broker of a cluster knows of it: topics, replicas, who leads which partition since when.
+
+A change of leader is known everywhere at once, as after Kafka's metadata log has been read by all brokers; an old
+leader that does not know yet is a message that comes late. Source: reference §1, §2.5, §2.12.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.model.decisions.add_offsets_to_txn import partition_for
+from zombieproof.model.vocabulary import NONE
+
+NOBODY = -1
+"""The leader of a partition that has none."""
+
+Placement = Callable[[str, int], int]
+"""Which of a number of partitions a name lives in."""
+
+
+class Leader(NamedTuple):
+    """Who leads a partition: `node` is None while nobody does."""
+
+    topic_exists: bool
+    node: int | None
+
+
+@dataclass(slots=True)
+class PartitionMetadata:
+    """One partition: its replicas (preferred leader first), those in sync, and the leader with its epoch."""
+
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+    leader: int
+    leader_epoch: int = 0
+
+
+@dataclass(slots=True)
+class Metadata:
+    """The partitions of all topics, and where transactional ids and groups live.
+
+    Args:
+        place_transactional_id: the partition of ``__transaction_state`` for an id; Kafka's own rule by default.
+        place_group: the same for groups and ``__consumer_offsets``.
+    """
+
+    partitions: dict[TopicPartition, PartitionMetadata] = field(default_factory=dict)
+    place_transactional_id: Placement = partition_for
+    place_group: Placement = partition_for
+    version: int = 0
+
+    def create(self, topic: str, replicas: list[tuple[int, ...]]) -> None:
+        """A new topic, one tuple of replicas for each partition; the first replica leads."""
+        for number, nodes in enumerate(replicas):
+            self.partitions[topic, number] = PartitionMetadata(nodes, nodes, nodes[0])
+        self.version += 1
+
+    def count(self, topic: str) -> int:
+        """How many partitions a topic has; 0: there is no such topic."""
+        return sum(1 for name, _ in self.partitions if name == topic)
+
+    def leader_of(self, partition: TopicPartition) -> Leader:
+        """Who leads `partition`."""
+        known = self.partitions.get(partition)
+        if known is None:
+            return Leader(topic_exists=False, node=None)
+        return Leader(topic_exists=True, node=None if known.leader == NOBODY else known.leader)
+
+    def exists(self, partition: TopicPartition) -> bool:
+        """Whether there is such a partition."""
+        return partition in self.partitions
+
+    def in_sync(self, partition: TopicPartition) -> int:
+        """How many replicas of `partition` are in sync."""
+        return len(self.partitions[partition].in_sync)
+
+    def leader_epoch(self, partition: TopicPartition) -> int:
+        """The leader epoch of `partition`; NONE if there is no such partition."""
+        known = self.partitions.get(partition)
+        return NONE if known is None else known.leader_epoch
+
+    def transaction_partition(self, transactional_id: str) -> TopicPartition:
+        """The partition of ``__transaction_state`` that holds an id."""
+        return TRANSACTION_STATE, self.place_transactional_id(transactional_id, self.count(TRANSACTION_STATE))
+
+    def group_partition(self, group: str) -> TopicPartition:
+        """The partition of ``__consumer_offsets`` that holds a group."""
+        return CONSUMER_OFFSETS, self.place_group(group, self.count(CONSUMER_OFFSETS))
+
+    def elect(self, partition: TopicPartition, node: int) -> None:
+        """`node` leads `partition` under the next leader epoch; with NOBODY nobody does, and no epoch begins."""
+        known = self.partitions[partition]
+        known.leader = node
+        known.leader_epoch += node != NOBODY
+        self.version += 1
+
+    def set_in_sync(self, partition: TopicPartition, nodes: tuple[int, ...]) -> None:
+        """The replicas of `partition` that are in sync are now `nodes`."""
+        self.partitions[partition].in_sync = nodes
+        self.version += 1

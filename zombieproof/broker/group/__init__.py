@@ -1,0 +1,1 @@
+"""The group coordinator of a broker: groups, members and offsets."""

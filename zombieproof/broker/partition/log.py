@@ -1,0 +1,99 @@
+"""What is durable: logs of record batches, as an interface, and the one that lives in memory."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Protocol
+
+from zombieproof.formats.batches import Batch
+from zombieproof.model.vocabulary import NONE
+
+
+class Log(Protocol):
+    """The store of one partition. What was appended is durable when `append` returns."""
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset that is still there."""
+        ...
+
+    @property
+    def end_offset(self) -> int:
+        """The offset that the next record gets."""
+        ...
+
+    def append(self, batch: Batch) -> Batch:
+        """Make `batch` durable at the end of the log; returned is the batch with its offset."""
+        ...
+
+    def read(self, from_offset: int = 0) -> Iterator[Batch]:
+        """Every batch that reaches `from_offset` or goes beyond, in order."""
+        ...
+
+    def truncate(self, end_offset: int) -> None:
+        """Drop every batch at or behind `end_offset` (a follower whose leader never had them)."""
+        ...
+
+    def restart_at(self, offset: int) -> None:
+        """Drop everything; the next record gets `offset`."""
+        ...
+
+    def raise_start(self, offset: int) -> None:
+        """Records below `offset` are not served any more (retention, DeleteRecords)."""
+        ...
+
+
+class MemoryLog:
+    """A log in memory. It outlives the broker that uses it, as a disk would."""
+
+    def __init__(self, batches: tuple[Batch, ...] = (), start_offset: int = 0) -> None:
+        self._batches = list(batches)
+        self._start = start_offset
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset that is still there."""
+        return self._start
+
+    @property
+    def end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self._batches[-1].last_offset + 1 if self._batches else self._start
+
+    def append(self, batch: Batch) -> Batch:
+        """Keep `batch`; a batch that already has an offset (a replica's) keeps it."""
+        if batch.base_offset == NONE:
+            batch = replace(batch, base_offset=self.end_offset)
+        elif batch.base_offset != self.end_offset:
+            raise ValueError(
+                f"a batch at offset {batch.base_offset} cannot follow a log that ends at {self.end_offset}"
+            )
+        self._batches.append(batch)
+        return batch
+
+    def read(self, from_offset: int = 0) -> Iterator[Batch]:
+        """Every batch that reaches `from_offset` or goes beyond, in order."""
+        first = bisect_left(self._batches, from_offset, key=lambda batch: batch.last_offset)
+        return iter(self._batches[first:])
+
+    def truncate(self, end_offset: int) -> None:
+        """Drop every batch at or behind `end_offset`."""
+        self._batches = [batch for batch in self._batches if batch.last_offset < end_offset]
+
+    def restart_at(self, offset: int) -> None:
+        """Drop everything; the next record gets `offset`."""
+        self._batches = []
+        self._start = offset
+
+    def raise_start(self, offset: int) -> None:
+        """Drop the batches that are wholly below `offset`.
+
+        Raises:
+            ValueError: `offset` is behind the end of the log.
+        """
+        if offset > self.end_offset:
+            raise ValueError(f"the log ends at {self.end_offset}; it cannot start at {offset}")
+        if offset > self._start:
+            end = self.end_offset
+            self._batches = [batch for batch in self._batches if batch.last_offset >= offset]
+            self._start = offset if self._batches else end

@@ -1,0 +1,282 @@
+"""One replica of one partition: its log, its producers, its aborted transactions, and how far readers may read.
+
+Theory of operation: a leader judges a batch under what it remembers, makes it durable, and only then remembers it. A
+follower takes what the leader has, unjudged. Both remember the same, so a replica that is elected goes on where the
+old leader was; what only its memory held (guards) stays with it. Whoever starts again reads its log; of each producer
+it then knows the newest batch only (reference §3.7, §14).
+Source: reference §3.1 to §3.7, §6; ``UnifiedLog.java``, ``Partition.scala``.
+"""
+
+from dataclasses import dataclass, replace
+
+from zombieproof.broker.cluster.clock import Clock
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.partition.aborted_index import AbortedIndex, AbortedTransaction
+from zombieproof.broker.partition.log import Log
+from zombieproof.broker.partition.producer_states import (
+    CompletedTransaction,
+    ProducerStates,
+    TokenSource,
+    Verification,
+)
+from zombieproof.broker.partition.snapshots import SnapshotStore
+from zombieproof.formats.batches import Batch, Marker
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import Fetched, ProducerDescription, ProducersDescribed
+from zombieproof.model.decisions.fetch import error_of_fetch, fetch_bound, last_stable_offset, offset_by_time
+from zombieproof.model.decisions.produce import newest_sequence
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, Isolation, Mode, Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What became of a batch. `batch` is what is in the log; None where nothing was appended.
+
+    `is_duplicate`: the batch was in the log before, at `base_offset`. `row` is the rule that answered.
+    """
+
+    error: int
+    row: Guard
+    base_offset: int = NONE
+    log_start_offset: int = NONE
+    is_duplicate: bool = False
+    batch: Batch | None = None
+
+
+def _aborted(completed: CompletedTransaction) -> AbortedTransaction:
+    of, first, last, stable = (
+        completed.producer_id,
+        completed.first_offset,
+        completed.last_offset,
+        completed.last_stable_offset,
+    )
+    return AbortedTransaction(of, first, last, stable)
+
+
+class Replica:
+    """A partition at one broker, with the log that outlives it.
+
+    Args:
+        log: the store of this replica; what it holds is not read before `recover`.
+        tokens: where guards come from; shared by all replicas of a cluster.
+        snapshots: where snapshots of producer state are kept; in memory, for as long as the replica lives, unless said.
+    """
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        log: Log,
+        rules: Rules,
+        settings: Settings,
+        clock: Clock,
+        journal: Journal,
+        tokens: TokenSource,
+        snapshots: SnapshotStore | None = None,
+    ) -> None:
+        self.partition, self.log, self.rules = partition, log, rules
+        self._clock, self._tokens = clock, tokens
+        subject = f"{partition[0]}-{partition[1]}"
+        self.producers = ProducerStates(subject, rules, settings, clock, journal, snapshots)
+        self.aborted = AbortedIndex()
+        self.leader_epoch = NONE
+        self.leads = False
+        self.in_sync = 1
+        self._high_watermark: int | None = None
+
+    # ---------------------------------------------------------------- offsets
+
+    @property
+    def high_watermark(self) -> int:
+        """Where replicated data ends: the log's end, unless somebody has said otherwise."""
+        return self.log.end_offset if self._high_watermark is None else self._high_watermark
+
+    @high_watermark.setter
+    def high_watermark(self, offset: int | None) -> None:
+        self._high_watermark = None if offset is None else min(offset, self.log.end_offset)
+        self.producers.on_high_watermark(self.high_watermark)
+
+    @property
+    def first_unstable_offset(self) -> int:
+        """Where the earliest transaction begins that is open or not replicated yet, or NONE."""
+        return self.producers.first_unstable_offset(self.log.start_offset)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Where read_committed readers stop."""
+        return last_stable_offset(self.high_watermark, self.first_unstable_offset)
+
+    # ---------------------------------------------------------------- roles
+
+    def lead(self, leader_epoch: int) -> None:
+        """Lead the partition. Memory goes on: a replica that followed knows what its leader knew."""
+        self.leader_epoch, self.leads = leader_epoch, True
+
+    def follow(self, leader_epoch: int) -> None:
+        """Follow another leader. Guards are kept, as in Kafka: they belong to the log, not to the role."""
+        self.leader_epoch, self.leads = leader_epoch, False
+
+    # ---------------------------------------------------------------- writing
+
+    def begin_verification(self, batch: Batch, mode: Mode) -> Verification:
+        """Whether the coordinator has to be asked before `batch` (with a producer id) is appended, and the guard."""
+        return self.producers.begin_verification(batch, mode, self._tokens)
+
+    def append(self, batch: Batch, guard: int, origin: Origin) -> Appended:
+        """Append a batch if the producer's past allows it; `guard` is what `begin_verification` gave, 0 for none."""
+        if batch.producer_id == NONE:
+            return self._accepted(self._write(batch), Guard.A7)
+        verdict = self.producers.judge(batch, guard, origin)
+        start = self.log.start_offset
+        if verdict.error != Error.NONE:
+            return Appended(verdict.error, Guard(verdict.guard), log_start_offset=start)
+        if verdict.event == NOTHING:
+            first = verdict.duplicate_of - batch.last_offset_delta
+            return Appended(verdict.error, Guard(verdict.guard), first, start, is_duplicate=True)
+        written = self._write(batch)
+        self._note(self.producers.record(written, verdict.event))
+        return self._accepted(written, verdict.guard)
+
+    def append_marker(self, producer_id: int, producer_epoch: int, marker: Marker, origin: Origin) -> Appended:
+        """Append the end of a transaction, if the coordinator that sends it is not too late."""
+        batch = Batch(producer_id, producer_epoch, transactional=True, marker=marker)
+        return self.append(batch, 0, origin)
+
+    def replicate(self, batch: Batch) -> None:
+        """Take a batch from the leader's log, unjudged.
+
+        Raises:
+            ValueError: it does not continue the log.
+        """
+        self.log.append(batch)
+        self._note(self.producers.replay(batch))
+
+    def _write(self, batch: Batch) -> Batch:
+        time = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
+        written = self.log.append(replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch))
+        if written.producer_id == NONE:
+            self.producers.replay(written)
+        return written
+
+    def _note(self, completed: CompletedTransaction | None) -> None:
+        """The log is longer now, and `completed` has ended."""
+        if completed is not None and completed.is_aborted:
+            self.aborted.append(_aborted(completed))
+        self.producers.on_high_watermark(self.high_watermark)
+
+    def _accepted(self, written: Batch, row: int) -> Appended:
+        return Appended(Error.NONE, Guard(row), written.base_offset, self.log.start_offset, batch=written)
+
+    # ---------------------------------------------------------------- restart and truncation
+
+    def recover(self, clean: bool) -> None:
+        """Know what the log says, after a start: `clean` says whether `stop` was called before.
+
+        Either way a snapshot at the end of the log is what memory begins with: the broker takes one when it stops, or
+        when it has read its log after a kill (reference §14 on §3.7).
+        """
+        start = self.log.start_offset
+        self.producers.snapshots.keep_between(start + 1, self.log.end_offset)
+        self.producers.reload(start)
+        if not clean or self.producers.map_end_offset < self.log.end_offset:
+            self._replay_log()
+            self.producers.take_snapshot()
+            self.producers.reload(start)
+        self._rebuild_index()
+
+    def stop(self) -> None:
+        """Stop in order: what is known of producers is kept in a snapshot."""
+        self.producers.take_snapshot()
+
+    def roll(self) -> None:
+        """The store begins a new segment: what is known of producers is kept beside it."""
+        self.producers.take_snapshot()
+
+    def truncate(self, end_offset: int) -> None:
+        """Drop everything from `end_offset` on, which the leader never had, and know what is left."""
+        self.log.truncate(end_offset)
+        self.producers.truncate_and_reload(self.log.start_offset, self.log.end_offset)
+        if self._high_watermark is not None:
+            self._high_watermark = min(self._high_watermark, self.log.end_offset)
+        self.aborted.truncate(self.log.end_offset)
+        self._replay_log()
+        self.producers.on_high_watermark(self.high_watermark)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Drop everything; the log begins anew at `offset`."""
+        self.log.restart_at(offset)
+        self.aborted.reset()
+        self._high_watermark = None
+        self.producers.truncate_fully_and_start_at(offset)
+
+    def raise_log_start(self, offset: int) -> None:
+        """Records below `offset` are not served any more; producers are remembered all the same."""
+        self.log.raise_start(offset)
+        self.producers.snapshots.delete_before(offset)
+        self.producers.on_log_start(offset)
+
+    def _replay_log(self) -> None:
+        """Fold the log from where producer state ends."""
+        for batch in self.log.read(self.producers.map_end_offset):
+            self.producers.replay(batch)
+
+    def _rebuild_index(self) -> None:
+        """Fold the whole log once more for the aborted transactions, beside what is remembered of producers."""
+        fold = self.producers.blank()
+        completed = [fold.replay(batch) for batch in self.log.read(self.log.start_offset)]
+        self.aborted = AbortedIndex(_aborted(each) for each in completed if each is not None and each.is_aborted)
+
+    # ---------------------------------------------------------------- reading
+
+    def fetch(self, offset: int, isolation: Isolation) -> Fetched:
+        """The batches from `offset` up to where a reader of this isolation may read; followers answer too."""
+        start, high, stable = self.log.start_offset, self.high_watermark, self.last_stable_offset
+        error = error_of_fetch(offset, start, self.log.end_offset)
+        if error != Error.NONE:
+            return Fetched(error)
+        bound = fetch_bound(isolation, high, stable, self.rules)
+        batches = tuple(batch for batch in self.log.read(offset) if batch.last_offset < bound)
+        aborted: tuple[tuple[int, int], ...] | None = None
+        if isolation == Isolation.READ_COMMITTED:
+            # The bound that Kafka's sparse offset index gives is the log's end, but for megabytes behind the fetch.
+            found = self.aborted.collect(offset, self.log.end_offset).aborted if batches else ()
+            aborted = tuple((entry.producer_id, entry.first_offset) for entry in found)
+        return Fetched(Error.NONE, high, stable, start, aborted, batches)
+
+    def latest_offset(self, isolation: Isolation) -> int:
+        """Where a reader that begins at the end begins."""
+        return fetch_bound(isolation, self.high_watermark, self.last_stable_offset, self.rules)
+
+    def offset_for_time(self, timestamp_ms: int, isolation: Isolation) -> int:
+        """The first offset with this time or a later one that such a reader may read; NONE if there is none."""
+        late = (batch for batch in self.log.read(self.log.start_offset) if batch.timestamp_ms >= timestamp_ms)
+        first = next(late, None)
+        return NONE if first is None else offset_by_time(first.base_offset, self.latest_offset(isolation))
+
+    def describe_producers(self) -> ProducersDescribed:
+        """Every producer that is remembered; followers answer too."""
+        return ProducersDescribed(Error.NONE, tuple(self._described(producer_id) for producer_id in self.producers))
+
+    def _described(self, producer_id: int) -> ProducerDescription:
+        entry = self.producers.get(producer_id)
+        if entry is None:
+            raise KeyError(producer_id)
+        return ProducerDescription(
+            producer_id,
+            entry.producer_epoch,
+            newest_sequence(entry),
+            entry.coordinator_epoch,
+            entry.txn_first_offset,
+            self.producers.last_timestamp_ms(producer_id),
+        )
+
+    # ---------------------------------------------------------------- time
+
+    def expire_producers(self) -> None:
+        """Forget producers that were silent, and guards that were unused, for ``producer.id.expiration.ms``."""
+        self.producers.expire()
+
+    def has_late_transaction(self) -> bool:
+        """Whether the earliest open transaction hangs (KIP-664)."""
+        return self.producers.has_late_transaction()

@@ -1,0 +1,170 @@
+"""The partitions of one broker: who of them leads, and the requests that are answered from them at once.
+
+Source: reference §3.5, §3.6, §6; ``ReplicaManager.scala``, ``KafkaApis.handleWriteTxnMarkersRequest``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.metadata import Metadata
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.group.coordinator import GroupCoordinator
+from zombieproof.broker.partition.replica import Replica
+from zombieproof.formats.batches import Batch, Marker
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
+from zombieproof.messages.partitions import (
+    LATEST,
+    DescribeProducers,
+    DescribeProducersAnswer,
+    DescribeTopics,
+    Fetch,
+    FetchAnswer,
+    Fetched,
+    ListOffsets,
+    ListOffsetsAnswer,
+    MarkerToWrite,
+    MarkerWritten,
+    PartitionAnswer,
+    ProducersDescribed,
+    TopicsDescribed,
+    WriteTxnMarkers,
+    WriteTxnMarkersAnswer,
+)
+from zombieproof.model.decisions.fetch import error_of_read, error_of_topic
+from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
+from zombieproof.model.vocabulary import NONE, Error, Guard, Origin
+
+
+@dataclass(slots=True)
+class PartitionService:
+    """The replicas of one broker. `groups` hears of every marker in the partitions that it answers for."""
+
+    metadata: Metadata
+    settings: Settings
+    groups: GroupCoordinator
+    journal: Journal
+    replicas: dict[TopicPartition, Replica] = field(default_factory=dict)
+    _replicated: dict[TopicPartition, int] = field(default_factory=dict)
+
+    def replica(self, partition: TopicPartition) -> Replica | None:
+        """The replica of `partition` at this broker, with the number of replicas that are in sync now."""
+        found = self.replicas.get(partition)
+        if found is not None:
+            found.in_sync = self.metadata.in_sync(partition)
+        return found
+
+    def take_written(self) -> list[TopicPartition]:
+        """The partitions that are led here and whose log has moved since this was asked last."""
+        written = []
+        for partition, replica in self.replicas.items():
+            if replica.leads and self._replicated.get(partition) != replica.log.end_offset:
+                self._replicated[partition] = replica.log.end_offset
+                written.append(partition)
+        return written
+
+    def catch_up(self, partition: TopicPartition, leader_epoch: int, batches: Iterable[Batch], end_offset: int) -> None:
+        """Follow the leader, whose log holds `batches` and ends at `end_offset`."""
+        replica = self.replicas[partition]
+        replica.follow(leader_epoch)
+        if replica.log.end_offset > end_offset:
+            replica.truncate(end_offset)
+        for batch in batches:
+            if batch.base_offset >= replica.log.end_offset:
+                replica.replicate(batch)
+
+    # ---------------------------------------------------------------- markers
+
+    def write_markers(self, request: WriteTxnMarkers) -> WriteTxnMarkersAnswer:
+        """Answer WriteTxnMarkers: each marker at each of its partitions, in their order."""
+        return WriteTxnMarkersAnswer(
+            tuple(
+                MarkerWritten(marker.producer_id, {tp: self._write_marker(tp, marker) for tp in marker.partitions})
+                for marker in request.markers
+            )
+        )
+
+    def _write_marker(self, partition: TopicPartition, asked: MarkerToWrite) -> int:
+        replica = self.replica(partition)
+        error = error_of_marker_place(
+            int(self.metadata.exists(partition)),
+            int(replica is not None and replica.leads),
+            replica.in_sync if replica is not None else 0,
+            self.settings.min_insync_replicas,
+        )
+        if error == Error.NONE and partition[0] == CONSUMER_OFFSETS:
+            error = self.groups.error_of_marker(partition[1])
+        if error != Error.NONE or replica is None:
+            return error
+        marker = Marker(asked.committed, asked.coordinator_epoch, asked.transaction_version)
+        done = replica.append_marker(asked.producer_id, asked.producer_epoch, marker, Origin.COORDINATOR)
+        if done.error == Error.NONE and partition[0] == CONSUMER_OFFSETS:
+            self.groups.apply_marker(partition[1], asked.producer_id, asked.committed)
+        return done.error
+
+    # ---------------------------------------------------------------- what is answered at once
+
+    def handle(
+        self, request: WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers | DescribeTopics
+    ) -> PartitionAnswer:
+        """Answer a request that has nothing to wait for."""
+        match request:
+            case WriteTxnMarkers():
+                return self.write_markers(request)
+            case Fetch():
+                return self.fetch(request)
+            case ListOffsets():
+                return self.list_offsets(request)
+            case DescribeProducers():
+                return self.describe_producers(request)
+            case DescribeTopics():
+                return self.describe_topics(request)
+
+    def fetch(self, request: Fetch) -> FetchAnswer:
+        """Answer Fetch; a follower answers too (KIP-392)."""
+        return FetchAnswer({tp: self._fetch(tp, at, request) for tp, at in request.partitions.items()})
+
+    def _fetch(self, partition: TopicPartition, offset: int, request: Fetch) -> Fetched:
+        replica = self.replica(partition)
+        if not self.metadata.exists(partition):
+            # Refused before any log is asked: Kafka's list of aborted transactions is empty then, not null.
+            by_id = int(partition[0] in request.unknown_topic_ids)
+            return Fetched(error_of_topic(0, by_id), aborted=())
+        error = self._error_of_read(partition, replica, needs_leader=False)
+        return Fetched(error) if error != Error.NONE or replica is None else replica.fetch(offset, request.isolation)
+
+    def list_offsets(self, request: ListOffsets) -> ListOffsetsAnswer:
+        """Answer ListOffsets."""
+        return ListOffsetsAnswer({tp: self._offset(tp, request) for tp in request.partitions})
+
+    def _offset(self, partition: TopicPartition, request: ListOffsets) -> tuple[int, int]:
+        replica = self.replica(partition)
+        error = self._error_of_read(partition, replica, needs_leader=True)
+        if error != Error.NONE or replica is None:
+            return error, NONE
+        if request.timestamp_ms == LATEST:
+            return error, replica.latest_offset(request.isolation)
+        return error, replica.offset_for_time(request.timestamp_ms, request.isolation)
+
+    def describe_producers(self, request: DescribeProducers) -> DescribeProducersAnswer:
+        """Answer DescribeProducers; a follower answers too."""
+        return DescribeProducersAnswer({tp: self._described(tp) for tp in request.partitions})
+
+    def describe_topics(self, request: DescribeTopics) -> TopicsDescribed:
+        """Answer Metadata; any broker can."""
+        return TopicsDescribed(
+            {name: error_of_topic(int(self.metadata.count(name) > 0), int(request.by_id)) for name in request.topics}
+        )
+
+    def _described(self, partition: TopicPartition) -> ProducersDescribed:
+        replica = self.replica(partition)
+        error = self._error_of_read(partition, replica, needs_leader=False)
+        return ProducersDescribed(error) if error != Error.NONE or replica is None else replica.describe_producers()
+
+    def _error_of_read(self, partition: TopicPartition, replica: Replica | None, needs_leader: bool) -> int:
+        leads = replica is not None and replica.leads
+        error = error_of_read(
+            int(self.metadata.exists(partition)), int(replica is not None), int(leads), int(needs_leader)
+        )
+        self.journal.decided("fetch", Guard.NO_GUARD, error, f"{partition[0]}-{partition[1]}")
+        return error

@@ -1,0 +1,195 @@
+"""A model, compiled: its functions lowered, the kernels bound to them, one entry point, kept in a cache (`cache`)."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import threading
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numba.core.errors import NumbaError
+
+from zombieproof.checker.engine import compilation, coverage, intrinsics, kernels, places, widths
+from zombieproof.checker.engine import lowering as lowering_module
+from zombieproof.checker.engine.cache import Kept, folder_of
+from zombieproof.checker.engine.compilation import entry, part
+from zombieproof.checker.engine.kinds import follow
+from zombieproof.checker.engine.layout import Layout, layout_of
+from zombieproof.checker.engine.lowering import Lowering, LoweringError, marked
+from zombieproof.checker.engine.model import Malformed, Model
+from zombieproof.checker.engine.rewriting import Lowered
+from zombieproof.checker.engine.sources import plain_function
+
+_KERNELS: Final = ("fingerprint", "owner_of", "partition", "expand", "deduplicate", "judged", "gather", "run")
+_MOST_ACTIONS: Final = 1 << 16
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A compiled model: the layouts of its records, its functions, the hash of all that, and the entry points."""
+
+    model: Model
+    world: Layout
+    setup: Layout
+    trail: Layout
+    lowered: tuple[Lowered, ...]
+    key: str
+    entry: Callable[..., int]
+    rehash: Callable[..., None]
+
+    def call(self, *arguments: Any) -> int:
+        """Call `kernels.engine`; the first call compiles it or loads it from the cache.
+
+        Raises LoweringError for a function that Numba cannot compile, IndexError for an index outside its array.
+        """
+        try:
+            return self.entry(*arguments)
+        except (NumbaError, KeyError) as error:
+            raise LoweringError(_told(self, error)) from error
+
+
+_engines: dict[int, Engine] = {}
+_entries: dict[str, tuple[Any, Any]] = {}
+_lock = threading.Lock()
+
+
+def compiled(model: Model) -> Engine:
+    """Return the engine of a model, made once in a process.
+
+    Raises:
+        LoweringError: a function of the model cannot be lowered.
+        LayoutError: a record cannot be laid out.
+        Malformed: the model has more actions or promises than the engine can number.
+    """
+    with _lock:
+        if id(model) not in _engines:  # the engine keeps the model, so the number is not given to another
+            _engines[id(model)] = _engine(model)
+        return _engines[id(model)]
+
+
+def _engine(model: Model) -> Engine:
+    if not 0 < model.actions <= _MOST_ACTIONS or len(model.promises) > places.MAX_PROMISES:
+        raise Malformed(
+            f"{model.name} has {model.actions} actions and {len(model.promises)} promises; "
+            f"an engine takes 1 to {_MOST_ACTIONS} actions and up to {places.MAX_PROMISES} promises"
+        )
+    _check_parameters(model)
+    functions = [model.step, model.normalise, model.bound_hit, *(promise.holds for promise in model.promises)]
+    lowering = Lowering()
+    names = [lowering.read(function).name for function in functions]
+    world, setup, trail = (layout_of(record, model.sizes) for record in (model.world, model.setup, model.trail))
+    followed = follow(model, lowering.lowered)
+    if not widths.is_ours(model):
+        widths.guard(lowering, followed.stores)
+    modules = (kernels, places, intrinsics, coverage, compilation, lowering_module)
+    own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
+    takes = [promise.parameters for promise in model.promises]
+    dtypes = [layout.padded.descr for layout in (world, setup, trail)]
+    key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
+    if key not in _entries:
+        _entries[key] = _bound(model, lowering, world, trail, key)
+    return Engine(model, world, setup, trail, tuple(lowering.lowered.values()), key, *_entries[key])
+
+
+def _check_parameters(model: Model) -> None:
+    wanted = {
+        "step": "(world, action, setup, trail)",
+        "normalise": "(world, setup)",
+        "bound_hit": "(world, setup)",
+    }
+    for name, legal in wanted.items():
+        function = plain_function(getattr(model, name))
+        found = inspect.signature(function).parameters
+        if len(found) != legal.count(",") + 1:
+            where = f"{places_of(function)}: {model.name}"
+            raise LoweringError(f"{where}: {name} has {len(found)} parameters. Legal: {legal.count(',') + 1}, {legal}.")
+    for promise in model.promises:
+        function = plain_function(promise.holds)
+        if not 1 <= len(inspect.signature(function).parameters) <= 2:
+            where = f"{places_of(function)}: {model.name}"
+            raise LoweringError(f"{where}: {promise.name} has other parameters than (world) or (world, setup).")
+
+
+def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: str) -> tuple[Any, Any]:
+    """Return the entry points: kernels whose global names are those of this model."""
+    lowering.mark = mark = key[:16]
+    scope: dict[str, Any] = {
+        **{name: value for name, value in vars(kernels).items() if name.isupper()},
+        "__name__": kernels.__name__,  # Numba imports it again when it loads from the cache
+        "np": np,
+        "copy_words": intrinsics.copy_words,
+        "prefetch": intrinsics.prefetch,
+        "folded_product": intrinsics.folded_product,
+        "WORDS": world.padded.itemsize // 8,
+        "TRAIL_WORDS": trail.padded.itemsize // 8,
+        "ACTIONS": model.actions,
+        "PROMISES": len(model.promises),
+        "step": lowering.lower(model.step),
+        "normalise": lowering.lower(model.normalise),
+        "bound_hit": lowering.lower(model.bound_hit),
+        "judge": _judge(model, lowering),
+    }
+    count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
+    scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
+    for name in _KERNELS:
+        scope[name] = part(marked(_with_globals(getattr(kernels, name), scope), mark), checked=False)
+    folder = folder_of(key)
+    found = []
+    for function in (kernels.engine, kernels.rehash):
+        clone = marked(_with_globals(function, scope), mark)
+        found.append(entry(clone, Kept(folder, function.__name__) if folder is not None else None))
+    return found[0], found[1]
+
+
+def _with_globals(function: Callable[..., Any], scope: dict[str, Any]) -> types.FunctionType:
+    assert isinstance(function, types.FunctionType)
+    return types.FunctionType(function.__code__, scope, function.__name__)
+
+
+def _judge(model: Model, lowering: Lowering) -> Any:
+    """Return a function that judges the promise of a given number."""
+    lines = ["def judge(world, setup, promise):"]
+    scope: dict[str, Any] = {"__name__": __name__}
+    for i, promise in enumerate(model.promises):
+        scope[f"promise_{i}"] = lowering.lower(promise.holds)
+        lines.append(f"    if promise == {i}: return bool(promise_{i}({promise.parameters}))")
+    exec("\n".join([*lines, "    return True"]), scope)  # noqa: S102  # the text is made of the lines above
+    return part(marked(scope["judge"], lowering.mark), checked=False)
+
+
+def places_of(function: types.FunctionType) -> str:
+    """Return file and line of a function."""
+    return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+
+
+_PLACE: Final = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d+)|.*defined at (?P<at>.+) \((?P<number>\d+)\)')
+_TWO_KINDS: Final = re.compile(r"Cannot unify (?P<one>.+) and (?P<other>.+) for '(?P<name>\w+)[.\d]*'")
+
+
+def _told(engine: Engine, error: Exception) -> str:
+    """Return an error of Numba as one of ours: what, where, what to do. The last line of the model that it names."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    own = {lowered.filename: lowered.filename for lowered in engine.lowered}
+    own |= {Path(name).name: name for name in own}
+    found = [(one["file"] or one["at"], one["line"] or one["number"]) for one in map(_PLACE.match, lines) if one]
+    named = [f"{own[file]}:{line}" for file, line in found if file in own]
+    where = named[-1] if named else engine.model.name
+    if isinstance(error, KeyError):
+        name = str(error.args[0])
+        where = ", ".join(lowered.name for lowered in engine.lowered if lowered.mentions(name)) or where
+        what = f"a record has no field {name}"
+    elif unified := _TWO_KINDS.search(str(error)):
+        what = f"{unified['name']} is of two kinds, {unified['one']} and {unified['other']}"
+    elif "Function(int64)" in str(error):
+        what = "something that is no integer is stored, passed or returned where an integer is wanted"
+    else:
+        what = next((line for line in lines if not line.startswith(("Failed in", "During", "File"))), lines[0])[:300]
+    return (
+        f"{where}: {engine.model.name} cannot be compiled: {what}. "
+        "Legal: integers, booleans, NamedTuples of them, the fields of records; a record is filled field by field."
+    )

@@ -1,0 +1,62 @@
+"""Where a compiled model used an index outside its array: found by doing the last batch again, world by world."""
+
+from __future__ import annotations
+
+import traceback
+
+from zombieproof.checker.engine.compiled import Engine
+from zombieproof.checker.engine.hosts import CompiledHost, ModelFault
+from zombieproof.checker.engine.layout import LayoutError
+from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.search import Search
+from zombieproof.checker.engine.sources import place_of
+
+
+def index_fault(search: Search, setup: object) -> ModelFault:
+    """Return the error for an IndexError in compiled code, with the actions that lead there if they can be found."""
+    model = search.engine.model
+    host = CompiledHost(model, setup)
+    level = len(search.levels.blocks) - 2
+    block, first, last = search.batch
+    for row in range(first, last):
+        world = block.worlds.words[row].tobytes()
+        for action in range(model.actions):
+            try:
+                after, _ = host.step(world, action)
+                if after is not None:
+                    host.judge(after)
+            except IndexError:
+                return _fault(search.engine, setup, [*search.levels.path(level, block.base + row), action])
+    return ModelFault(f"{model.name}: an index is outside its array when a world is judged")
+
+
+def _fault(engine: Engine, setup: object, path: list[int]) -> ModelFault:
+    """The error, by what the same actions do when they are interpreted; an index below 0 is legal there."""
+    model = engine.model
+    trail = engine.trail.unpack(bytes(engine.trail.padded.itemsize))
+    world = model.initial(setup)
+    try:
+        for action in path:
+            model.step(world, action, setup, trail)
+            engine.world.pack(world)
+            model.normalise(world, setup)
+            engine.world.pack(world)
+        for promise in model.promises:
+            promise.judge(world, setup)
+    except LayoutError as error:
+        place = place_of(error.record, error.field) if error.record is not None else ""
+        return ModelFault(
+            f"{model.name}: a value does not fit its field in the last of the actions {path}: {error}", place
+        )
+    except IndexError as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return _outside(model, path, f"{last.filename}:{last.lineno}")
+    return _outside(model, path, "")
+
+
+def _outside(model: Model, path: list[int], place: str) -> ModelFault:
+    return ModelFault(
+        f"{model.name}: an index is outside its array in the last of the actions {path}, or when its world is judged. "
+        "Legal: 0 up to the length of the array",
+        place,
+    )

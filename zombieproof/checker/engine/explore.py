@@ -1,0 +1,222 @@
+"""Exhaustive exploration: every reachable world, breadth first, until the end or a limit.
+
+The result is the same for any number of workers: the same counts, the same shortest counterexample. Only an
+exploration that is ended from outside (memory, Ctrl-C, `stop`) depends on how far it came.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, Protocol
+
+from zombieproof.checker.engine.compiled import compiled
+from zombieproof.checker.engine.diagnosis import index_fault
+from zombieproof.checker.engine.model import Model, Promise
+from zombieproof.checker.engine.places import MOST_THREADS
+from zombieproof.checker.engine.result import Counterexample, Judged, Progress, Result, Verdict
+from zombieproof.checker.engine.search import Search
+from zombieproof.checker.engine.storage import MIB, Memory, OutOfMemory
+
+__all__ = ["Counterexample", "Judged", "Progress", "Result", "Stop", "Verdict", "explore"]
+
+_PROGRESS_SECONDS: Final = 0.2
+
+
+class Stop(Protocol):
+    """What can ask an exploration to end: a threading.Event."""
+
+    def is_set(self) -> bool:
+        """Return whether the exploration is to end."""
+
+
+class _Ended(Exception):
+    """The exploration ends before it is exhaustive; the message says why."""
+
+
+class _Interrupted(_Ended):
+    """Somebody wants the exploration to end."""
+
+
+def explore(  # noqa: PLR0913  # one parameter for each limit and for each way to listen
+    model: Model,
+    setup: object,
+    *,
+    promises: Collection[str] | None = None,
+    memory_bytes: int | None = None,
+    workers: int = 1,
+    max_depth: int | None = None,
+    max_states: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    stop: Stop | None = None,
+) -> Result:
+    """Explore `model` from its initial world for `setup`.
+
+    Args:
+        model: the model.
+        setup: an object of the model's setup class.
+        promises: names of the promises to judge; all by default.
+        memory_bytes: limit for the whole process (resident set): the exploration ends, inconclusive, before a growth
+            that would pass it. By default it may use four fifths of what is available.
+        workers: threads, at least 1; more than `places.MOST_THREADS` are as many as that.
+        max_depth: steps from the initial world after which the exploration ends, inconclusive if there is more.
+        max_states: distinct worlds after which it ends, inconclusive if there is more.
+        progress: called a few times a second.
+        stop: asked a few times a second.
+
+    Raises:
+        ValueError: a promise is unknown, or a limit makes no sense.
+        LoweringError, LayoutError: the model cannot be compiled, or `setup` does not fit its record.
+        ModelFault: the model uses an index outside its array.
+
+    Ctrl-C ends the exploration with a partial result that says so.
+    """
+    _check(model, promises, workers, max_depth, max_states)
+    judged = [p for p in model.promises if promises is None or p.name in promises]
+    began = time.perf_counter()
+    memory = Memory(memory_bytes)
+    search = Search(compiled(model), setup, [p.name for p in judged], memory, max_states)
+    clock = _Clock(began)
+    why: str | None = None
+    interrupted = False
+    try:
+        search.begin()
+        clock.start()
+        _levels(search, workers, max_depth, _listener(search, clock, progress, stop))
+        if search.stopped and search.violated < 0:
+            why = f"the limit of {max_states:,} distinct worlds was reached"
+    except (_Ended, OutOfMemory) as ended:
+        why = str(ended)
+        interrupted = isinstance(ended, _Interrupted)
+    except IndexError:
+        raise index_fault(search, setup) from None
+    except KeyboardInterrupt:
+        why, interrupted = "interrupted", True
+    return _result(search, judged, clock, why, interrupted)
+
+
+class _Clock:
+    def __init__(self, began: float) -> None:
+        self.began = self.started = began
+        self.cpu_started = time.process_time()
+        self.compiled = False
+
+    def start(self) -> None:
+        """Begin to count: what was before is compilation."""
+        self.started, self.cpu_started, self.compiled = time.perf_counter(), time.process_time(), True
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started if self.compiled else 0.0
+
+    @property
+    def cpu_seconds(self) -> float:
+        return time.process_time() - self.cpu_started if self.compiled else 0.0
+
+    @property
+    def compile_seconds(self) -> float:
+        return (self.started if self.compiled else time.perf_counter()) - self.began
+
+
+def _check(
+    model: Model, promises: Collection[str] | None, workers: int, max_depth: int | None, max_states: int | None
+) -> None:
+    known = [promise.name for promise in model.promises]
+    unknown = sorted(set(promises or ()) - set(known))
+    if unknown:
+        raise ValueError(f"{model.name} has no promise {', '.join(unknown)}; it has {', '.join(known)}")
+    if workers < 1:
+        raise ValueError(f"workers is {workers}; give 1 or more")
+    if max_states is not None and max_states < 1:
+        raise ValueError(f"max_states is {max_states}; give 1 or more, or nothing")
+    if max_depth is not None and max_depth < 0:
+        raise ValueError(f"max_depth is {max_depth}; give 0 or more, or nothing")
+
+
+def _levels(search: Search, workers: int, max_depth: int | None, after_batch: Callable[[int], None]) -> None:
+    """Go level by level to the end."""
+    workers = min(workers, MOST_THREADS)
+    with _executor(workers) as executor:
+        while search.levels.blocks[-1] and not search.stopped:
+            if max_depth is not None and search.depth >= max_depth:
+                raise _Ended(f"the depth of {max_depth} steps was reached with worlds left to expand")
+            search.level(executor, workers, after_batch)
+
+
+@contextlib.contextmanager
+def _executor(workers: int) -> Iterator[ThreadPoolExecutor | None]:
+    if workers == 1:
+        yield None
+        return
+    with ThreadPoolExecutor(workers, "explore") as executor:
+        yield executor
+
+
+def _listener(
+    search: Search, clock: _Clock, progress: Callable[[Progress], None] | None, stop: Stop | None
+) -> Callable[[int], None]:
+    """Return what is called after each batch."""
+    told = time.perf_counter()
+
+    def after_batch(frontier: int) -> None:
+        nonlocal told
+        resident = search.memory.resident()
+        if stop is not None and stop.is_set():
+            raise _Interrupted("interrupted")
+        if progress is not None and time.perf_counter() - told >= _PROGRESS_SECONDS:
+            told = time.perf_counter()
+            progress(Progress(search.distinct, search.generated, search.depth, frontier, clock.seconds, resident / MIB))
+
+    return after_batch
+
+
+def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | None, interrupted: bool) -> Result:
+    model = search.engine.model
+    hits = {model.bounds.get(code, f"bound {code}"): int(n) for code, n in enumerate(search.bounds) if n}
+    if hits and why is None:
+        why = "a capacity was exceeded: " + ", ".join(f"{name} in {n:,} worlds" for name, n in hits.items())
+    violated: Counterexample | None = None
+    if search.violated >= 0:
+        actions = search.levels.path(search.depth, search.culprit)
+        violated, why = Counterexample(model.promises[search.violated].name, actions), None
+    exhaustive = why is None and violated is None
+    outcomes = tuple(
+        Judged(promise.name, promise.kind, _outcome(search, promise, violated, exhaustive)) for promise in judged
+    )
+    never = [o.name for o in outcomes if o.kind == "sometimes" and o.holds is False]
+    if never:
+        violated = Counterexample(never[0], None)
+        why = f"no reachable world satisfies {', '.join(never)}"
+    verdict: Verdict = "violated" if violated else "inconclusive" if why else "holds"
+    return Result(
+        verdict=verdict,
+        why=why,
+        distinct=search.distinct,
+        generated=search.generated,
+        depth=search.depth,
+        seconds=clock.seconds,
+        cpu_seconds=clock.cpu_seconds,
+        compile_seconds=clock.compile_seconds,
+        peak_mib=max(search.memory.resident(), search.memory.peak) / MIB,
+        bytes_per_state=(search.table.slots.nbytes + search.levels.nbytes()) / max(search.distinct, 1),
+        world_bytes=search.engine.world.padded.itemsize,
+        collision_probability=search.distinct**2 / 2**65,
+        promises=outcomes,
+        violated=violated,
+        witnesses={model.promises[i].name: path for i, path in sorted(search.witnesses.items())},
+        coverage=search.coverage if any(model.coverage) else None,
+        bound_hits=hits,
+        interrupted=interrupted,
+    )
+
+
+def _outcome(search: Search, promise: Promise, violated: Counterexample | None, exhaustive: bool) -> bool | None:
+    if promise.kind == "sometimes" and search.engine.model.promises.index(promise) in search.witnesses:
+        return True
+    if promise.kind == "always" and violated is not None and violated.promise == promise.name:
+        return False
+    if not exhaustive:
+        return None
+    return promise.kind == "always"

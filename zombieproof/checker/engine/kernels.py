@@ -1,0 +1,316 @@
+"""The loops of exploration that are compiled together with a model: expand, deduplicate, gather.
+
+These functions are never called as they stand. `engine` compiles copies in which the names under "what the model
+gives" are bound to the lowered functions of a model and to its sizes. All counters of a call live in `state`, an
+int64 array (`places`).
+
+A batch goes through three phases that share nothing. *Expand* turns parents into candidates: successors with their
+fingerprints, in the order of parent and action. *Deduplicate* keeps of each fingerprint the first candidate in order,
+if the table does not hold it yet. *Gather* copies what was kept to the next level and judges promises. Several threads
+expand different parents, deduplicate different regions of the table, and gather different candidates.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from zombieproof.checker.engine.intrinsics import copy_words, folded_product, prefetch
+from zombieproof.checker.engine.places import (
+    ACTIVE,
+    ALWAYS,
+    BASE,
+    BLOCK_FULL,
+    BOUNDS,
+    CULPRIT,
+    DEDUPLICATE,
+    DONE,
+    EXPAND,
+    FILL,
+    FIRST,
+    FOUND,
+    FRESH,
+    GATHER,
+    GENERATED,
+    INDEX,
+    LAST,
+    LIMIT,
+    MAX_BOUNDS,
+    OWNERS,
+    PARENT,
+    POSITION,
+    REGION_BITS,
+    REGIONS,
+    RESULT,
+    RUN,
+    SIGN,
+    SKIP,
+    SOMETIMES,
+    STAGE,
+    STARTS,
+    STEP,
+    STOPPED,
+    TABLE_FULL,
+    VIOLATED,
+    WITNESSES,
+)
+
+# --- what the model gives ---------------------------------------------------------------------------------------------
+
+WORDS: int = 1
+TRAIL_WORDS: int = 1
+ACTIONS: int = 1
+PROMISES: int = 0
+
+
+def step(world: Any, action: int, setup: Any, trail: Any) -> bool:
+    """Take the action if it is enabled."""
+    raise NotImplementedError
+
+
+def normalise(world: Any, setup: Any) -> None:
+    """Bring the world into its normal form."""
+    raise NotImplementedError
+
+
+def bound_hit(world: Any, setup: Any) -> int:
+    """Return the code of the capacity that was reached, or 0."""
+    raise NotImplementedError
+
+
+def judge(world: Any, setup: Any, promise: int) -> bool:
+    """Return whether a promise, by its number, holds in a world."""
+    raise NotImplementedError
+
+
+def count_moves(trail: Any, coverage: Any, sign: int) -> None:
+    """Add the moves of one step to the coverage."""
+    raise NotImplementedError
+
+
+REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
+AHEAD: Final = 24
+_ONE = np.uint64(1)
+_SEED = np.uint64(0x9E3779B97F4A7C15)
+_KEY_1 = np.uint64(0xA0761D6478BD642F)
+_KEY_2 = np.uint64(0xE7037ED1A0B428DB)
+_KEY_3 = np.uint64(0x8EBC6AF09C88C6E3)
+_KEY_4 = np.uint64(0x589965CC75374CC3)
+
+
+def fingerprint(words: Any, row: Any) -> Any:
+    """Return 64 bits for the words of a row, never 0: two lanes of folded 128-bit products."""
+    left = _SEED
+    right = _KEY_4
+    word = 0
+    while word + 4 <= WORDS:
+        left = folded_product(words[row, word] ^ _KEY_1, words[row, word + 1] ^ left)
+        right = folded_product(words[row, word + 2] ^ _KEY_2, words[row, word + 3] ^ right)
+        word += 4
+    if word + 2 <= WORDS:
+        left = folded_product(words[row, word] ^ _KEY_1, words[row, word + 1] ^ left)
+        word += 2
+    if word < WORDS:
+        right = folded_product(words[row, word] ^ _KEY_2, right)
+    mixed = folded_product(left ^ _KEY_3, right ^ _KEY_4)
+    mixed = folded_product(mixed ^ _KEY_1, left ^ _KEY_2)
+    return mixed if mixed != 0 else _ONE
+
+
+def expand(parents: Any, out: Any, around: Any, state: Any) -> None:
+    """Expand parents until they end or the buffer cannot surely take another's successors."""
+    parent = state[PARENT]
+    last = state[LAST]
+    base = state[BASE]
+    skip = state[SKIP]
+    sign = state[SIGN]
+    room = out.prints.shape[0] - ACTIONS - 1
+    setup = around.setup[0]
+    trail = around.trail[0]
+    found = 0
+    state[FIRST] = parent
+    while parent < last and found <= room:
+        if bound_hit(parents.records[parent], setup) == 0:
+            copy_words(out.worlds.words, found, parents.words, parent, WORDS)
+            for action in range(ACTIONS):
+                for word in range(TRAIL_WORDS):
+                    around.trail_words[0, word] = 0
+                if step(out.worlds.records[found], action, setup, trail):
+                    if found >= skip:
+                        count_moves(trail, around.coverage, sign)
+                    normalise(out.worlds.records[found], setup)
+                    out.prints[found] = fingerprint(out.worlds.words, found)
+                    out.parents[found] = base + parent
+                    out.actions[found] = action
+                    found += 1
+                    copy_words(out.worlds.words, found, parents.words, parent, WORDS)
+        parent += 1
+    state[PARENT] = parent
+    state[FOUND] = found
+    state[POSITION] = 0
+    state[FRESH] = 0
+    if state[OWNERS] > 1:
+        partition(out, state)
+
+
+def owner_of(mark: Any, owners: Any) -> Any:
+    """Return the thread that owns the region of a fingerprint."""
+    return (mark >> REGION_SHIFT) % owners
+
+
+def partition(out: Any, state: Any) -> None:
+    """Sort the candidates by owner, each owner's in the order they have."""
+    owners = np.uint64(state[OWNERS])
+    for owner in range(REGIONS + 1):
+        state[STARTS + owner] = 0
+    for candidate in range(state[FOUND]):
+        state[STARTS + 1 + np.int64(owner_of(out.prints[candidate], owners))] += 1
+    for owner in range(REGIONS):
+        state[STARTS + 1 + owner] += state[STARTS + owner]
+    for candidate in range(state[FOUND]):
+        place = STARTS + np.int64(owner_of(out.prints[candidate], owners))
+        out.order[state[place]] = candidate
+        state[place] += 1
+    for owner in range(REGIONS, 0, -1):
+        state[STARTS + owner] = state[STARTS + owner - 1]
+    state[STARTS] = 0
+
+
+def deduplicate(out: Any, table: Any, used: Any, state: Any) -> bool:
+    """Mark the candidates that are new, all or those of one owner; False where a region has to grow first."""
+    found = state[FOUND]
+    alone = state[OWNERS] == 1
+    mask = np.uint64(table.shape[1] - 1)
+    limit = table.shape[1] - table.shape[1] // 4
+    position = state[POSITION]
+    ready = position
+    while position < found:
+        while ready < found and ready < position + AHEAD:
+            mark = out.prints[ready if alone else np.int64(out.order[ready])]
+            prefetch(table, mark >> REGION_SHIFT, mark & mask)
+            ready += 1
+        candidate = position if alone else np.int64(out.order[position])
+        mark = out.prints[candidate]
+        region = mark >> REGION_SHIFT
+        slot = mark & mask
+        while table[region, slot] != 0 and table[region, slot] != mark:
+            slot = (slot + _ONE) & mask
+        if table[region, slot] == 0:
+            if used[region] >= limit:
+                state[POSITION] = position
+                return False
+            table[region, slot] = mark
+            used[region] += 1
+            out.fresh[candidate] = 1
+            state[FRESH] += 1
+        else:
+            out.fresh[candidate] = 0
+        position += 1
+    state[POSITION] = position
+    return True
+
+
+def gather(out: Any, kept: Any, around: Any, state: Any) -> bool:
+    """Copy what is new to the next level and judge it; False where a promise is violated or the level is full."""
+    setup = around.setup[0]
+    fill = state[FILL]
+    index = state[INDEX]
+    stopped = False
+    for candidate in range(state[FOUND]):
+        if out.fresh[candidate] == 0:
+            continue
+        if index >= state[LIMIT]:
+            state[CULPRIT] = candidate - 1
+            stopped = True
+            break
+        copy_words(kept.worlds.words, fill, out.worlds.words, candidate, WORDS)
+        kept.parents[fill] = out.parents[candidate]
+        kept.actions[fill] = out.actions[candidate]
+        judged(kept.worlds.records[fill], setup, index, state)
+        fill += 1
+        index += 1
+        if state[VIOLATED] >= 0:
+            state[CULPRIT] = candidate
+            stopped = True
+            break
+    state[FILL] = fill
+    state[INDEX] = index
+    return not stopped
+
+
+def judged(world: Any, setup: Any, index: Any, state: Any) -> None:
+    """Judge one new world, unless a capacity was reached: what it says then is not what the model would do."""
+    code = bound_hit(world, setup)
+    if code != 0:
+        state[BOUNDS + code % MAX_BOUNDS] += 1
+        return
+    for promise in range(PROMISES):
+        active = state[ACTIVE + promise]
+        if active == 0:
+            continue
+        holds = judge(world, setup, promise)
+        if active == ALWAYS and not holds and state[VIOLATED] < 0:
+            state[VIOLATED] = promise
+        elif active == SOMETIMES and holds:
+            state[WITNESSES + promise] = index
+            state[ACTIVE + promise] = 0
+
+
+def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, state: Any) -> int:
+    """Take parents through all three phases, one small buffer after the other; the caller helps and calls again."""
+    while True:
+        if state[STAGE] == EXPAND:
+            if state[PARENT] >= state[LAST]:
+                return DONE
+            expand(parents, out, around, state)
+            state[STAGE] = DEDUPLICATE
+        if state[STAGE] == DEDUPLICATE:
+            if not deduplicate(out, table, used, state):
+                return TABLE_FULL
+            state[STAGE] = GATHER
+        if state[STAGE] == GATHER:
+            if kept.parents.shape[0] - state[FILL] < state[FRESH]:
+                return BLOCK_FULL
+            if not gather(out, kept, around, state):
+                return STOPPED
+            state[GENERATED] += state[FOUND]
+            state[STAGE] = EXPAND
+
+
+def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, state: Any) -> int:
+    """The one way into compiled code, so that a model is compiled once; `phase` says which loop."""
+    if phase == RUN:
+        return run(parents, out, kept, table, used, around, state)
+    if phase == EXPAND:
+        expand(parents, out, around, state)
+    elif phase == DEDUPLICATE:
+        if not deduplicate(out, table, used, state):
+            return TABLE_FULL
+    elif phase == GATHER:
+        if not gather(out, kept, around, state):
+            return STOPPED
+    elif phase == STEP:
+        for word in range(TRAIL_WORDS):
+            around.trail_words[0, word] = 0
+        enabled = step(parents.records[0], state[PARENT], around.setup[0], around.trail[0])
+        if enabled:
+            normalise(parents.records[0], around.setup[0])
+        out.prints[0] = fingerprint(parents.words, 0)
+        state[RESULT] = 1 if enabled else 0
+    else:
+        judged(parents.records[0], around.setup[0], 0, state)
+        out.prints[0] = fingerprint(parents.words, 0)
+    return DONE
+
+
+def rehash(old: Any, new: Any, region: int) -> None:
+    """Insert what a region of the old table holds into the same region of the new."""
+    mask = np.uint64(new.shape[1] - 1)
+    for place in range(old.shape[1]):
+        mark = old[region, place]
+        if mark != 0:
+            slot = mark & mask
+            while new[region, slot] != 0:
+                slot = (slot + _ONE) & mask
+            new[region, slot] = mark

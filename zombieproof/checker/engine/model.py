@@ -1,0 +1,147 @@
+"""What the engine explores: a `Model`, with its promises. The same functions run interpreted and compiled."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, Final, Literal, get_args
+
+Kind = Literal["always", "sometimes"]
+
+MOST_CODES: Final = 31
+
+
+class Malformed(ValueError):
+    """A model or scenario that cannot be. `what` is the text or the keyword in its source that the message is about."""
+
+    def __init__(self, message: str, what: str = "") -> None:
+        super().__init__(message)
+        self.what = what
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """What would have been legal in place of `name`: what is close to it, or all."""
+    names = list(names)
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(names) or 'none'}"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A named sentence about worlds: `holds(world) -> bool`, or `holds(world, setup) -> bool`.
+
+    An *always* promise has to hold in every reachable world; a *sometimes* promise in at least one, so that a
+    scenario that never gets anywhere is noticed. `text` says it in words, `source` where it is written.
+    """
+
+    name: str
+    kind: Kind
+    holds: Callable[..., bool]
+    text: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        name: Any = self.name
+        if not isinstance(name, str) or not name.isidentifier():
+            raise Malformed(f"the name of a promise is {self.name!r}; give words joined by underscores", str(self.name))
+        if self.kind not in get_args(Kind):
+            raise Malformed(
+                f"promise {self.name!r}: its kind is {self.kind!r}; give always or sometimes", str(self.kind)
+            )
+        if not callable(self.holds):
+            raise Malformed(f"promise {self.name!r}: holds is {self.holds!r}; give a function of a world", "holds")
+
+    @property
+    def parameters(self) -> str:
+        """What `holds` is called with: "world" or "world, setup"."""
+        return ", ".join(("world", "setup")[: self.holds.__code__.co_argcount])
+
+    def judge(self, world: Any, setup: Any) -> bool:
+        """Whether the promise holds in a world; interpreted."""
+        return bool(self.holds(*(world, setup)[: self.holds.__code__.co_argcount]))
+
+
+def no_normal_form(world: Any, setup: Any) -> None:
+    """Leave the world as it is: for models whose worlds have one form only."""
+
+
+def no_bound(world: Any, setup: Any) -> int:
+    """Return 0: for models whose records can hold everything that may happen."""
+    return 0
+
+
+@dataclass(frozen=True)
+class Model:
+    """A system whose worlds are records.
+
+    Attributes:
+        name: what it is called in messages.
+        world: record class of a world.
+        setup: record class of what is constant during a run (rules, bounds, programs); every function gets it.
+        trail: record class of what one step did; all zero before a step and no part of a world. If it has a field
+            `moves`, an array of records with `machine`, `state`, `event`, and a field `count`, the first `count`
+            moves of each step are counted for the coverage.
+        actions: actions are numbered 0 to `actions` - 1.
+        step: `step(world, action, setup, trail) -> bool`. False: the action is disabled and the world untouched.
+            True: the world is now the successor.
+        normalise: `normalise(world, setup)`: the normal form, applied to each successor.
+        describe: `describe(world, action, setup) -> str`: the action in one line; interpreted only.
+        initial: `initial(setup) -> world`: the initial world, in normal form; interpreted only.
+        promises: what is judged in every reachable world.
+        bound_hit: `bound_hit(world, setup) -> int`: a code from 1 to 31 if a capacity of the record was exceeded on
+            the way to this world, else 0. Such a world is counted, but neither judged nor expanded, and nothing
+            *holds* any more: the run is inconclusive.
+        bounds: what the codes of `bound_hit` mean, in words.
+        coverage: how many machines, states and events there are in `moves`.
+        sizes: lengths and widths that differ from what the record classes declare (see `layout`).
+
+    Raises:
+        Malformed: a record is no dataclass, something is no function, or promises or bounds cannot be.
+    """
+
+    name: str
+    world: type
+    setup: type
+    trail: type
+    actions: int
+    step: Callable[..., bool]
+    describe: Callable[..., str]
+    initial: Callable[..., Any]
+    promises: tuple[Promise, ...]
+    normalise: Callable[..., None] = no_normal_form
+    bound_hit: Callable[..., int] = no_bound
+    bounds: Mapping[int, str] = field(default_factory=dict)
+    coverage: tuple[int, int, int] = (0, 0, 0)
+    sizes: Mapping[tuple[type, str], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        who = f"model {self.name!r}"
+        for what in ("world", "setup", "trail"):
+            cls = getattr(self, what)
+            if not isinstance(cls, type) or not is_dataclass(cls):
+                shown = cls.__name__ if isinstance(cls, type) else repr(cls)
+                raise Malformed(f"{who}: {what} is {shown}; give a slotted dataclass of integers and records", what)
+        for what in ("step", "describe", "initial", "normalise", "bound_hit"):
+            if not callable(getattr(self, what)):
+                raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)
+        if not isinstance(self.actions, int):
+            raise Malformed(f"{who}: actions is {self.actions!r}; give how many there are", "actions")
+        self._check_promises(who)
+        codes: Any = self.bounds
+        for code in codes:
+            if not isinstance(code, int) or not 1 <= code <= MOST_CODES:
+                raise Malformed(f"{who}: bounds has the code {code!r}; give 1 to {MOST_CODES}", "bounds")
+
+    def _check_promises(self, who: str) -> None:
+        promises: Any = self.promises
+        if not isinstance(promises, tuple):
+            comma = ": behind a single one stands a comma, promises=(Promise(...),)"
+            raise Malformed(f"{who}: promises is no tuple{comma}", "promises")
+        seen: set[str] = set()
+        for promise in promises:
+            if not isinstance(promise, Promise):
+                raise Malformed(f"{who}: promises holds {promise!r}; each is a Promise(...)", "promises")
+            if promise.name in seen:
+                raise Malformed(f"{who}: two promises are named {promise.name!r}; rename one", promise.name)
+            seen.add(promise.name)

@@ -1,0 +1,152 @@
+"""The same actions on two hosts: plain objects interpreted, packed records compiled, compared after each step.
+
+A counterexample is a list of actions. `replay` runs it and tells each step in words. `agree_everywhere` does the same
+for every action of every world that a breadth-first search finds, and keeps its worlds in a set: slow, exact, and free
+of fingerprints, buffers and threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from zombieproof.checker.engine.hosts import (
+    CompiledHost,
+    HostsDisagree,
+    InterpretedHost,
+    ModelFault,
+    difference,
+)
+from zombieproof.checker.engine.model import Model
+
+__all__ = ["ActionDisabled", "Agreement", "HostsDisagree", "ModelFault", "Step", "agree_everywhere", "replay"]
+
+
+class ActionDisabled(ValueError):
+    """A list of actions that the model does not allow; the message names the step and what is enabled there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action: its number and words, the world before and after, the trail of what it did."""
+
+    action: int
+    text: str
+    before: Any
+    after: Any
+    trail: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What `agree_everywhere` saw: counts as in an exploration, the packed worlds, the names of promises.
+
+    `broken` are *always* promises that failed in some world, `satisfied` *sometimes* promises that held in some world.
+    """
+
+    distinct: int
+    generated: int
+    depth: int
+    worlds: frozenset[bytes]
+    broken: frozenset[str]
+    satisfied: frozenset[str]
+
+
+def replay(model: Model, setup: object, actions: Iterable[int]) -> list[Step]:
+    """Run `actions` from the initial world on both hosts and return the steps.
+
+    Raises HostsDisagree where the hosts differ, ActionDisabled where an action is disabled or unknown.
+    """
+    both = _Both(model, setup)
+    world = both.interpreted.initial()
+    steps = []
+    for number, action in enumerate(actions, start=1):
+        where = f"{model.name}, step {number}"
+        if not 0 <= action < model.actions:
+            raise ActionDisabled(f"{where}: action {action} is unknown; give 0 to {model.actions - 1}")
+        after, trail = both.step(world, action, where)
+        if after is None:
+            enabled = [a for a in range(model.actions) if both.interpreted.step(world, a)[0] is not None]
+            raise ActionDisabled(f"{where}: action {action} is disabled; enabled here: {enabled}")
+        steps.append(Step(action, model.describe(world, action, setup), world, after, trail))
+        world = after
+    return steps
+
+
+def agree_everywhere(model: Model, setup: object, max_worlds: int | None = None) -> Agreement:
+    """Search breadth first, interpreted, comparing every action and promise of every world with the compiled model.
+
+    Ends after `max_worlds` worlds if given. Raises HostsDisagree, and ModelFault where the model breaks a rule.
+    """
+    both = _Both(model, setup)
+    world_layout = both.compiled.engine.world
+    frontier = [both.interpreted.initial()]
+    seen = {world_layout.pack(frontier[0])}
+    generated = depth = 0
+    while frontier and (max_worlds is None or len(seen) < max_worlds):
+        following = []
+        for world in frontier:
+            if both.judge(world):
+                continue
+            for action in range(model.actions):
+                after, _ = both.step(world, action, f"{model.name}, level {depth}")
+                if after is None:
+                    continue
+                generated += 1
+                packed = world_layout.pack(after)
+                if packed not in seen:
+                    seen.add(packed)
+                    following.append(after)
+        frontier = following
+        depth += bool(frontier)
+    return Agreement(len(seen), generated, depth, frozenset(seen), frozenset(both.broken), frozenset(both.satisfied))
+
+
+class _Both:
+    """Both hosts of a model, compared at every step."""
+
+    def __init__(self, model: Model, setup: object) -> None:
+        self.model, self.setup = model, setup
+        self.compiled = CompiledHost(model, setup)
+        engine = self.compiled.engine
+        self.interpreted = InterpretedHost(model, setup, engine.world, engine.trail)
+        self.broken: set[str] = set()
+        self.satisfied: set[str] = set()
+
+    def step(self, world: Any, action: int, where: str) -> tuple[Any, Any]:
+        """Return the successor, or None, and the trail; raises HostsDisagree."""
+        layout, trails = self.compiled.engine.world, self.compiled.engine.trail
+        after, trail = self.interpreted.step(world, action)
+        packed, packed_trail = self.compiled.step(layout.pack(world), action)
+        if (after is None) != (packed is None):
+            one, other = ("disabled", "enabled") if after is None else ("enabled", "disabled")
+            raise HostsDisagree(f"{where}: action {action} is {one} interpreted and {other} compiled")
+        if after is None or packed is None:
+            return None, trail
+        expected = layout.pack(after)
+        if expected != packed:
+            differs = difference(layout, expected, packed)
+            raise HostsDisagree(f"{where}: action {action} leads to different worlds: {differs}")
+        if trails.pack(trail) != packed_trail:
+            differs = difference(trails, trails.pack(trail), packed_trail)
+            raise HostsDisagree(f"{where}: action {action} leaves different trails: {differs}")
+        return after, trail
+
+    def judge(self, world: Any) -> int:
+        """Judge a world on both hosts and return the bound that it hit; raises HostsDisagree."""
+        holds, code = self.compiled.judge(self.compiled.engine.world.pack(world))
+        expected = self.model.bound_hit(world, self.setup)
+        if code != expected:
+            raise HostsDisagree(f"{self.model.name}: bound_hit is {expected} interpreted and {code} compiled")
+        if code:
+            return code
+        for promise, found in zip(self.model.promises, holds, strict=True):
+            says = promise.judge(world, self.setup)
+            if says != found:
+                raise HostsDisagree(f"{self.model.name}: {promise.name} is {says} interpreted and {found} compiled")
+            if promise.kind == "always" and not says:
+                self.broken.add(promise.name)
+            if promise.kind == "sometimes" and says:
+                self.satisfied.add(promise.name)
+        return 0

@@ -1,0 +1,89 @@
+"""What an exploration found, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from zombieproof.checker.engine.model import Kind
+
+Verdict = Literal["holds", "violated", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of a promise: `holds` is None where the exploration ended before that was known."""
+
+    name: str
+    kind: Kind
+    holds: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A broken promise.
+
+    `actions` lead on a shortest way from the initial world to one that breaks it; None for a *sometimes* promise that
+    no reachable world satisfies: there is nothing to show.
+    """
+
+    promise: str
+    actions: list[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an exploration is: `frontier` worlds of level `depth` are still to be expanded."""
+
+    distinct: int
+    generated: int
+    depth: int
+    frontier: int
+    seconds: float
+    resident_mib: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What an exploration found.
+
+    Attributes:
+        verdict: holds, violated or inconclusive.
+        why: why it is inconclusive, or which *sometimes* promises never held; else None.
+        distinct: worlds reached, the initial one included; up to and with the first that breaks a promise.
+        generated: successors computed, with repetitions, up to the same.
+        depth: steps from the initial world to the farthest world reached.
+        seconds, cpu_seconds: of the exploration.
+        compile_seconds: before it; next to nothing when the process has used the model before.
+        peak_mib: greatest resident set of the process, as sampled.
+        bytes_per_state: what fingerprint, parent and action of each distinct world take, empty slots of the table
+            included.
+        world_bytes: what a world of the frontier takes.
+        collision_probability: expected number of pairs of worlds with one fingerprint, n²/2⁶⁵; of such a pair one is
+            missed.
+        promises: what became of each promise that was judged.
+        violated: the broken promise, if there is one.
+        witnesses: for each *sometimes* promise that held, the actions of a shortest way to a world where it does.
+        coverage: counts by machine, state and event of the moves of all generated successors, or None without machines.
+        bound_hits: for each capacity that was exceeded, in words, in how many worlds.
+        interrupted: the exploration was ended by Ctrl-C or `stop`; everything above is what was known by then.
+    """
+
+    verdict: Verdict
+    why: str | None
+    distinct: int
+    generated: int
+    depth: int
+    seconds: float
+    cpu_seconds: float
+    compile_seconds: float
+    peak_mib: float
+    bytes_per_state: float
+    world_bytes: int
+    collision_probability: float
+    promises: tuple[Judged, ...]
+    violated: Counterexample | None
+    witnesses: dict[str, list[int]]
+    coverage: Any
+    bound_hits: dict[str, int]
+    interrupted: bool

@@ -1,0 +1,61 @@
+"""All scenarios, by name."""
+
+from collections.abc import Mapping
+
+from zombieproof.checker.scenario import Scenario
+from zombieproof.checker.transactions.scenarios.exhaustion import EPOCH_EXHAUSTION, ROTATION_FAILOVER
+from zombieproof.checker.transactions.scenarios.expiration import FORGOTTEN_OWNER, ID_EXPIRATION, PRODUCER_EXPIRATION
+from zombieproof.checker.transactions.scenarios.failover import (
+    COORDINATOR_FAILOVER,
+    LEADER_FAILOVER,
+    LEADERLESS_PARTITION,
+)
+from zombieproof.checker.transactions.scenarios.idempotence import IDEMPOTENT_PRODUCER
+from zombieproof.checker.transactions.scenarios.offsets import CONSUME_TRANSFORM_PRODUCE, LATE_OFFSET_COMMIT
+from zombieproof.checker.transactions.scenarios.one_transaction import ONE_TRANSACTION
+from zombieproof.checker.transactions.scenarios.reader import READER
+from zombieproof.checker.transactions.scenarios.takeover import (
+    CRASH_AND_RESTART,
+    EPOCH_RECOVERY,
+    KIP98_TAKEOVER,
+    ZOMBIE_TAKEOVER,
+)
+from zombieproof.checker.transactions.scenarios.timeout import TIMEOUT
+from zombieproof.checker.transactions.scenarios.two_transactions import (
+    DELAYED_ABORT,
+    DELAYED_COMMIT,
+    LATE_PRODUCE,
+    LATE_VERIFICATION,
+    TWO_TRANSACTIONS,
+)
+from zombieproof.checker.two_phase_commit.scenario import TWO_PHASE_COMMIT
+
+SCENARIOS: Mapping[str, Scenario] = {
+    scenario.name: scenario
+    for scenario in (
+        ONE_TRANSACTION,
+        TWO_TRANSACTIONS,
+        DELAYED_COMMIT,
+        DELAYED_ABORT,
+        LATE_PRODUCE,
+        LATE_VERIFICATION,
+        ZOMBIE_TAKEOVER,
+        KIP98_TAKEOVER,
+        CRASH_AND_RESTART,
+        EPOCH_RECOVERY,
+        TIMEOUT,
+        COORDINATOR_FAILOVER,
+        LEADER_FAILOVER,
+        LEADERLESS_PARTITION,
+        CONSUME_TRANSFORM_PRODUCE,
+        LATE_OFFSET_COMMIT,
+        EPOCH_EXHAUSTION,
+        ROTATION_FAILOVER,
+        ID_EXPIRATION,
+        PRODUCER_EXPIRATION,
+        FORGOTTEN_OWNER,
+        IDEMPOTENT_PRODUCER,
+        READER,
+        TWO_PHASE_COMMIT,
+    )
+}

@@ -1,0 +1,1 @@
+"""The transaction protocol as a model: its worlds, actions, reductions and scenarios."""

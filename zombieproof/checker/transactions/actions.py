@@ -1,0 +1,199 @@
+"""One step of the transaction model: a client acts, a reader reads, a message is handled, a fault strikes.
+
+``acts`` numbers the actions. An action that is disabled leaves the world untouched.
+"""
+
+from zombieproof.checker.transactions import (
+    client_actions,
+    client_answers,
+    coordinator_actions,
+    faults,
+    network,
+    partition_actions,
+    reader_actions,
+)
+from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.moves import note_answer
+from zombieproof.checker.transactions.world import MESSAGES, Kind, Message, Setup, Stage, Trail, World
+
+
+def step(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+    """Take an action: False if it is disabled (the world is untouched), True if the world is now its successor."""
+    if not _take(world, ACTIONS[action][0], ACTIONS[action][1], setup, trail):
+        return False
+    if trail.illegal != 0:
+        world.ghost.illegal = trail.illegal
+    return True
+
+
+def _take(world: World, act: int, i: int, setup: Setup, trail: Trail) -> bool:
+    if act == Act.STEP:
+        return client_actions.step(world, setup, trail, i, 0)
+    if act == Act.ABORT_INSTEAD:
+        return client_actions.step(world, setup, trail, i, 1)
+    if Act.DELIVER <= act <= Act.UNKNOWN_APPEND:
+        return _handle_message(world, setup, trail, act, i)
+    if act in (Act.READ_ONE, Act.READ_ALL):
+        return reader_actions.fetch(world, setup, trail, i, 1 if act == Act.READ_ALL else 0)
+    if act == Act.CRASH:
+        return client_actions.crash(world, i)
+    return faults.strike(world, setup, trail, act, i)
+
+
+def _handle_message(world: World, setup: Setup, trail: Trail, act: int, i: int) -> bool:
+    message = world.messages[i]
+    if message.kind == Kind.EMPTY or _repeats(world, i):
+        return False
+    if act == Act.DELIVER:
+        return _deliver(world, setup, trail, i, 0, 0)
+    if act == Act.LOSE_ANSWER:
+        return _lose_answer(world, setup, trail, i)
+    if act == Act.DOUBLE:
+        return _double(world, message)
+    if act == Act.GIVE_UP:
+        return client_answers.give_up(world, setup, trail, i)
+    return _append_unknown(world, setup, trail, i)
+
+
+def _repeats(world: World, i: int) -> bool:
+    """Whether the message before is the same: what happens to one of two equal messages needs no second look."""
+    if i == 0:
+        return False
+    a, b = world.messages[i - 1], world.messages[i]
+    return (
+        a.kind == b.kind
+        and a.live == b.live
+        and a.answered == b.answered
+        and a.client == b.client
+        and a.node == b.node
+        and a.stage == b.stage
+        and a.producer_id == b.producer_id
+        and a.producer_epoch == b.producer_epoch
+        and a.partition == b.partition
+        and a.value == b.value
+        and a.detail == b.detail
+        and a.error == b.error
+        and a.label == b.label
+        and a.guard == b.guard
+    )
+
+
+def _deliver(world: World, setup: Setup, trail: Trail, i: int, lost: int, unknown: int) -> bool:
+    message = world.messages[i]
+    if message.kind == Kind.MARKER:
+        return partition_actions.receive_marker(world, setup, trail, message, lost)
+    if message.answered == 1:
+        if _is_behind_another(world, message):
+            return False
+        client_answers.hear(world, setup, trail, i, message.error)
+        return True
+    if network.speaks_to_coordinator(message.kind):
+        error = coordinator_actions.answer(world, setup, trail, i, unknown)
+        _reply(world, setup, trail, i, error, lost)
+        return True
+    if message.stage == Stage.TO_COORDINATOR:
+        if lost == 1:
+            return False
+        partition_actions.hear_coordinator(
+            world, setup, trail, message, coordinator_actions.answer(world, setup, trail, i, unknown)
+        )
+        return True
+    if world.partitions[message.partition].leader == 0 or _is_behind_another(world, message):
+        return False
+    if message.stage == Stage.BACK_TO_LEADER:
+        error = partition_actions.conclude(world, setup, trail, message)
+    else:
+        error = partition_actions.receive(world, setup, trail, message)
+    if error != partition_actions.WAITS:
+        _reply(world, setup, trail, i, error, lost)
+    return True
+
+
+def _is_behind_another(world: World, message: Message) -> bool:
+    """Batches that one client has under way to one leader share a connection: neither they nor their answers overtake.
+
+    A batch that is timed out with its connection takes those behind it along, so only the first can be doubled.
+    """
+    if message.live == 0 or message.kind != Kind.PRODUCE:
+        return False
+    for i in range(MESSAGES):
+        other = world.messages[i]
+        ahead = other.kind == Kind.PRODUCE and other.live == 1 and other.client == message.client
+        earlier = other.partition == message.partition and other.value < message.value
+        if ahead and earlier and (message.answered == 1 or other.answered == 0):
+            return True
+    return False
+
+
+def _reply(world: World, setup: Setup, trail: Trail, i: int, error: int, lost: int) -> None:
+    """The answer to message `i` sets out: nobody waits for it, or it is lost, or it travels, or it is heard at once."""
+    note_answer(trail, error)
+    message = world.messages[i]
+    if message.live == 0:
+        network.empty(message)
+    elif lost == 1:
+        _restore_request(world, message)
+    elif setup.bounds.answers_travel == 1:
+        message.answered = 1
+        message.error = error
+    else:
+        client_answers.hear(world, setup, trail, i, error)
+
+
+def _restore_request(world: World, message: Message) -> None:
+    """The client asks again with what it knows: a grant that got lost is unknown to it."""
+    client = world.clients[message.client]
+    message.answered = 0
+    message.error = 0
+    if message.kind in (Kind.INIT_PRODUCER_ID, Kind.END_TXN):
+        message.producer_id = client.producer_id
+        message.producer_epoch = client.producer_epoch
+
+
+def _lose_answer(world: World, setup: Setup, trail: Trail, i: int) -> bool:
+    message = world.messages[i]
+    if world.budget.lost == 0 or message.live == 0:
+        return False
+    if message.answered == 1:
+        _restore_request(world, message)
+    elif (setup.bounds.answers_travel == 1 and message.kind != Kind.MARKER) or not _deliver(
+        world, setup, trail, i, 1, 0
+    ):
+        return False
+    world.budget.lost -= 1
+    return True
+
+
+def _double(world: World, message: Message) -> bool:
+    """A request or marker times out and is sent again: a late copy stays in flight."""
+    if message.live == 0 or message.answered == 1 or message.guard != 0 or _is_behind_another(world, message):
+        return False
+    budget = world.budget
+    if message.kind == Kind.MARKER:
+        if budget.doubled_markers == 0:
+            return False
+        budget.doubled_markers -= 1
+    elif network.speaks_to_coordinator(message.kind):
+        if budget.doubled == 0:
+            return False
+        budget.doubled -= 1
+    else:
+        if budget.doubled_batches == 0:
+            return False
+        budget.doubled_batches -= 1
+    copy = world.messages[network.free_slot(world)]
+    network.copy(message, copy)
+    copy.live = 0
+    return True
+
+
+def _append_unknown(world: World, setup: Setup, trail: Trail, i: int) -> bool:
+    """The coordinator's append becomes durable but is reported as failed."""
+    message = world.messages[i]
+    to_coordinator = network.speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR
+    if world.budget.unknown_appends == 0 or not to_coordinator or message.answered == 1 or message.live == 0:
+        return False
+    if message.kind == Kind.MARKER or message.node != world.coordinator:
+        return False
+    world.budget.unknown_appends -= 1
+    return _deliver(world, setup, trail, i, 0, 1)

@@ -1,0 +1,62 @@
+"""Every action of the transaction model, by number: who acts, and what strikes."""
+
+from enum import IntEnum
+
+from zombieproof.checker.transactions.world import CLIENTS, IDS, MESSAGES, NODES, PARTITIONS, PRODUCER_IDS, READERS
+
+
+class Act(IntEnum):
+    """The kinds of actions; those behind DELIVER strike from a budget."""
+
+    STEP = 0
+    ABORT_INSTEAD = 1
+    READ_ONE = 2
+    READ_ALL = 3
+    RESIGN = 4
+    ELECT = 5
+    DELIVER = 6
+    LOSE_ANSWER = 7
+    DOUBLE = 8
+    GIVE_UP = 9
+    UNKNOWN_APPEND = 10
+    CRASH = 11
+    TIME_OUT = 12
+    FAIL_OVER = 13
+    DEPOSE = 14
+    CHANGE_LEADER = 15
+    LOSE_LEADER = 16
+    REBALANCE = 17
+    EXPIRE = 18
+    FORGET_PRODUCER = 19
+    FORGET_GUARD = 20
+
+
+def _numbered() -> tuple[tuple[int, int], ...]:
+    counts = {
+        Act.STEP: CLIENTS,
+        Act.ABORT_INSTEAD: CLIENTS,
+        Act.READ_ONE: READERS,
+        Act.READ_ALL: READERS,
+        Act.RESIGN: NODES,
+        Act.ELECT: PARTITIONS,
+        Act.DELIVER: MESSAGES,
+        Act.LOSE_ANSWER: MESSAGES,
+        Act.DOUBLE: MESSAGES,
+        Act.GIVE_UP: MESSAGES,
+        Act.UNKNOWN_APPEND: MESSAGES,
+        Act.CRASH: CLIENTS,
+        Act.TIME_OUT: IDS,
+        Act.FAIL_OVER: 1,
+        Act.DEPOSE: 1,
+        Act.CHANGE_LEADER: PARTITIONS,
+        Act.LOSE_LEADER: PARTITIONS,
+        Act.REBALANCE: 1,
+        Act.EXPIRE: IDS,
+        Act.FORGET_PRODUCER: PARTITIONS * PRODUCER_IDS,
+        Act.FORGET_GUARD: PARTITIONS * PRODUCER_IDS,
+    }
+    return tuple((int(act), i) for act, count in counts.items() for i in range(count))
+
+
+ACTIONS: tuple[tuple[int, int], ...] = _numbered()
+"""(kind, argument) of each action, by its number."""

@@ -1,0 +1,258 @@
+"""What a client does: run its program, and make something of each answer.
+
+An application is honest: it asks for one thing after another, commits only when every batch was acknowledged, aborts
+when only abort is left, and stops for good when it is fenced. A *zombie* is nothing special: it is an instance that
+goes on while a newer one has the same transactional id.
+"""
+
+from zombieproof.checker.transactions import network
+from zombieproof.checker.transactions.moves import move
+from zombieproof.checker.transactions.views import is_tv2
+from zombieproof.checker.transactions.world import (
+    OFFSETS,
+    OPS,
+    PARTITIONS,
+    PRODUCER_IDS,
+    TXNS,
+    Client,
+    Kind,
+    Op,
+    Overflow,
+    Setup,
+    Trail,
+    World,
+)
+from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
+from zombieproof.model.decisions.producer_client import end_is_needed, must_bump_after_end
+from zombieproof.model.vocabulary import (
+    NONE,
+    Error,
+    Guard,
+    PendingOffsetsState,
+    ProducerEvent,
+    ProducerState,
+)
+from zombieproof.statemachines.notes import Decision, MachineIndex, note
+
+COMMIT, ABORT = 1, 2
+
+
+def label_of(world: World, c: int) -> int:
+    """The label of what client `c` is working on."""
+    return 1 + c * TXNS + int(world.clients[c].txn)
+
+
+def step(world: World, setup: Setup, trail: Trail, c: int, abort_instead: int) -> bool:
+    """Client `c` takes its next step; with `abort_instead` 1 it aborts where its program says COMMIT."""
+    if c >= setup.bounds.clients:
+        return False
+    client = world.clients[c]
+    if client.state == ProducerState.UNINITIALIZED:
+        return abort_instead == 0 and _start(world, setup, trail, c)
+    if client.txn >= setup.bounds.transactions[c]:
+        return False
+    op = next_op(setup, client, c)
+    if abort_instead == 1 and (op != Op.COMMIT or setup.bounds.may_abort == 0):
+        return False
+    if client.state == ProducerState.ABORTABLE_ERROR:
+        return abort_instead == 0 and _end(world, setup, trail, c, ABORT)
+    if client.state not in (ProducerState.READY, ProducerState.IN_TRANSACTION):
+        return False
+    if op == Op.FETCH:
+        return _fetch_position(world, setup, trail, c)
+    if op in (Op.SEND_0, Op.SEND_1):
+        return _send(world, setup, trail, c, 0 if op == Op.SEND_0 else 1)
+    if op == Op.OFFSETS:
+        return _send_offsets(world, setup, trail, c)
+    if op in (Op.COMMIT, Op.ABORT):
+        return _end(world, setup, trail, c, ABORT if op == Op.ABORT or abort_instead == 1 else COMMIT)
+    return False
+
+
+def next_op(setup: Setup, client: Client, c: int) -> int:
+    """The next line of the client's program, STOP behind its end."""
+    if client.op >= OPS or client.txn >= TXNS:
+        return int(Op.STOP)
+    return int(setup.programs[c * TXNS + client.txn].ops[client.op])
+
+
+def fire(world: World, trail: Trail, c: int, event: int) -> None:
+    """An event happens to the client's machine."""
+    client = world.clients[c]
+    client.state = move(trail, MachineIndex.PRODUCER, c, client.state, event)
+
+
+def _start(world: World, setup: Setup, trail: Trail, c: int) -> bool:
+    """A new instance asks for its producer id and epoch. Without a transactional id any broker grants one at once."""
+    client = world.clients[c]
+    if client.txn >= setup.bounds.transactions[c] or network.waits_for_coordinator(world, c):
+        return False
+    if setup.bounds.grouped == 1 and world.group.owner != c:
+        return False
+    client.alive = 1
+    client.node = world.coordinator
+    fire(world, trail, c, ProducerEvent.INIT_TRANSACTIONS)
+    if setup.bounds.transactional_id[c] >= 0:
+        network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 0, 0)
+        return True
+    if world.next_producer_id >= PRODUCER_IDS:
+        world.overflow = Overflow.PRODUCER_IDS
+        return True
+    adopt(client, int(world.next_producer_id), 0)
+    world.next_producer_id += 1
+    fire(world, trail, c, ProducerEvent.INITIALIZED)
+    return True
+
+
+def adopt(client: Client, producer_id: int, producer_epoch: int) -> None:
+    """Take a granted producer id and epoch; sequences begin again at 0 with each."""
+    if client.producer_id != producer_id or client.producer_epoch != producer_epoch:
+        for p in range(PARTITIONS):
+            client.sequences[p] = 0
+    client.producer_id = producer_id
+    client.producer_epoch = producer_epoch
+
+
+def _begin(world: World, setup: Setup, trail: Trail, c: int) -> None:
+    """BeginTransaction is local: it is folded into the first request of the transaction."""
+    client = world.clients[c]
+    if client.state == ProducerState.READY and setup.bounds.transactional_id[c] >= 0:
+        fire(world, trail, c, ProducerEvent.BEGIN)
+
+
+def _fetch_position(world: World, setup: Setup, trail: Trail, c: int) -> bool:
+    """The owner of the input partition reads the committed offset; the answer's way is folded, it changes nothing."""
+    client = world.clients[c]
+    if world.group.owner != c or client.state != ProducerState.READY:
+        return False
+    pending = 0
+    for pid in range(PRODUCER_IDS):
+        if world.group.pending[pid].state == PendingOffsetsState.PENDING:
+            pending += 1
+    error = decide_offset_fetch(setup.rules.kip447_stable, pending, setup.rules)
+    note(trail, Decision.OFFSET_FETCH, Guard.NO_GUARD, error)
+    if error != Error.NONE:
+        return False
+    client.generation = world.group.generation
+    client.position = world.group.committed.offset
+    client.op += 1
+    if client.position >= setup.bounds.inputs:
+        client.txn = setup.bounds.transactions[c]
+        client.op = 0
+        return True
+    world.ghost.labels[label_of(world, c) - 1].input = client.position
+    return True
+
+
+def _send(world: World, setup: Setup, trail: Trail, c: int, p: int) -> bool:
+    client = world.clients[c]
+    if network.waits_for_coordinator(world, c) or network.batches_in_flight(world, c) >= setup.bounds.in_flight:
+        return False
+    _begin(world, setup, trail, c)
+    joined = setup.bounds.transactional_id[c] < 0 or is_tv2(setup) or (client.added >> p) & 1 == 1
+    if joined:
+        send_batch(world, c, p)
+    else:
+        network.send_request(world, Kind.ADD_PARTITIONS, c, p, 0, 0, label_of(world, c))
+    client.op += 1
+    if setup.bounds.transactional_id[c] < 0:
+        client.txn += 1
+        client.op = 0
+    return True
+
+
+def send_batch(world: World, c: int, p: int) -> None:
+    """The batch goes to its leader under the next sequence."""
+    client = world.clients[c]
+    client.added |= 1 << p
+    client.started = 1
+    network.send_request(world, Kind.PRODUCE, c, p, client.sequences[p], 0, label_of(world, c))
+    client.sequences[p] += 1
+
+
+def _send_offsets(world: World, setup: Setup, trail: Trail, c: int) -> bool:
+    client = world.clients[c]
+    if network.waits_for_coordinator(world, c):
+        return False
+    _begin(world, setup, trail, c)
+    if is_tv2(setup) or (client.added >> OFFSETS) & 1 == 1:
+        send_offset_commit(world, c)
+    else:
+        network.send_request(world, Kind.ADD_OFFSETS, c, OFFSETS, 0, 0, label_of(world, c))
+    client.op += 1
+    return True
+
+
+def send_offset_commit(world: World, c: int) -> None:
+    """The next input position goes to the group coordinator."""
+    client = world.clients[c]
+    client.added |= 1 << OFFSETS
+    client.started = 1
+    next_position = client.position + 1
+    network.send_request(
+        world, Kind.TXN_OFFSET_COMMIT, c, OFFSETS, next_position, client.generation, label_of(world, c)
+    )
+
+
+def _end(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> bool:
+    """CommitTransaction or abortTransaction: EndTxn goes out when no batch is incomplete (reference §5.3)."""
+    client = world.clients[c]
+    if network.waits_for_coordinator(world, c) or network.batches_in_flight(world, c) > 0:
+        return False
+    _begin(world, setup, trail, c)
+    world.ghost.labels[label_of(world, c) - 1].asked = outcome
+    fire(world, trail, c, ProducerEvent.COMMIT if outcome == COMMIT else ProducerEvent.ABORT)
+    if end_is_needed(client.started):
+        network.send_request(world, Kind.END_TXN, c, 0, 0, 1 if outcome == COMMIT else 0, label_of(world, c))
+    else:
+        ended(world, setup, trail, c, outcome)
+    return True
+
+
+def ended(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> None:
+    """The application is told the outcome; the next transaction may begin, after a raised epoch if one is needed."""
+    client = world.clients[c]
+    world.ghost.labels[label_of(world, c) - 1].told = outcome
+    client.txn += 1
+    client.op = 0
+    client.added = 0
+    client.started = 0
+    if must_bump_after_end(client.bump, setup.rules.transaction_version):
+        fire(world, trail, c, ProducerEvent.BUMP_EPOCH)
+        network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 1, 0)
+    else:
+        fire(world, trail, c, ProducerEvent.END_ACKNOWLEDGED)
+    client.bump = 0
+
+
+def abandon(world: World, c: int) -> None:
+    """The abort was refused, and succeeds with the new identity. What had joined counts as joined still (until 3.9)."""
+    client = world.clients[c]
+    world.ghost.labels[label_of(world, c) - 1].told = ABORT
+    client.txn += 1
+    client.op = 0
+
+
+def crash(world: World, c: int) -> bool:
+    """The process of client `c` is gone; a new instance of the same application may start with the next transaction."""
+    client = world.clients[c]
+    if world.budget.crashes == 0 or client.alive == 0 or client.state == ProducerState.FATAL_ERROR:
+        return False
+    world.budget.crashes -= 1
+    network.hang_up(world, c)
+    began = client.state not in (ProducerState.UNINITIALIZED, ProducerState.INITIALIZING, ProducerState.READY)
+    client.alive = 0
+    client.state = ProducerState.UNINITIALIZED
+    client.producer_id = NONE
+    client.producer_epoch = NONE
+    client.node = 0
+    client.txn += 1 if began else 0
+    client.op = 0
+    client.added = 0
+    client.started = 0
+    client.bump = 0
+    client.generation = NONE
+    client.position = 0
+    for p in range(PARTITIONS):
+        client.sequences[p] = 0
+    return True

@@ -1,0 +1,74 @@
+"""The transaction protocol as a model for the engine: its worlds, actions, promises and coverage."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from zombieproof.checker.engine.model import Model, Promise
+from zombieproof.checker.transactions import network
+from zombieproof.checker.transactions.actions import step
+from zombieproof.checker.transactions.acts import ACTIONS
+from zombieproof.checker.transactions.narration import describe
+from zombieproof.checker.transactions.world import CLIENTS, OPS, TXNS, Bounds, Budget, Op, Overflow, Setup, Trail, World
+from zombieproof.model.promises import PROMISES
+from zombieproof.model.rules import Rules
+from zombieproof.statemachines.registry import MACHINES
+
+OVERFLOWS: Mapping[int, str] = {
+    int(Overflow.MESSAGE_SLOTS): "messages in flight",
+    int(Overflow.LOG_END): "records in a partition's log",
+    int(Overflow.PRODUCER_IDS): "producer ids",
+}
+
+
+def setup_of(rules: Rules, bounds: Bounds, budget: Budget, programs: Sequence[Sequence[Sequence[Op]]]) -> Setup:
+    """A setup: for each client the programs of its transactions.
+
+    Raises:
+        ValueError: more clients, transactions or lines than a world can hold.
+    """
+    if len(programs) > CLIENTS or any(len(program) > TXNS for program in programs):
+        raise ValueError(f"at most {CLIENTS} clients with {TXNS} transactions each fit into a world")
+    setup = Setup(rules=rules, bounds=bounds, budget=budget)
+    bounds.clients = len(programs)
+    for c, program in enumerate(programs):
+        bounds.transactions[c] = len(program)
+        for t, ops in enumerate(program):
+            if len(ops) > OPS:
+                raise ValueError(f"client {c}, transaction {t}: {len(ops)} lines, at most {OPS} fit into a world")
+            setup.programs[c * TXNS + t].ops[: len(ops)] = [int(op) for op in ops]
+    return setup
+
+
+def initial_world(setup: Setup) -> World:
+    """The world before anything happened: node 0 is the coordinator, no fault has struck, everything else is empty."""
+    world = World(budget=replace(setup.budget))
+    world.nodes[0].role = 1
+    world.group.committed.offset = 0
+    return world
+
+
+def bound_hit(world: World, setup: Setup) -> int:
+    """Which capacity was reached on the way to this world, or 0."""
+    return int(world.overflow)
+
+
+TRANSACTIONS = Model(
+    name="transactions",
+    world=World,
+    setup=Setup,
+    trail=Trail,
+    actions=len(ACTIONS),
+    step=step,
+    normalise=network.normalise,
+    describe=describe,
+    initial=initial_world,
+    promises=tuple(Promise(p.name, p.kind, p.holds, p.text, p.source) for p in PROMISES.values()),
+    bound_hit=bound_hit,
+    bounds=OVERFLOWS,
+    coverage=(
+        len(MACHINES),
+        max(len(machine.states) for machine in MACHINES.values()),
+        max(len(machine.events) for machine in MACHINES.values()),
+    ),
+)
+"""One model for every transaction scenario, so that it is compiled once."""

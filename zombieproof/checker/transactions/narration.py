@@ -1,0 +1,184 @@
+"""An action in words: who does what, and where a message arrives."""
+
+from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.client_actions import next_op
+from zombieproof.checker.transactions.network import speaks_to_coordinator
+from zombieproof.checker.transactions.views import is_tv2
+from zombieproof.checker.transactions.world import OFFSETS, PRODUCER_IDS, Kind, Message, Op, Setup, Stage, World
+from zombieproof.model.vocabulary import Error, ProducerState
+
+NAMES = "AB"
+READERS = ("the read_committed reader", "the buffering reader")
+
+
+def client_name(c: int) -> str:
+    """A, B."""
+    return NAMES[c]
+
+
+def id_name(k: int) -> str:
+    """A transactional id: x0, x1."""
+    return f"x{k}"
+
+
+def partition_name(p: int) -> str:
+    """p0, p1, or the offsets partition."""
+    return "__consumer_offsets" if p == OFFSETS else f"p{p}"
+
+
+def leader_name(p: int) -> str:
+    """Who leads a partition: the group coordinator is the leader of the offsets partition."""
+    return "the group coordinator" if p == OFFSETS else f"the leader of {partition_name(p)}"
+
+
+def coordinator_name(world: World, setup: Setup, node: int) -> str:
+    """A transaction coordinator, by the number of its node where another node may become one."""
+    name = "transaction coordinator" if setup.bounds.grouped == 1 else "coordinator"
+    if setup.budget.failovers == 0 and setup.budget.deposed == 0:
+        return f"the {name}"
+    if world.nodes[node].role == 0:
+        return f"node {node} (no coordinator any more)"
+    if node != world.coordinator:
+        return f"node {node} (deposed, and does not know it)"
+    return f"{name} node {node}"
+
+
+def describe(world: World, action: int, setup: Setup) -> str:
+    """What the action does in this world, in one line."""
+    act, i = ACTIONS[action]
+    if act in (Act.STEP, Act.ABORT_INSTEAD):
+        return _client_step(world, setup, i, act == Act.ABORT_INSTEAD)
+    if Act.DELIVER <= act <= Act.UNKNOWN_APPEND:
+        return _message_act(world, setup, act, world.messages[i])
+    if act in (Act.RESIGN, Act.TIME_OUT, Act.FAIL_OVER, Act.DEPOSE, Act.EXPIRE):
+        return _strike_coordinator(world, setup, act, i)
+    return _strike(setup, act, i)
+
+
+def _client_step(world: World, setup: Setup, c: int, abort_instead: bool) -> str:
+    client, name = world.clients[c], client_name(c)
+    if client.state == ProducerState.UNINITIALIZED:
+        return f"{name} starts and asks for its producer id and epoch"
+    if client.state == ProducerState.ABORTABLE_ERROR:
+        return f"{name} can only abort, and does"
+    op = Op(next_op(setup, client, c))
+    if abort_instead:
+        return f"{name} aborts its transaction"
+    words = {
+        Op.SEND_0: "sends a record to p0",
+        Op.SEND_1: "sends a record to p1",
+        Op.OFFSETS: "sends its offsets into the transaction",
+        Op.COMMIT: "commits its transaction",
+        Op.ABORT: "aborts its transaction",
+        Op.FETCH: "fetches the committed offset",
+    }
+    return f"{name} {words.get(op, 'stops')}{_first_asks(setup, world, c, op)}"
+
+
+def _first_asks(setup: Setup, world: World, c: int, op: Op) -> str:
+    """Before transaction version 2 a client asks the coordinator to add a partition before it sends anything there."""
+    p = {Op.SEND_0: 0, Op.SEND_1: 1, Op.OFFSETS: OFFSETS}.get(op)
+    if p is None or setup.bounds.transactional_id[c] < 0 or is_tv2(setup) or (world.clients[c].added >> p) & 1 == 1:
+        return ""
+    return f": first it asks to add {partition_name(p)}"
+
+
+def message_name(message: Message, setup: Setup, *, to: bool = True) -> str:
+    """A message in words: who sent what, under which identity, and where `to`."""
+    late = "" if message.live else "late "
+    identity = f"(producer {message.producer_id}, epoch {message.producer_epoch})"
+    where = f" to {partition_name(message.partition)}" if to else ""
+    if message.kind == Kind.MARKER:
+        return f"{'the ' if late else ''}{late}{marker_name(message)}{where}"
+    who = client_name(message.client)
+    if message.kind == Kind.INIT_PRODUCER_ID:
+        return f"{who}'s {late}InitProducerId{f' {identity}' if message.detail else ''}"
+    if message.kind == Kind.END_TXN:
+        return f"{who}'s {late}EndTxn {'COMMIT' if message.detail else 'ABORT'} {identity}"
+    if message.kind == Kind.PRODUCE:
+        return f"{who}'s {late}Produce {identity} sequence {message.value}{where}"
+    if message.kind == Kind.TXN_OFFSET_COMMIT:
+        given = f" in generation {message.detail}" if setup.rules.kip447_fence == 1 else " without a generation"
+        generation = given if message.stage == Stage.TO_LEADER else ""
+        return f"{who}'s {late}TxnOffsetCommit {identity} of offset {message.value}{generation}"
+    what = "AddOffsetsToTxn" if message.kind == Kind.ADD_OFFSETS else "AddPartitionsToTxn"
+    return f"{who}'s {late}{what} {identity} for {partition_name(message.partition)}"
+
+
+def marker_name(message: Message) -> str:
+    """A marker on its way, in the words of the record that it will be."""
+    outcome = "COMMIT" if message.detail else "ABORT"
+    who = f"producer {message.producer_id}, epoch {message.producer_epoch}"
+    return f"{outcome} marker ({who}, coordinator epoch {message.value})"
+
+
+def arrival(world: World, setup: Setup, message: Message) -> str:
+    """A message and where it arrives."""
+    p = message.partition
+    if message.kind != Kind.MARKER and message.stage == Stage.TO_COORDINATOR:
+        asked = coordinator_name(world, setup, message.node)
+        what = message_name(message, setup, to=False)
+        task = f"add {partition_name(p)}, for" if is_tv2(setup) else "verify"
+        return f"{leader_name(p)} asks {asked} to {task} {what}"
+    if message.kind != Kind.MARKER and message.stage == Stage.BACK_TO_LEADER:
+        what = message_name(message, setup, to=False)
+        return f"the coordinator's answer {Error(message.error).name} for {what} arrives at {leader_name(p)}"
+    to_coordinator = speaks_to_coordinator(message.kind)
+    place = coordinator_name(world, setup, message.node) if to_coordinator else leader_name(p)
+    if not to_coordinator and world.partitions[p].leader == 0:
+        return f"{message_name(message, setup, to=False)} finds {partition_name(p)} without a leader"
+    return f"{message_name(message, setup, to=False)} arrives at {place}"
+
+
+def _message_act(world: World, setup: Setup, act: int, message: Message) -> str:
+    what = message_name(message, setup)
+    sender = "its coordinator" if message.kind == Kind.MARKER else client_name(message.client)
+    if act == Act.DOUBLE:
+        return f"{what} times out and is sent again: a late copy stays in flight"
+    if act == Act.GIVE_UP:
+        return f"{client_name(message.client)} gives up waiting: {what} stays in flight"
+    if message.answered and act == Act.LOSE_ANSWER:
+        return f"the answer {Error(message.error).name} to {what} is lost, and {sender} sends it again"
+    if message.answered:
+        return f"the answer {Error(message.error).name} to {what} arrives at {sender}"
+    arrives = arrival(world, setup, message)
+    if act == Act.LOSE_ANSWER:
+        return f"{arrives}; the answer to {sender} is lost, and {sender} sends it again"
+    if act == Act.UNKNOWN_APPEND:
+        return f"{arrives}, whose append is durable but reported as failed"
+    return arrives
+
+
+def _strike_coordinator(world: World, setup: Setup, act: int, i: int) -> str:
+    now = coordinator_name(world, setup, world.coordinator)
+    other = 1 - world.coordinator
+    words = {
+        Act.RESIGN: f"node {i} learns that it is no longer the coordinator",
+        Act.TIME_OUT: f"{now} times out the open transaction of {id_name(i)}",
+        Act.FAIL_OVER: f"{now} crashes; node {other} takes over and loads the log",
+        Act.DEPOSE: f"node {other} becomes coordinator and loads the log; node {world.coordinator} does not know it",
+        Act.EXPIRE: f"{now} takes {id_name(i)} for unused and lets it expire",
+    }
+    return words[Act(act)]
+
+
+def _p(i: int) -> str:
+    p = i // PRODUCER_IDS
+    return partition_name(p) if p <= OFFSETS else "?"
+
+
+def _strike(setup: Setup, act: int, i: int) -> str:
+    p = partition_name(i) if i <= OFFSETS else ""
+    reads = "reads the log" if setup.rules.leader_reads_log == 1 else "does not read the log"
+    words = {
+        Act.READ_ONE: f"{READERS[i % len(READERS)]} fetches one batch",
+        Act.READ_ALL: f"{READERS[i % len(READERS)]} fetches everything it may",
+        Act.ELECT: f"{p} gets a leader again, which {reads}",
+        Act.CRASH: f"{client_name(i) if i < len(NAMES) else i} crashes",
+        Act.CHANGE_LEADER: f"{p} gets another leader, which {reads}",
+        Act.LOSE_LEADER: f"{p} loses its leader",
+        Act.REBALANCE: "the group rebalances: the other member owns the input from now on",
+        Act.FORGET_PRODUCER: f"the leader of {_p(i)} forgets the silent producer {i % PRODUCER_IDS}",
+        Act.FORGET_GUARD: f"the leader of {_p(i)} forgets the verification of producer {i % PRODUCER_IDS}",
+    }
+    return words[Act(act)]

@@ -1,0 +1,244 @@
+"""The network: an unordered bag of messages; and the normal form of a world.
+
+A message may be delivered at any time after it was sent. A client waits for one answer of a coordinator at a time and
+resends until it gets one, so:
+
+- *lost*: the request has its effect, the answer does not arrive, the client asks again. A request that is lost before
+  it has an effect and is sent again is the same world as one that is late, so nothing else has to be lost.
+- *doubled*: a late copy of a request stays in flight beside the one that is waited for.
+- *late*: the client gives a batch up and goes on while the batch is still in flight.
+
+Batches that wait for an answer share a connection with their leader and arrive in order; late copies arrive whenever.
+
+Reductions, each with a switch that turns it off and a test that verdicts stay the same:
+
+- answers are handled in the step that answers (`Bounds.answers_travel` puts them in the bag instead): until the answer
+  arrives its receiver only waits, and what can happen to it meanwhile (crash, loss) happens to the request as well;
+- dead letters are dropped (`Bounds.keep_dead_letters` keeps them): late copies that the rules refuse for good.
+"""
+
+from zombieproof.checker.transactions.world import MESSAGES, PARTITIONS, Kind, Message, Overflow, Setup, Stage, World
+from zombieproof.model.vocabulary import NONE, TransactionVersion
+
+
+def empty(message: Message) -> None:
+    """Free a slot."""
+    message.kind = Kind.EMPTY
+    message.live = 0
+    message.answered = 0
+    message.client = 0
+    message.node = 0
+    message.stage = 0
+    message.producer_id = NONE
+    message.producer_epoch = NONE
+    message.partition = 0
+    message.value = 0
+    message.detail = 0
+    message.error = 0
+    message.label = 0
+    message.guard = 0
+
+
+def copy(source: Message, target: Message) -> None:
+    """Copy every field."""
+    target.kind = source.kind
+    target.live = source.live
+    target.answered = source.answered
+    target.client = source.client
+    target.node = source.node
+    target.stage = source.stage
+    target.producer_id = source.producer_id
+    target.producer_epoch = source.producer_epoch
+    target.partition = source.partition
+    target.value = source.value
+    target.detail = source.detail
+    target.error = source.error
+    target.label = source.label
+    target.guard = source.guard
+
+
+def free_slot(world: World) -> int:
+    """The first free slot; with none left the last one is sacrificed and the world is marked as overflown."""
+    for i in range(MESSAGES):
+        if world.messages[i].kind == Kind.EMPTY:
+            return i
+    world.overflow = Overflow.MESSAGE_SLOTS
+    empty(world.messages[MESSAGES - 1])
+    return MESSAGES - 1
+
+
+def send_request(world: World, kind: int, c: int, partition: int, value: int, detail: int, label: int) -> None:
+    """Client `c` sends a request under its present producer id and epoch, to the coordinator it knows."""
+    client = world.clients[c]
+    message = world.messages[free_slot(world)]
+    empty(message)
+    message.kind = kind
+    message.live = 1
+    message.client = c
+    message.node = client.node if speaks_to_coordinator(kind) else 0
+    message.producer_id = client.producer_id
+    message.producer_epoch = client.producer_epoch
+    message.partition = partition
+    message.value = value
+    message.detail = detail
+    message.label = label
+
+
+def speaks_to_coordinator(kind: int) -> bool:
+    """Whether a request goes to a transaction coordinator."""
+    return kind in (Kind.INIT_PRODUCER_ID, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS, Kind.END_TXN)
+
+
+def waits_for_coordinator(world: World, c: int) -> bool:
+    """Whether client `c` waits for an answer to a transactional request (one at a time)."""
+    for i in range(MESSAGES):
+        message = world.messages[i]
+        if message.live == 1 and message.client == c and _is_transactional_request(message.kind):
+            return True
+    return False
+
+
+def _is_transactional_request(kind: int) -> bool:
+    return speaks_to_coordinator(kind) or kind == Kind.TXN_OFFSET_COMMIT
+
+
+def batches_in_flight(world: World, c: int) -> int:
+    """How many unacknowledged batches client `c` has."""
+    count = 0
+    for i in range(MESSAGES):
+        message = world.messages[i]
+        if message.live == 1 and message.kind == Kind.PRODUCE and message.client == c:
+            count += 1
+    return count
+
+
+def hang_up(world: World, c: int) -> None:
+    """Client `c` is gone: what it sent stays on its way, what was meant for it is not."""
+    for i in range(MESSAGES):
+        message = world.messages[i]
+        if message.live == 1 and message.kind != Kind.MARKER and message.client == c:
+            if message.answered == 1:
+                empty(message)
+            else:
+                message.live = 0
+
+
+def hang_up_node(world: World, node: int) -> None:
+    """A coordinator node is gone: its markers stay on their way, their answers reach nobody."""
+    for i in range(MESSAGES):
+        message = world.messages[i]
+        if message.kind == Kind.MARKER and message.node == node:
+            message.live = 0
+
+
+def token(world: World) -> int:
+    """A verification guard that no message in flight carries."""
+    used = 0
+    for i in range(MESSAGES):
+        if world.messages[i].guard > 0:
+            used |= 1 << world.messages[i].guard
+    for p in range(PARTITIONS):
+        for entry in world.partitions[p].entries:
+            if entry.guard > 0:
+                used |= 1 << entry.guard
+    fresh = 1
+    while (used >> fresh) & 1 == 1:
+        fresh += 1
+    return fresh
+
+
+def normalise(world: World, setup: Setup) -> None:
+    """The normal form: dead letters dropped, messages in one order."""
+    if setup.bounds.keep_dead_letters == 0:
+        for i in range(MESSAGES):
+            if is_dead_letter(world, setup, world.messages[i]):
+                empty(world.messages[i])
+    _sort(world)
+
+
+def is_dead_letter(world: World, setup: Setup, message: Message) -> bool:
+    """A late copy that can never again change anything.
+
+    A batch or marker below the epoch that its partition knows is refused for good (A4, M1); an end, or a partition
+    that wants to join, below the durable epoch of its producer id is refused for good (E4, P5; under TV2 it is at most
+    answered as a retry). Epochs of a producer id never go down, and coordinators load no less than what is durable.
+    A batch that the coordinator is asked about first (until KAFKA-19690) leaves a guard behind before it is refused.
+    """
+    if message.live == 1 or message.kind == Kind.EMPTY:
+        return False
+    rules = setup.rules
+    if message.kind == Kind.TXN_OFFSET_COMMIT and rules.refused_commit_keeps_pending == 0:
+        # Refused it may take along what waits.
+        return False
+    if message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.TO_COORDINATOR:
+        if message.stage == Stage.TO_LEADER and _is_asked_about(setup, message):
+            return False
+        return rules.epoch_fencing == 1 and message.producer_epoch < _known_epoch(world, message)
+    if message.kind == Kind.MARKER:
+        return message.producer_epoch < _known_epoch(world, message)
+    if message.kind in (Kind.END_TXN, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS) and rules.strict_end == 1:
+        durable = world.durable[setup.bounds.transactional_id[message.client]]
+        same = durable.known == 1 and durable.producer_id == message.producer_id
+        return same and message.producer_epoch < durable.producer_epoch
+    return False
+
+
+def _is_asked_about(setup: Setup, message: Message) -> bool:
+    """Whether a leader asks the coordinator about a batch whose epoch is too old (``decide_verification``)."""
+    rules = setup.rules
+    verifies = rules.verification == 1 or rules.transaction_version == TransactionVersion.TV2
+    transactional = message.kind == Kind.TXN_OFFSET_COMMIT or setup.bounds.transactional_id[message.client] >= 0
+    return rules.stale_epoch_first == 0 and verifies and transactional
+
+
+def _known_epoch(world: World, message: Message) -> int:
+    if message.producer_id < 0:
+        return NONE
+    entry = world.partitions[message.partition].entries[message.producer_id]
+    return int(entry.producer_epoch)
+
+
+def _sort(world: World) -> None:
+    """Insertion sort by content, empty slots last (the bag has no order)."""
+    for i in range(1, MESSAGES):
+        j = i
+        while j > 0 and _precedes(world.messages[j], world.messages[j - 1]):
+            _swap(world.messages[j], world.messages[j - 1])
+            j -= 1
+
+
+def _precedes(a: Message, b: Message) -> bool:
+    if a.kind == Kind.EMPTY:
+        return False
+    if b.kind == Kind.EMPTY:
+        return True
+    first, second = _key(a), _key(b)
+    if first != second:
+        return first < second
+    return _second_key(a) < _second_key(b)
+
+
+def _key(m: Message) -> int:
+    head = (m.kind << 28) | (m.live << 27) | (m.answered << 26) | (m.client << 24) | (m.node << 22) | (m.stage << 20)
+    return int(head | (m.partition << 16) | ((m.producer_id + 1) << 8) | (m.producer_epoch + 1))
+
+
+def _second_key(m: Message) -> int:
+    return int((m.value << 32) | (m.detail << 24) | ((m.error + 1) << 16) | (m.label << 8) | m.guard)
+
+
+def _swap(a: Message, b: Message) -> None:
+    a.kind, b.kind = int(b.kind), int(a.kind)
+    a.live, b.live = int(b.live), int(a.live)
+    a.answered, b.answered = int(b.answered), int(a.answered)
+    a.client, b.client = int(b.client), int(a.client)
+    a.node, b.node = int(b.node), int(a.node)
+    a.stage, b.stage = int(b.stage), int(a.stage)
+    a.producer_id, b.producer_id = int(b.producer_id), int(a.producer_id)
+    a.producer_epoch, b.producer_epoch = int(b.producer_epoch), int(a.producer_epoch)
+    a.partition, b.partition = int(b.partition), int(a.partition)
+    a.value, b.value = int(b.value), int(a.value)
+    a.detail, b.detail = int(b.detail), int(a.detail)
+    a.error, b.error = int(b.error), int(a.error)
+    a.label, b.label = int(b.label), int(a.label)
+    a.guard, b.guard = int(b.guard), int(a.guard)

@@ -1,0 +1,1 @@
+"""The scenarios of the transaction protocol, one file for each family."""

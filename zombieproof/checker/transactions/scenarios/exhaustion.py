@@ -1,0 +1,50 @@
+"""The epoch of a producer id runs out."""
+
+from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.world import Op
+
+EPOCH_EXHAUSTION = transaction_scenario(
+    "epoch_exhaustion",
+    "The largest epoch is 5 instead of 32767, so that a few transactions use up a producer id. The coordinator ends "
+    "the last one under the last epoch and hands out a new producer id; a second instance, a time-out, a failover and "
+    "lost answers get in between.",
+    (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
+    distinct=220_771,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    sometimes=("the_producer_id_rotates", "two_transactions_commit"),
+    epoch_max=5,
+    lost=1,
+    timeouts=1,
+    failovers=1,
+    mutants=(
+        Mutant(
+            "a_fence_raises_the_epoch_twice",
+            breaks="no_durable_record_contradicts_memory",
+            steps=14,
+            without=("single_fence_bump",),
+            bug="B28",
+        ),
+    ),
+)
+
+ROTATION_FAILOVER = transaction_scenario(
+    "rotation_failover",
+    "The largest epoch is 3. A producer without a rival commits one transaction after the other and gets a new "
+    "producer id when its epoch is used up; answers are lost, and the coordinator fails over in between. A retry that "
+    "names the old producer id must be recognised by a coordinator that knows of it from the log only.",
+    (((Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT)),),
+    distinct=7_306,
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
+    sometimes=("the_producer_id_rotates", "two_transactions_commit"),
+    epoch_max=3,
+    lost=1,
+    failovers=2,
+    mutants=(
+        Mutant(
+            "a_rotation_is_forgotten_by_a_failover",
+            breaks="an_unrivalled_producer_is_never_fenced",
+            steps=22,
+            without=("persist_prev_next",),
+        ),
+    ),
+)

@@ -1,0 +1,83 @@
+"""Coordinators and leaders that fail, and come back, and some that do not know that they are deposed."""
+
+from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
+from zombieproof.checker.transactions.world import Op
+
+_ONE = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),),)
+_TWO_IN_A_ROW = (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),)
+
+COORDINATOR_FAILOVER = transaction_scenario(
+    "coordinator_failover",
+    "The coordinator crashes at any moment, or is deposed and goes on answering from what it remembers. The other node "
+    "reads the log and drives what was decided to its end. An append may be durable although reported as failed.",
+    _TWO_IN_A_ROW,
+    distinct=112_446,
+    always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end"),
+    sometimes=(
+        "a_transaction_commits",
+        "a_prepared_transaction_is_taken_over",
+        "a_stale_coordinator_still_answers",
+    ),
+    failovers=1,
+    deposed=1,
+    unknown_appends=1,
+    lost=1,
+    mutants=(
+        Mutant(
+            "markers_of_a_deposed_coordinator_count",
+            breaks="epochs_never_go_down",
+            steps=15,
+            without=("marker_coordinator_epoch",),
+        ),
+        Mutant(
+            "a_loaded_decision_is_not_driven",
+            breaks="a_decided_transaction_is_driven_to_its_end",
+            steps=13,
+            without=("reload_drives_markers",),
+        ),
+    ),
+)
+
+LEADER_FAILOVER = transaction_scenario(
+    "leader_failover",
+    "Leaders of partitions change at any moment, also while a verification is under way. The new leader knows of "
+    "producers, sequences and open transactions what its log says, and nothing else.",
+    _TWO_IN_A_ROW,
+    distinct=36_493,
+    sometimes=("two_transactions_commit", "a_new_leader_knows_an_open_transaction"),
+    leader_changes=2,
+    lost=1,
+    doubled_batches=1,
+    late=1,
+    mutants=(
+        Mutant(
+            "a_new_leader_knows_nothing",
+            breaks="memory_is_the_fold_of_the_log",
+            steps=7,
+            without=("leader_reads_log",),
+        ),
+    ),
+)
+
+LEADERLESS_PARTITION = transaction_scenario(
+    "leaderless_partition",
+    "A partition has no leader for a while, and just then its transaction is decided. The marker has to wait for the "
+    "next leader. Kafka 4.3.1 takes the partition for deleted and skips it: the next transaction of the producer then "
+    "decides over the records of this one.",
+    (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
+    distinct=2_029,
+    always=VISIBLE,
+    sometimes=("two_transactions_commit", "a_partition_is_without_a_leader_while_a_marker_waits"),
+    leaderless=1,
+    lost=1,
+    may_abort=1,
+    mutants=(
+        Mutant(
+            "marker_skips_a_partition_without_leader",
+            breaks="an_acknowledged_commit_loses_nothing",
+            steps=26,
+            without=("marker_waits_for_leader",),
+            bug="B73",
+        ),
+    ),
+)

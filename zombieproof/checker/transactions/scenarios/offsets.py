@@ -1,0 +1,71 @@
+"""Consume, transform, produce: the input position is part of the transaction."""
+
+from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.world import Op
+
+_LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
+
+CONSUME_TRANSFORM_PRODUCE = transaction_scenario(
+    "consume_transform_produce",
+    "Two members of a group, each with a transactional id of its own, read an input, write an output and commit the "
+    "input position in the same transaction. The group takes the first for dead and gives the input to the second; the "
+    "first goes on. Each input has one committed output.",
+    ((_LOOP,), (_LOOP,)),
+    distinct=658_413,
+    always=(*ALWAYS, "each_input_has_one_committed_output"),
+    sometimes=("offsets_are_committed", "offsets_are_pending_across_a_rebalance", "a_transaction_aborts"),
+    ids=(0, 1),
+    grouped=1,
+    rebalances=1,
+    lost=1,
+    doubled_batches=1,
+    mutants=(
+        Mutant(
+            "stale_members_may_commit_offsets",
+            breaks="each_input_has_one_committed_output",
+            steps=29,
+            without=("kip447_fence",),
+            bug="B07",
+        ),
+        Mutant(
+            "pending_offsets_are_not_waited_for",
+            breaks="each_input_has_one_committed_output",
+            steps=29,
+            without=("kip447_stable",),
+            bug="B08",
+        ),
+    ),
+)
+
+LATE_OFFSET_COMMIT = transaction_scenario(
+    "late_offset_commit",
+    "The rules of Kafka 3.9, but for one. A member of a group reads an input, writes an output and commits its "
+    "position in one transaction. It gives its record up, aborts under a raised epoch, and does it again; a copy of "
+    "its first offset commit is still on its way and is refused. The position that waits for the end of the second one "
+    "must not be lost with it.",
+    ((_LOOP, _LOOP, _LOOP),),
+    distinct=42_678,
+    always=(*ALWAYS, "each_input_has_one_committed_output", "offsets_in_memory_are_the_fold_of_their_log"),
+    sometimes=("offsets_are_committed", "a_transaction_aborts", "a_new_leader_knows_an_open_transaction"),
+    rules="3.9",
+    changes={"refused_commit_keeps_pending": 1},
+    grouped=1,
+    late=1,
+    doubled_batches=1,
+    leader_changes=1,
+    mutants=(
+        Mutant(
+            "a_refused_commit_takes_along_what_waits",
+            breaks="offsets_in_memory_are_the_fold_of_their_log",
+            steps=26,
+            without=("refused_commit_keeps_pending",),
+        ),
+        Mutant(
+            "a_committed_position_is_forgotten",
+            breaks="each_input_has_one_committed_output",
+            steps=47,
+            without=("refused_commit_keeps_pending",),
+            bug="B74",
+        ),
+    ),
+)

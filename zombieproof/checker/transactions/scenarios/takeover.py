@@ -1,0 +1,104 @@
+"""Two producer instances, one transactional id."""
+
+from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.world import Op
+
+_TWO = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))
+
+ZOMBIE_TAKEOVER = transaction_scenario(
+    "zombie_takeover",
+    "Producer A is in a transaction when producer B takes the same transactional id. A does not know it and goes on: "
+    "it is a zombie. Whatever A still sends must have no effect, or be part of a transaction that is aborted.",
+    _TWO,
+    distinct=7_506_469,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    sometimes=("a_zombie_is_fenced", "two_transactions_commit", "a_commit_comes_too_late"),
+    lost=1,
+    doubled=1,
+    doubled_batches=1,
+    late=1,
+    crashes=1,
+    mutants=(
+        Mutant(
+            "init_grants_the_same_epoch_again",
+            breaks="no_two_live_producers_share_an_identity",
+            steps=4,
+            without=("init_raises_epoch",),
+        ),
+        Mutant("end_txn_ignores_epoch", breaks="only_its_owner_ends_a_transaction", steps=11, without=("strict_end",)),
+    ),
+)
+
+KIP98_TAKEOVER = transaction_scenario(
+    "kip98_takeover",
+    "The original rules of Kafka 0.11: no verification, the same epoch for every transaction of a producer. Producer B "
+    "takes A's transactional id while a record of A is on its way. The abort marker must carry the raised epoch, so "
+    "that the record is refused behind it.",
+    _TWO,
+    distinct=1_755,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    sometimes=("a_zombie_is_fenced", "two_transactions_commit"),
+    rules="kip98",
+    lost=1,
+    mutants=(
+        Mutant(
+            "takeover_aborts_under_the_old_epoch",
+            breaks="every_open_transaction_is_known_to_its_coordinator",
+            steps=8,
+            without=("fence_bump",),
+            bug="B10",
+        ),
+        Mutant(
+            "leader_ignores_epoch",
+            breaks="epochs_never_go_down",
+            steps=8,
+            without=("epoch_fencing",),
+        ),
+    ),
+)
+
+EPOCH_RECOVERY = transaction_scenario(
+    "epoch_recovery",
+    "Transaction version 0 with KIP-360. A producer that gave a batch up aborts and asks the coordinator to raise its "
+    "epoch, naming the one it has. The answer is lost, or another producer takes the id in between: a retry is "
+    "answered like the first request, and a fenced producer is told so.",
+    (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.COMMIT)), ((Op.SEND_0, Op.COMMIT),)),
+    distinct=188_345,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    sometimes=("a_zombie_is_fenced", "two_transactions_commit", "a_transaction_aborts"),
+    changes={"transaction_version": 0},
+    lost=2,
+    late=1,
+    mutants=(
+        Mutant(
+            "the_client_raises_no_epoch",
+            breaks="only_what_was_asked_to_commit_is_committed",
+            steps=17,
+            without=("kip360",),
+        ),
+    ),
+)
+
+CRASH_AND_RESTART = transaction_scenario(
+    "crash_and_restart",
+    "A producer crashes at any moment, also between its commit and the answer, and starts again under the same "
+    "transactional id. What it sent before is still on its way. Its successor aborts what was left open, and finds "
+    "what was decided.",
+    (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),),
+    distinct=958_282,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    sometimes=("two_transactions_commit", "a_fence_aborts_what_a_crash_left_open"),
+    crashes=2,
+    lost=1,
+    doubled=1,
+    in_flight=2,
+    mutants=(
+        Mutant(
+            "a_restart_aborts_under_the_old_epoch",
+            breaks="only_what_was_asked_to_commit_is_committed",
+            steps=16,
+            without=("fence_bump", "init_raises_epoch"),
+            rules="kip98",
+        ),
+    ),
+)

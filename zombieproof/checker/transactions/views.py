@@ -1,0 +1,107 @@
+"""What a decision sees of a message: the attributes it reads, built from the message's compact fields."""
+
+from typing import NamedTuple
+
+from zombieproof.checker.transactions.world import OFFSETS, Kind, LogRecord, Message, Setup
+from zombieproof.model.vocabulary import LogEntry, TransactionVersion
+
+CLASSIC_VERSION = 3
+TV2_ADD_PARTITIONS = 5
+TV2_END_TXN = 5
+TV2_TXN_OFFSET_COMMIT = 5
+
+
+class RequestView(NamedTuple):
+    """AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, InitProducerId."""
+
+    producer_id: int
+    producer_epoch: int
+    version: int
+    committed: int
+    partitions: int
+
+
+class BatchView(NamedTuple):
+    """A data batch of one record."""
+
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    last_sequence: int
+    transactional: int
+
+
+class MarkerView(NamedTuple):
+    """A marker."""
+
+    producer_id: int
+    producer_epoch: int
+    committed: int
+    coordinator_epoch: int
+    transaction_version: int
+
+
+class CommitView(NamedTuple):
+    """TxnOffsetCommit, as the group judges it."""
+
+    version: int
+    generation: int
+    member: int
+    instance: int
+
+
+class GroupView(NamedTuple):
+    """The group, as a commit of offsets meets it."""
+
+    known: int
+    dead: int
+    empty: int
+    generation: int
+
+
+def is_tv2(setup: Setup) -> bool:
+    """Whether clients speak transaction version 2."""
+    return setup.rules.transaction_version == TransactionVersion.TV2
+
+
+def end_txn_version(setup: Setup) -> int:
+    """The version of EndTxn that clients and the server itself use."""
+    return TV2_END_TXN if is_tv2(setup) else CLASSIC_VERSION
+
+
+def request_view(producer_id: int, producer_epoch: int, version: int, committed: int, partitions: int) -> RequestView:
+    """A request as decisions read it."""
+    return RequestView(int(producer_id), int(producer_epoch), int(version), int(committed), int(partitions))
+
+
+def batch_view(message: Message, setup: Setup) -> BatchView:
+    """The batch of a PRODUCE, or of a TXN_OFFSET_COMMIT (sequence -1 for its verification, reference §4.1)."""
+    transactional = message.partition == OFFSETS or setup.bounds.transactional_id[message.client] >= 0
+    sequence = -1 if message.kind == Kind.TXN_OFFSET_COMMIT else int(message.value)
+    return BatchView(
+        int(message.producer_id), int(message.producer_epoch), int(sequence), int(sequence), 1 if transactional else 0
+    )
+
+
+def marker_view(message: Message) -> MarkerView:
+    """A marker as decisions read it."""
+    return MarkerView(
+        int(message.producer_id),
+        int(message.producer_epoch),
+        int(message.detail),
+        int(message.value),
+        int(message.stage),
+    )
+
+
+def marker_of(record: LogRecord) -> MarkerView:
+    """A marker as it lies in a log, which does not hold the transaction version (reference §3.5)."""
+    committed = 1 if record.kind == LogEntry.COMMIT else 0
+    return MarkerView(int(record.producer_id), int(record.producer_epoch), committed, int(record.value), 0)
+
+
+def batch_of(record: LogRecord) -> BatchView:
+    """A data batch as it lies in a log; batches of the group coordinator have no sequence here."""
+    sequence = -1 if record.kind == LogEntry.OFFSET else int(record.value)
+    transactional = 0 if record.kind == LogEntry.PLAIN else 1
+    return BatchView(int(record.producer_id), int(record.producer_epoch), sequence, sequence, transactional)

@@ -1,0 +1,293 @@
+"""A world: one packed record that holds everything a scenario can be in.
+
+Clients with their programs' position, coordinator nodes with cache and the durable log behind them, partitions with
+log and producer entries, a consumer group, readers, messages in flight, what is left of each fault's budget, and the
+*ghost* facts that promises need: what each application asked for and was told.
+
+Bounds that Kafka does not have are capacities here (`CLIENTS`, `LOG`, `MESSAGES`, ...). Reaching one sets
+`World.overflow`, and the run is then inconclusive: a bound that was hit is never reported as "holds".
+
+Partitions 0 and 1 hold data; partition 2 (`OFFSETS`) is the ``__consumer_offsets`` partition of the one group.
+A *label* names one transaction (or, without transactions, one batch) of one application: 1 + client * TXNS + number.
+"""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from zombieproof.model.fields import array, integer
+from zombieproof.model.records import CachedBatch, GroupOffset, PendingOffset, ProducerEntry, Transaction
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.notes import Notes
+
+CLIENTS = 2
+IDS = 2
+NODES = 2
+PARTITIONS = 3
+OFFSETS = 2
+PRODUCER_IDS = 2
+LOG = 8
+MESSAGES = 8
+TXNS = 3
+OPS = 6
+CACHED = 3
+READERS = 2
+LABELS = CLIENTS * TXNS
+
+
+class Kind(IntEnum):
+    """What a message is. A request and its answer share one slot: the answer is the request turned round."""
+
+    EMPTY = 0
+    INIT_PRODUCER_ID = 1
+    ADD_PARTITIONS = 2
+    ADD_OFFSETS = 3
+    PRODUCE = 4
+    TXN_OFFSET_COMMIT = 5
+    END_TXN = 6
+    MARKER = 7
+
+
+class Stage(IntEnum):
+    """Where a PRODUCE or TXN_OFFSET_COMMIT is on its way to the log (KIP-890)."""
+
+    TO_LEADER = 0
+    TO_COORDINATOR = 1
+    BACK_TO_LEADER = 2
+
+
+class Op(IntEnum):
+    """One line of an application's program."""
+
+    STOP = 0
+    SEND_0 = 1
+    SEND_1 = 2
+    OFFSETS = 3
+    COMMIT = 4
+    ABORT = 5
+    FETCH = 6
+
+
+class Overflow(IntEnum):
+    """Which capacity of the record was reached."""
+
+    NOTHING = 0
+    MESSAGE_SLOTS = 1
+    LOG_END = 2
+    PRODUCER_IDS = 3
+
+
+@dataclass(slots=True)
+class Message:
+    """One message in flight.
+
+    `live` is 1 while somebody waits for the answer; a message without is a late copy: it can still have its effect, but
+    its answer reaches nobody. `value` is the sequence of a PRODUCE, the offset of a TXN_OFFSET_COMMIT, the coordinator
+    epoch of a MARKER. `detail` is 1 for commit (END_TXN, MARKER), the generation of a TXN_OFFSET_COMMIT, 1 for a
+    recovering INIT_PRODUCER_ID. `client` is the sender; for a MARKER the index of the transactional id, and `stage` its
+    transaction version.
+    """
+
+    kind: int = 0
+    live: int = 0
+    answered: int = 0
+    client: int = 0
+    node: int = 0
+    stage: int = 0
+    producer_id: int = integer(NONE)
+    producer_epoch: int = integer(NONE)
+    partition: int = 0
+    value: int = 0
+    detail: int = 0
+    error: int = 0
+    label: int = 0
+    guard: int = 0
+
+
+@dataclass(slots=True)
+class LogRecord:
+    """One batch or marker of a partition: `value` is its sequence, committed offset, or coordinator epoch."""
+
+    kind: int = 0
+    producer_id: int = 0
+    producer_epoch: int = 0
+    value: int = 0
+    label: int = 0
+
+
+@dataclass(slots=True)
+class CheckedEntry(ProducerEntry):
+    """A producer entry with fewer remembered batches than Kafka's five."""
+
+    batches: list[CachedBatch] = array(CachedBatch, CACHED)
+
+
+@dataclass(slots=True)
+class Partition:
+    """A partition: its log up to `end`, and its leader's memory. `leader` is 0 while there is none."""
+
+    leader: int = 1
+    end: int = 0
+    log: list[LogRecord] = array(LogRecord, LOG)
+    entries: list[CheckedEntry] = array(CheckedEntry, PRODUCER_IDS)
+
+
+@dataclass(slots=True)
+class Node:
+    """A broker as coordinator: `role` is 1 while it believes to be one. `driving` is 1 while it sends markers."""
+
+    role: int = 0
+    epoch: int = 0
+    cache: list[Transaction] = array(Transaction, IDS)
+    driving: list[int] = array(int, IDS)
+
+
+@dataclass(slots=True)
+class Client:
+    """One producer instance and its application's position in its program."""
+
+    alive: int = 0
+    state: int = 0
+    producer_id: int = integer(NONE)
+    producer_epoch: int = integer(NONE)
+    node: int = 0
+    txn: int = 0
+    op: int = 0
+    added: int = 0
+    started: int = 0
+    bump: int = 0
+    generation: int = integer(NONE)
+    position: int = 0
+    sequences: list[int] = array(int, PARTITIONS)
+
+
+@dataclass(slots=True)
+class Group:
+    """The consumer group: who owns the input partition in which generation, and what is committed."""
+
+    generation: int = 0
+    owner: int = 0
+    committed: GroupOffset = field(default_factory=GroupOffset)
+    pending: list[PendingOffset] = array(PendingOffset, PRODUCER_IDS)
+
+
+@dataclass(slots=True)
+class Reader:
+    """A consumer of partition 0: `delivered` and `held` are bit masks of offsets."""
+
+    position: int = 0
+    delivered: int = integer(0, width="u1")
+    held: int = integer(0, width="u1")
+    states: list[int] = array(int, PRODUCER_IDS)
+
+
+@dataclass(slots=True)
+class Told:
+    """What became of one label: asked 1 commit, 2 abort; told and decided likewise; `acked` a mask of partitions."""
+
+    asked: int = 0
+    told: int = 0
+    decided: int = 0
+    acked: int = 0
+    input: int = integer(NONE)
+
+
+@dataclass(slots=True)
+class Ghost:
+    """Facts that no broker knows. `owner` is the label that opened the present transaction of each id."""
+
+    labels: list[Told] = array(Told, LABELS)
+    owner: list[int] = array(int, IDS)
+    illegal: int = 0
+    contradiction: int = 0
+    usurped: int = 0
+    insane: int = 0
+
+
+@dataclass(slots=True)
+class Budget:
+    """How often each fault may still strike."""
+
+    lost: int = 0
+    doubled: int = 0
+    doubled_batches: int = 0
+    doubled_markers: int = 0
+    late: int = 0
+    crashes: int = 0
+    timeouts: int = 0
+    failovers: int = 0
+    deposed: int = 0
+    unknown_appends: int = 0
+    leader_changes: int = 0
+    leaderless: int = 0
+    rebalances: int = 0
+    expirations: int = 0
+    forgotten: int = 0
+
+
+@dataclass(slots=True)
+class World:
+    """Everything."""
+
+    messages: list[Message] = array(Message, MESSAGES)
+    clients: list[Client] = array(Client, CLIENTS)
+    nodes: list[Node] = array(Node, NODES)
+    durable: list[Transaction] = array(Transaction, IDS)
+    partitions: list[Partition] = array(Partition, PARTITIONS)
+    group: Group = field(default_factory=Group)
+    readers: list[Reader] = array(Reader, READERS)
+    ghost: Ghost = field(default_factory=Ghost)
+    budget: Budget = field(default_factory=Budget)
+    coordinator: int = 0
+    highest_epoch: int = 0
+    next_producer_id: int = 0
+    overflow: int = 0
+
+
+@dataclass(slots=True)
+class Bounds:
+    """What is fixed for a run besides rules and programs.
+
+    `transactional_id` of a client is the index of its id, or -1 for an idempotent producer. `answers_travel` and
+    `keep_dead_letters` switch a reduction off (see ``network``), to show that it changes no verdict.
+    """
+
+    clients: int = 1
+    transactional_id: list[int] = array(int, CLIENTS)
+    transactions: list[int] = array(int, CLIENTS)
+    in_flight: int = 1
+    may_abort: int = 0
+    grouped: int = 0
+    inputs: int = 1
+    readers: int = 0
+    answers_travel: int = 0
+    keep_dead_letters: int = 0
+
+
+@dataclass(slots=True)
+class Program:
+    """What one application does in each of its transactions."""
+
+    ops: list[int] = array(int, OPS)
+
+
+@dataclass(slots=True)
+class Setup:
+    """What is constant during a run."""
+
+    rules: Rules = field(default_factory=Rules)
+    bounds: Bounds = field(default_factory=Bounds)
+    budget: Budget = field(default_factory=Budget)
+    programs: list[Program] = array(Program, LABELS)
+
+
+@dataclass(slots=True)
+class Trail(Notes):
+    """What one step did. Scratch space (`target`) for records that a step is about to make durable.
+
+    `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says.
+    """
+
+    answered: int = 0
+    error: int = 0
+    target: Transaction = field(default_factory=Transaction)

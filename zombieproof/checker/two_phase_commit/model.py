@@ -1,0 +1,202 @@
+"""Two-phase commit with N resource managers: a second model of the engine, and the graph on which peers were measured.
+
+One transaction manager, N resource managers, a set of messages that only grows (so loss and doubling change nothing).
+Source: Gray and Lamport, "Consensus on Transaction Commit" (2006), section 3 and appendix A.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, make_dataclass
+from enum import IntEnum
+from typing import Any, Final
+
+from zombieproof.checker.engine.model import Model, Promise
+from zombieproof.model.fields import array
+
+MOST_MANAGERS: Final = 10
+
+
+class ResourceManager(IntEnum):
+    """What a resource manager is doing."""
+
+    WORKING = 0
+    PREPARED = 1
+    COMMITTED = 2
+    ABORTED = 3
+
+
+class TransactionManager(IntEnum):
+    """What the transaction manager has decided."""
+
+    INIT = 0
+    COMMITTED = 1
+    ABORTED = 2
+
+
+class Do(IntEnum):
+    """What may happen to a resource manager: actions 2 and up, five for each."""
+
+    RECEIVE_PREPARED = 0
+    PREPARE = 1
+    CHOOSE_TO_ABORT = 2
+    RECEIVE_COMMIT = 3
+    RECEIVE_ABORT = 4
+
+
+COMMIT: Final = 0
+ABORT: Final = 1
+FIRST_OF_MANAGERS: Final = 2
+
+
+@dataclass(slots=True)
+class Rules:
+    """`wait_for_all` 0 is the mutant: the transaction manager commits before every manager is prepared."""
+
+    wait_for_all: int = 1
+
+
+@dataclass(slots=True)
+class Nothing:
+    """A trail without moves: this model has no machines of ours."""
+
+    unused: int = 0
+
+
+def step(world: Any, action: int, rules: Rules, trail: Any) -> bool:
+    """Take one action of the transaction manager or of a resource manager."""
+    if action < FIRST_OF_MANAGERS:
+        return decide(world, action, rules)
+    return act(world, (action - FIRST_OF_MANAGERS) // len(Do), (action - FIRST_OF_MANAGERS) % len(Do))
+
+
+def decide(world: Any, action: int, rules: Rules) -> bool:
+    """The transaction manager commits or aborts."""
+    if world.manager != TransactionManager.INIT:
+        return False
+    if action == ABORT:
+        world.manager = TransactionManager.ABORTED
+        world.abort_sent = 1
+        return True
+    if rules.wait_for_all == 1:
+        for i in range(len(world.heard)):
+            if world.heard[i] == 0:
+                return False
+    world.manager = TransactionManager.COMMITTED
+    world.commit_sent = 1
+    return True
+
+
+def act(world: Any, i: int, what: int) -> bool:
+    """Resource manager `i` acts, or the transaction manager hears from it."""
+    if what == Do.RECEIVE_PREPARED:
+        if world.manager != TransactionManager.INIT or world.prepared_sent[i] == 0:
+            return False
+        world.heard[i] = 1
+    elif what == Do.PREPARE:
+        if world.resources[i] != ResourceManager.WORKING:
+            return False
+        world.resources[i] = ResourceManager.PREPARED
+        world.prepared_sent[i] = 1
+    elif what == Do.CHOOSE_TO_ABORT:
+        if world.resources[i] != ResourceManager.WORKING:
+            return False
+        world.resources[i] = ResourceManager.ABORTED
+    elif what == Do.RECEIVE_COMMIT:
+        if world.commit_sent == 0:
+            return False
+        world.resources[i] = ResourceManager.COMMITTED
+    else:
+        if world.abort_sent == 0:
+            return False
+        world.resources[i] = ResourceManager.ABORTED
+    return True
+
+
+def nobody_commits_what_another_aborted(world: Any, rules: Rules) -> bool:
+    """No resource manager has committed while another has aborted."""
+    committed = False
+    aborted = False
+    for i in range(len(world.resources)):
+        committed = committed or world.resources[i] == ResourceManager.COMMITTED
+        aborted = aborted or world.resources[i] == ResourceManager.ABORTED
+    return not (committed and aborted)
+
+
+def everybody_commits(world: Any, rules: Rules) -> bool:
+    """Every resource manager has committed."""
+    for i in range(len(world.resources)):
+        if world.resources[i] != ResourceManager.COMMITTED:
+            return False
+    return True
+
+
+def everybody_aborts(world: Any, rules: Rules) -> bool:
+    """Every resource manager has aborted."""
+    for i in range(len(world.resources)):
+        if world.resources[i] != ResourceManager.ABORTED:
+            return False
+    return True
+
+
+PROMISES: Final = (
+    Promise(
+        "nobody_commits_what_another_aborted",
+        "always",
+        nobody_commits_what_another_aborted,
+        "No resource manager commits while another aborts.",
+        "Gray and Lamport 2006, TCConsistent",
+    ),
+    Promise("everybody_commits", "sometimes", everybody_commits, "All resource managers commit."),
+    Promise("everybody_aborts", "sometimes", everybody_aborts, "All resource managers abort."),
+)
+
+
+@functools.cache
+def two_phase_commit(managers: int) -> Model:
+    """Return the model with `managers` resource managers, 1 to 10; raises ValueError for another number."""
+    if not 1 <= managers <= MOST_MANAGERS:
+        raise ValueError(f"two_phase_commit: n={managers}; give 1 to {MOST_MANAGERS} resource managers")
+    world = make_dataclass(
+        f"World{managers}",
+        [
+            ("resources", list[int], array(int, managers)),
+            ("manager", int, 0),
+            ("heard", list[int], array(int, managers)),
+            ("prepared_sent", list[int], array(int, managers)),
+            ("commit_sent", int, 0),
+            ("abort_sent", int, 0),
+        ],
+        slots=True,
+    )
+    return Model(
+        name=f"two_phase_commit n={managers}",
+        world=world,
+        setup=Rules,
+        trail=Nothing,
+        actions=FIRST_OF_MANAGERS + len(Do) * managers,
+        step=step,
+        describe=describe,
+        initial=lambda rules: world(),
+        promises=PROMISES,
+    )
+
+
+def describe(world: Any, action: int, rules: Rules) -> str:
+    """Return the action in words."""
+    if action < FIRST_OF_MANAGERS:
+        return f"the transaction manager decides to {'abort' if action == ABORT else 'commit'}"
+    i, what = divmod(action - FIRST_OF_MANAGERS, len(Do))
+    return {
+        Do.RECEIVE_PREPARED: f"the transaction manager hears that resource manager {i} is prepared",
+        Do.PREPARE: f"resource manager {i} prepares",
+        Do.CHOOSE_TO_ABORT: f"resource manager {i} chooses to abort",
+        Do.RECEIVE_COMMIT: f"resource manager {i} hears commit, and commits{_but(world, ResourceManager.ABORTED)}",
+        Do.RECEIVE_ABORT: f"resource manager {i} hears abort, and aborts{_but(world, ResourceManager.COMMITTED)}",
+    }[Do(what)]
+
+
+def _but(world: Any, state: ResourceManager) -> str:
+    """Who has done the opposite."""
+    others = [str(i) for i, resource in enumerate(world.resources) if resource == state]
+    return f", although {' and '.join(others)} {state.name.lower()}" if others else ""

@@ -1,0 +1,35 @@
+"""Two-phase commit: the second model of the engine, without any rule of Kafka's."""
+
+from collections.abc import Mapping
+
+from zombieproof.checker.engine.model import Model
+from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
+from zombieproof.checker.two_phase_commit.model import MOST_MANAGERS, PROMISES, Rules, two_phase_commit
+
+
+def _model(bounds: Mapping[str, int]) -> Model:
+    if not 1 <= bounds["n"] <= MOST_MANAGERS:
+        raise UnknownBound(f"two_phase_commit: n={bounds['n']} is out of range; give 1 to {MOST_MANAGERS}")
+    return two_phase_commit(bounds["n"])
+
+
+TWO_PHASE_COMMIT = Scenario(
+    name="two_phase_commit",
+    story="One transaction manager and n resource managers agree whether to commit. A resource manager may abort on "
+    "its own while it works, and messages are never taken away, so that they may come late, doubled or never. The "
+    "graph is the one on which other checkers were measured.",
+    always=tuple(promise.name for promise in PROMISES if promise.kind == "always"),
+    sometimes=tuple(promise.name for promise in PROMISES if promise.kind == "sometimes"),
+    distinct=296_448,
+    bounds={"n": 7, "wait_for_all": 1},
+    model=_model,
+    setup=lambda _, bounds: Rules(wait_for_all=min(bounds["wait_for_all"], 1)),
+    mutants=(
+        Mutant(
+            "commit_without_waiting_for_all",
+            breaks="nobody_commits_what_another_aborted",
+            steps=3,
+            bounds={"wait_for_all": 0},
+        ),
+    ),
+)

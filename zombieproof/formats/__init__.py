@@ -1,0 +1,1 @@
+"""What is stored: the batches and records of Kafka's logs."""

@@ -1,0 +1,140 @@
+"""What a log holds: batches of typed records.
+
+A record holds bytes in data partitions, `TransactionValue` under a transactional id in ``__transaction_state``,
+`OffsetValue` under an `OffsetKey` (and `GroupValue` under a `GroupKey`) in ``__consumer_offsets``. How they are encoded
+is the store's affair.
+Source: reference §7.
+"""
+
+from dataclasses import dataclass
+
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, TransactionState
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionValue:
+    """The value of a ``__transaction_state`` record (reference §7.1); `partitions` by name, not as a mask.
+
+    `next_producer_epoch` is that of a two-phase participant (KIP-939), which no release writes.
+    """
+
+    producer_id: int
+    previous_producer_id: int
+    next_producer_id: int
+    producer_epoch: int
+    last_producer_epoch: int
+    timeout_ms: int
+    state: TransactionState
+    partitions: frozenset[TopicPartition]
+    last_update_ms: int
+    start_ms: int
+    client_transaction_version: int
+    next_producer_epoch: int = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetKey:
+    """Whose offset it is."""
+
+    group: str
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetValue:
+    """A committed offset with its metadata, and when and under which leader epoch it was committed."""
+
+    offset: int
+    metadata: str
+    committed_ms: int = NONE
+    leader_epoch: int = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """The metadata record of a classic group, or of a consumer-protocol group (`classic` False)."""
+
+    group: str
+    classic: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GroupValue:
+    """What of a group survives its coordinator: generation (or group epoch) and members with their (member) epochs.
+
+    Of a classic group also the leader and the static instance of each member that has one; of a consumer group the
+    epoch of its assignment, the epoch that each member had before, the topics that it reads, and since which epoch it
+    has which partition (``ConsumerGroupCurrentMemberAssignmentValue``).
+    """
+
+    generation: int
+    members: tuple[tuple[str, int], ...]
+    leader: str = ""
+    instances: tuple[tuple[str, str], ...] = ()
+    assignment_epoch: int = NONE
+    topics: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    partitions: tuple[tuple[str, tuple[tuple[TopicPartition, int], ...]], ...] = ()
+    previous_epochs: tuple[tuple[str, int], ...] = ()
+
+
+RecordKey = bytes | str | OffsetKey | GroupKey | None
+RecordValue = bytes | TransactionValue | OffsetValue | GroupValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record; `value` None is a tombstone. `offset_delta`: its place in a batch of which records are gone."""
+
+    key: RecordKey
+    value: RecordValue
+    offset_delta: int = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """The content of a control batch: the end of a transaction."""
+
+    committed: bool
+    coordinator_epoch: int
+    transaction_version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One record batch. `base_offset` is NONE until it is appended; `marker` makes it a control batch.
+
+    `last_offset_delta` is one less than the number of records where the batch is whole. `is_empty_control`: a control
+    batch whose marker was compacted away.
+    """
+
+    producer_id: int = NONE
+    producer_epoch: int = NONE
+    base_sequence: int = NONE
+    transactional: bool = False
+    records: tuple[Record, ...] = ()
+    marker: Marker | None = None
+    last_offset_delta: int = 0
+    timestamp_ms: int = NONE
+    leader_epoch: int = NONE
+    base_offset: int = NONE
+    is_empty_control: bool = False
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last record."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The offset of each record."""
+        deltas = (i if record.offset_delta == NONE else record.offset_delta for i, record in enumerate(self.records))
+        return tuple(self.base_offset + delta for delta in deltas)
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last record, wrapped behind the largest; NONE where the batch has no sequences."""
+        if self.base_sequence == NONE:
+            return NONE
+        return (self.base_sequence + self.last_offset_delta) & SEQUENCE_MAX

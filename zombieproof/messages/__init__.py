@@ -1,0 +1,1 @@
+"""What is said: each request and each answer once."""

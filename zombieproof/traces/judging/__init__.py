@@ -1,0 +1,1 @@
+"""From evidence to findings: histories folded through the decisions, and the promises they are judged by."""

@@ -1,0 +1,387 @@
+"""One body of evidence from any mixture of files and folders.
+
+Each file is recognised by Kafka's standard names or by its content, read by its reader, and then everything is put
+together: each log once, each snapshot entry once, and what could not be read, with file and place.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.traces.evidence import (
+    AbortedTransaction,
+    Damage,
+    DiskIdentity,
+    EpochStart,
+    Evidence,
+    EvidenceError,
+    Ignored,
+    PartitionLog,
+    ProducerSnapshot,
+    ProducerSnapshotEntry,
+    Source,
+    TopicIdentity,
+    TransactionStateRecord,
+)
+from zombieproof.traces.judging.narrowing import EVERYTHING, Narrowing
+from zombieproof.traces.judging.progress import Meter, Stage, Watch
+from zombieproof.traces.readers import identity, merge
+from zombieproof.traces.readers.broker_log import read_broker_log
+from zombieproof.traces.readers.checkpoints import read_offset_checkpoint
+from zombieproof.traces.readers.client_calls import read_calls
+from zombieproof.traces.readers.client_log import read_client_log
+from zombieproof.traces.readers.codecs import Undecodable
+from zombieproof.traces.readers.console_text import read_console
+from zombieproof.traces.readers.coordinator_log import read_coordinator_log
+from zombieproof.traces.readers.dialects import dialect_of_console, dialects_of_dump
+from zombieproof.traces.readers.dump_text import read_dump
+from zombieproof.traces.readers.ends import look_for_ends
+from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, opened, place_of, plain_name
+from zombieproof.traces.readers.folders import files_in
+from zombieproof.traces.readers.lines import Reached
+from zombieproof.traces.readers.producer_snapshot import read_snapshot
+from zombieproof.traces.readers.recognise import Kind, by_content, by_name
+from zombieproof.traces.readers.segment_content import SegmentContent
+from zombieproof.traces.readers.segments import Keep, read_segment
+from zombieproof.traces.readers.transaction_index import ENTRY, IndexEntry, read_index
+
+Item = TypeVar("Item")
+
+INDEX = re.compile(r"(?P<offset>\d{20})\.(?:index|timeindex|txnindex)")
+
+
+OF_ONE_PARTITION = frozenset({Kind.SEGMENT, Kind.SNAPSHOT, Kind.TRANSACTION_INDEX})
+
+
+def collect(
+    paths: Iterable[str | os.PathLike[str]],
+    keep: Keep = Keep.NEEDED,
+    narrowing: Narrowing = EVERYTHING,
+    watch: Watch | None = None,
+) -> Evidence:
+    """Read all files named, and all files in the folders named.
+
+    Files that cannot be read in full are in `Evidence.damage`, files that are no evidence in `Evidence.ignored`; a path
+    under which nothing is evidence is damage too. `keep` says whether records of data partitions are kept, `narrowing`
+    which topics are read at all; `watch` hears how far it is.
+
+    Raises:
+        EvidenceError: a path does not exist, or none is given.
+    """
+    given = [Path(path) for path in paths]
+    if not given:
+        raise EvidenceError("no evidence is named: give segments, dumps, logs, or folders of them")
+    missing = [str(path) for path in given if not path.exists()]
+    if missing:
+        raise EvidenceError(f"{', '.join(missing)}: no such file or folder; name files or folders that exist")
+    collector = _Collector(keep, narrowing, watch or Watch())
+    damage = collector.evidence.damage
+    collector.add_all([file for path in given for file in files_in(path, damage, narrowing)])
+    for path in given:
+        hopeless = path.is_dir() or not collector.read_from
+        if hopeless and not collector.has_met(path) and not any(place.file == str(path) for place in damage):
+            damage.append(Damage(str(path), 0, "nothing in it is evidence of transactions"))
+    return collector.finish()
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+class _Collector:
+    def __init__(self, keep: Keep, narrowing: Narrowing, watch: Watch) -> None:
+        self._keep, self._narrowing, self._watch = keep, narrowing, watch
+        self._reached: Reached = Meter(watch, 0).reached
+        self.evidence = Evidence()
+        self.read_from: set[Path] = set()
+        self._left_out: set[Path] = set()
+        self._seen: set[Path] = set()
+        self._contents: list[tuple[Source, str, SegmentContent]] = []
+        self._snapshots: dict[Source, list[ProducerSnapshot]] = {source: [] for source in Source}
+        self._aborted: dict[Source, list[AbortedTransaction]] = {source: [] for source in Source}
+        self._console: list[TransactionStateRecord] = []
+        self._checkpoints: list[tuple[Kind, Path, dict[TopicPartition, int]]] = []
+        self._readers: dict[Kind, Callable[[memoryview, str], None]] = {
+            Kind.SEGMENT: self._segment,
+            Kind.SNAPSHOT: self._snapshot,
+            Kind.TRANSACTION_INDEX: self._index,
+            Kind.CLEANER_CHECKPOINT: lambda data, file: self._checkpoint(Kind.CLEANER_CHECKPOINT, data, file),
+            Kind.LOG_START_CHECKPOINT: lambda data, file: self._checkpoint(Kind.LOG_START_CHECKPOINT, data, file),
+            Kind.DUMP: self._dump,
+            Kind.CONSOLE: self._console_text,
+            Kind.CALLS: self._calls,
+            Kind.TEXT_LOG: self._text_log,
+            Kind.DISK_IDENTITY: self._disk,
+            Kind.TOPIC_IDENTITY: self._topic,
+            Kind.LEADER_EPOCHS: self._leader_epochs,
+        }
+
+    def has_met(self, path: Path) -> bool:
+        """Whether something at or below the path was read, or left out on request."""
+        real = path.resolve()
+        return any(file.is_relative_to(real) for file in (*self.read_from, *self._left_out))
+
+    def add_all(self, files: Sequence[Path]) -> None:
+        """Read the files one after the other."""
+        sizes = [_size(file) for file in files]
+        self._watch.begins(Stage.READING, sum(sizes), [str(file) for file in files])
+        for file, size in zip(files, sizes, strict=True):
+            self._watch.works_on(str(file))
+            meter = Meter(self._watch, size)
+            self._reached = meter.reached
+            self.add(file, meter)
+            meter.reached(meter.length)
+            self._watch.has_read(str(file))
+
+    def add(self, path: Path, meter: Meter) -> None:
+        """Read one file, once."""
+        file, real = str(path), path.resolve()
+        if real in self._seen:
+            return
+        self._seen.add(real)
+        kind = by_name(file)
+        self._note_name(file)
+        if isinstance(kind, str):
+            self.evidence.ignored.append(Ignored(file, kind))
+        elif not path.is_file():
+            self.evidence.ignored.append(Ignored(file, "it is no regular file"))
+        elif not self._leaves_out(path, kind):
+            try:
+                self._read(path, kind, meter)
+            except OSError as error:
+                self.evidence.damage.append(Damage(file, 0, f"it cannot be read: {error.strerror or error}"))
+
+    def _leaves_out(self, path: Path, kind: Kind | str | None) -> bool:
+        """Whether a file holds a part of a partition of a topic that was not asked for; then that is said."""
+        topic = place_of(str(path)).topic
+        if kind not in OF_ONE_PARTITION or not self._narrowing.leaves_out(topic):
+            return False
+        self._leave_out(str(path), topic)
+        self._left_out.add(path.resolve())
+        return True
+
+    def _leave_out(self, file: str, topic: str) -> None:
+        self.evidence.left_out.add(topic)
+        reason = "of a topic that was not asked for" if topic else "no name says of which topic it is"
+        self.evidence.ignored.append(Ignored(file, reason))
+
+    def _read(self, path: Path, kind: Kind | None, meter: Meter) -> None:
+        file = str(path)
+        with opened(path) as content:
+            meter.length = len(content.data)
+            found = kind or by_content(content.data)
+            if self._leaves_out(path, found):
+                return
+            if isinstance(found, str) and content.fault is None:
+                self.evidence.ignored.append(Ignored(file, found))
+                return
+            self.evidence.files.append(file)
+            self.read_from.add(path.resolve())
+            if content.fault is not None:
+                self.evidence.damage.append(Damage(file, len(content.data), content.fault))
+            before = len(self._contents)
+            if isinstance(found, Kind):
+                self._readers[found](content.data, file)
+            if content.fault is not None and len(self._contents) > before:
+                self._contents[-1][2].torn_tail = True
+
+    def _note_name(self, file: str) -> None:
+        """An index is made together with its segment: its name tells that the log reached that offset."""
+        found, place = INDEX.fullmatch(plain_name(file)), place_of(file)
+        if found and place.is_known:
+            key = (place.replica, (place.topic, place.partition))
+            known = self.evidence.named_offsets.get(key, 0)
+            self.evidence.named_offsets[key] = max(known, int(found["offset"]))
+
+    def _segment(self, data: memoryview, file: str) -> None:
+        internal = place_of(file).topic in (TRANSACTION_STATE, CONSUMER_OFFSETS)
+        content = read_segment(data, file, Keep.ALL if internal else self._keep, self._reached)
+        self.evidence.damage += content.damage
+        if content.old_format:
+            reason = f"{content.old_format} batches of message format 0 or 1, which know no transactions, are not read"
+            self.evidence.ignored.append(Ignored(file, reason))
+        self._contents.append((Source.SEGMENT, _above_the_broker(file), content))
+
+    def _snapshot(self, data: memoryview, file: str) -> None:
+        try:
+            self._take_snapshot(Source.SEGMENT, file, file, read_snapshot(data))
+        except Undecodable as fault:
+            self.evidence.damage.append(Damage(file, 0, str(fault)))
+
+    def _take_snapshot(self, source: Source, segment: str, file: str, entries: Iterable[ProducerSnapshotEntry]) -> None:
+        place = place_of(segment)
+        snapshot = ProducerSnapshot(
+            place.topic, place.partition, place.replica, base_offset_of(segment) or 0, tuple(entries), file
+        )
+        self._snapshots[source].append(snapshot)
+
+    def _index(self, data: memoryview, file: str) -> None:
+        entries, fault = read_index(data)
+        if fault:
+            self.evidence.damage.append(Damage(file, len(entries) * ENTRY.size, fault))
+        self._take_index(Source.SEGMENT, file, file, entries)
+
+    def _take_index(self, source: Source, segment: str, file: str, entries: Iterable[IndexEntry]) -> None:
+        place = place_of(segment)
+        self._aborted[source] += (
+            AbortedTransaction(place.topic, place.partition, place.replica, *entry, file) for entry in entries
+        )
+
+    def _checkpoint(self, kind: Kind, data: memoryview, file: str) -> None:
+        try:
+            self._checkpoints.append((kind, Path(file).parent, read_offset_checkpoint(data)))
+        except Undecodable as fault:
+            self.evidence.damage.append(Damage(file, 0, str(fault)))
+
+    def _disk(self, data: memoryview, file: str) -> None:
+        found = identity.read_properties(data)
+        node = found.get("node.id", found.get("broker.id", ""))
+        cluster = found.get("cluster.id") or None
+        disk = DiskIdentity(str(Path(file).parent), cluster, int(node) if node.isdecimal() else None)
+        self.evidence.disks.append(disk)
+
+    def _topic(self, data: memoryview, file: str) -> None:
+        place = place_of(file)
+        try:
+            if place.is_known:
+                topic_id = identity.read_topic_id(data)
+                found = TopicIdentity(str(Path(file).parent), place.topic, place.partition, topic_id)
+                self.evidence.topic_identities.append(found)
+        except Undecodable as fault:
+            self.evidence.ignored.append(Ignored(file, str(fault)))
+
+    def _leader_epochs(self, data: memoryview, file: str) -> None:
+        try:
+            offset = identity.read_first_epoch_start(data)
+        except Undecodable as fault:
+            self.evidence.ignored.append(Ignored(file, str(fault)))
+            return
+        if offset is not None:
+            self.evidence.epoch_starts.append(EpochStart(str(Path(file).parent), offset))
+
+    def _dump(self, data: memoryview, file: str) -> None:
+        dump = read_dump(data, file, self._keep, self._reached)
+        for dialect in dialects_of_dump(data):
+            self.evidence.dialects.setdefault(dialect, []).append(file)
+        self.evidence.damage += dump.damage
+        self.evidence.ignored += (Ignored(file, note) for note in dump.notes)
+        folder = str(Path(file).parent)
+        for content in dump.segments:
+            reason = by_name(content.segment)
+            if self._narrowing.leaves_out(content.place.topic):
+                self._leave_out(file, content.place.topic)
+            elif isinstance(reason, str):
+                self.evidence.ignored.append(Ignored(file, f"{content.segment}: {reason}"))
+            else:
+                self._contents.append((Source.DUMP, folder, content))
+        for segment, producers in dump.snapshots:
+            if not self._narrowing.leaves_out(place_of(segment).topic):
+                self._take_snapshot(Source.DUMP, segment, file, producers)
+        for segment, entries in dump.indexes:
+            if not self._narrowing.leaves_out(place_of(segment).topic):
+                self._take_index(Source.DUMP, segment, file, entries)
+
+    def _console_text(self, data: memoryview, file: str) -> None:
+        records, damage = read_console(data, file)
+        self.evidence.dialects.setdefault(dialect_of_console(data), []).append(file)
+        self._console += records
+        self.evidence.damage += damage
+
+    def _calls(self, data: memoryview, file: str) -> None:
+        calls, outcomes, damage = read_calls(data, file, self._reached)
+        self.evidence.client_calls += calls
+        self.evidence.client_outcomes += outcomes
+        self.evidence.damage += damage
+
+    def _text_log(self, data: memoryview, file: str) -> None:
+        reached, size = self._reached, len(data)
+        transitions, torn = read_coordinator_log(data, file, lambda at: reached(at // 2))
+        told, cut = read_client_log(data, file, lambda at: reached((size + at) // 2))
+        self.evidence.hosted += read_broker_log(data, file)
+        self.evidence.coordinator_lines += transitions
+        self.evidence.client_lines += told
+        self.evidence.damage += torn + cut
+
+    def finish(self) -> Evidence:
+        """Put together what was read."""
+        evidence = self.evidence
+        copies = merge.without_repetitions(merge.copies_of(self._contents), evidence.agreements)
+        for copy in copies:
+            self._apply_checkpoints(copy)
+            evidence.logs.append(copy.log)
+            evidence.damage += copy.damage
+            if copy.log.source is Source.DUMP:
+                evidence.damage += (damage for segment in copy.segments for damage in segment.damage)
+        self._internal(copies)
+        known = {record.transactional_id for record in evidence.transaction_states}
+        evidence.transaction_states += (record for record in self._console if record.transactional_id not in known)
+        evidence.snapshots += _distinct(self._snapshots, _snapshot_identity)
+        evidence.aborted_transactions += _distinct(self._aborted, _aborted_identity)
+        look_for_ends(evidence)
+        return evidence
+
+    def _internal(self, copies: list[merge.Copy]) -> None:
+        """Records of internal topics, from the first copy of each partition (from all where none is known)."""
+        done: set[TopicPartition] = set()
+        for copy in copies:
+            if copy.log.topic_partition in done and copy.log.partition >= 0:
+                continue
+            done.add(copy.log.topic_partition)
+            if copy.log.topic == TRANSACTION_STATE:
+                states, damage = merge.transaction_states(copy)
+                self.evidence.transaction_states += states
+                self.evidence.damage += damage
+            elif copy.log.topic == CONSUMER_OFFSETS:
+                commits, damage = merge.offset_commits(copy)
+                self.evidence.offset_commits += commits
+                self.evidence.damage += damage
+
+    def _apply_checkpoints(self, copy: merge.Copy) -> None:
+        """What the broker wrote down beside the folder of the partition."""
+        log: PartitionLog = copy.log
+        folders = {Path(segment.segment).parent.parent for segment in copy.segments}
+        for kind, folder, offsets in self._checkpoints:
+            if folder not in folders or log.topic_partition not in offsets:
+                continue
+            if kind is Kind.CLEANER_CHECKPOINT:
+                log.cleaned = True
+            else:
+                log.start_offset = max(log.start_offset, offsets[log.topic_partition])
+
+
+def _above_the_broker(file: str) -> str:
+    """The folder above ``broker-N``: brokers of that name in two folders are two brokers. Empty for other files."""
+    parts = file.replace("\\", "/").split("/")[:-2]
+    at = next((at for at in range(len(parts) - 1, -1, -1) if BROKER_NAME.fullmatch(parts[at])), None)
+    return "" if at is None else "/".join(parts[:at])
+
+
+def _snapshot_identity(snapshot: ProducerSnapshot) -> object:
+    entries = frozenset(snapshot.entries)
+    return snapshot.topic, snapshot.partition, snapshot.offset, entries
+
+
+def _aborted_identity(entry: AbortedTransaction) -> object:
+    return (
+        entry.topic,
+        entry.partition,
+        entry.producer_id,
+        entry.first_offset,
+        entry.last_offset,
+        entry.last_stable_offset,
+    )
+
+
+def _distinct(found: dict[Source, list[Item]], identity: Callable[[Item], object]) -> list[Item]:
+    """Each once; what a segment's neighbour says comes before what a dump says."""
+    kept: dict[object, Item] = {}
+    for source in Source:
+        for item in found[source]:
+            kept.setdefault(identity(item), item)
+    return list(kept.values())

@@ -1,0 +1,101 @@
+"""What kind of evidence a file is: by Kafka's standard names first, else by its content."""
+
+import re
+from enum import Enum, auto
+
+from zombieproof.traces.readers.client_calls import looks_like_calls
+from zombieproof.traces.readers.console_text import looks_like_console
+from zombieproof.traces.readers.dump_text import looks_like_dump
+from zombieproof.traces.readers.files import SEGMENT_NAME, TOPIC_PARTITION, plain_name
+from zombieproof.traces.readers.producer_snapshot import has_snapshot_form
+from zombieproof.traces.readers.segments import begins_with_batch
+
+HEAD = 1 << 16
+HEAD_LINES = 400
+
+METADATA_TOPIC = "__cluster_metadata"
+ABANDONED = re.compile(r".+\.[0-9a-f]{32}-(?:delete|future|stray)")
+
+LOG_MARKS = (b" transition from ", b"TransactionManager", b"[thrd:", b"#producer-")
+
+
+class Kind(Enum):
+    """What a file is read as."""
+
+    SEGMENT = auto()
+    SNAPSHOT = auto()
+    TRANSACTION_INDEX = auto()
+    CLEANER_CHECKPOINT = auto()
+    LOG_START_CHECKPOINT = auto()
+    DUMP = auto()
+    CONSOLE = auto()
+    CALLS = auto()
+    TEXT_LOG = auto()
+    DISK_IDENTITY = auto()
+    TOPIC_IDENTITY = auto()
+    LEADER_EPOCHS = auto()
+
+
+KINDS = {"log": Kind.SEGMENT, "snapshot": Kind.SNAPSHOT, "txnindex": Kind.TRANSACTION_INDEX}
+
+NO_EVIDENCE = (
+    (re.compile(r"\d{20}\.(?:index|timeindex)"), "an index that repeats the log"),
+    (re.compile(r".+\.(?:deleted|cleaned|swap)"), "a file that the broker was about to delete or replace"),
+    (re.compile(r"\d{20}-\d{10}\.(?:checkpoint|snapshot)|bootstrap\.checkpoint"), "the cluster's metadata"),
+    (re.compile(r"(?:recovery-point-offset|replication-offset)-checkpoint"), "a position of the broker's own"),
+    (
+        re.compile(r"quorum-state|\.lock|\.kafka_cleanshutdown"),
+        "state of a disk",
+    ),
+    (re.compile(r"README.*|about\.yaml|consumed\.json"), "a description of the recording"),
+)
+BESIDE_LOGS = {
+    "meta.properties": Kind.DISK_IDENTITY,
+    "partition.metadata": Kind.TOPIC_IDENTITY,
+    "leader-epoch-checkpoint": Kind.LEADER_EPOCHS,
+    "cleaner-offset-checkpoint": Kind.CLEANER_CHECKPOINT,
+    "log-start-offset-checkpoint": Kind.LOG_START_CHECKPOINT,
+}
+
+
+def by_name(file: str) -> Kind | str | None:
+    """The kind that Kafka's own names tell, or a reason to ignore the file, or None: look into it."""
+    folders = file.replace("\\", "/").split("/")[:-1]
+    name = plain_name(file)
+    for folder in folders:
+        found = TOPIC_PARTITION.fullmatch(folder)
+        if found and found["topic"] == METADATA_TOPIC:
+            return "the cluster's metadata log, which knows no transactions"
+        if ABANDONED.fullmatch(folder):
+            return "a partition that the broker was about to delete or replace"
+    for pattern, reason in NO_EVIDENCE:
+        if pattern.fullmatch(name):
+            return reason
+    if found := SEGMENT_NAME.fullmatch(name):
+        return KINDS[found["kind"]]
+    return BESIDE_LOGS.get(name)
+
+
+def by_content(data: memoryview) -> Kind | str:
+    """The kind that the content tells, or why the file is no evidence."""
+    if not len(data):
+        return "it is empty"
+    if begins_with_batch(data):
+        return Kind.SEGMENT
+    if has_snapshot_form(data):
+        return Kind.SNAPSHOT
+    head = bytes(data[:HEAD])
+    text = head.decode(errors="replace")
+    lines = text.split("\n")[:HEAD_LINES]
+    if any(map(looks_like_dump, lines)):
+        return Kind.DUMP
+    if any(looks_like_calls(line) for line in lines if line.startswith("{")):
+        return Kind.CALLS
+    if looks_like_console(text):
+        return Kind.CONSOLE
+    if b"\0" in head:
+        return "it is neither text nor a segment"
+    whole = head if any(mark in head for mark in LOG_MARKS) else bytes(data)
+    if any(mark in whole for mark in LOG_MARKS):
+        return Kind.TEXT_LOG
+    return "nothing in it is evidence of transactions"
