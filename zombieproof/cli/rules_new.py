@@ -35,6 +35,7 @@ Examples:
 LONGEST: Final = 30
 _RULES: Final = Path("zombieproof/model/rules.py")
 _SCENARIOS: Final = Path("zombieproof/checker/scenarios.py")
+_FAMILIES: Final = Path("zombieproof/checker/transactions/scenarios")
 _SWITCHES: Final = Path("tests/model/test_switches.py")
 _GENERATED: Final = (Path("docs/rules.md"), Path("docs/trace-schema.json"))
 _REGENERATE: Final = (
@@ -114,7 +115,7 @@ def plan(root: Path, name: str, template: Template) -> list[Written]:
     """
     _check_name(root, name)
     decision = Path("zombieproof/model/decisions") / template.file
-    scenario, test = _SCENARIOS.with_name(f"{name}.py"), Path("tests/model") / f"test_{name}.py"
+    scenario, test = _FAMILIES / f"{name}.py", Path("tests/model") / f"test_{name}.py"
     return [
         Written(_RULES, "the switch, off in every preset", _with_switch(root, name, template)),
         Written(
@@ -142,7 +143,7 @@ def _check_name(root: Path, name: str) -> None:
     }
     if name in there:
         raise WrongUsage(f"there is a rule named {name!r} already; choose another name (zombieproof rules lists all)")
-    for path in (_SCENARIOS.with_name(f"{name}.py"), Path("tests/model") / f"test_{name}.py"):
+    for path in (_FAMILIES / f"{name}.py", Path("tests/model") / f"test_{name}.py"):
         if (root / path).exists():
             raise WrongUsage(f"{path} exists already; choose another name")
     if f'"{name}"' in (root / _SWITCHES).read_text(encoding="utf-8"):
