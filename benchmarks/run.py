@@ -31,8 +31,8 @@ from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
 from zombieproof.conformance.in_process import InProcess
 from zombieproof.conformance.recording import read
 from zombieproof.conformance.runner import play
-from zombieproof.traces.judging.replay import replay
 from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.replay import replay
 
 TWO_PHASE_COMMIT = {7: 296_448, 8: 1_745_408, 9: 10_340_352}
 OF_TRANSACTIONS = ("consume_transform_produce", "reader")

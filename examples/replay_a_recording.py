@@ -8,8 +8,8 @@ Without a path it judges a recording of Kafka 4.3.1 that ships with the project,
 import sys
 from pathlib import Path
 
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Judgement, Outcome
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.report import Judgement, Outcome
 
 LOST_COMMIT = Path(__file__).resolve().parents[1] / "tests" / "recordings" / "09-offline-partition-lost-commit"
 

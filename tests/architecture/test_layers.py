@@ -14,6 +14,8 @@ TWO_SIDES = "The checker does not import the live system"
 ENGINE = "The engine knows no protocol"
 PURE = "No clock, chance, thread, input or output in the model and the state machines"
 NUMBA = "Numba and NumPy only under checker"
+FLOORS = "Readers, judges and explanations are floors"
+FOLDED_FIRST = "Logs are folded before they are judged"
 SPARK = "PySpark only under pipeline"
 SOCKETS = "Sockets only under wire"
 
@@ -48,6 +50,12 @@ BREACHES = (
     Breach("checker/engine", "from zombieproof.checker.scenario import Scenario", ENGINE),
     Breach("checker/engine", "from zombieproof.model.rules import Rules", ENGINE),
     Breach("checker/engine", "from zombieproof import statemachines", ENGINE),
+    Breach("traces/readers", "from zombieproof.traces import judging", FLOORS),
+    Breach("traces/judging/histories", "from zombieproof.traces.explaining import relations", FLOORS),
+    Breach("traces/verdict", "from zombieproof.traces.readers import collect", FLOORS),
+    Breach("traces/explaining", "from zombieproof.traces import replay", FLOORS),
+    Breach("traces/judging/histories", "from zombieproof.traces.judging.across import markers", FOLDED_FIRST),
+    Breach("traces/judging/across", "from zombieproof.traces.judging import judges", FOLDED_FIRST),
     Breach("model", "import time", PURE),
     Breach("model", "import random", PURE),
     Breach("statemachines", "import threading", PURE),

@@ -36,7 +36,7 @@ from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import JoinGroup
 from zombieproof.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId
-from zombieproof.model.promises import PROMISES
+from zombieproof.model.catalogue import IN_WORLDS
 from zombieproof.model.rules import PRESETS, preset, with_switches
 from zombieproof.model.vocabulary import Error, Isolation, Outcome, ProducerState, TransactionVersion
 
@@ -383,9 +383,9 @@ class LiveCluster(RuleBasedStateMachine):
             *(() if self.cluster.rules.refused_commit_keeps_pending else WHERE_REFUSED_COMMITS_TAKE_ALONG),
             *(() if self._has_an_epoch_for_each_transaction else WHERE_EPOCHS_ARE_SHARED),
         }
-        for name, promise in PROMISES.items():
+        for name, promise in IN_WORLDS.items():
             if promise.kind == "always" and name not in excused:
-                assert promise.holds(world), promise.text
+                assert promise.holds(world), promise.sentence
 
 
 def run(machine: type[LiveCluster], examples: int, steps: int, phases: tuple[Phase, ...] = PHASES) -> None:

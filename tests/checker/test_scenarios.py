@@ -10,7 +10,7 @@ from zombieproof.checker.engine.replay import agree_everywhere, replay
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.model import TRANSACTIONS
-from zombieproof.model.promises import PROMISES
+from zombieproof.model.catalogue import IN_WORLDS
 from zombieproof.traces.explaining.causes import CAUSES
 
 OF_TRANSACTIONS = [scenario for scenario in SCENARIOS.values() if scenario.model(scenario.bounds) is TRANSACTIONS]
@@ -85,7 +85,7 @@ def test_every_bug_is_explained_in_the_docs() -> None:
 
 
 def test_every_promise_is_judged_somewhere_and_broken_by_a_mutant() -> None:
-    always = {name for name, promise in PROMISES.items() if promise.kind == "always"}
+    always = {name for name, promise in IN_WORLDS.items() if promise.kind == "always"}
     assert {name for scenario in OF_TRANSACTIONS for name in scenario.always} == always
     assert {mutant.breaks for _, mutant in MUTANTS} >= always
 
@@ -96,7 +96,7 @@ def test_every_scenario_has_a_sometimes_and_a_mutant() -> None:
 
 
 def test_every_sometimes_promise_is_reached_somewhere() -> None:
-    sometimes = {name for name, promise in PROMISES.items() if promise.kind == "sometimes"}
+    sometimes = {name for name, promise in IN_WORLDS.items() if promise.kind == "sometimes"}
     assert {name for scenario in OF_TRANSACTIONS for name in scenario.sometimes} == sometimes
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from zombieproof.report.replay_text import show_report
 from zombieproof.report.screen import Screen
-from zombieproof.traces.judging.replay import replay
+from zombieproof.traces.replay import replay
 
 KEYS = {"verdict", "findings", "damage", "transactions", "committed", "lso"}
 FINDING_KEYS = {

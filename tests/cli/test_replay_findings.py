@@ -8,16 +8,16 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.report.finding_text import clock_time, readable
 from zombieproof.report.replay_junit import as_junit
 from zombieproof.report.replay_markdown import as_markdown
 from zombieproof.report.replay_text import show_report
 from zombieproof.report.screen import Screen
 from zombieproof.traces.explaining.explain import explain
-from zombieproof.traces.explaining.models import Encoding, Moment
-from zombieproof.traces.judging.promises import PROMISES
-from zombieproof.traces.judging.replay import replay
 from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.explanation import Encoding, Moment
 
 EXPLANATION = {"effect", "records", "moments", "causes", "remedies"}
 
@@ -165,7 +165,7 @@ def test_junit_has_a_case_for_each_promise(run: Any, lost: Path) -> None:
     assert (outcome.code, outcome.err) == (1, "")
     found = cases(outcome.out)
     judged = "everything_that_the_evidence_names_is_judged"
-    assert list(found) == ["the_evidence_can_be_read", judged, *PROMISES]
+    assert list(found) == ["the_evidence_can_be_read", judged, *IN_RECORDINGS]
     broken = [name for name, case in found.items() if case.find("failure") is not None]
     assert broken == ["every_listed_partition_has_its_marker"]
     failure = found[broken[0]].find("failure")

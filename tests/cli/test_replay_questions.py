@@ -14,8 +14,8 @@ from zombieproof.report.timeline_text import show_timeline
 from zombieproof.traces.explaining.open_transactions import what_is_open
 from zombieproof.traces.explaining.subject import subjects_called
 from zombieproof.traces.explaining.timeline import timeline_of
-from zombieproof.traces.judging.replay import judge
 from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.replay import judge
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z")
 

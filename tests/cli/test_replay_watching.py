@@ -17,10 +17,10 @@ import pytest
 
 from zombieproof.cli.replay_watching import Following, shortened
 from zombieproof.report.so_far import SoFar, amount
-from zombieproof.traces.judging import replay as replaying
-from zombieproof.traces.judging.progress import Meter, Stage, Watch
-from zombieproof.traces.judging.replay import judge
+from zombieproof.traces import replay as replaying
 from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.replay import judge
+from zombieproof.traces.watching import Meter, Stage, Watch
 
 CLIENT_LINES = 400_000
 

@@ -72,7 +72,7 @@ def test_what_a_command_needs_is_seen_by_the_same_means(repository_root: Path) -
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "replay", "--help"], cwd=repository_root, capture_output=True, check=True
     )
-    assert "zombieproof.traces.judging.replay" in json.loads(done.stdout)[2]
+    assert "zombieproof.traces.replay" in json.loads(done.stdout)[2]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -19,7 +19,7 @@ from zombieproof.report.recordings import differences, folders, judge
 from zombieproof.report.runs import exit_code_of, verdict_of
 from zombieproof.report.screen import Column, Screen, plain_table, plural
 from zombieproof.statemachines.registry import MACHINES
-from zombieproof.traces.judging.replay import replay
+from zombieproof.traces.replay import replay
 
 
 def _run(verdict: str, *, interrupted: bool = False) -> Any:

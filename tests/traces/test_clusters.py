@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Gap, Judgement, Report
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.report import Gap, Judgement, Report
 
 PAIRS = [
     ("01-commit", "07-tv0-commit"),

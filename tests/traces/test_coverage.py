@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from zombieproof.traces.judging.coordinator_partitions import home_of, number_of_partitions
-from zombieproof.traces.judging.coverage import accept
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Gap, Judgement, NotJudged, Report
+from zombieproof.traces.judging.gathering.coordinator_partitions import home_of, number_of_partitions
+from zombieproof.traces.judging.gathering.coverage import accept
 from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.report import Gap, Judgement, NotJudged, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from zombieproof.cli.replay import exit_code
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Report
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.report import Report
 
 FORMS = ("segments", "dump")
 SAMPLES = sorted(path for path in (Path(__file__).parents[1] / "recordings").iterdir() if path.is_dir())

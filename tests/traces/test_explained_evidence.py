@@ -14,12 +14,12 @@ import yaml
 
 from zombieproof.traces.explaining import explain as explaining
 from zombieproof.traces.explaining.explain import explain
-from zombieproof.traces.explaining.models import RECORDS_MAX, Encoding, Explanation, Records, Values
 from zombieproof.traces.explaining.records import ranges
 from zombieproof.traces.explaining.when import in_words
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Report
 from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.explanation import RECORDS_MAX, Encoding, Explanation, Records, Values
+from zombieproof.traces.verdict.report import Report
 
 Encode = Callable[..., bytes]
 ROOT = Path(__file__).resolve().parents[2]

@@ -22,16 +22,12 @@ from zombieproof.traces.trace import (
     Step,
     Trace,
     TraceError,
-    format_trace,
-    looks_like_trace,
-    parse_trace,
-    read_trace,
     rules_as_data,
     schema,
     schema_is_stale,
     write_schema,
-    write_trace,
 )
+from zombieproof.traces.trace_file import format_trace, looks_like_trace, parse_trace, read_trace, write_trace
 
 names = st.text(min_size=1, max_size=12)
 integers = st.integers(-(2**63), 2**63 - 1)

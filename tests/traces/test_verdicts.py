@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from zombieproof.cli.replay import exit_code
-from zombieproof.traces.judging.promises import PROMISES
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Finding, Gap, Judgement, Outcome, Report
+from zombieproof.model.catalogue import IN_RECORDINGS
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.report import Finding, Gap, Judgement, Outcome, Report
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(path.parent for path in (ROOT / "tests" / "recordings").glob("*/about.yaml"))
@@ -97,7 +97,7 @@ def test_a_violation_is_one_finding_in_its_place_and_nothing_else_is_found(folde
     expected = about(folder)["expected"]
     if expected["verdict"] == "violates":
         assert [is_at(finding, expected["where"]) for finding in report.findings] == [True]
-        assert report.findings[0].promise in PROMISES
+        assert report.findings[0].promise in IN_RECORDINGS
     else:
         assert report.findings == []
 

@@ -7,14 +7,13 @@ import typer
 
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.main import version
+from zombieproof.model.catalogue import IN_RECORDINGS, IN_WORLDS
 from zombieproof.model.omissions import OMISSIONS
-from zombieproof.model.promises import PROMISES
 from zombieproof.model.rules import PRESETS, switches
 from zombieproof.report.exits import Exit
 from zombieproof.report.rules_page import in_releases
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.statemachines.registry import MACHINES
-from zombieproof.traces.judging.promises import PROMISES as RECORDED_PROMISES
 
 HELP = """Tell versions, the rules of each release, what is modelled and what is not.
 
@@ -72,10 +71,10 @@ def _show_modelled(screen: Screen) -> None:
     columns = (Column("machine"), Column("states", "right"), Column("rows", "right"), Column(""))
     screen.table(columns, rows, indent=2)
     screen.say()
-    always = sum(promise.kind == "always" for promise in PROMISES.values())
+    always = sum(promise.kind == "always" for promise in IN_WORLDS.values())
     mutants = sum(len(scenario.mutants) for scenario in SCENARIOS.values())
     screen.say(
         f"{plural(len(SCENARIOS), 'scenario')} with {plural(mutants, 'mutant')}, {always} promises of the checker, "
-        f"{plural(len(RECORDED_PROMISES), 'promise')} of replay; zombieproof scenarios lists the scenarios",
+        f"{plural(len(IN_RECORDINGS), 'promise')} of replay; zombieproof scenarios lists the scenarios",
         indent=2,
     )

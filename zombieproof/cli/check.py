@@ -21,7 +21,7 @@ from zombieproof.report.counterexample import as_trace
 from zombieproof.report.exits import Exit
 from zombieproof.report.runs import Run, exit_code_of
 from zombieproof.report.screen import Screen
-from zombieproof.traces.trace import write_trace
+from zombieproof.traces.trace_file import write_trace
 
 HELP = """Explore scenarios exhaustively: every interleaving, every fault within its budget.
 

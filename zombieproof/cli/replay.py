@@ -16,13 +16,14 @@ from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 from zombieproof.report.timeline_text import Times
 from zombieproof.traces.evidence import EvidenceError
-from zombieproof.traces.explaining.models import Values
-from zombieproof.traces.judging.coverage import accept
-from zombieproof.traces.judging.progress import Watch
-from zombieproof.traces.judging.replay import Examined, judge
-from zombieproof.traces.judging.verdict import Judgement, Report
+from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.judging.gathering.coverage import accept
 from zombieproof.traces.readers.collect import collect
-from zombieproof.traces.trace import looks_like_trace
+from zombieproof.traces.replay import judge
+from zombieproof.traces.trace_file import looks_like_trace
+from zombieproof.traces.verdict.explanation import Values
+from zombieproof.traces.verdict.report import Judgement, Report
+from zombieproof.traces.watching import Watch
 
 HELP = """Judge what real clusters recorded, or run a counterexample again.
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from zombieproof.report.screen import Screen
 from zombieproof.traces.evidence import Evidence
-from zombieproof.traces.judging.verdict import Report
+from zombieproof.traces.verdict.report import Report
 
 Format = Literal["text", "json", "junit", "markdown"]
 

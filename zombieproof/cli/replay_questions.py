@@ -18,14 +18,16 @@ from zombieproof.report.so_far import SoFar, show_so_far
 from zombieproof.report.timeline_text import Times, show_timeline
 from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.explaining.explain import explain
-from zombieproof.traces.explaining.models import Values
-from zombieproof.traces.explaining.open_transactions import Open, what_is_open
+from zombieproof.traces.explaining.open_models import Open
+from zombieproof.traces.explaining.open_transactions import what_is_open
 from zombieproof.traces.explaining.subject import Subject, subject_names, subjects_called
 from zombieproof.traces.explaining.timeline import Timeline, timeline_of
-from zombieproof.traces.judging.narrowing import Narrowing, span_of_evidence
-from zombieproof.traces.judging.replay import Examined
-from zombieproof.traces.judging.verdict import Gap, Report
+from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.judging.histories.spans import span_of_evidence
+from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.timestamps import utc
+from zombieproof.traces.verdict.explanation import Values
+from zombieproof.traces.verdict.report import Gap, Report
 
 MILLISECONDS = re.compile(r"\d{12,14}", re.ASCII)
 

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from zombieproof.report.so_far import SoFar, amount
-from zombieproof.traces.judging.progress import Stage, Watch
+from zombieproof.traces.watching import Stage, Watch
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from zombieproof.traces.judging.verdict import Fault
+    from zombieproof.traces.verdict.faults import Fault
 
 BAR_WIDTH = 12
 BESIDE_NAME = BAR_WIDTH + 32

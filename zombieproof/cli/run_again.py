@@ -14,8 +14,9 @@ from zombieproof.report.replay_json import as_report
 from zombieproof.report.replay_text import Replayed, show_replayed
 from zombieproof.report.screen import Screen
 from zombieproof.traces.evidence import Unit
-from zombieproof.traces.judging.verdict import DamagedPlace, Judgement
-from zombieproof.traces.trace import TraceError, read_trace
+from zombieproof.traces.trace import TraceError
+from zombieproof.traces.trace_file import read_trace
+from zombieproof.traces.verdict.report import DamagedPlace, Judgement
 
 
 def replay_traces(screen: Screen, paths: Sequence[Path], files: Sequence[str], form: Format) -> Judgement:

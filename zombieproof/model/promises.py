@@ -4,15 +4,13 @@ Each takes a *world* and says whether it holds there. A world is whatever a host
 checker's packed record (``checker/transactions/world.py``), and any live system that can answer the same questions. The
 predicates return a bool and nothing else; explaining a path is another module's work.
 
-`PROMISES` lists them as data. A promise is *always* (in every world) or *sometimes* (in some world: a scenario in which
-it never holds does not test what it says).
+``catalogue`` lists them as data, together with those of recorded histories. Here are the promises of the kind *always*
+(in every world); what some world has to reach is in ``witnesses``.
 
 Source: reference §12.1; ``bugs.md`` (names of violated promises); KIP-98, KIP-447, KIP-890.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from zombieproof.model.vocabulary import (
     NONE,
@@ -21,7 +19,6 @@ from zombieproof.model.vocabulary import (
     ProducerState,
     TransactionState,
 )
-from zombieproof.model.witnesses import WITNESSES
 
 World = Any
 """Any record or object with the attributes of ``checker.world.World``: the layers below cannot name it."""
@@ -319,54 +316,3 @@ def both_readers_agree(world: World) -> bool:
         if reader.position < partition.end:
             return True
     return bool(world.readers[0].delivered == world.readers[1].delivered or world.readers[1].held != 0)
-
-
-@dataclass(frozen=True)
-class Promise:
-    """A promise as data."""
-
-    name: str
-    kind: Literal["always", "sometimes"]
-    holds: Callable[[World], bool]
-    source: str
-
-    @property
-    def text(self) -> str:
-        """The promise in one sentence."""
-        return (self.holds.__doc__ or "").strip()
-
-
-def _promise(kind: Literal["always", "sometimes"], holds: Callable[[World], bool], source: str) -> Promise:
-    return Promise(holds.__name__, kind, holds, source)
-
-
-_ALWAYS = (
-    (only_what_was_asked_to_commit_is_committed, "KIP-98; bugs.md NoAbortedRead"),
-    (an_acknowledged_commit_loses_nothing, "KIP-98; bugs.md NoLostAckedWrite"),
-    (a_transaction_is_all_or_nothing, "KIP-98; bugs.md Atomicity"),
-    (every_open_transaction_is_known_to_its_coordinator, "KIP-890, KIP-664; bugs.md LSOProgress"),
-    (a_decided_transaction_is_driven_to_its_end, "reference §2.12, Z6; bugs.md LivenessOfInit"),
-    (a_transaction_has_one_decision, "reference §12.1 (c), (l); bugs.md SingleOutcome"),
-    (only_its_owner_ends_a_transaction, "KIP-98, fencing zombies; bugs.md Fencing"),
-    (no_machine_leaves_its_table, "reference §2.3; bugs.md IllegalTransition"),
-    (no_durable_record_contradicts_memory, "reference §2.4"),
-    (epochs_never_go_down, "reference §12.1 (b), (e); bugs.md EpochMonotonicity"),
-    (sequences_follow_each_other, "reference §12.1 (f); KIP-98"),
-    (every_batch_is_written_once, "KIP-98; bugs.md ExactlyOnce"),
-    (each_input_has_one_committed_output, "KIP-447; bugs.md ExactlyOnce"),
-    (memory_is_the_fold_of_the_log, "reference §3.7"),
-    (offsets_in_memory_are_the_fold_of_their_log, "reference §4.2; bugs.md OffsetAtomicity"),
-    (no_two_live_producers_share_an_identity, "reference §12.1 (b); bugs.md PidUniqueness"),
-    (an_unrivalled_producer_is_never_fenced, "bugs.md LivenessOfProducer"),
-    (a_reader_gets_committed_records_only, "reference §12.1 (i); bugs.md NoAbortedRead, NoUncommittedRead"),
-    (a_reader_misses_nothing_committed, "reference §12.1 (i)"),
-    (both_readers_agree, "reference §6"),
-)
-
-PROMISES: Mapping[str, Promise] = {
-    promise.name: promise
-    for promise in (
-        *(_promise("always", holds, source) for holds, source in _ALWAYS),
-        *(_promise("sometimes", holds, "not vacuous") for holds in WITNESSES),
-    )
-}

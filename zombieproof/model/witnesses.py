@@ -173,26 +173,3 @@ def two_batches_are_remembered(world: World) -> bool:
 def an_id_is_forgotten(world: World) -> bool:
     """A transactional id has expired."""
     return bool(world.durable[0].known == 0 and world.next_producer_id > 0 and world.budget.expirations == 0)
-
-
-WITNESSES = (
-    a_transaction_commits,
-    a_transaction_aborts,
-    two_transactions_commit,
-    a_zombie_is_fenced,
-    a_producer_is_fenced,
-    a_fence_aborts_what_a_crash_left_open,
-    a_commit_comes_too_late,
-    a_prepared_transaction_is_taken_over,
-    a_stale_coordinator_still_answers,
-    offsets_are_committed,
-    offsets_are_pending_across_a_rebalance,
-    the_producer_id_rotates,
-    a_guard_is_out_while_a_marker_arrives,
-    a_reader_skips_and_delivers,
-    a_buffering_reader_holds_back,
-    a_partition_is_without_a_leader_while_a_marker_waits,
-    a_new_leader_knows_an_open_transaction,
-    two_batches_are_remembered,
-    an_id_is_forgotten,
-)

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from zombieproof.report.screen import Screen, plural
-from zombieproof.traces.judging.verdict import Gap, Judged, JudgedPartition, Judgement, NotJudged, Report
 from zombieproof.traces.readers.files import plain_name
+from zombieproof.traces.verdict.report import Gap, Judged, JudgedPartition, Judgement, NotJudged, Report
 
 SHOWN = 4
 SHOWN_GAPS = 20

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.report.screen import Screen
-from zombieproof.traces.explaining.models import (
+from zombieproof.traces.verdict.circumstances import Harm
+from zombieproof.traces.verdict.explanation import (
     CauseFound,
     Encoding,
     Explanation,
@@ -13,9 +15,7 @@ from zombieproof.traces.explaining.models import (
     Remedy,
     RuleBroken,
 )
-from zombieproof.traces.judging.circumstances import Harm
-from zombieproof.traces.judging.promises import PROMISES
-from zombieproof.traces.judging.verdict import Finding
+from zombieproof.traces.verdict.report import Finding
 
 SHOWN_RECORDS = 10
 SHOWN_CHARACTERS = 100
@@ -35,8 +35,8 @@ class Findings:
         screen = self._screen
         screen.say()
         screen.say(finding.promise, "bold", indent=2)
-        if finding.promise in PROMISES:
-            screen.say(PROMISES[finding.promise].sentence, indent=4)
+        if finding.promise in IN_RECORDINGS:
+            screen.say(IN_RECORDINGS[finding.promise].sentence, indent=4)
         screen.say(f"{where(finding)}: {finding.message}" if where(finding) else finding.message, indent=4, hang=2)
         if finding.explanation is not None:
             harm = finding.circumstances.harm if finding.circumstances is not None else Harm.UNKNOWN

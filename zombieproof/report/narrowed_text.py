@@ -1,8 +1,8 @@
 """What was asked for, and how much was left out for it."""
 
 from zombieproof.report.screen import Screen, plural
-from zombieproof.traces.judging.verdict import Narrowed
 from zombieproof.traces.readers.timestamps import utc
+from zombieproof.traces.verdict.report import Narrowed
 
 
 def show_narrowed(screen: Screen, narrowed: Narrowed | None) -> None:

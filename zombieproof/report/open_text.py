@@ -8,15 +8,9 @@ from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Screen, plural
 from zombieproof.report.timeline_text import Times
 from zombieproof.traces.explaining.entries import span
-from zombieproof.traces.explaining.open_transactions import (
-    EndedBy,
-    HeldPartition,
-    Open,
-    OpenOnPartition,
-    OpenTransaction,
-)
-from zombieproof.traces.judging.verdict import Outcome
+from zombieproof.traces.explaining.open_models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
 from zombieproof.traces.readers.timestamps import local, utc
+from zombieproof.traces.verdict.report import Outcome
 
 Written = Callable[[int | None], str]
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Finding, Gap, Report
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.report import Finding, Gap, Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from zombieproof.model.vocabulary import Outcome
 from zombieproof.report.counterexample import Again
 from zombieproof.report.replay_text import Replayed, worst
 from zombieproof.traces.evidence import Unit
-from zombieproof.traces.judging.verdict import DamagedPlace, Finding, Judgement, Report, TransactionSummary
-from zombieproof.traces.judging.verdict import Outcome as Ended
+from zombieproof.traces.verdict.report import DamagedPlace, Finding, Judgement, Report, TransactionSummary
+from zombieproof.traces.verdict.report import Outcome as Ended
 
 _ENDED = {Outcome.COMMIT: Ended.COMMIT, Outcome.ABORT: Ended.ABORT, Outcome.UNDECIDED: Ended.OPEN}
 

@@ -3,14 +3,14 @@
 import io
 from collections.abc import Mapping, Sequence
 
+from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.report.coverage_text import gap_line
 from zombieproof.report.finding_text import Findings, where
 from zombieproof.report.junit_xml import Case, Problem, as_xml
 from zombieproof.report.screen import Screen
 from zombieproof.traces.evidence import Evidence
-from zombieproof.traces.judging.given import lacking
-from zombieproof.traces.judging.promises import PROMISES
-from zombieproof.traces.judging.verdict import Finding, Report
+from zombieproof.traces.judging.gathering.given import lacking
+from zombieproof.traces.verdict.report import Finding, Report
 
 CLASS = "zombieproof.replay"
 READ = "the_evidence_can_be_read"
@@ -27,8 +27,8 @@ def as_junit(report: Report, evidence: Evidence | None = None) -> str:
     for finding in report.findings:
         by_promise.setdefault(finding.promise, []).append(finding)
     skipped = _skipped(evidence)
-    names = [*by_promise, *(name for name in PROMISES if evidence is not None and name not in by_promise)]
-    order = list(PROMISES)
+    names = [*by_promise, *(name for name in IN_RECORDINGS if evidence is not None and name not in by_promise)]
+    order = list(IN_RECORDINGS)
     names.sort(key=lambda name: order.index(name) if name in order else -1)
     cases = [_case(name, by_promise.get(name, ()), skipped) for name in names]
     about_all = [_readable(report)] if evidence is None else [_readable(report), _in_full(report)]
@@ -38,7 +38,7 @@ def as_junit(report: Report, evidence: Evidence | None = None) -> str:
 def _skipped(evidence: Evidence | None) -> dict[str, str]:
     if evidence is None:
         return {}
-    lacks = {name: lacking(promise, evidence) for name, promise in PROMISES.items()}
+    lacks = {name: lacking(promise, evidence) for name, promise in IN_RECORDINGS.items()}
     return {name: f"not judged: it needs {', '.join(needs)}" for name, needs in lacks.items() if needs}
 
 

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.report.coverage_text import gap_line, headline
 from zombieproof.report.finding_text import cause_lines, likelihood, moment_line, record_lines, records_title, where
 from zombieproof.report.screen import plural
-from zombieproof.traces.explaining.models import CauseFound, Explanation
-from zombieproof.traces.judging.circumstances import Harm
-from zombieproof.traces.judging.promises import PROMISES
-from zombieproof.traces.judging.verdict import Finding, Report
+from zombieproof.traces.verdict.circumstances import Harm
+from zombieproof.traces.verdict.explanation import CauseFound, Explanation
+from zombieproof.traces.verdict.report import Finding, Report
 
 SHOWN_FINDINGS = 40
 SHOWN_RECORDS = 50
@@ -41,8 +41,8 @@ def _lines(report: Report) -> Iterator[str]:
 
 def _finding(number: int, finding: Finding) -> Iterator[str]:
     yield from ("", f"## {number}. `{finding.promise}`", "")
-    if finding.promise in PROMISES:
-        yield f"*{_plain(PROMISES[finding.promise].sentence)}*"
+    if finding.promise in IN_RECORDINGS:
+        yield f"*{_plain(IN_RECORDINGS[finding.promise].sentence)}*"
         yield ""
     place = f"**{_plain(where(finding))}**: " if where(finding) else ""
     yield f"{place}{_plain(finding.message)}"

@@ -10,7 +10,7 @@ from zombieproof.report.coverage_text import headline, show_gaps, show_judged
 from zombieproof.report.finding_text import Findings
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Column, Screen, plural
-from zombieproof.traces.judging.verdict import DamagedPlace, Judgement, Outcome, Report
+from zombieproof.traces.verdict.report import DamagedPlace, Judgement, Outcome, Report
 
 if TYPE_CHECKING:
     from zombieproof.report.counterexample import Again

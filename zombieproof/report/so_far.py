@@ -6,8 +6,8 @@ from pydantic import BaseModel, Field
 
 from zombieproof.report.finding_text import Findings
 from zombieproof.report.screen import Screen
-from zombieproof.traces.judging.progress import Stage
-from zombieproof.traces.judging.verdict import Finding
+from zombieproof.traces.verdict.report import Finding
+from zombieproof.traces.watching import Stage
 
 SHOWN_NAMES = 20
 

@@ -7,7 +7,7 @@ from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Screen, plural
 from zombieproof.traces.explaining.entries import Entry, span
 from zombieproof.traces.explaining.timeline import Timeline
-from zombieproof.traces.judging.verdict import Finding
+from zombieproof.traces.verdict.report import Finding
 
 Times = Literal["utc", "local", "both"]
 NO_TIME = "no time"

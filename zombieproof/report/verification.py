@@ -18,7 +18,7 @@ from zombieproof.report.mutants import Hunt, exit_code_of
 from zombieproof.report.recordings import Recording
 from zombieproof.report.runs import Run
 from zombieproof.report.screen import Column, Screen, plural
-from zombieproof.traces.trace import format_trace, parse_trace
+from zombieproof.traces.trace_file import format_trace, parse_trace
 
 Outcome = Literal["ok", "FAILED", "inconclusive", "not here"]
 

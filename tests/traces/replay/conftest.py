@@ -24,8 +24,8 @@ from zombieproof.traces.evidence import (
     TransactionStateRecord,
     TransitTarget,
 )
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Finding
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.report import Finding
 
 T0, T1, GROUPS = ("t", 0), ("t", 1), (CONSUMER_OFFSETS, 0)
 LOG = (TRANSACTION_STATE, 0)

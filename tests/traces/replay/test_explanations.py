@@ -18,12 +18,12 @@ from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import ClientFact, ClientLine, Marker
 from zombieproof.traces.explaining.causes import CAUSES, TRANSACTION_VERSION, rule
 from zombieproof.traces.explaining.explain import explain
-from zombieproof.traces.explaining.models import Explanation
 from zombieproof.traces.explaining.shell import quoted
 from zombieproof.traces.explaining.stories import STORIES
-from zombieproof.traces.judging.circumstances import Harm, Shape
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Finding
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.circumstances import Harm, Shape
+from zombieproof.traces.verdict.explanation import Explanation
+from zombieproof.traces.verdict.report import Finding
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History

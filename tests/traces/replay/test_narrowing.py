@@ -11,10 +11,12 @@ import pytest
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import ClientOutcome, Evidence
-from zombieproof.traces.judging.narrowing import EVERYTHING, Narrowing, time_at
-from zombieproof.traces.judging.replay import Examined, judge
-from zombieproof.traces.judging.verdict import Finding, Judgement
+from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.judging.histories.spans import time_at
+from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.replay import judge
+from zombieproof.traces.verdict.report import Finding, Judgement
 
 SAMPLES = Path(__file__).parents[2] / "recordings"
 SHARED = Path(__file__).parents[4] / "shared/traces"

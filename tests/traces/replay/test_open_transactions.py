@@ -11,11 +11,12 @@ import pytest
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.explaining.open_transactions import EndedBy, Open, what_is_open
-from zombieproof.traces.judging.narrowing import Narrowing
-from zombieproof.traces.judging.replay import judge
-from zombieproof.traces.judging.verdict import Outcome
+from zombieproof.traces.explaining.open_models import EndedBy, Open
+from zombieproof.traces.explaining.open_transactions import what_is_open
+from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.replay import judge
+from zombieproof.traces.verdict.report import Outcome
 
 SAMPLES = Path(__file__).parents[2] / "recordings"
 SHARED = Path(__file__).parents[4] / "shared/traces"

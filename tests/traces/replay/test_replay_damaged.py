@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Judgement
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.report import Judgement
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = sorted(path.parent for path in (ROOT / "tests" / "recordings").glob("*/about.yaml"))

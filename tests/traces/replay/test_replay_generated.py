@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Judgement, Outcome
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.report import Judgement, Outcome
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History

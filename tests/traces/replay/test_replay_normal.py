@@ -20,8 +20,8 @@ from zombieproof.traces.evidence import (
     EvidenceError,
     Phase,
 )
-from zombieproof.traces.judging.replay import replay
-from zombieproof.traces.judging.verdict import Judgement, Outcome
+from zombieproof.traces.replay import replay
+from zombieproof.traces.verdict.report import Judgement, Outcome
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History

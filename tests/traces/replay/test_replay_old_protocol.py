@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.judging import alignment
+from zombieproof.traces.judging.across import alignment
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History

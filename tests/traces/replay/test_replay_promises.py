@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import Marker
 from zombieproof.traces.explaining.explain import explain
-from zombieproof.traces.judging.promises import PROMISES
-from zombieproof.traces.judging.replay import replay
+from zombieproof.traces.replay import replay
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History
@@ -175,7 +175,7 @@ each_mutant = pytest.mark.parametrize(
 
 
 def test_every_promise_has_a_mutant() -> None:
-    assert {mutant.promise for mutant in MUTANTS} == set(PROMISES)
+    assert {mutant.promise for mutant in MUTANTS} == set(IN_RECORDINGS)
 
 
 @each_mutant
@@ -210,7 +210,7 @@ def test_a_broken_promise_is_explained_with_causes_and_with_what_to_do(mutant: M
 
 
 def test_promises_are_sentences_with_source_and_evidence() -> None:
-    for promise in PROMISES.values():
+    for promise in IN_RECORDINGS.values():
         assert promise.sentence[0].isupper()
         assert promise.sentence.endswith(".")
         assert promise.source

@@ -13,9 +13,10 @@ from zombieproof.traces.evidence import ClientFact, ClientLine, Damage, Producer
 from zombieproof.traces.explaining.entries import Entry, EntryKind
 from zombieproof.traces.explaining.subject import SubjectKind, subject_names, subjects_called
 from zombieproof.traces.explaining.timeline import Timeline, in_order, timeline_of
-from zombieproof.traces.judging.narrowing import Narrowing
-from zombieproof.traces.judging.replay import Examined, judge
+from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.replay import judge
 
 SAMPLES = Path(__file__).parents[2] / "recordings"
 SHARED = Path(__file__).parents[4] / "shared/traces"

@@ -9,7 +9,7 @@ from zombieproof.checker.transactions.actions import step
 from zombieproof.checker.transactions.acts import ACTIONS
 from zombieproof.checker.transactions.narration import describe
 from zombieproof.checker.transactions.world import CLIENTS, OPS, TXNS, Bounds, Budget, Op, Overflow, Setup, Trail, World
-from zombieproof.model.promises import PROMISES
+from zombieproof.model.catalogue import IN_WORLDS
 from zombieproof.model.rules import Rules
 from zombieproof.statemachines.registry import MACHINES
 
@@ -62,7 +62,11 @@ TRANSACTIONS = Model(
     normalise=network.normalise,
     describe=describe,
     initial=initial_world,
-    promises=tuple(Promise(p.name, p.kind, p.holds, p.text, p.source) for p in PROMISES.values()),
+    promises=tuple(
+        Promise(each.name, each.kind, each.predicate, each.sentence, each.source)
+        for each in IN_WORLDS.values()
+        if each.predicate is not None
+    ),
     bound_hit=bound_hit,
     bounds=OVERFLOWS,
     coverage=(

@@ -20,7 +20,7 @@ def decide_add_partitions_front_door(has_transactional_id: int, verify_only: int
     """Judge the request alone (P1, V1): it has to name a transactional id."""
     if has_transactional_id == 0:
         return refuse(Error.INVALID_REQUEST, Guard.V1 if verify_only == 1 else Guard.P1)
-    return refuse(Error.NONE, Guard.NO_GUARD)
+    return agree(Guard.NO_GUARD)
 
 
 def decide_add_partitions_to_txn(txn: Transaction, request: TransactionRequest, rules: Rules) -> Verdict:

@@ -6,7 +6,7 @@ the broker refuses it and goes on asking.
 Source: reference §2.16; KIP-730; ``RPCProducerIdManager``, ``ProducerIdControlManager``.
 """
 
-from zombieproof.model.decisions.verdicts import refuse
+from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Verdict
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error, Guard
@@ -21,7 +21,7 @@ def decide_allocation(first_id: int, size: int) -> Verdict:
     """Whether the controller can hand out a block; refused, the 63 bits of producer ids are used up."""
     if not is_block(first_id, size):
         return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.NO_GUARD)
-    return refuse(Error.NONE, Guard.NO_GUARD)
+    return agree(Guard.NO_GUARD)
 
 
 def is_block(first_id: int, size: int) -> bool:

@@ -29,7 +29,7 @@ def decide_end_txn_front_door(has_transactional_id: int, version: int) -> Verdic
     """Judge the request alone (E1, T1): it has to name a transactional id."""
     if has_transactional_id == 0:
         return refuse(Error.INVALID_REQUEST, Guard.T1 if version >= FIRST_VERSION_OF_TV2 else Guard.E1)
-    return refuse(Error.NONE, Guard.NO_GUARD)
+    return agree(Guard.NO_GUARD)
 
 
 def decide_end_txn(

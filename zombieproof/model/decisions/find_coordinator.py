@@ -3,7 +3,7 @@
 Source: reference §2.5; ``TransactionStateManager.getAndMaybeAddTransactionState``.
 """
 
-from zombieproof.model.decisions.verdicts import refuse
+from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Verdict
 from zombieproof.model.vocabulary import Error, Guard
 
@@ -22,7 +22,7 @@ def decide_find_coordinator(topic_exists: int, leader_is_live: int, key_type: in
         return refuse(Error.INVALID_REQUEST, Guard.NO_COORDINATOR)
     if topic_exists == 0 or leader_is_live == 0:
         return refuse(Error.COORDINATOR_NOT_AVAILABLE, Guard.NO_COORDINATOR)
-    return refuse(Error.NONE, Guard.NO_GUARD)
+    return agree(Guard.NO_GUARD)
 
 
 def decide_lookup(is_loading: int, is_coordinator: int) -> Verdict:
@@ -31,4 +31,4 @@ def decide_lookup(is_loading: int, is_coordinator: int) -> Verdict:
         return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, Guard.L1)
     if is_coordinator == 0:
         return refuse(Error.NOT_COORDINATOR, Guard.L2)
-    return refuse(Error.NONE, Guard.NO_GUARD)
+    return agree(Guard.NO_GUARD)

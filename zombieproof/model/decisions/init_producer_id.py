@@ -7,7 +7,7 @@ Versions: 3 carries the expected producer id and epoch (KIP-360); 4 may be answe
 Source: reference §2.7; ``TransactionCoordinator.handleInitProducerId``.
 """
 
-from zombieproof.model.decisions.verdicts import refuse, transit
+from zombieproof.model.decisions.verdicts import agree, refuse, transit
 from zombieproof.model.records import ProducerIdentity, Transaction, Verdict
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import (
@@ -43,7 +43,7 @@ def decide_init_front_door(  # noqa: PLR0913, PLR0917  # each fact of the reques
     if is_half_an_expectation == 1:
         return refuse(Error.INVALID_REQUEST, Guard.HALF_AN_EXPECTATION)
     if has_id == 0:
-        return refuse(Error.NONE, Guard.I1)
+        return agree(Guard.I1)
     if id_is_empty == 1:
         return refuse(Error.INVALID_REQUEST, Guard.I2)
     if enable_2pc == 1 and two_phase_commit_enabled == 0:
@@ -52,7 +52,7 @@ def decide_init_front_door(  # noqa: PLR0913, PLR0917  # each fact of the reques
         return refuse(Error.UNSUPPORTED_VERSION, Guard.I4)
     if enable_2pc == 0 and not 0 < timeout_ms <= max_timeout_ms:
         return refuse(Error.INVALID_TRANSACTION_TIMEOUT, Guard.I5)
-    return refuse(Error.NONE, Guard.NO_GUARD)
+    return agree(Guard.NO_GUARD)
 
 
 def decide_init_producer_id(txn: Transaction, request: ProducerIdentity, rules: Rules, new_producer_id: int) -> Verdict:

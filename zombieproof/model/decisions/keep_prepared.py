@@ -11,7 +11,7 @@ Source: reference §11.2 (kip939); KIP-939.
 from typing import NamedTuple
 
 from zombieproof.model.decisions.init_producer_id import is_exhausted
-from zombieproof.model.decisions.verdicts import refuse, transit
+from zombieproof.model.decisions.verdicts import agree, refuse, transit
 from zombieproof.model.records import ProducerIdentity, Transaction, Verdict
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Guard, TransactionState
@@ -30,7 +30,7 @@ def decide_keep_front_door(is_an_expectation: int) -> Verdict:
     """Judge the request alone, behind I5: a client that names its producer id and epoch has nothing to take over."""
     if is_an_expectation == 1:
         return refuse(Error.INVALID_REQUEST, Guard.KEPT)
-    return refuse(Error.NONE, Guard.NO_GUARD)
+    return agree(Guard.NO_GUARD)
 
 
 def decide_keep_prepared(txn: Transaction, rules: Rules, new_producer_id: int) -> Verdict:

@@ -9,7 +9,7 @@ Source: reference §2.16; KIP-664, KIP-994, KIP-1152; ``TransactionStateManager.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from zombieproof.model.decisions.verdicts import refuse
+from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.vocabulary import Error, Guard, TransactionState
 
@@ -25,7 +25,7 @@ def decide_list_transactions(is_loading: int, is_pattern_valid: int) -> Verdict:
         return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, Guard.L1)
     if is_pattern_valid == 0:
         return refuse(Error.INVALID_REGULAR_EXPRESSION, Guard.BAD_PATTERN)
-    return refuse(Error.NONE, Guard.NO_GUARD)
+    return agree(Guard.NO_GUARD)
 
 
 def is_listed(txn: Transaction, now_ms: int, duration_ms: int, passes_filters: int) -> bool:

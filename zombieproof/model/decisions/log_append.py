@@ -10,7 +10,7 @@ Source: reference §2.6, §14 (first row); ``TransactionStateManager.appendTrans
 from enum import IntEnum
 from typing import NamedTuple
 
-from zombieproof.model.decisions.verdicts import refuse
+from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Verdict
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error, Guard, TransactionVersion
@@ -49,7 +49,7 @@ def decide_log_append(
         return refuse(Error.NOT_COORDINATOR, Guard.G2)
     if is_same_coordinator_epoch == 0:
         return refuse(Error.NOT_COORDINATOR, Guard.G3)
-    return refuse(Error.NONE, Guard.G4)
+    return agree(Guard.G4)
 
 
 def error_of_append(error: int) -> int:

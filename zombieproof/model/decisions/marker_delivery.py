@@ -9,7 +9,7 @@ Source: reference §2.12; ``TransactionMarkerChannelManager.scala``, ``Transacti
 from enum import IntEnum
 
 from zombieproof.model.decisions.end_txn import completion_by
-from zombieproof.model.decisions.verdicts import refuse
+from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error, Guard
@@ -87,7 +87,7 @@ def decide_completion(txn: Transaction, lookup_error: int, is_same_coordinator_e
     the transaction drives it to its end.
     """
     if txn.partitions != 0 and rules.markers_before_completion == 1:
-        return refuse(Error.NONE, Guard.C1)
+        return agree(Guard.C1)
     if lookup_error != Error.NONE:
         return refuse(lookup_error, Guard.C2)
     if txn.known == 0:

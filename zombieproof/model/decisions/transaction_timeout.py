@@ -10,7 +10,7 @@ from zombieproof.model.decisions.init_producer_id import (
     fence,
     fence_epoch,
 )
-from zombieproof.model.decisions.verdicts import refuse
+from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Guard, TransactionState
@@ -34,11 +34,11 @@ def decide_timeout(txn: Transaction, producer_id: int, rules: Rules) -> Verdict:
     and so does X5 where nothing is left to fence under.
     """
     if txn.known == 0:
-        return refuse(Error.NONE, Guard.X1)
+        return agree(Guard.X1)
     if txn.producer_id != producer_id:
-        return refuse(Error.NONE, Guard.X2)
+        return agree(Guard.X2)
     if txn.pending_state != NONE:
-        return refuse(Error.NONE, Guard.X3)
+        return agree(Guard.X3)
     if txn.state != TransactionState.ONGOING:
         return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.X4)
     if not can_be_fenced(txn, rules):

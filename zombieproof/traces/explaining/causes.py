@@ -6,9 +6,9 @@ from zombieproof.model.releases import RELEASES, is_between
 from zombieproof.model.rules import switches
 from zombieproof.traces.explaining import causes_of_data, causes_of_markers, causes_of_records
 from zombieproof.traces.explaining.cause import Cause, Recognised
-from zombieproof.traces.explaining.models import CauseFound, RuleBroken, Shown
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.stories import STORIES
+from zombieproof.traces.verdict.explanation import CauseFound, RuleBroken, Shown
 
 CAUSES: tuple[Cause, ...] = (*causes_of_markers.CAUSES, *causes_of_data.CAUSES, *causes_of_records.CAUSES)
 

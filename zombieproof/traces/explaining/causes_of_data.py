@@ -10,7 +10,7 @@ from zombieproof.traces.explaining.recognising import (
     same_leader_before,
     was_forgotten,
 )
-from zombieproof.traces.judging.circumstances import Shape
+from zombieproof.traces.verdict.circumstances import Shape
 
 CONFIGS = "kafka-configs.sh --bootstrap-server HOST:PORT"
 

@@ -9,7 +9,7 @@ from zombieproof.traces.explaining.recognising import (
     marker_was_skipped,
     newer_coordinator,
 )
-from zombieproof.traces.judging.circumstances import Shape
+from zombieproof.traces.verdict.circumstances import Shape
 
 CLEAN_ELECTIONS = Prevention(
     "Keep unclean.leader.election.enable=false, and min.insync.replicas at 2 or more with acks=all.",

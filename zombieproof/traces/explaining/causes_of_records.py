@@ -17,7 +17,7 @@ from zombieproof.traces.explaining.recognising import (
     without_coordinator,
     without_epochs_of_their_own,
 )
-from zombieproof.traces.judging.circumstances import Shape
+from zombieproof.traces.verdict.circumstances import Shape
 
 OF_THE_COORDINATOR = (Shape.RECORD_ILLEGAL, Shape.RECORD_ODD, Shape.RECORD_EPOCH)
 TOLD = (Shape.TOLD_COMMITTED, Shape.TOLD_ABORTED, Shape.TOLD_NOTHING)

@@ -2,8 +2,8 @@
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.judging.circumstances import Harm, Shape
-from zombieproof.traces.judging.words import span
+from zombieproof.traces.judging.histories.words import span
+from zombieproof.traces.verdict.circumstances import Harm, Shape
 
 NO_HARM = {
     Shape.SEQUENCE_REPEATED: "The second copy was aborted: consumers that read committed get the records once.",

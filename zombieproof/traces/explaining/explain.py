@@ -6,13 +6,13 @@ Finding comes first and stands alone (`replay`); nothing here changes a verdict.
 from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.explaining.causes import causes_of, in_words
 from zombieproof.traces.explaining.effects import effect_of
-from zombieproof.traces.explaining.models import Explanation, Values
 from zombieproof.traces.explaining.records import records_of
 from zombieproof.traces.explaining.remedies import remedies_of
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.surroundings import Surroundings
 from zombieproof.traces.explaining.when import moments_of
-from zombieproof.traces.judging.verdict import Finding, Report
+from zombieproof.traces.verdict.explanation import Explanation, Values
+from zombieproof.traces.verdict.report import Finding, Report
 
 READ_FINDINGS_MAX = 200
 """For more findings than these, records are counted but not read again for their keys."""

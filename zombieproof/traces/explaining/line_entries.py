@@ -16,7 +16,7 @@ from zombieproof.traces.evidence import (
 )
 from zombieproof.traces.explaining.entries import Entry, EntryKind, places
 from zombieproof.traces.explaining.subject import Subject, SubjectKind
-from zombieproof.traces.judging.client_history import partitions_of, topic_of_outcomes
+from zombieproof.traces.judging.histories.client_history import partitions_of, topic_of_outcomes
 
 OPERATOR = "operator"
 """Who stops brokers and cuts networks, in recordings of an experiment."""

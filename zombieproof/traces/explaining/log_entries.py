@@ -3,24 +3,20 @@
 from collections.abc import Iterable
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
-from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import (
     Batch,
     OffsetCommitRecord,
     PartitionLog,
-    ProducerSnapshot,
     TimestampType,
     TransactionStateRecord,
 )
+from zombieproof.traces.explaining.beside_logs import AT, BEFORE, of_index, of_snapshots
 from zombieproof.traces.explaining.entries import Entry, EntryKind, places, span
 from zombieproof.traces.explaining.subject import Subject, SubjectKind
-from zombieproof.traces.judging.partition_history import Ending, PartitionHistory
-from zombieproof.traces.judging.recorded_transactions import RecordedTransaction
-from zombieproof.traces.judging.replay import Examined
-from zombieproof.traces.judging.verdict import named
-
-BEFORE, AT, BEHIND = range(3)
-"""Where something stands that is said of an offset: what is said before its batch, the batch, what is said of it."""
+from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.judging.histories.partition_history import Ending, PartitionHistory
+from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
+from zombieproof.traces.verdict.report import named
 
 Sorted = list[tuple[tuple[int, int], Entry]]
 
@@ -124,8 +120,8 @@ def _of_partition(subject: Subject, examined: Examined, history: PartitionHistor
         if is_whole or batch.base_offset in epochs or _is_of(subject, batch, told):
             entry = _batch(batch, place, endings.get(batch.base_offset), told)
             found.append(((batch.base_offset, AT), entry))
-    found += _snapshots(subject, examined, place)
-    found += _index(subject, examined, place)
+    found += of_snapshots(subject, examined, place)
+    found += of_index(subject, examined, place)
     found.sort(key=lambda each: each[0])
     return _with_unknown([entry for _, entry in found], log, subject)
 
@@ -204,65 +200,6 @@ def _committed(commits: Iterable[OffsetCommitRecord]) -> str:
         offset = "forgotten" if commit.offset is None else str(commit.offset)
         by_group.setdefault(commit.group, []).append(f"{commit.topic}-{commit.partition} to {offset}")
     return "; ".join(f"group {group} commits {', '.join(offsets)}" for group, offsets in by_group.items())
-
-
-# ---- beside the log
-
-
-def _snapshots(subject: Subject, examined: Examined, place: TopicPartition) -> Iterable[tuple[tuple[int, int], Entry]]:
-    for snapshot in examined.evidence.snapshots:
-        if (snapshot.topic, snapshot.partition) != place:
-            continue
-        text = _remembered(subject, snapshot, is_whole=subject.place == place)
-        if text:
-            entry = Entry(
-                kind=EntryKind.SNAPSHOT,
-                source=named(place),
-                text=f"snapshot before this offset: {text}",
-                file=snapshot.file,
-                topic=place[0],
-                partition=place[1],
-                offset=snapshot.offset,
-            )
-            yield (snapshot.offset, BEFORE), entry
-
-
-def _remembered(subject: Subject, snapshot: ProducerSnapshot, *, is_whole: bool) -> str:
-    """What a leader remembered; of a whole partition only how many, and what was open."""
-    if is_whole:
-        producers = "1 producer" if len(snapshot.entries) == 1 else f"{len(snapshot.entries):,} producers"
-        begun = [
-            f"producer {entry.producer_id} from offset {entry.current_txn_first_offset}"
-            for entry in snapshot.entries
-            if entry.current_txn_first_offset is not None
-        ]
-        return f"{producers} known, " + (f"open: {', '.join(begun)}" if begun else "nothing open")
-    told = []
-    for entry in snapshot.entries:
-        if subject.is_producer(entry.producer_id, entry.producer_epoch):
-            last = f", last sequence {entry.last_sequence}" if entry.last_sequence != NONE else ""
-            first = entry.current_txn_first_offset
-            begun_at = "nothing open" if first is None else f"open from offset {first}"
-            told.append(f"producer {entry.producer_id} epoch {entry.producer_epoch}{last}, {begun_at}")
-    return "; ".join(told)
-
-
-def _index(subject: Subject, examined: Examined, place: TopicPartition) -> Iterable[tuple[tuple[int, int], Entry]]:
-    for aborted in examined.evidence.aborted_transactions:
-        is_asked = subject.place == place or (subject.epoch is None and subject.is_producer(aborted.producer_id))
-        if (aborted.topic, aborted.partition) == place and is_asked:
-            where = span(aborted.first_offset, aborted.last_offset)
-            entry = Entry(
-                kind=EntryKind.ABORTED_INDEX,
-                source=named(place),
-                text=f"index of aborted transactions: producer {aborted.producer_id} at {where}",
-                file=aborted.file,
-                topic=place[0],
-                partition=place[1],
-                offset=aborted.last_offset,
-                producer_id=aborted.producer_id,
-            )
-            yield (aborted.last_offset, BEHIND), entry
 
 
 # ---- what is not known

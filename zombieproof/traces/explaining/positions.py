@@ -6,7 +6,7 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.traces.evidence import OffsetCommitRecord
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.shell import quoted
-from zombieproof.traces.judging.circumstances import Harm
+from zombieproof.traces.verdict.circumstances import Harm
 
 
 def commits_beside(scene: Scene, wanted: Harm = Harm.VISIBLE) -> Iterator[tuple[OffsetCommitRecord, int | None]]:

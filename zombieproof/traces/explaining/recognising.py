@@ -2,7 +2,7 @@
 
 from zombieproof.traces.explaining.cause import Recognised
 from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.judging.circumstances import Harm
+from zombieproof.traces.verdict.circumstances import Harm
 
 DAY_MS = 24 * 3600 * 1000
 POSSIBLE = Recognised(is_likely=False)

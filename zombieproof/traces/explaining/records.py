@@ -9,13 +9,13 @@ from itertools import groupby
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.traces.evidence import Batch, Record, Source
-from zombieproof.traces.explaining.models import RECORDS_MAX, Encoding, Records, RecordShown, Values
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.surroundings import LastFile, Log
 from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.dump_text import read_dump
 from zombieproof.traces.readers.record_batch import read_header, read_records
 from zombieproof.traces.readers.segments import Keep
+from zombieproof.traces.verdict.explanation import RECORDS_MAX, Encoding, Records, RecordShown, Values
 
 NO_PAYLOAD = "the dump was made without --print-data-log"
 CHANGED = "it has changed since"

@@ -9,7 +9,6 @@ from typing import Final
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.traces.explaining.cause import Cause
-from zombieproof.traces.explaining.models import Remedy
 from zombieproof.traces.explaining.positions import commits_beside, reset_command
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.shell import quoted
@@ -20,7 +19,8 @@ from zombieproof.traces.explaining.what_is_open import (
     records_in_words,
     remedy,
 )
-from zombieproof.traces.judging.circumstances import Harm, Shape
+from zombieproof.traces.verdict.circumstances import Harm, Shape
+from zombieproof.traces.verdict.explanation import Remedy
 
 
 def remedies_of(scene: Scene, causes: Sequence[Cause], *, is_certain: bool) -> list[Remedy]:

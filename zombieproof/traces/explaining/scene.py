@@ -7,8 +7,8 @@ from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.evidence import Batch, Evidence, TransactionStateRecord
 from zombieproof.traces.explaining.broker_lines import SkippedMarker
 from zombieproof.traces.explaining.surroundings import Log, Surroundings
-from zombieproof.traces.judging.circumstances import Circumstances, Shape
-from zombieproof.traces.judging.verdict import Finding, named
+from zombieproof.traces.verdict.circumstances import Circumstances, Shape
+from zombieproof.traces.verdict.report import Finding, named
 
 ABOUT_MARKERS = (
     Shape.MARKER_CONTRARY,

@@ -8,9 +8,9 @@ from enum import StrEnum
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Evidence
-from zombieproof.traces.judging.replay import Examined
-from zombieproof.traces.judging.verdict import named
+from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.readers.files import TOPIC_PARTITION
+from zombieproof.traces.verdict.report import named
 
 PRODUCER = re.compile(r"(?:producer )?(?P<id>\d{1,19})(?::(?P<epoch>\d{1,5}))?", re.ASCII)
 

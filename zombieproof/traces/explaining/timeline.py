@@ -14,10 +14,10 @@ from zombieproof.traces.explaining.entries import Entry
 from zombieproof.traces.explaining.line_entries import line_entries, shifted_clocks
 from zombieproof.traces.explaining.log_entries import log_entries
 from zombieproof.traces.explaining.subject import Subject, SubjectKind
-from zombieproof.traces.judging.narrowing import EVERYTHING, Narrowing
-from zombieproof.traces.judging.replay import Examined
-from zombieproof.traces.judging.verdict import Finding, Judgement, Narrowed, NotJudged, named
+from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.readers.timestamps import utc
+from zombieproof.traces.verdict.report import Finding, Judgement, Narrowed, NotJudged, named
 
 ORDER = "Within a log the order is certain; between logs it is by time, and clocks differ."
 NEVER = 1 << 63

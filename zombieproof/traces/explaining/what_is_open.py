@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from zombieproof.formats.topics import TRANSACTION_STATE
-from zombieproof.traces.explaining.models import Remedy
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.shell import quoted
 from zombieproof.traces.explaining.when import in_words
-from zombieproof.traces.judging.circumstances import Shape
+from zombieproof.traces.verdict.circumstances import Shape
+from zombieproof.traces.verdict.explanation import Remedy
 
 TRANSACTIONS = "kafka-transactions.sh --bootstrap-server HOST:PORT"
 

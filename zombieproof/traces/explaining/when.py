@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from zombieproof.formats.topics import TRANSACTION_STATE
 from zombieproof.traces.evidence import Batch, TimestampType
-from zombieproof.traces.explaining.models import Moment
 from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.judging.circumstances import Shape
+from zombieproof.traces.verdict.circumstances import Shape
+from zombieproof.traces.verdict.explanation import Moment
 
 PRODUCER = "the producer's clock"
 BROKER = "the broker's clock"

@@ -26,8 +26,7 @@ from zombieproof.traces.evidence import (
     TopicIdentity,
     TransactionStateRecord,
 )
-from zombieproof.traces.judging.narrowing import EVERYTHING, Narrowing
-from zombieproof.traces.judging.progress import Meter, Stage, Watch
+from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.readers import identity, merge
 from zombieproof.traces.readers.broker_log import read_broker_log
 from zombieproof.traces.readers.checkpoints import read_offset_checkpoint
@@ -47,6 +46,7 @@ from zombieproof.traces.readers.recognise import Kind, by_content, by_name
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
 from zombieproof.traces.readers.transaction_index import ENTRY, IndexEntry, read_index
+from zombieproof.traces.watching import Meter, Stage, Watch
 
 Item = TypeVar("Item")
 

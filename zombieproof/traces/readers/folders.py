@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from zombieproof.traces.evidence import Damage
-from zombieproof.traces.judging.narrowing import Narrowing
+from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.files import place_of
 
 SEGMENT = re.compile(r"\d{20}\.log(?:\.xz|\.gz)?")

@@ -1,0 +1,96 @@
+"""What is open, as data: on partitions, and at coordinators."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from zombieproof.traces.verdict.report import Judgement, Narrowed, NotJudged, Outcome
+
+
+class EndedBy(StrEnum):
+    """Who will end what is open on a partition."""
+
+    OWNER = "owner"
+    """Its producer, or the coordinator when the time is up."""
+    MARKER = "marker"
+    """It is decided: the marker is under way."""
+    NOBODY = "nobody"
+    """The coordinator has nothing open there: a hanging transaction."""
+    UNKNOWN = "unknown"
+    """The evidence does not tell what the coordinator knows."""
+
+
+@dataclass(slots=True)
+class OpenOnPartition:
+    """A transaction on a partition without its marker. `state` is that of its transactional id, None if not known.
+
+    `records` are its records there. `decided` is what its coordinator decided if it forgot the marker: commit or abort.
+    `pending_offsets` are offsets of groups that wait for it. `is_certain` is False where its marker can stand in what
+    cannot be read; then nobody can say who will end it.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    since_ms: int | None
+    last_offset: int
+    records: int
+    transactional_id: str | None
+    state: str | None
+    due_ms: int | None
+    ended_by: EndedBy
+    decided: Outcome | None
+    is_certain: bool
+    pending_offsets: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class HeldPartition:
+    """A partition with open transactions, the first of which holds its last stable offset.
+
+    `waiting_records` lie behind it and belong to nothing that is open or aborted: readers of committed data would get
+    them. `held_ms` is how long it has been held, up to the newest record of the evidence.
+    """
+
+    topic: str
+    partition: int
+    last_stable_offset: int
+    end_offset: int
+    waiting_records: int
+    held_ms: int | None
+    transactions: list[OpenOnPartition]
+
+
+@dataclass(slots=True)
+class OpenTransaction:
+    """What a coordinator has open. `log_partition` and `offset` say where it began in ``__transaction_state``.
+
+    Of the partitions that it lists, `pending` wait for the marker, `marked` have it, `unread` are not in the evidence;
+    before a decision all are pending or unread. `is_certain` is False where later records of the id may be missing.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    state: str
+    since_ms: int | None
+    log_partition: int
+    offset: int
+    timeout_ms: int
+    due_ms: int | None
+    is_overdue: bool
+    pending: list[str]
+    marked: list[str]
+    unread: list[str]
+    is_certain: bool
+
+
+@dataclass(slots=True)
+class Open:
+    """All that is open as of the newest record of the evidence, `as_of_ms`."""
+
+    verdict: Judgement
+    as_of_ms: int | None
+    partitions: list[HeldPartition]
+    transactions: list[OpenTransaction]
+    narrowed: Narrowed | None = None
+    not_judged: list[NotJudged] = field(default_factory=list)

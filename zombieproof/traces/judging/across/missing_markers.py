@@ -1,0 +1,105 @@
+"""A transaction that is recorded as complete, without its marker on a partition that it lists."""
+
+from collections.abc import Iterator
+
+from zombieproof.traces.judging.across.matching import Match, Missed
+from zombieproof.traces.judging.found import Found
+from zombieproof.traces.judging.histories.belonging import of_missing_marker, settled
+from zombieproof.traces.judging.histories.partition_history import Run, Stretch
+from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
+from zombieproof.traces.judging.histories.words import identity, kind, span, word
+from zombieproof.traces.verdict.faults import Fault
+from zombieproof.traces.verdict.report import Outcome, named
+
+
+def data_of(match: Match, missed: Missed) -> Run | None:
+    """The run that holds data of a transaction without marker: it stands between the markers around it."""
+    begin = missed.before.offset if missed.before else -1
+    end = missed.after.offset if missed.after else match.partition.log.end_offset
+    for run in match.partition.runs.get(match.producer_id, ()):
+        stretch = run.stretch_of(missed.txn.data_epoch) if missed.txn.data_epoch is not None else None
+        if stretch is not None and stretch.records and begin < stretch.first_offset < end:
+            return run
+    return None
+
+
+def missing_marker(match: Match, missed: Missed, run: Run | None, *, is_alone: bool) -> Iterator[Found]:
+    """The fault, if the marker would be in the evidence if it had been written.
+
+    `is_alone`: the transaction is the only one with data of its epoch on the partition.
+    """
+    if not _is_certain(match, missed, run, is_alone=is_alone):
+        return
+    txn, place = missed.txn, named(match.place)
+    lacks = f"{txn.transactional_id!r} ({identity(txn)}) is recorded as complete ({txn.outcome}) and lists {place}"
+    wanted = f"the {word(txn)} marker with epoch {txn.marker_epoch} is missing there"
+    stretch = run.stretch_of(txn.data_epoch) if run and txn.data_epoch is not None else None
+    offset = (
+        stretch.first_offset if stretch else missed.after.offset if missed.after else match.partition.log.end_offset
+    )
+    fault = Fault(
+        "every_listed_partition_has_its_marker",
+        f"{lacks}, but {wanted}",
+        txn.transactional_id,
+        txn.producer_id,
+        txn.data_epoch,
+        match.place,
+        offset,
+        circumstances=of_missing_marker(match.history, txn, run, stretch),
+    )
+    if missed.after is None and not match.partition.log.end_shown_by:
+        copied = f"nothing shows that {place} was given up to its end: if it was copied earlier, copy it again"
+        fault.consequences.append(copied)
+    if run is None or stretch is None:
+        yield Found(fault)
+        return
+    fault.message += f" behind its data at {span(stretch.first_offset, stretch.last_offset)}"
+    fault.consequences += [*_joined(run, stretch), _what_became(run, txn)]
+    fault.circumstances = settled(fault.circumstances, run)
+    yield Found(fault, (run,))
+
+
+def _is_certain(match: Match, missed: Missed, run: Run | None, *, is_alone: bool) -> bool:
+    """Whether the marker would be in the evidence if it had been written."""
+    txn, partition, log = missed.txn, match.partition, match.partition.log
+    begin = run.first_offset if run and is_alone else missed.before.offset if missed.before else -1
+    end = missed.after.offset if missed.after else None
+    if run is not None and txn.data_epoch is not None:
+        # Behind data of a newer epoch the marker would come too late.
+        newer = [stretch.first_offset for stretch in run.stretches if stretch.epoch > txn.data_epoch]
+        end = min([*newer, *([] if end is None else [end])], default=None)
+    if log.torn_tail and end is None:
+        return False
+    if any(begin < hole and (end is None or hole <= end) for hole in log.damaged_at):
+        return False
+    cleaned = partition.is_compacted or log.start_offset > 0
+    if run is not None:
+        return is_alone or not cleaned or (missed.before is not None and not partition.is_compacted)
+    if partition.is_compacted:
+        return False
+    if missed.before is not None:
+        return True
+    # The partition may have been created, or created anew, after the transaction was complete.
+    earliest = partition.earliest_ms
+    return not cleaned and None not in (earliest, txn.completed_ms) and (earliest or 0) <= (txn.completed_ms or 0)
+
+
+def _joined(run: Run, stretch: Stretch) -> Iterator[str]:
+    """What joined the data that was left open."""
+    behind = run.stretches[run.stretches.index(stretch) + 1 :]
+    newer = next((each for each in behind if each.epoch > stretch.epoch), None)
+    if newer is not None:
+        yield f"data of epoch {newer.epoch} at offset {newer.first_offset} joined what it left open"
+
+
+def _what_became(run: Run, txn: RecordedTransaction) -> str:
+    if run.ending is None:
+        return f"the last stable offset stays at {run.first_offset} until somebody ends it"
+    ending = run.ending
+    marker = f"the {kind(ending)} marker of another transaction"
+    other = f"{marker} at offset {ending.offset} (epoch {ending.epoch}) ended it"
+    if ending.commits is None or ending.commits == (txn.outcome is Outcome.COMMIT):
+        return f"{other}; until then it held the last stable offset back"
+    if ending.commits:
+        return f"{other}: its aborted data is visible to read_committed consumers"
+    return f"{other}: its committed data is lost to read_committed consumers"

@@ -1,0 +1,1 @@
+"""What was given, what was not, and of how many clusters it is."""

@@ -1,0 +1,88 @@
+"""What a verdict is about: what was judged; whether anything was; and gaps that the caller accepts."""
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from zombieproof.formats.topics import TRANSACTION_STATE
+from zombieproof.traces.evidence import Evidence
+from zombieproof.traces.judging.histories.coordinator_history import IdHistory
+from zombieproof.traces.readers.dialects import dialects_of
+from zombieproof.traces.verdict.report import FileNotRead, Gap, Judged, JudgedPartition, NotJudged, Report, named
+
+
+def judged(evidence: Evidence, histories: Iterable[IdHistory]) -> Judged:
+    """What there was to judge."""
+    logs = [log for log in evidence.partition_logs().values() if log.batches or log.end_offset]
+    return Judged(
+        partitions=[
+            JudgedPartition(
+                partition=named(log.topic_partition),
+                first_offset=log.start_offset,
+                end_offset=log.end_offset,
+                copies=len(evidence.replicas(*log.topic_partition)),
+                source=log.source.value,
+                files=list(log.files),
+                end_shown_by=log.end_shown_by or None,
+            )
+            for log in logs
+        ],
+        transactional_ids=sorted({history.transactional_id for history in histories}),
+        written_in=dialects_of(evidence),
+        files_read=list(evidence.files),
+        files_not_read=[FileNotRead(file=each.file, reason=each.reason) for each in evidence.ignored],
+    )
+
+
+def nothing_judged(evidence: Evidence) -> list[NotJudged]:
+    """The one gap of evidence without any log of a partition and without any record of a coordinator."""
+    if evidence.transaction_states or any(log.batches for log in evidence.logs):
+        return []
+    found = [what for what, items in _without_logs(evidence).items() if items]
+    had = f"there is {' and '.join(found)}, and no log to hold it against" if found else "no log was given"
+    return [
+        NotJudged(
+            name="everything",
+            gap=Gap.EVERYTHING,
+            why=f"{had}: no record of a partition or of {TRANSACTION_STATE} can be read",
+            fetch="the directories of the partitions, or the text that kafka-dump-log prints of them, and those of "
+            f"{TRANSACTION_STATE}",
+        )
+    ]
+
+
+def _without_logs(evidence: Evidence) -> dict[str, object]:
+    return {
+        "a client's log": evidence.client_lines or evidence.client_calls or evidence.client_outcomes,
+        "a broker's log": evidence.coordinator_lines or evidence.hosted,
+        "a producer snapshot": evidence.snapshots,
+        "an index of aborted transactions": evidence.aborted_transactions,
+    }
+
+
+class UnknownGap(NamedTuple):
+    """A name of a gap that is none, and those that are."""
+
+    name: str
+    names: tuple[str, ...]
+
+
+def accept(report: Report, names: Sequence[str]) -> tuple[Report, UnknownGap | None]:
+    """The report with gaps accepted by name: a topic-partition, a topic, or a pattern such as "e-*".
+
+    The second is the first name that is no gap's, if there is one.
+    """
+    there = tuple(dict.fromkeys(gap.name for gap in report.not_judged))
+    for name in names:
+        if not any(_means(name, gap) for gap in there):
+            return report, UnknownGap(name, there)
+    gaps = [
+        gap.model_copy(update={"accepted": gap.accepted or any(_means(name, gap.name) for name in names)})
+        for gap in report.not_judged
+    ]
+    return report.model_copy(update={"not_judged": gaps}), None
+
+
+def _means(name: str, gap: str) -> bool:
+    topic, _, number = gap.rpartition("-")
+    return name == gap or (number.isdecimal() and name == topic) or fnmatchcase(gap, name)

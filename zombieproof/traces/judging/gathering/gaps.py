@@ -1,0 +1,237 @@
+"""Gaps in the evidence: what it names itself and what was not given, or cannot be read.
+
+That is a partition that a transaction lists, the coordinator's records of a producer that wrote transactions, the rest
+of a log that is cut.
+Source: reference §2.12 (a transaction has a marker on each partition that it lists), §3.4.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.model.vocabulary import NONE
+from zombieproof.traces.evidence import ClientFact, Evidence, PartitionLog, Phase
+from zombieproof.traces.judging.gathering.coordinator_partitions import home_of, number_of_partitions
+from zombieproof.traces.judging.histories.client_history import ApplicationTransaction
+from zombieproof.traces.judging.histories.coordinator_history import IdHistory
+from zombieproof.traces.judging.histories.partition_history import PartitionHistory
+from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
+from zombieproof.traces.judging.histories.words import identity, span
+from zombieproof.traces.readers.dump_text import WITHOUT_RECORDS
+from zombieproof.traces.readers.files import UNKNOWN_PARTITION, plain_name
+from zombieproof.traces.verdict.report import Gap, NotJudged, named
+
+SHOWN = 3
+
+
+def not_judged(
+    evidence: Evidence,
+    histories: Sequence[IdHistory],
+    applications: Sequence[ApplicationTransaction],
+    partitions: Mapping[TopicPartition, PartitionHistory],
+) -> list[NotJudged]:
+    """Everything that the verdict says nothing about, by name."""
+    gaps = [*_missing_partitions(evidence, histories, applications), *_missing_coordinators(evidence, histories)]
+    for log in evidence.partition_logs().values():
+        gaps += _unreadable(log)
+        gaps += _hidden(log, partitions, evidence)
+    gaps.sort(key=lambda gap: (gap.name, NONE if gap.first_offset is None else gap.first_offset))
+    return gaps
+
+
+# ---------------------------------------------------------------- partitions that were not given
+
+
+def _missing_partitions(
+    evidence: Evidence, histories: Sequence[IdHistory], applications: Iterable[ApplicationTransaction]
+) -> Iterator[NotJudged]:
+    given = evidence.partition_logs()
+    reasons: dict[TopicPartition, list[str]] = {}
+    for history in histories:
+        listing: dict[TopicPartition, list[RecordedTransaction]] = {}
+        for txn in history.transactions:
+            for place in (txn.partitions or frozenset()) - given.keys():
+                listing.setdefault(place, []).append(txn)
+        for place, transactions in listing.items():
+            count = f"{len(transactions)} transactions, first" if len(transactions) > 1 else "a transaction"
+            listed = f"{history.transactional_id!r} lists it in {count} ({identity(transactions[0])})"
+            reasons.setdefault(place, []).append(listed)
+    known = set(reasons)
+    yield from _empty_partitions(evidence, histories)
+    for application in applications:
+        for place in {place for place, _ in application.records} - given.keys():
+            reasons.setdefault(place, []).append(f"application {application.client!r} was told of records on it")
+    for line in evidence.coordinator_lines:
+        for place in (line.target.partitions if line.target else frozenset()) - given.keys() - known:
+            reasons.setdefault(place, []).append(f"a broker's log says that {line.transactional_id!r} lists it")
+    for place, why in reasons.items():
+        yield NotJudged(
+            name=named(place),
+            gap=Gap.MISSING,
+            why=f"{_some(why)}, and no log of it was given",
+            fetch=_log_of(place, evidence),
+        )
+
+
+def _empty_partitions(evidence: Evidence, histories: Iterable[IdHistory]) -> Iterator[NotJudged]:
+    """Each partition that a complete transaction lists had at least its marker, whatever became of it."""
+    complete = [txn for history in histories for txn in history.transactions if txn.completed]
+    for place, log in evidence.partition_logs().items():
+        listing = [txn for txn in complete if place in (txn.partitions or ())]
+        if listing and not log.batches and not log.end_offset and not log.torn_tail:
+            who = f"{listing[0].transactional_id!r} ({identity(listing[0])})"
+            why = f"{who} was completed on it, and what was given is empty"
+            yield NotJudged(name=named(place), gap=Gap.MISSING, why=why, fetch=_log_of(place, evidence))
+
+
+def _some(reasons: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(reasons))
+    more = len(distinct) - SHOWN
+    return "; ".join(distinct[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _log_of(place: TopicPartition, evidence: Evidence) -> str:
+    return f"the directory of {named(place)}, or the text that kafka-dump-log prints of it{_where(place, evidence)}"
+
+
+def _where(place: TopicPartition, evidence: Evidence) -> str:
+    """Which brokers have it, if a broker's log tells."""
+    found: dict[int, str] = {}
+    for each in evidence.hosted:
+        if each.place == place and each.node_id is not None:
+            found.setdefault(each.node_id, f"{plain_name(each.file)}, line {each.line}")
+    if not found:
+        return ""
+    brokers = " and ".join(f"broker {node} ({source})" for node, source in sorted(found.items()))
+    return f"; it lies on {brokers}"
+
+
+# ---------------------------------------------------------------- coordinators that were not given
+
+
+def _missing_coordinators(evidence: Evidence, histories: Sequence[IdHistory]) -> Iterator[NotJudged]:
+    homes = {history.transactional_id: history.log_partition for history in histories}
+    count = number_of_partitions({name: home for name, home in homes.items() if home >= 0})
+    by_home: dict[str, list[str]] = {}
+    unknown = {name: why for name, why in _ids_elsewhere(evidence) if name not in homes}
+    for name, why in unknown.items():
+        home = home_of(name, count)
+        by_home.setdefault(home, []).append(f"{name!r}, which {why}")
+    expired = _ids_may_have_expired(evidence, count)
+    for home, ids in by_home.items():
+        place = home.split(" ")[0]
+        if not (expired and (TRANSACTION_STATE, int(place.rpartition("-")[2])) in evidence.partition_logs()):
+            why = f"no record of {_some(ids)} was given"
+            yield NotJudged(name=place, gap=Gap.MISSING, why=why, fetch=f"{home}{_how_printed()}")
+    owned = {producer_id for history in histories for producer_id in history.producer_ids}
+    strangers = _strangers(evidence, owned)
+    if strangers and not expired:
+        who = _some(f"producer {producer_id} on {', '.join(places)}" for producer_id, places in strangers.items())
+        given = sorted(named(place) for place in evidence.partition_logs() if place[0] == TRANSACTION_STATE)
+        where = f"in what was given of {', '.join(given)}" if given else "since no log of it was given"
+        yield NotJudged(
+            name=TRANSACTION_STATE,
+            gap=Gap.MISSING,
+            why=f"whose transactions are those of {who} is not known {where}",
+            fetch=f"{'the other' if given else 'all'} partitions of {TRANSACTION_STATE}{_how_printed()}",
+        )
+
+
+def _how_printed() -> str:
+    return ": the directory, or the text of kafka-dump-log --transaction-log-decoder"
+
+
+def _strangers(evidence: Evidence, owned: set[int]) -> dict[int, list[str]]:
+    """Producers of transactional data or markers that no id owns, and the partitions on which they are."""
+    found: dict[int, list[str]] = {}
+    for log in evidence.partition_logs().values():
+        if log.topic == TRANSACTION_STATE:
+            continue
+        here = {batch.producer_id for batch in log.batches if batch.is_transactional and batch.producer_id != NONE}
+        for producer_id in sorted(here - owned):
+            found.setdefault(producer_id, []).append(named(log.topic_partition))
+    return found
+
+
+def _ids_elsewhere(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Transactional ids that other evidence shows to have been given a producer id, and what it says."""
+    for line in evidence.coordinator_lines:
+        if line.phase is Phase.COMPLETE:
+            yield line.transactional_id, f"{plain_name(line.file)}, line {line.line}, speaks of"
+    for told in evidence.client_lines:
+        if told.transactional_id and told.fact is ClientFact.IDENTITY and told.producer_id >= 0:
+            yield told.transactional_id, f"{plain_name(told.file)}, line {told.line}, speaks of"
+    for call in evidence.client_calls:
+        if call.transactional_id and call.action == "commit" and call.result == "ok":
+            yield call.transactional_id, f"{plain_name(call.file)}, line {call.line}, speaks of"
+    for outcome in evidence.client_outcomes:
+        if outcome.told == "committed":
+            yield outcome.transactional_id, f"{plain_name(outcome.file)}, line {outcome.line}, speaks of"
+
+
+def _ids_may_have_expired(evidence: Evidence, count: int | None) -> bool:
+    """Whether all partitions of the coordinators' topic are there, and records were taken out of them.
+
+    An id that was not used for a week is forgotten (reference §2.15): then nothing that one could fetch names it.
+    """
+    logs = [log for log in evidence.partition_logs().values() if log.topic == TRANSACTION_STATE]
+    if count is None or {log.partition for log in logs} != set(range(count)):
+        return False
+    return any(log.compacted or log.start_offset > 0 for log in logs) and not any(map(_is_broken, logs))
+
+
+def _is_broken(log: PartitionLog) -> bool:
+    return bool(log.torn_tail or log.damaged_at or log.lost)
+
+
+# ---------------------------------------------------------------- what was given and cannot be read
+
+
+def _unreadable(log: PartitionLog) -> Iterator[NotJudged]:
+    """Where a log is cut, damaged or not given."""
+    behind = log.end_offset
+    for lost in log.lost:
+        yield _part(log, lost.first, lost.last, f"{lost.why}, and what was given does not hold it")
+    known = {lost.first for lost in log.lost}
+    if log.torn_tail and behind not in known:
+        yield _part(log, behind, None, "what was given is cut or damaged there")
+    begins = {lost.last + 1 for lost in log.lost if lost.last is not None}
+    expected = log.start_offset
+    for batch in log.batches:
+        if batch.base_offset in log.damaged_at and batch.base_offset not in begins:
+            last = batch.base_offset - 1 if batch.base_offset > expected else None
+            yield _part(log, min(expected, batch.base_offset), last, "something that cannot be read stands there")
+        expected = batch.last_offset + 1
+
+
+def _part(log: PartitionLog, first: int, last: int | None, why: str) -> NotJudged:
+    offsets = f"from offset {first} on" if last is None else f"at {span(first, last)}"
+    name = named(log.topic_partition)
+    fetch = f"another copy of {name}, or its dump made anew, with what is {offsets}"
+    return NotJudged(name=name, gap=Gap.UNREADABLE, first_offset=first, last_offset=last, why=why, fetch=fetch)
+
+
+def _hidden(
+    log: PartitionLog, partitions: Mapping[TopicPartition, PartitionHistory], evidence: Evidence
+) -> Iterator[NotJudged]:
+    """What a dump without records does not show: how transactions end, what coordinators wrote."""
+    name = named(log.topic_partition)
+    history = partitions.get(log.topic_partition)
+    if history is not None:
+        unclear = [each.offset for here in history.endings.values() for each in here if each.commits is None]
+        if unclear:
+            why = f"the dump does not show whether {span(min(unclear), max(unclear))} commit or abort"
+            yield _unshown(name, min(unclear), why, "--print-data-log")
+    decoder = {TRANSACTION_STATE: "--transaction-log-decoder", CONSUMER_OFFSETS: "--offsets-decoder"}.get(log.topic)
+    if decoder is None or log.partition == UNKNOWN_PARTITION:
+        return
+    read = {record.offset for record in evidence.transaction_states if record.partition == log.partition}
+    if log.topic == CONSUMER_OFFSETS:
+        read = {commit.log_offset for commit in evidence.offset_commits if commit.log_partition == log.partition}
+    noted = any(note.file in log.files and note.reason.endswith(WITHOUT_RECORDS) for note in evidence.ignored)
+    if noted and not read:
+        yield _unshown(name, log.start_offset, "the dump does not show its records", decoder)
+
+
+def _unshown(name: str, offset: int, why: str, option: str) -> NotJudged:
+    fetch = f"the text that kafka-dump-log {option} prints of {name}"
+    return NotJudged(name=name, gap=Gap.HIDDEN, first_offset=offset, last_offset=None, why=why, fetch=fetch)

@@ -1,0 +1,120 @@
+"""The history of a partition: what its log holds of each producer id.
+
+What the leader holds as one open transaction is a `Run`; the marker that ends it (or ends nothing) is an `Ending`.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.traces.evidence import PartitionLog
+from zombieproof.traces.verdict.faults import Fault
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Data of one epoch inside a run: offsets of its first and last batch, and how many records are left."""
+
+    epoch: int
+    first_offset: int
+    last_offset: int
+    records: int
+    first_ms: int
+
+
+@dataclass(slots=True)
+class Run:
+    """Transactional data of one producer id between two of its markers. `faults` are those that its log alone shows.
+
+    `interrupted`: an unreadable place stands in it or behind it, which may have held its marker.
+    """
+
+    producer_id: int
+    stretches: list[Stretch] = field(default_factory=list)
+    ending: "Ending | None" = None
+    interrupted: bool = False
+    faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def first_offset(self) -> int:
+        """The offset at which the transaction opened."""
+        return self.stretches[0].first_offset
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of its last record."""
+        return self.stretches[-1].last_offset
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of its last data."""
+        return self.stretches[-1].epoch
+
+    @property
+    def records(self) -> int:
+        """Records that are left of it."""
+        return sum(stretch.records for stretch in self.stretches)
+
+    def stretch_of(self, epoch: int) -> Stretch | None:
+        """Its data of one epoch."""
+        return next((stretch for stretch in self.stretches if stretch.epoch == epoch), None)
+
+
+@dataclass(slots=True)
+class Ending:
+    """A marker. `commits` is None where the source does not show what it decides. `run` is what it ended, if anything.
+
+    `fault` is set when the leader would have refused the marker.
+    """
+
+    producer_id: int
+    epoch: int
+    commits: bool | None
+    offset: int
+    timestamp_ms: int
+    run: Run | None
+    fault: Fault | None = None
+
+
+@dataclass(slots=True)
+class PartitionHistory:
+    """What a partition's log tells: runs and endings by producer id in log order, and the faults found in it alone."""
+
+    log: PartitionLog
+    runs: dict[int, list[Run]] = field(default_factory=dict)
+    endings: dict[int, list[Ending]] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    earliest_ms: int | None = None
+    _compacted: bool | None = None
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the log shows that the cleaner was there."""
+        if self._compacted is None:
+            self._compacted = self.log.compacted
+        return self._compacted
+
+    @property
+    def place(self) -> TopicPartition:
+        """The topic partition."""
+        return self.log.topic_partition
+
+    def runs_of_faults(self) -> dict[int, tuple[Run, ...]]:
+        """By the identity of a fault that the log alone shows, the runs that it is about, in log order."""
+        found: dict[int, tuple[Run, ...]] = {}
+        for runs in self.runs.values():
+            for run in runs:
+                for fault in dict.fromkeys(map(id, run.faults)):
+                    found[fault] = (*found.get(fault, ()), run)
+        return found
+
+    def open_run(self, producer_id: int) -> Run | None:
+        """What the producer id has open at the end of the log."""
+        runs = self.runs.get(producer_id)
+        return runs[-1] if runs and runs[-1].ending is None else None
+
+    def run_at(self, producer_id: int, offset: int) -> Run | None:
+        """The run that holds the data at `offset`."""
+        runs = self.runs.get(producer_id, [])
+        index = bisect_right(runs, offset, key=lambda run: run.first_offset) - 1
+        return runs[index] if index >= 0 and offset <= runs[index].last_offset else None

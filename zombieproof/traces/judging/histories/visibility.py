@@ -1,0 +1,218 @@
+"""What consumers see of one partition: its log is folded through the decisions of the leader, the fetch and the reader.
+
+The high watermark is the end of the log: a copy of a partition does not say how far it was replicated. Nothing is
+judged here; a batch that the leader would have refused is folded like a follower folds it.
+Source: reference §3.3 to §3.6, §6.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heapify, heappop
+from typing import NamedTuple
+
+from zombieproof.model.decisions.consume import Delivery, decide_read
+from zombieproof.model.decisions.fetch import (
+    fetch_bound,
+    first_unstable_offset,
+    is_listed_as_aborted,
+    last_stable_offset,
+    last_stable_offset_at_abort,
+)
+from zombieproof.model.decisions.produce import decide_append, evolve_append
+from zombieproof.model.decisions.write_txn_markers import decide_marker, evolve_marker
+from zombieproof.model.records import ProducerEntry
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, NOTHING, ConsumerEvent, Isolation, Origin
+from zombieproof.statemachines.consumer import CONSUMER
+from zombieproof.statemachines.partition_leader import PARTITION_LEADER
+from zombieproof.traces.evidence import Batch, Marker, PartitionLog
+from zombieproof.traces.watching import Watch, in_steps
+
+
+class _Data(NamedTuple):
+    """A data batch as the decisions see it."""
+
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    last_sequence: int
+    transactional: int
+
+
+class _Marker(NamedTuple):
+    """A marker as the decisions see it; the log does not hold its transaction version."""
+
+    producer_id: int
+    producer_epoch: int
+    committed: int
+    coordinator_epoch: int
+    transaction_version: int = 0
+
+
+class AbortedSpan(NamedTuple):
+    """An aborted transaction on the partition: its first offset, the offset of its marker, the LSO at that moment."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction on the partition that has no marker."""
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+
+
+@dataclass(slots=True)
+class Visibility:
+    """How far a partition can be read. `aborted` is in the order of the markers, `open_transactions` by first offset.
+
+    `is_certain` is False where the log hides an outcome: a dump without records shows control batches, but not whether
+    they commit; an unreadable batch may have been a marker. `producers` is what the leader knows of each producer id.
+    """
+
+    log: PartitionLog
+    high_watermark: int
+    last_stable_offset: int
+    aborted: list[AbortedSpan] = field(default_factory=list)
+    open_transactions: list[OpenTransaction] = field(default_factory=list)
+    producers: dict[int, ProducerEntry] = field(default_factory=dict)
+    is_certain: bool = True
+
+    def read(self, isolation: Isolation, rules: Rules | None = None) -> Iterator[tuple[Batch, list[int]]]:
+        """The batches that a consumer which starts at the log start hands on, with the offsets it delivers of each.
+
+        Isolation READ_COMMITTED_BUFFERING is not Kafka's way and is not read here.
+        """
+        bound = fetch_bound(isolation, self.high_watermark, self.last_stable_offset, rules or Rules())
+        start = self.log.start_offset
+        coming = [
+            (span.first_offset, span.producer_id)
+            for span in self.aborted
+            if is_listed_as_aborted(span.first_offset, span.last_offset, start, bound)
+        ]
+        heapify(coming)
+        reader = _Reader(isolation, coming)
+        for batch in self.log.batches:
+            if batch.base_offset >= bound:
+                return
+            if reader.delivers(batch):
+                yield batch, [offset for offset in batch.offsets() if offset >= start]
+
+    def offsets(self, isolation: Isolation, rules: Rules | None = None) -> list[int]:
+        """The offsets of the records that a consumer which starts at the log start gets."""
+        return [offset for _, offsets in self.read(isolation, rules) for offset in offsets]
+
+
+class _Reader:
+    """A consumer with the broker's list of aborted transactions (a heap of first offset and producer id)."""
+
+    def __init__(self, isolation: Isolation, coming: list[tuple[int, int]]) -> None:
+        self._isolation = isolation
+        self._coming = coming
+        self._begins: set[int] = set()
+        self._states: dict[int, int] = {}
+
+    def delivers(self, batch: Batch) -> bool:
+        """Whether the records of the next batch are handed to the application."""
+        if batch.producer_id < 0:
+            return not batch.is_control
+        while self._coming and self._coming[0][0] <= batch.last_offset:
+            self._begins.add(heappop(self._coming)[1])
+        if batch.producer_id in self._begins:
+            self._begins.discard(batch.producer_id)
+            self._judge(batch, 1)
+        return self._judge(batch, 0) == Delivery.THIS_BATCH
+
+    def _judge(self, batch: Batch, aborted_begins: int) -> int:
+        state = self._states.get(batch.producer_id, int(CONSUMER.initial))
+        if batch.is_control and batch.marker is None:
+            return Delivery.NOTHING
+        committed = int(batch.marker is not None and batch.marker.commit)
+        verdict = decide_read(
+            self._isolation, state, int(batch.is_control), committed, int(batch.is_transactional), aborted_begins
+        )
+        if aborted_begins and verdict.event != ConsumerEvent.ABORTED_TRANSACTION_BEGINS:
+            return Delivery.NOTHING
+        if verdict.event != NOTHING:
+            self._states[batch.producer_id] = CONSUMER.target(state, verdict.event, f"producer id {batch.producer_id}")
+        return verdict.delivery
+
+
+def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | None = None) -> Visibility:
+    """Fold a log and say how far and what of it can be read."""
+    fold = _Fold(rules or Rules())
+    hidden = bool(log.unsound) or log.torn_tail or bool(log.damaged_at)
+    for batches in in_steps(log.batches, watch):
+        for batch in batches:
+            if batch.producer_id < 0:
+                continue
+            if not batch.is_control:
+                fold.data(batch)
+            elif batch.marker is not None:
+                fold.marker(batch, batch.marker)
+            elif batch.count and batch.records is None:
+                hidden = True
+    unstable = first_unstable_offset(list(fold.entries.values()))
+    if unstable != NONE:
+        unstable = max(unstable, log.start_offset)
+    return Visibility(
+        log=log,
+        high_watermark=log.end_offset,
+        last_stable_offset=last_stable_offset(log.end_offset, unstable),
+        aborted=fold.aborted,
+        open_transactions=fold.open_transactions(),
+        producers=fold.entries,
+        is_certain=not hidden,
+    )
+
+
+class _Fold:
+    """The state of a partition as a follower builds it from the log."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self.entries: dict[int, ProducerEntry] = {}
+        self.aborted: list[AbortedSpan] = []
+
+    def _entry(self, batch: Batch) -> ProducerEntry:
+        return self.entries.setdefault(batch.producer_id, ProducerEntry())
+
+    def data(self, batch: Batch) -> None:
+        entry = self._entry(batch)
+        incoming = _Data(
+            batch.producer_id,
+            batch.producer_epoch,
+            batch.base_sequence,
+            batch.last_sequence,
+            int(batch.is_transactional),
+        )
+        verdict = decide_append(entry, incoming, 0, Origin.REPLICATION, self._rules)
+        if verdict.event == NOTHING:
+            return
+        state = PARTITION_LEADER.target(entry.state, verdict.event, f"producer id {batch.producer_id}")
+        evolve_append(entry, incoming, batch.base_offset, batch.last_offset, state, self._rules)
+
+    def marker(self, batch: Batch, marker: Marker) -> None:
+        entry = self._entry(batch)
+        incoming = _Marker(batch.producer_id, batch.producer_epoch, int(marker.commit), marker.coordinator_epoch)
+        verdict = decide_marker(entry, incoming, Origin.REPLICATION, self._rules)
+        state = PARTITION_LEADER.target(entry.state, verdict.event, f"producer id {batch.producer_id}")
+        first = evolve_marker(entry, incoming, verdict.event, state)
+        if first == NONE or marker.commit:
+            return
+        others = [other for other in self.entries.values() if other is not entry]
+        stable = last_stable_offset_at_abort(batch.base_offset, first_unstable_offset(others))
+        self.aborted.append(AbortedSpan(batch.producer_id, first, batch.base_offset, stable))
+
+    def open_transactions(self) -> list[OpenTransaction]:
+        """What is open at the end, by first offset."""
+        found = (
+            OpenTransaction(producer_id, entry.producer_epoch, entry.txn_first_offset)
+            for producer_id, entry in self.entries.items()
+            if entry.txn_first_offset != NONE
+        )
+        return sorted(found, key=lambda transaction: transaction.first_offset)

@@ -1,0 +1,182 @@
+"""What `replay` answers: models of its JSON.
+
+The JSON is a contract: fields are added, never renamed or taken away.
+"""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.traces.evidence import Unit
+from zombieproof.traces.verdict.circumstances import Circumstances
+from zombieproof.traces.verdict.explanation import Explanation
+
+
+class Judgement(StrEnum):
+    """The verdict about a recorded history."""
+
+    CONFORMS = "conforms"
+    VIOLATES = "violates"
+    DAMAGED = "damaged"
+
+
+class Outcome(StrEnum):
+    """How a transaction ended. UNKNOWN: the record that says so is not in the evidence."""
+
+    COMMIT = "commit"
+    ABORT = "abort"
+    OPEN = "open"
+    UNKNOWN = "unknown"
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Finding(_Data):
+    """A broken promise and where. What does not apply, or the evidence does not tell, is None.
+
+    `circumstances` are facts of the judge, `explanation` is there once the finding was explained (`explaining`).
+    """
+
+    promise: str
+    transactional_id: str | None
+    producer_id: int | None
+    producer_epoch: int | None
+    topic: str | None
+    partition: int | None
+    offset: int | None
+    message: str
+    circumstances: Circumstances | None = None
+    explanation: Explanation | None = None
+
+
+class DamagedPlace(_Data):
+    """A place that could not be read; `position` counts bytes from 0 or lines from 1, as `unit` says."""
+
+    file: str
+    position: int
+    unit: Unit
+    message: str
+
+
+class TransactionSummary(_Data):
+    """One transaction. `producer_epoch` is the epoch of its data, `transactional_id` None without coordinator's log."""
+
+    transactional_id: str | None
+    producer_id: int
+    producer_epoch: int | None
+    outcome: Outcome
+    partitions: list[str]
+
+
+class Narrowed(_Data):
+    """What was asked for, and how much was left out of the report for it.
+
+    `topics` are patterns, `left_out` topics of which logs are there and were not read. The window includes both ends,
+    in milliseconds; last stable offsets and what is committed are those of the whole logs.
+    """
+
+    topics: list[str]
+    left_out: list[str]
+    since_ms: int | None
+    until_ms: int | None
+    findings_left_out: int
+    transactions_left_out: int
+
+
+class JudgedPartition(_Data):
+    """A partition that was judged: offsets `first_offset` up to, not including, `end_offset` of the copy in `files`.
+
+    `copies` counts those that differ in content; `source` is segment or dump. `end_shown_by` says what shows that the
+    copy goes up to the end of the log; None: nothing does.
+    """
+
+    partition: str
+    first_offset: int
+    end_offset: int
+    copies: int
+    source: str
+    files: list[str]
+    end_shown_by: str | None
+
+
+class FileNotRead(_Data):
+    """A file that is no evidence, and why."""
+
+    file: str
+    reason: str
+
+
+class Judged(_Data):
+    """What a verdict is about. `written_in` are the formats and dialects of text that were recognised."""
+
+    partitions: list[JudgedPartition] = []
+    transactional_ids: list[str] = []
+    written_in: list[str] = []
+    files_read: list[str] = []
+    files_not_read: list[FileNotRead] = []
+
+
+class Gap(StrEnum):
+    """Why something was not judged."""
+
+    MISSING = "missing"
+    """Evidence names it, and it was not given."""
+    UNREADABLE = "unreadable"
+    """It was given, and a part of it is damaged, cut or lost."""
+    HIDDEN = "hidden"
+    """It was given in a form that does not show it."""
+    EVERYTHING = "everything"
+    """Nothing was given that can be judged."""
+    CLUSTERS = "clusters"
+    """It is of several clusters."""
+
+
+class NotJudged(_Data):
+    """A part of the history about which the verdict says nothing.
+
+    `name` is a topic-partition, or "__transaction_state" where the number of its partition is not known. Offsets are
+    None where the whole is meant; `last_offset` is None also where everything behind `first_offset` is. `fetch` says
+    what would be needed. `accepted`: the caller said that it need not be judged.
+    """
+
+    name: str
+    gap: Gap
+    first_offset: int | None = None
+    last_offset: int | None = None
+    why: str
+    fetch: str
+    accepted: bool = False
+
+
+class Report(_Data):
+    """The answer of `replay`.
+
+    The verdict is about what is in `judged`; about what is in `not_judged` it says nothing.
+    `committed` holds the offsets that a read_committed consumer gets and `lso` the last stable offset, by
+    "topic-partition" (all partitions but those of ``__transaction_state``). `group_offsets` holds the committed
+    offset by group and "topic-partition". `narrowed` is None when everything was asked for.
+    """
+
+    verdict: Judgement
+    findings: list[Finding]
+    damage: list[DamagedPlace]
+    transactions: list[TransactionSummary]
+    committed: dict[str, list[int]]
+    lso: dict[str, int]
+    group_offsets: dict[str, dict[str, int]]
+    narrowed: Narrowed | None = None
+    judged: Judged = Judged()
+    not_judged: list[NotJudged] = []
+
+    @property
+    def is_in_full(self) -> bool:
+        """Whether everything that the evidence names was judged, or need not be."""
+        return all(gap.accepted for gap in self.not_judged)
+
+
+def named(place: TopicPartition) -> str:
+    """A topic partition as people and Kafka's tools write it."""
+    return f"{place[0]}-{place[1]}"
