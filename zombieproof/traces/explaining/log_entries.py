@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import (
@@ -9,7 +10,6 @@ from zombieproof.traces.evidence import (
     OffsetCommitRecord,
     PartitionLog,
     ProducerSnapshot,
-    TimestampType,
     TransactionStateRecord,
 )
 from zombieproof.traces.explaining.entries import Entry, EntryKind, places, span
