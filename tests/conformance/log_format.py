@@ -6,24 +6,29 @@ from struct import pack
 
 from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.phrases import STATES, Fields, check, matched, state_of
-from zombieproof.model.vocabulary import TransactionState
-from zombieproof.traces.evidence import TransactionLogValue
-from zombieproof.traces.readers.internal_text import transaction_record
-from zombieproof.traces.readers.transaction_log import read_value, read_value_and_unknown_tags
-from zombieproof.traces.readers.transaction_log_writer import (
+from zombieproof.formats.batches import TransactionValue
+from zombieproof.formats.faults import Unwritable
+from zombieproof.formats.schema import UNKNOWN_TAGS, read_message
+from zombieproof.formats.transaction_log import (
     FLEXIBLE_VERSION,
-    Unwritable,
-    shown,
+    read_value,
     value_version,
     write_value,
 )
+from zombieproof.formats.transaction_log import (
+    VALUE as VALUE_SCHEMA,
+)
+from zombieproof.model.vocabulary import NONE, TransactionState
+from zombieproof.traces.readers.internal_text import transaction_record
+from zombieproof.traces.readers.transaction_log import shown
 
 ID = "transactional-id"
-VALUE = TransactionLogValue(
+VALUE = TransactionValue(
     producer_id=4000,
     previous_producer_id=3999,
     next_producer_id=4001,
     producer_epoch=7,
+    last_producer_epoch=NONE,
     timeout_ms=60_000,
     state=TransactionState.ONGOING,
     partitions=frozenset({("topic1", 0)}),
@@ -43,7 +48,7 @@ SHOWN = {
 """What a case calls a field -> how the tool shows it."""
 
 
-def _entry(phrase: object) -> TransactionLogValue:
+def _entry(phrase: object) -> TransactionValue:
     match = matched(r"(?P<state>\w+) with (?:a|one) partition", phrase, "entry")
     return replace(VALUE, state=state_of(match["state"]))
 
@@ -119,14 +124,16 @@ def _read_future(case: Case) -> None:
     matched("kept", expect.take("known_fields"))
     matched("kept aside without an error", expect.take("unknown_tags"))
     expect.done()
-    known, unknown = read_value_and_unknown_tags(_with_tags(write_value(VALUE, version)))
-    check("known fields", VALUE, known)
-    check("unknown tags", ({100: b"later"}, {"topic1": {9: b"per topic"}}), tuple(unknown))
+    written = _with_tags(write_value(VALUE, version))
+    check("known fields", VALUE, read_value(written))
+    fields = read_message(VALUE_SCHEMA, written).fields
+    of_topics = {topic["Topic"]: topic[UNKNOWN_TAGS] for topic in fields["TransactionPartitions"]}
+    check("unknown tags", ({100: b"later"}, {"topic1": {9: b"per topic"}}), (fields[UNKNOWN_TAGS], of_topics))
 
 
 def _with_tags(written: bytes) -> bytes:
     """The value with a tagged field more in its topic and at its end."""
-    times = pack(">qq", VALUE.last_update_ms, VALUE.start_ms or 0)
+    times = pack(">qq", VALUE.last_update_ms, VALUE.start_ms)
     head, tail = written.split(times)
     assert head[-1] == 0, "a topic without tagged fields ends with their number"
     return head[:-1] + bytes([1, 9, 9]) + b"per topic" + times + bytes([tail[0] + 1]) + tail[1:] + b"\x64\x05later"

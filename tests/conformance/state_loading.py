@@ -11,6 +11,7 @@ from tests.conformance.phrases import Fields, check, error_name, listed, matched
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.formats.transaction_log import read_key
 from zombieproof.messages.transactions import (
     DescribeTransactions,
     DescribeTransactionsAnswer,
@@ -19,7 +20,6 @@ from zombieproof.messages.transactions import (
 )
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import Error, TransactionState
-from zombieproof.traces.readers.transaction_log import read_key
 
 PRODUCER_IDS = {"one": 1, "two": 2}
 

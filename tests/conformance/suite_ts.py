@@ -18,11 +18,11 @@ from tests.conformance.phrases import Fields, check, error_name, error_of, liste
 from zombieproof.broker.coordinator.effects import Append, Effect, Reply
 from zombieproof.broker.coordinator.store import InvalidTransition
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.formats.transaction_log import value_version
 from zombieproof.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnAnswer, TransactionToAdd
 from zombieproof.model.decisions.init_producer_id import decide_init_front_door
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
-from zombieproof.traces.readers.transaction_log_writer import value_version
 
 COORDINATOR_EPOCH = 10
 ENTRIES = {"one": 1, "two": 2}

@@ -9,8 +9,7 @@ import cramjam
 import crc32c
 import pytest
 
-from zombieproof.traces.evidence import Codec
-from zombieproof.traces.readers.codecs import XERIAL_MAGIC
+from zombieproof.formats.compression import XERIAL_MAGIC, Codec
 
 Field = bytes | None
 Encode = Callable[..., bytes]

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from zombieproof.formats.compression import Codec
+from zombieproof.formats.record_batch import TimestampType
 from zombieproof.model.vocabulary import NONE, TransactionState
 from zombieproof.traces.evidence import (
     AbortedTransaction,
     Batch,
-    Codec,
     Marker,
     ProducerSnapshotEntry,
     Record,
-    TimestampType,
     TransactionLogValue,
 )
 from zombieproof.traces.readers.dump_text import DumpContent, looks_like_dump, read_dump

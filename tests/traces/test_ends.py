@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from zombieproof.formats.checkpoints import read_leader_epochs
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.identity import read_properties, read_topic_id
 from zombieproof.traces.evidence import Hosted, Lost, PartitionLog
 from zombieproof.traces.readers.broker_log import read_broker_log
-from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.collect import collect
-from zombieproof.traces.readers.identity import read_first_epoch_start, read_properties, read_topic_id
 
 STATE = "[2026-11-21 13:55:13,914] INFO [ProducerStateManager partition=t-0] "
 SELF = "[2026-11-21 13:55:10,327] INFO [TransactionCoordinator id=3] Starting up. (kafka.coordinator)\n"
@@ -58,12 +59,12 @@ def test_the_id_of_a_topic_is_read() -> None:
             read_topic_id(memoryview(text))
 
 
-def test_the_first_leader_epoch_is_read() -> None:
-    assert read_first_epoch_start(memoryview(b"0\n2\n0 7\n3 9\n")) == 7
-    assert read_first_epoch_start(memoryview(b"0\n0\n")) is None
+def test_leader_epochs_are_read() -> None:
+    assert read_leader_epochs(memoryview(b"0\n2\n0 7\n3 9\n")) == ((0, 7), (3, 9))
+    assert read_leader_epochs(memoryview(b"0\n0\n")) == ()
     for text in (b"", b"1\n1\n0 0\n", b"0\n2\n0 7\n", b"0\n1\n0 x\n", b"0\n1\n0\n"):
         with pytest.raises(Undecodable):
-            read_first_epoch_start(memoryview(text))
+            read_leader_epochs(memoryview(text))
 
 
 @pytest.fixture

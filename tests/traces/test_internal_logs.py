@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zombieproof.formats.batches import GroupKey, OffsetKey, OffsetValue
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.offsets_log import read_key as read_offsets_key
+from zombieproof.formats.offsets_log import read_offset
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import TransactionLogValue
 from zombieproof.traces.readers import offsets_log, transaction_log
-from zombieproof.traces.readers.codecs import Undecodable
-from zombieproof.traces.readers.offsets_log import OffsetKey, OffsetValue
 from zombieproof.traces.readers.segments import Keep, read_segment
 
 Encode = Callable[..., bytes]
@@ -142,35 +144,38 @@ VALUES = {
 
 @pytest.mark.parametrize("version", VALUES)
 def test_each_version_of_an_offset_value_is_read(version: int) -> None:
-    assert offsets_log.read_value(VALUES[version]) == OffsetValue(55, "meta", TIME)
+    assert read_offset(VALUES[version]) == OffsetValue(55, "meta", TIME, 9 if version >= 3 else -1)
 
 
 @pytest.mark.parametrize("version", VALUES)
 def test_a_cut_offset_value_is_refused(version: int) -> None:
-    whole = {1: 10, 4: 19}.get(version, 0)
-    for end in range(len(VALUES[version]) - whole):
+    for end in range(len(VALUES[version])):
         with pytest.raises(Undecodable):
-            offsets_log.read_value(VALUES[version][:end])
+            read_offset(VALUES[version][:end])
 
 
 def test_an_unknown_version_of_an_offset_value_is_refused() -> None:
     with pytest.raises(Undecodable, match="version 5"):
-        offsets_log.read_value(b"\0\5" + VALUES[3][2:])
+        read_offset(b"\0\5" + VALUES[3][2:])
 
 
 @pytest.mark.parametrize("kind", [0, 1])
 def test_an_offset_key_is_read(kind: int) -> None:
-    assert offsets_log.read_key(offset_key(kind=kind)) == OffsetKey("g", "t", 3)
+    assert read_offsets_key(offset_key(kind=kind)) == OffsetKey("g", "t", 3)
 
 
-@pytest.mark.parametrize("kind", [2, 3, 17])
+@pytest.mark.parametrize("kind", [3, 8, 16, 17])
 def test_other_records_of_the_offsets_log_are_passed_over(kind: int) -> None:
-    assert offsets_log.read_key(offset_key(kind=kind)) is None
+    assert read_offsets_key(offset_key(kind=kind)) is None
+
+
+def test_the_key_of_a_classic_group_is_read() -> None:
+    assert read_offsets_key(offset_key(kind=2)) == GroupKey("g")
 
 
 def test_a_key_that_is_not_utf_8_is_refused() -> None:
     with pytest.raises(Undecodable, match="UTF-8"):
-        offsets_log.read_key(offset_key(group=b"\xff\xfe"))
+        read_offsets_key(offset_key(group=b"\xff\xfe"))
 
 
 def test_an_offset_commit_knows_its_producer_and_place(batch: Encode) -> None:

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zombieproof.traces.evidence import Codec, Marker, TimestampType
-from zombieproof.traces.readers.codecs import Undecodable, unpack_records
-from zombieproof.traces.readers.record_batch import add_to_sequence, read_header, read_marker, read_records, read_varint
+from zombieproof.formats.compression import Codec, unpack_records
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.primitives import read_varint
+from zombieproof.formats.record_batch import TimestampType, add_to_sequence
+from zombieproof.traces.evidence import Marker
+from zombieproof.traces.readers.segments import marker_in, read_header, read_payload
 
 Encode = Callable[..., bytes]
 
@@ -54,7 +57,7 @@ def test_a_vector_of_the_reference_is_read(data: bytes, size: int, crc: int, off
     batch = read_header(view(data), 0, "f")
     assert batch.is_valid
     assert (batch.size, batch.crc, batch.base_offset, batch.partition_leader_epoch) == (size, crc, offset, 3)
-    assert len(read_records(view(data), batch)) == batch.count
+    assert len(read_payload(view(data), batch)) == batch.count
 
 
 @pytest.mark.parametrize("data", [EMPTY_V0, TOMBSTONE, COMMIT, DATA], ids=["empty", "tombstone", "commit", "data"])
@@ -71,7 +74,7 @@ def test_the_data_batch_of_the_reference_holds_its_records() -> None:
     assert not batch.is_control
     assert (batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.last_sequence) == (4000, 0, 0, 2)
     assert (batch.timestamp_type, batch.max_timestamp_ms) == (TimestampType.CREATE_TIME, TIME + 2)
-    records = read_records(view(DATA), batch)
+    records = read_payload(view(DATA), batch)
     assert [(r.offset, r.timestamp_ms, r.sequence, r.key, r.value) for r in records] == [
         (0, TIME, 0, b"k0", b"v0"),
         (1, TIME + 1, 1, b"k1", b"v1"),
@@ -82,7 +85,7 @@ def test_the_data_batch_of_the_reference_holds_its_records() -> None:
 def test_the_marker_of_the_reference_commits() -> None:
     batch = read_header(view(COMMIT), 0, "f")
     assert batch.is_control
-    assert read_marker(read_records(view(COMMIT), batch)) == Marker(commit=True, coordinator_epoch=7)
+    assert marker_in(read_payload(view(COMMIT), batch)) == Marker(commit=True, coordinator_epoch=7)
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -91,7 +94,7 @@ def test_each_codec_gives_the_records_back(batch: Encode, codec: Codec) -> None:
     data = batch(entries, base_offset=100, codec=codec, base_sequence=7, producer_id=1, producer_epoch=0)
     header = read_header(view(data), 0, "f")
     assert header.codec is codec
-    found = read_records(view(data), header)
+    found = read_payload(view(data), header)
     assert [(r.offset - 100, r.key, r.value) for r in found] == entries
     assert [r.sequence for r in found] == list(range(7, 27))
 
@@ -100,7 +103,7 @@ def test_snappy_without_the_framing_of_java_is_read(batch: Encode) -> None:
     plain = batch([(0, b"k", b"v")])[61:]
     data = batch([(0, b"k", b"v")], attributes=Codec.SNAPPY, section=bytes(cramjam.snappy.compress_raw(plain)))
     header = read_header(view(data), 0, "f")
-    assert [(r.key, r.value) for r in read_records(view(data), header)] == [(b"k", b"v")]
+    assert [(r.key, r.value) for r in read_payload(view(data), header)] == [(b"k", b"v")]
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
@@ -115,7 +118,7 @@ def test_a_packed_section_that_is_cut_is_refused(batch: Encode, codec: Codec) ->
     whole = batch([(0, b"k" * 90, b"v" * 90)], codec=codec)
     data = batch([(0, b"k", b"v")], attributes=codec, section=whole[61:-3])
     with pytest.raises(Undecodable):
-        read_records(view(data), read_header(view(data), 0, "f"))
+        read_payload(view(data), read_header(view(data), 0, "f"))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +138,7 @@ def test_records_that_are_not_what_the_header_says_are_refused(batch: Encode, se
     header = read_header(view(data), 0, "f")
     assert header.is_valid
     with pytest.raises(Undecodable, match=fault):
-        read_records(view(data), header)
+        read_payload(view(data), header)
 
 
 @pytest.mark.parametrize(
@@ -156,14 +159,14 @@ def test_an_empty_batch_keeps_its_sequences_and_has_no_records(batch: Encode) ->
     data = batch([], base_offset=5, last_delta=2, base_sequence=8, producer_id=1, producer_epoch=3)
     header = read_header(view(data), 0, "f")
     assert (header.count, header.last_offset, header.last_sequence) == (0, 7, 10)
-    assert read_records(view(data), header) == []
+    assert read_payload(view(data), header) == []
     assert header.offsets() == []
 
 
 def test_a_batch_with_records_cleaned_away_tells_which_are_left(batch: Encode) -> None:
     data = batch([(1, b"a", b"b"), (4, b"c", b"d")], base_offset=10, last_delta=6)
     header = read_header(view(data), 0, "f")
-    header.records = read_records(view(data), header)
+    header.records = read_payload(view(data), header)
     assert not header.is_dense
     assert header.offsets() == [11, 14]
 
@@ -177,7 +180,7 @@ def test_log_append_time_holds_for_every_record(batch: Encode) -> None:
     data = batch([(0, None, b"a"), (1, None, b"b")], attributes=0x08, base_time=5)
     header = read_header(view(data), 0, "f")
     assert header.timestamp_type is TimestampType.LOG_APPEND_TIME
-    assert {record.timestamp_ms for record in read_records(view(data), header)} == {5}
+    assert {record.timestamp_ms for record in read_payload(view(data), header)} == {5}
 
 
 @pytest.mark.parametrize(
@@ -202,18 +205,18 @@ def test_a_malformed_control_record_is_refused(
 ) -> None:
     data = batch([(0, key, value)], attributes=0x30)
     with pytest.raises(Undecodable, match=fault):
-        read_marker(read_records(view(data), read_header(view(data), 0, "f")))
+        marker_in(read_payload(view(data), read_header(view(data), 0, "f")))
 
 
 @pytest.mark.parametrize("kind", [2, 3, 6, 99])
 def test_other_control_records_end_no_transaction(batch: Encode, kind: int) -> None:
     data = batch([(0, pack(">hh", 0, kind), b"")], attributes=0x20)
-    assert read_marker(read_records(view(data), read_header(view(data), 0, "f"))) is None
+    assert marker_in(read_payload(view(data), read_header(view(data), 0, "f"))) is None
 
 
 def test_a_newer_marker_is_read_as_the_prefix_that_is_known(batch: Encode) -> None:
     data = batch([(0, pack(">hh", 0, 0), pack(">hiq", 3, 9, 1))], attributes=0x30)
-    found = read_marker(read_records(view(data), read_header(view(data), 0, "f")))
+    found = marker_in(read_payload(view(data), read_header(view(data), 0, "f")))
     assert found == Marker(commit=False, coordinator_epoch=9)
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from zombieproof.formats.producer_snapshot import read_snapshot
+from zombieproof.formats.transaction_index import read_index
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import (
     Batch,
@@ -21,14 +23,12 @@ from zombieproof.traces.evidence import (
     TransitTarget,
 )
 from zombieproof.traces.readers import offsets_log, transaction_log
-from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.readers.collect import collect, snapshot_entry
 from zombieproof.traces.readers.console_text import read_console
 from zombieproof.traces.readers.dump_text import DumpContent, read_dump
 from zombieproof.traces.readers.files import opened
-from zombieproof.traces.readers.producer_snapshot import read_snapshot
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
-from zombieproof.traces.readers.transaction_index import read_index
 
 SAMPLES = Path(__file__).parents[1] / "recordings"
 SHARED = Path(__file__).parents[3] / "shared/traces"
@@ -132,7 +132,7 @@ def test_a_dump_agrees_with_the_snapshots_and_indexes_beside_it(path: Path) -> N
     assert dump.snapshots or dump.indexes
     for name, entries in dump.snapshots:
         with opened(beside(path, name)) as content:
-            assert list(read_snapshot(content.data)) == entries
+            assert list(map(snapshot_entry, read_snapshot(content.data))) == entries
     for name, aborted in dump.indexes:
         with opened(beside(path, name)) as content:
             assert read_index(content.data) == (aborted, None)

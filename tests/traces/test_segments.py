@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zombieproof.formats.segments import begins_with_batch
 from zombieproof.traces.evidence import Marker, Unit
 from zombieproof.traces.readers.segment_content import SegmentContent
-from zombieproof.traces.readers.segments import Keep, begins_with_batch, read_segment
+from zombieproof.traces.readers.segments import Keep, read_segment
 
 Encode = Callable[..., bytes]
 NAME = "t-0/00000000000000000000.log"

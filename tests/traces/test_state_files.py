@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zombieproof.formats.checkpoints import read_offsets
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.producer_snapshot import has_snapshot_form, read_snapshot
+from zombieproof.formats.transaction_index import read_index
 from zombieproof.traces.evidence import ProducerSnapshotEntry
-from zombieproof.traces.readers.checkpoints import read_offset_checkpoint
-from zombieproof.traces.readers.codecs import Undecodable
-from zombieproof.traces.readers.producer_snapshot import has_snapshot_form, read_snapshot
-from zombieproof.traces.readers.transaction_index import read_index
+from zombieproof.traces.readers.collect import snapshot_entry
 
 
 def snapshot(*entries: tuple[int, ...], count: int | None = None, version: int = 1) -> bytes:
@@ -27,7 +28,7 @@ SNAPSHOT = snapshot(WITH_BATCH, MARKER_ONLY)
 
 
 def test_a_snapshot_is_read() -> None:
-    assert read_snapshot(memoryview(SNAPSHOT)) == (
+    assert tuple(map(snapshot_entry, read_snapshot(memoryview(SNAPSHOT)))) == (
         ProducerSnapshotEntry(4000, 1, 7, 12, 77, 2, 14, 2),
         ProducerSnapshotEntry(4001, 0, -1, None, 78, -1, -1, 0),
     )
@@ -96,8 +97,8 @@ def test_an_index_ends_where_an_entry_makes_no_sense(bad: tuple[int, ...]) -> No
 
 def test_a_checkpoint_is_read() -> None:
     data = b"0\n2\nt 0 15\n__transaction_state 1 7\n"
-    assert read_offset_checkpoint(memoryview(data)) == {("t", 0): 15, ("__transaction_state", 1): 7}
-    assert read_offset_checkpoint(memoryview(b"0\n0\n")) == {}
+    assert read_offsets(memoryview(data)) == {("t", 0): 15, ("__transaction_state", 1): 7}
+    assert read_offsets(memoryview(b"0\n0\n")) == {}
 
 
 @pytest.mark.parametrize(
@@ -105,4 +106,4 @@ def test_a_checkpoint_is_read() -> None:
 )
 def test_a_damaged_checkpoint_is_refused(data: bytes) -> None:
     with pytest.raises(Undecodable):
-        read_offset_checkpoint(memoryview(data))
+        read_offsets(memoryview(data))

@@ -1,13 +1,16 @@
 """What a log holds: batches of typed records.
 
 A record holds bytes in data partitions, `TransactionValue` under a transactional id in ``__transaction_state``,
-`OffsetValue` under an `OffsetKey` (and `GroupValue` under a `GroupKey`) in ``__consumer_offsets``. How they are encoded
-is the store's affair.
+`OffsetValue` under an `OffsetKey` (and `GroupValue` under a `GroupKey`) in ``__consumer_offsets``. What a broker does
+not know of these stays bytes. `encoding` makes bytes of batches, and batches of bytes.
 Source: reference §7.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from zombieproof.formats.compression import Codec
+from zombieproof.formats.record_batch import RecordHeader, TimestampType
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, TransactionState
 
@@ -85,20 +88,37 @@ RecordValue = bytes | TransactionValue | OffsetValue | GroupValue | None
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record; `value` None is a tombstone. `offset_delta`: its place in a batch of which records are gone."""
+    """One record; `value` None is a tombstone. `offset_delta`: its place in a batch of which records are gone.
+
+    `timestamp_ms` None: that of its batch.
+    """
 
     key: RecordKey
     value: RecordValue
     offset_delta: int = NONE
+    headers: tuple[RecordHeader, ...] = ()
+    timestamp_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The content of a control batch: the end of a transaction."""
+    """The content of a control batch: the end of a transaction. What is stored has no transaction version."""
 
     committed: bool
     coordinator_epoch: int
     transaction_version: int = 0
+
+
+class Encoded(NamedTuple):
+    """The bytes that a batch was read from, and what was read from them.
+
+    They are the batch's own as long as it holds these very objects.
+    """
+
+    data: bytes
+    records: tuple[Record, ...]
+    marker: Marker | None
+    control_records: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +126,12 @@ class Batch:
     """One record batch. `base_offset` is NONE until it is appended; `marker` makes it a control batch.
 
     `last_offset_delta` is one less than the number of records where the batch is whole. `is_empty_control`: a control
-    batch whose marker was compacted away.
+    batch whose marker was compacted away. `control_records`: of a control batch that is no plain marker (another kind,
+    or a later version), what it holds, as bytes.
+
+    `timestamp_ms` is the largest of its records, or when the broker stamped it. `base_timestamp_ms` None: that of the
+    first record; with `has_delete_horizon` it is the horizon. `encoded`: the bytes that it came as, from a client or a
+    disk. They are what a consumer gets, and what lies on disk, whatever codec and settings made them.
     """
 
     producer_id: int = NONE
@@ -120,6 +145,17 @@ class Batch:
     leader_epoch: int = NONE
     base_offset: int = NONE
     is_empty_control: bool = False
+    codec: Codec = Codec.NONE
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME
+    base_timestamp_ms: int | None = None
+    has_delete_horizon: bool = False
+    control_records: tuple[Record, ...] = ()
+    encoded: Encoded | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it holds control records, or held them."""
+        return self.marker is not None or self.is_empty_control or bool(self.control_records)
 
     @property
     def last_offset(self) -> int:
@@ -131,6 +167,13 @@ class Batch:
         """The offset of each record."""
         deltas = (i if record.offset_delta == NONE else record.offset_delta for i, record in enumerate(self.records))
         return tuple(self.base_offset + delta for delta in deltas)
+
+    @property
+    def timestamps(self) -> tuple[int, ...]:
+        """What a consumer is told of each record's time."""
+        if self.timestamp_type == TimestampType.LOG_APPEND_TIME:
+            return (self.timestamp_ms,) * len(self.records)
+        return tuple(self.timestamp_ms if each.timestamp_ms is None else each.timestamp_ms for each in self.records)
 
     @property
     def last_sequence(self) -> int:

@@ -7,32 +7,16 @@ Source: reference §7 (formats), §9 (text dialects).
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 
+from zombieproof.formats.compression import Codec
+from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE, TransactionState
 
 
 class EvidenceError(Exception):
     """The command line names something that cannot be evidence at all (a path that does not exist)."""
-
-
-class Codec(IntEnum):
-    """Compression of the records of a batch: bits 0-2 of its attributes (reference §7.3)."""
-
-    NONE = 0
-    GZIP = 1
-    SNAPPY = 2
-    LZ4 = 3
-    ZSTD = 4
-
-
-class TimestampType(IntEnum):
-    """What the timestamps of a batch mean: bit 3 of its attributes (reference §7.3)."""
-
-    NO_TIMESTAMP = -1
-    CREATE_TIME = 0
-    LOG_APPEND_TIME = 1
 
 
 class Source(StrEnum):

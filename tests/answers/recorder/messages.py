@@ -4,31 +4,25 @@ What a request does not name is what Kafka's own clients say. A value for a fiel
 out, so that one description serves all versions of a request.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields, replace
 from datetime import timedelta
 from importlib import import_module
-from struct import Struct
 from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 from uuid import UUID
 
-import crc32c
-
 from tests.answers.recorder.names import Names
 from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.formats.batches import Batch, Marker, Record
+from zombieproof.formats.batches import Batch
+from zombieproof.formats.encoding import read_batches, write_batch
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
 from zombieproof.messages import transactions as t
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces import evidence
-from zombieproof.traces.readers.record_batch import read_header, read_marker, read_records
 
 Values = Mapping[str, Any]
-HEADER = Struct(">qiibIhiqqqhii")
-TRANSACTIONAL = 0x10
 BYTES_MAX = 1 << 20
 WAIT_MS = 5_000
 SESSION_MS, REBALANCE_MS = 300_000, 300_000
@@ -84,33 +78,12 @@ def request_of(api: Api, version: int) -> Any:
 # -------------------------------------------------------------------- batches
 
 
-def _varint(value: int) -> bytes:
-    zigzag, out = (value << 1) ^ (value >> 63), bytearray()
-    while zigzag >= 0x80:
-        out.append((zigzag & 0x7F) | 0x80)
-        zigzag >>= 7
-    out.append(zigzag)
-    return bytes(out)
-
-
-def _sized(value: bytes | None) -> bytes:
-    return _varint(-1) if value is None else _varint(len(value)) + value
-
-
 def batch_bytes(batch: Batch, now_ms: int) -> bytes:
     """A record batch of magic 2, uncompressed, all records of one time."""
-    body = b""
-    for delta, record in enumerate(batch.records):
-        assert isinstance(record.value, bytes)
-        row = b"\0" + _varint(0) + _varint(delta) + _sized(None) + _sized(record.value) + _varint(0)
-        body += _varint(len(row)) + row
-    attributes = TRANSACTIONAL if batch.transactional else 0
-    count = len(batch.records)
-    tail = Struct(">hiqqqhii").pack(
-        attributes, count - 1, now_ms, now_ms, batch.producer_id, batch.producer_epoch, batch.base_sequence, count
+    last = len(batch.records) - 1
+    return write_batch(
+        replace(batch, base_offset=0, leader_epoch=NONE, marker=None, last_offset_delta=last, timestamp_ms=now_ms)
     )
-    tail += body
-    return Struct(">qiibI").pack(0, len(tail) + 9, NONE, 2, crc32c.crc32c(tail)) + tail
 
 
 # -------------------------------------------------------------------- requests
@@ -353,33 +326,11 @@ def _fetched(_: p.Fetch, response: Any, names: Names) -> Answer:
                 None
                 if row.aborted_transactions is None
                 else tuple((each.producer_id, each.first_offset) for each in row.aborted_transactions),
-                tuple(_batches(row.records or b"")),
+                tuple(read_batches(row.records or b"")),
             )
             for at, row in rows
         }
     )
-
-
-def _batches(data: bytes) -> Iterator[Batch]:
-    view, at = memoryview(data), 0
-    while at < len(data):
-        header = read_header(view, at, "an answer")
-        found = read_records(view, header)
-        yield Batch(
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            header.is_transactional,
-            tuple(Record(None, row.value) for row in found),
-            _marker(read_marker(found)) if header.is_control else None,
-            header.last_offset - header.base_offset,
-            base_offset=header.base_offset,
-        )
-        at += header.size
-
-
-def _marker(found: evidence.Marker | None) -> Marker | None:
-    return None if found is None else Marker(found.commit, found.coordinator_epoch)
 
 
 def _committed(_: g.OffsetCommit | g.TxnOffsetCommit, response: Any, names: Names) -> Answer:

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from zombieproof.formats.compression import Codec
+from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import TransactionState as S
@@ -11,7 +13,6 @@ from zombieproof.traces.evidence import (
     AbortedTransaction,
     Batch,
     ClientCall,
-    Codec,
     CoordinatorLine,
     Evidence,
     Marker,
@@ -19,7 +20,6 @@ from zombieproof.traces.evidence import (
     PartitionLog,
     Phase,
     Source,
-    TimestampType,
     TransactionLogValue,
     TransactionStateRecord,
     TransitTarget,

@@ -1,20 +1,16 @@
 """Snapshots of a partition's producer state, in Kafka's own bytes, and where they are kept.
 
 A snapshot holds what a partition knew of its producers at an offset, but of the batches only the newest of each, and
-no verification: that is what a broker remembers when it comes back. Source: reference §3.7;
-``ProducerStateManager.writeSnapshot``, ``readSnapshot``.
+no verification: that is what a broker remembers when it comes back. Source: reference §3.7.
 """
 
 from collections.abc import Iterable
 from typing import Protocol
 
-import crc32c
-
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.producer_snapshot import SnapshotEntry, read_snapshot, write_snapshot
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.vocabulary import NONE, PartitionState
-from zombieproof.traces.evidence import ProducerSnapshotEntry
-from zombieproof.traces.readers.codecs import Undecodable
-from zombieproof.traces.readers.producer_snapshot import ENTRY, HEADER, VERSION, read_snapshot
 
 
 class SnapshotStore(Protocol):
@@ -62,33 +58,29 @@ class MemorySnapshots:
 
 def encode(entries: Iterable[tuple[int, ProducerEntry, int]]) -> bytes:
     """The snapshot of (producer id, entry, last timestamp in milliseconds) as Kafka writes it."""
-    body = b"".join(_encoded(*each) for each in entries)
-    count = (len(body) // ENTRY.size).to_bytes(4, "big")
-    data = bytearray(HEADER.size)
-    HEADER.pack_into(data, 0, VERSION, crc32c.crc32c(count + body), len(body) // ENTRY.size)
-    return bytes(data) + body
+    return write_snapshot(_entry_for(*each) for each in entries)
 
 
-def _encoded(producer_id: int, entry: ProducerEntry, timestamp_ms: int) -> bytes:
+def _entry_for(producer_id: int, entry: ProducerEntry, timestamp_ms: int) -> SnapshotEntry:
     sequence, offset, delta = NONE, NONE, 0
     if entry.batch_count:
         newest = entry.batches[entry.batch_count - 1]
         sequence, offset, delta = newest.last_sequence, newest.last_offset, newest.offset_delta
-    return ENTRY.pack(
-        producer_id,
-        entry.producer_epoch,
-        sequence,
-        offset,
-        delta,
-        timestamp_ms,
-        entry.coordinator_epoch,
-        entry.txn_first_offset,
+    return SnapshotEntry(
+        producer_id=producer_id,
+        producer_epoch=entry.producer_epoch,
+        last_sequence=sequence,
+        last_offset=offset,
+        offset_delta=delta,
+        last_timestamp_ms=timestamp_ms,
+        coordinator_epoch=entry.coordinator_epoch,
+        current_txn_first_offset=entry.txn_first_offset,
     )
 
 
-def entry_of(told: ProducerSnapshotEntry) -> ProducerEntry:
-    """The entry that a broker makes of a line of a snapshot."""
-    first = NONE if told.current_txn_first_offset is None else told.current_txn_first_offset
+def entry_of(told: SnapshotEntry) -> ProducerEntry:
+    """The entry that a broker makes of an entry of a snapshot."""
+    first = told.current_txn_first_offset
     state = PartitionState.IDLE if first == NONE else PartitionState.IN_TRANSACTION
     entry = ProducerEntry(
         known=1,
@@ -136,12 +128,12 @@ class Snapshots:
         self._store.write(offset, data)
         self._known.add(offset)
 
-    def load_newest(self) -> tuple[int, tuple[ProducerSnapshotEntry, ...]] | None:
+    def load_newest(self) -> tuple[int, tuple[SnapshotEntry, ...]] | None:
         """The newest snapshot that can be read, with its offset; each newer one is deleted."""
         while (offset := self.newest) is not None:
             data = self._store.read(offset)
             try:
-                return offset, read_snapshot(memoryview(data or b""))
+                return offset, read_snapshot(data or b"")
             except Undecodable:
                 self.delete(offset)
         return None

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
+from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.traces.evidence import (
     Batch,
     OffsetCommitRecord,
     PartitionLog,
-    TimestampType,
     TransactionStateRecord,
 )
 from zombieproof.traces.explaining.beside_logs import AT, BEFORE, of_index, of_snapshots

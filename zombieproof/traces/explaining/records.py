@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.traces.evidence import Batch, Record, Source
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.explaining.surroundings import LastFile, Log
-from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.dump_text import read_dump
-from zombieproof.traces.readers.record_batch import read_header, read_records
-from zombieproof.traces.readers.segments import Keep
+from zombieproof.traces.readers.segments import Keep, read_header, read_payload
 from zombieproof.traces.verdict.explanation import RECORDS_MAX, Encoding, Records, RecordShown, Values
 
 NO_PAYLOAD = "the dump was made without --print-data-log"
@@ -110,7 +109,7 @@ class _Reader:
             return self._of_dump(data, batch)
         if batch.position + batch.size > len(data) or read_header(data, batch.position, batch.file) != batch:
             raise Undecodable(CHANGED)
-        return read_records(data, batch)
+        return read_payload(data, batch)
 
     def _of_dump(self, data: memoryview, batch: Batch) -> list[Record]:
         """The records that a dump prints of a batch: the reader gets the lines of this batch alone."""

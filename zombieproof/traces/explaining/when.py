@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import TRANSACTION_STATE
-from zombieproof.traces.evidence import Batch, TimestampType
+from zombieproof.traces.evidence import Batch
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.verdict.circumstances import Shape
 from zombieproof.traces.verdict.explanation import Moment

@@ -6,8 +6,8 @@ An object is a call, ``{t, client, action, args, result}``, or a transaction, ``
 import json
 import re
 
+from zombieproof.formats.faults import Undecodable
 from zombieproof.traces.evidence import ClientCall, ClientOutcome, Damage, Unit
-from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.internal_text import Json, integer, mapping, text
 from zombieproof.traces.readers.lines import Lines, Reached
 

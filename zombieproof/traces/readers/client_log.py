@@ -7,9 +7,9 @@ told.
 import re
 from collections.abc import Callable
 
+from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import ClientFact, ClientLine, Damage, Unit
-from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.lines import Lines, Reached
 from zombieproof.traces.readers.timestamps import timestamp_ms
 

@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from zombieproof.formats import identity
+from zombieproof.formats.checkpoints import read_leader_epochs, read_offsets
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.producer_snapshot import SnapshotEntry, read_snapshot
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.formats.transaction_index import ENTRY, IndexEntry, read_index
+from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import (
     AbortedTransaction,
     Damage,
@@ -27,12 +33,10 @@ from zombieproof.traces.evidence import (
     TransactionStateRecord,
 )
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing
-from zombieproof.traces.readers import identity, merge
+from zombieproof.traces.readers import merge
 from zombieproof.traces.readers.broker_log import read_broker_log
-from zombieproof.traces.readers.checkpoints import read_offset_checkpoint
 from zombieproof.traces.readers.client_calls import read_calls
 from zombieproof.traces.readers.client_log import read_client_log
-from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.console_text import read_console
 from zombieproof.traces.readers.coordinator_log import read_coordinator_log
 from zombieproof.traces.readers.dialects import dialect_of_console, dialects_of_dump
@@ -41,11 +45,9 @@ from zombieproof.traces.readers.ends import look_for_ends
 from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, opened, place_of, plain_name
 from zombieproof.traces.readers.folders import files_in
 from zombieproof.traces.readers.lines import Reached
-from zombieproof.traces.readers.producer_snapshot import read_snapshot
 from zombieproof.traces.readers.recognise import Kind, by_content, by_name
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
-from zombieproof.traces.readers.transaction_index import ENTRY, IndexEntry, read_index
 from zombieproof.traces.watching import Meter, Stage, Watch
 
 Item = TypeVar("Item")
@@ -92,6 +94,22 @@ def _size(file: Path) -> int:
         return file.stat().st_size
     except OSError:
         return 0
+
+
+def snapshot_entry(stored: SnapshotEntry) -> ProducerSnapshotEntry:
+    """What a snapshot says of a producer; of a batch that is not there it may say anything."""
+    has_batch = stored.last_offset != NONE
+    first = stored.current_txn_first_offset
+    return ProducerSnapshotEntry(
+        producer_id=stored.producer_id,
+        producer_epoch=stored.producer_epoch,
+        coordinator_epoch=stored.coordinator_epoch,
+        current_txn_first_offset=None if first == NONE else first,
+        last_timestamp_ms=stored.last_timestamp_ms,
+        last_sequence=stored.last_sequence if has_batch else NONE,
+        last_offset=stored.last_offset,
+        offset_delta=stored.offset_delta if has_batch else 0,
+    )
 
 
 class _Collector:
@@ -210,7 +228,7 @@ class _Collector:
 
     def _snapshot(self, data: memoryview, file: str) -> None:
         try:
-            self._take_snapshot(Source.SEGMENT, file, file, read_snapshot(data))
+            self._take_snapshot(Source.SEGMENT, file, file, map(snapshot_entry, read_snapshot(data)))
         except Undecodable as fault:
             self.evidence.damage.append(Damage(file, 0, str(fault)))
 
@@ -235,7 +253,7 @@ class _Collector:
 
     def _checkpoint(self, kind: Kind, data: memoryview, file: str) -> None:
         try:
-            self._checkpoints.append((kind, Path(file).parent, read_offset_checkpoint(data)))
+            self._checkpoints.append((kind, Path(file).parent, read_offsets(data)))
         except Undecodable as fault:
             self.evidence.damage.append(Damage(file, 0, str(fault)))
 
@@ -258,12 +276,13 @@ class _Collector:
 
     def _leader_epochs(self, data: memoryview, file: str) -> None:
         try:
-            offset = identity.read_first_epoch_start(data)
+            epochs = read_leader_epochs(data)
         except Undecodable as fault:
             self.evidence.ignored.append(Ignored(file, str(fault)))
             return
-        if offset is not None:
-            self.evidence.epoch_starts.append(EpochStart(str(Path(file).parent), offset))
+        if epochs:
+            first = min(offset for _, offset in epochs)
+            self.evidence.epoch_starts.append(EpochStart(str(Path(file).parent), first))
 
     def _dump(self, data: memoryview, file: str) -> None:
         dump = read_dump(data, file, self._keep, self._reached)

@@ -8,10 +8,10 @@ import json
 import re
 from collections.abc import Iterator
 
+from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Damage, TransactionLogValue, TransactionStateRecord, Unit
 from zombieproof.traces.readers import internal_text
-from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.scala_text import fields_of, producer_id_on
 
 DECODER = json.JSONDecoder()

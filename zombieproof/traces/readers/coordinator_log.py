@@ -6,9 +6,9 @@ releases before print Scala text, and the whole target in both lines. Source: `T
 
 import re
 
+from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import CoordinatorLine, Damage, Phase, TransitTarget, Unit
-from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.internal_text import partitions_in, state_named
 from zombieproof.traces.readers.lines import Lines, Reached
 from zombieproof.traces.readers.scala_text import ScalaFields, fields_of

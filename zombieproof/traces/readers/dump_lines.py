@@ -8,10 +8,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from zombieproof.formats.compression import Codec
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.record_batch import TimestampType
+from zombieproof.formats.transaction_index import IndexEntry
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import Batch, Codec, Marker, ProducerSnapshotEntry, TimestampType
-from zombieproof.traces.readers.codecs import Undecodable
-from zombieproof.traces.readers.transaction_index import IndexEntry
+from zombieproof.traces.evidence import Batch, Marker, ProducerSnapshotEntry
 
 TIMESTAMP_TYPES = {
     "NoTimestampType:": TimestampType.NO_TIMESTAMP,
@@ -270,7 +272,7 @@ def index_entry_of(line: str) -> IndexEntry:
         Undecodable: the line is cut.
     """
     found = words(line)
-    return (
+    return IndexEntry(
         number(found, "producerId:"),
         number(found, "firstOffset:"),
         number(found, "lastOffset:"),

@@ -9,18 +9,18 @@ Source: reference §9.1 to §9.3.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from zombieproof.formats.transaction_index import IndexEntry
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Batch, Damage, ProducerSnapshotEntry, Record, TransactionStateRecord, Unit
 from zombieproof.traces.readers import dump_lines, internal_text
-from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.dump_lines import RecordLine
 from zombieproof.traces.readers.files import base_offset_of, place_of
 from zombieproof.traces.readers.lines import Lines, Reached
 from zombieproof.traces.readers.offsets_log import commit_record
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep
-from zombieproof.traces.readers.transaction_index import IndexEntry
 
 STRUCTURE = (
     "| offset: ",

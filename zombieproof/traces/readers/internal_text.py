@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Mapping
 
+from zombieproof.formats.batches import OffsetKey, OffsetValue
+from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.formats.transaction_log import durable_state
 from zombieproof.model.vocabulary import NONE, TransactionState
 from zombieproof.traces.evidence import TransactionLogValue
-from zombieproof.traces.readers.codecs import Undecodable
-from zombieproof.traces.readers.offsets_log import OffsetKey, OffsetValue
-from zombieproof.traces.readers.transaction_log import durable_state
 
 Json = Mapping[str, object]
 

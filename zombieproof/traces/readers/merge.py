@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
+from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.traces.evidence import (
     Batch,
@@ -20,7 +21,6 @@ from zombieproof.traces.evidence import (
     TransactionStateRecord,
 )
 from zombieproof.traces.readers import offsets_log, transaction_log
-from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.files import base_offset_of, plain_name
 from zombieproof.traces.readers.segment_content import SegmentContent
 

@@ -3,12 +3,12 @@
 import re
 from enum import Enum, auto
 
+from zombieproof.formats.producer_snapshot import has_snapshot_form
+from zombieproof.formats.segments import begins_with_batch
 from zombieproof.traces.readers.client_calls import looks_like_calls
 from zombieproof.traces.readers.console_text import looks_like_console
 from zombieproof.traces.readers.dump_text import looks_like_dump
 from zombieproof.traces.readers.files import SEGMENT_NAME, TOPIC_PARTITION, plain_name
-from zombieproof.traces.readers.producer_snapshot import has_snapshot_form
-from zombieproof.traces.readers.segments import begins_with_batch
 
 HEAD = 1 << 16
 HEAD_LINES = 400

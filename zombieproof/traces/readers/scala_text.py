@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from zombieproof.traces.readers.codecs import Undecodable
+from zombieproof.formats.faults import Undecodable
 
 FIELD = re.compile(r"(?P<name>[A-Za-z]\w*)=(?P<value>(?:[^,()\[\]]|\([^()]*\)|\[[^\[\]]*\])*)(?:, |$)")
 PRODUCER_ID = re.compile(r"(?<!\w)producerId=")

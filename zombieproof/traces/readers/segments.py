@@ -1,37 +1,15 @@
-"""One segment file: its batches in order, and the places that cannot be read (reference §7.3).
+"""One segment file as evidence: its batches in order, and the places that cannot be read."""
 
-A batch with a bad checksum is passed by its length when a batch (or the end) follows there; otherwise the next place
-where a batch of valid checksum begins is looked for. Zeros to the end are a preallocated tail, not damage.
-"""
-
-import zlib
-from collections.abc import Iterator
 from enum import Enum
-from struct import Struct
 
-from zombieproof.traces.evidence import Batch, Damage
-from zombieproof.traces.readers.codecs import Undecodable
+from zombieproof.formats.control_records import read_end_marker
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.record_batch import BatchHeader, add_to_sequence, header_at, is_sound, read_records
+from zombieproof.formats.segments import WINDOW, Part, PartKind, parts_of
+from zombieproof.traces.evidence import Batch, Damage, Marker, Record
 from zombieproof.traces.readers.files import base_offset_of, place_of
 from zombieproof.traces.readers.lines import Reached
-from zombieproof.traces.readers.record_batch import (
-    HEADER,
-    LOG_OVERHEAD,
-    MAGIC,
-    MAGIC_AT,
-    read_header,
-    read_marker,
-    read_records,
-)
 from zombieproof.traces.readers.segment_content import SegmentContent
-
-LENGTH = Struct(">i")
-LENGTH_AT = 8
-SHORTEST = HEADER.size - LOG_OVERHEAD
-OLD_CRC = Struct(">I")
-OLD_CRC_AT = 12
-OLD_HEADER = 26
-ZEROS = bytes(1 << 16)
-WINDOW = 1 << 20
 
 
 class Keep(Enum):
@@ -47,46 +25,94 @@ def read_segment(
     """Read a whole segment. `file` is how it is named in batches and damage."""
     content = SegmentContent(file, place_of(file), file, start_offset=base_offset_of(file))
     tell_at = WINDOW if reached else len(data)
-    for batch in _scan(data, content):
-        if batch.position >= tell_at and reached is not None:
-            reached(batch.position)
-            tell_at = batch.position + WINDOW
-        if batch.is_valid:
-            batch.is_valid = _complete(data, batch, content, keep)
-        if batch.is_valid:
-            content.take(batch)
-        else:
-            content.unsound.append(batch)
+    for part in parts_of(data):
+        if part.position >= tell_at and reached is not None:
+            reached(part.position)
+            tell_at = part.position + WINDOW
+        match part.kind:
+            case PartKind.OLD_FORMAT:
+                content.old_format += 1
+                content.skipped = True
+            case PartKind.UNREADABLE:
+                content.breaks(_unreadable(file, data, part))
+            case PartKind.BATCH | PartKind.BAD_CHECKSUM if part.header is not None:
+                _take(data, part.header, part.position, content, keep, sound=part.kind is PartKind.BATCH)
     return content
 
 
-def _scan(data: memoryview, content: SegmentContent) -> Iterator[Batch]:
-    """Every batch, sound or not; reports damage as it goes."""
-    at, end = 0, len(data)
-    while at < end:
-        size = _size_at(data, at)
-        if size is None or (data[MAGIC_AT + at] != MAGIC and not _is_old(data, at, size)):
-            if _is_zero(data, at):
-                return
-            found = _next_sound(data, at + 1)
-            content.breaks(_unreadable(content.file, data, at, found))
-            at = found
-            continue
-        if data[MAGIC_AT + at] != MAGIC:
-            content.old_format += 1
-            content.skipped = True
-            at += size
-            continue
-        batch = read_header(data, at, content.file)
-        if not batch.is_valid and not _may_follow(data, at + size):
-            found = _next_sound(data, at + 1)
-            content.breaks(_unreadable(content.file, data, at, found))
-            at = found
-            continue
-        if not batch.is_valid:
-            content.breaks(_bad_checksum(batch))
-        yield batch
-        at += size
+def read_header(data: memoryview, at: int, file: str) -> Batch:
+    """The batch whose header starts at byte `at` and whose bytes are all there, as it is recorded in `file`.
+
+    `is_valid` compares the CRC-32C and asks that the header makes sense; a codec that does not exist is not valid.
+    """
+    header = header_at(data, at)
+    return _recorded(header, at, file, sound=is_sound(header, data, at))
+
+
+def read_payload(data: memoryview, batch: Batch) -> list[Record]:
+    """The records of a sound batch, which stands at `batch.position` in `data`.
+
+    Raises:
+        Undecodable: the records section is not what the header says.
+    """
+    header = header_at(data, batch.position)
+    append_time = header.max_timestamp_ms if header.timestamp_type else None
+    return [
+        Record(
+            header.base_offset + stored.offset_delta,
+            header.base_timestamp_ms + stored.timestamp_delta if append_time is None else append_time,
+            add_to_sequence(header.base_sequence, stored.offset_delta),
+            stored.key,
+            stored.value,
+        )
+        for stored in read_records(data, batch.position, header)
+    ]
+
+
+def marker_in(records: list[Record]) -> Marker | None:
+    """The marker that the records of a control batch hold; None for other control records and for empty batches.
+
+    Raises:
+        Undecodable: a control record without type, or an end-transaction marker of a version below 0 or too short.
+    """
+    end = read_end_marker(records[0].key, records[0].value) if records else None
+    return None if end is None else Marker(end.committed, end.coordinator_epoch)
+
+
+def _take(data: memoryview, header: BatchHeader, at: int, content: SegmentContent, keep: Keep, *, sound: bool) -> None:
+    batch = _recorded(header, at, content.file, sound=sound)
+    if not sound:
+        content.breaks(_bad_checksum(batch))
+    else:
+        batch.is_valid = _complete(data, batch, content, keep)
+    if batch.is_valid:
+        content.take(batch)
+    else:
+        content.unsound.append(batch)
+
+
+def _recorded(header: BatchHeader, at: int, file: str, *, sound: bool) -> Batch:
+    return Batch(
+        base_offset=header.base_offset,
+        last_offset=header.base_offset + header.last_offset_delta,
+        count=header.record_count,
+        base_sequence=header.base_sequence,
+        last_sequence=add_to_sequence(header.base_sequence, header.last_offset_delta),
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        partition_leader_epoch=header.leader_epoch,
+        is_transactional=header.is_transactional,
+        is_control=header.is_control,
+        delete_horizon_ms=header.delete_horizon_ms,
+        position=at,
+        max_timestamp_ms=header.max_timestamp_ms,
+        timestamp_type=header.timestamp_type,
+        size=header.size,
+        codec=header.codec,
+        crc=header.crc,
+        is_valid=sound,
+        file=file,
+    )
 
 
 def _complete(data: memoryview, batch: Batch, content: SegmentContent, keep: Keep) -> bool:
@@ -94,9 +120,9 @@ def _complete(data: memoryview, batch: Batch, content: SegmentContent, keep: Kee
     if not batch.is_control and batch.is_dense and keep is Keep.NEEDED:
         return True
     try:
-        batch.records = read_records(data, batch)
+        batch.records = read_payload(data, batch)
         if batch.is_control:
-            batch.marker = read_marker(batch.records)
+            batch.marker = marker_in(batch.records)
     except Undecodable as fault:
         message = f"the batch at offset {batch.base_offset} has a valid CRC, but {fault}"
         content.breaks(Damage(content.file, batch.position, message))
@@ -104,69 +130,11 @@ def _complete(data: memoryview, batch: Batch, content: SegmentContent, keep: Kee
     return True
 
 
-def _size_at(data: memoryview, at: int) -> int | None:
-    """Bytes of the batch at `at`, or None when no whole batch can stand there."""
-    if at + OLD_HEADER > len(data):
-        return None
-    (length,) = LENGTH.unpack_from(data, at + LENGTH_AT)
-    shortest = SHORTEST if data[at + MAGIC_AT] >= MAGIC else OLD_HEADER - LOG_OVERHEAD
-    if length < shortest or at + LOG_OVERHEAD + length > len(data):
-        return None
-    return LOG_OVERHEAD + int(length)
-
-
-def _is_old(data: memoryview, at: int, size: int) -> bool:
-    """Whether a message set of format 0 or 1 stands there: its own CRC-32 says so."""
-    if data[at + MAGIC_AT] > 1:
-        return False
-    (crc,) = OLD_CRC.unpack_from(data, at + OLD_CRC_AT)
-    return bool(zlib.crc32(data[at + MAGIC_AT : at + size]) == crc)
-
-
-def _may_follow(data: memoryview, at: int) -> bool:
-    """Whether the end, a preallocated tail, or something with the look of a batch is at `at`."""
-    if at == len(data):
-        return True
-    size = _size_at(data, at)
-    if size is None:
-        return _is_zero(data, at)
-    return data[at + MAGIC_AT] == MAGIC and _looks_sane(data, at)
-
-
-def _looks_sane(data: memoryview, at: int) -> bool:
-    base, _, leader_epoch, _, _, attributes, delta, *_, count = HEADER.unpack_from(data, at)
-    counts = delta >= 0 and 0 <= count <= delta + 1
-    return bool(base >= 0 and leader_epoch >= -1 and 0 <= attributes < 0x80 and counts)
-
-
-def _next_sound(data: memoryview, at: int) -> int:
-    """Where the next batch with a valid checksum begins, from `at` on; the end of the data when none does."""
-    for window in range(at + MAGIC_AT, len(data), WINDOW):
-        part = bytes(data[window : window + WINDOW])
-        found = part.find(bytes([MAGIC]))
-        while found != -1:
-            start = window + found - MAGIC_AT
-            if _size_at(data, start) is not None and _looks_sane(data, start) and read_header(data, start, "").is_valid:
-                return start
-            found = part.find(bytes([MAGIC]), found + 1)
-    return len(data)
-
-
-def _is_zero(data: memoryview, at: int) -> bool:
-    """Whether a preallocated tail begins there. Fewer zeros can be the first bytes of a torn batch: its offset."""
-    if len(data) - at < LOG_OVERHEAD:
-        return False
-    for start in range(at, len(data), len(ZEROS)):
-        part = data[start : start + len(ZEROS)]
-        if part != ZEROS[: len(part)]:
-            return False
-    return True
-
-
-def _unreadable(file: str, data: memoryview, at: int, found: int) -> Damage:
+def _unreadable(file: str, data: memoryview, part: Part) -> Damage:
+    found = part.position + part.size
     if found < len(data):
-        return Damage(file, at, f"no batch can be read here; the next sound one begins at byte {found}")
-    return Damage(file, at, f"the last {len(data) - at} bytes are not a whole batch: the tail is torn")
+        return Damage(file, part.position, f"no batch can be read here; the next sound one begins at byte {found}")
+    return Damage(file, part.position, f"the last {part.size} bytes are not a whole batch: the tail is torn")
 
 
 def _bad_checksum(batch: Batch) -> Damage:
@@ -175,10 +143,3 @@ def _bad_checksum(batch: Batch) -> Damage:
         batch.position,
         f"the batch at offset {batch.base_offset} does not match its CRC {batch.crc}: nothing in it is believed",
     )
-
-
-def begins_with_batch(data: memoryview) -> bool:
-    """Whether these bytes begin with a sound batch, whatever the file is called."""
-    if len(data) < HEADER.size or data[MAGIC_AT] != MAGIC or _size_at(data, 0) is None or not _looks_sane(data, 0):
-        return False
-    return read_header(data, 0, "").is_valid

@@ -1,35 +1,13 @@
-"""Records of ``__transaction_state`` as the coordinator writes them: key, value versions 0 and 1 (reference §7.1)."""
+"""Records of ``__transaction_state`` as evidence, and as Kafka's tools show them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from zombieproof.formats.topics import TopicPartition
-from zombieproof.model.vocabulary import NONE, TransactionState
+from zombieproof.formats.batches import TransactionValue
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.schema import read_message
+from zombieproof.formats.transaction_log import FLEXIBLE_VERSION, VALUE, durable_state, partitions_of, read_key
+from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import Batch, TransactionLogValue, TransactionStateRecord
-from zombieproof.traces.readers.codecs import Undecodable
-from zombieproof.traces.readers.primitives import INT16, INT64, Fields, tagged
-
-KEY_TYPE = 0
-LAST_DURABLE_STATE = TransactionState.COMPLETE_ABORT
-KNOWN_TAGS = frozenset({0, 1, 2, 3})
-"""Previous and next producer id, client transaction version, and the next producer epoch, which nobody writes."""
-
-
-def read_key(key: bytes) -> str | None:
-    """The transactional id; None for a record of another type, which a coordinator ignores.
-
-    Raises:
-        Undecodable: the bytes are not a key.
-    """
-    fields = Fields(key)
-    return fields.string() if fields.int16() == KEY_TYPE else None
-
-
-class UnknownTags(NamedTuple):
-    """The tagged fields of a value that no release up to now has: of the value itself, and of its topics."""
-
-    of_value: dict[int, bytes]
-    of_topics: dict[str, dict[int, bytes]]
 
 
 def read_value(value: bytes) -> TransactionLogValue:
@@ -38,64 +16,20 @@ def read_value(value: bytes) -> TransactionLogValue:
     Raises:
         Undecodable: the bytes are not a value of version 0 or 1.
     """
-    known, _ = read_value_and_unknown_tags(value)
-    return known
-
-
-def read_value_and_unknown_tags(value: bytes) -> tuple[TransactionLogValue, UnknownTags]:
-    """The value of a record, and beside it what a later release added to it.
-
-    Raises:
-        Undecodable: the bytes are not a value of version 0 or 1.
-    """
-    fields = Fields(value)
-    version = fields.int16()
-    if version not in (0, 1):
-        raise Undecodable(f"version {version} of the value is unknown; versions 0 and 1 are read")
-    flexible = version == 1
-    producer_id, epoch, timeout = fields.int64(), fields.int16(), fields.int32()
-    state = durable_state(fields.int8())
-    partitions, of_topics = _partitions(fields, flexible)
-    last_update, start = fields.int64(), fields.int64()
-    tags = fields.tags() if flexible else {}
-    unknown = UnknownTags({tag: data for tag, data in tags.items() if tag not in KNOWN_TAGS}, of_topics)
-    known = TransactionLogValue(
-        producer_id=producer_id,
-        previous_producer_id=tagged(tags, 0, INT64, NONE) if flexible else None,
-        next_producer_id=tagged(tags, 1, INT64, NONE) if flexible else None,
-        producer_epoch=epoch,
-        timeout_ms=timeout,
-        state=state,
-        partitions=partitions,
-        last_update_ms=last_update,
-        start_ms=start,
-        client_transaction_version=tagged(tags, 2, INT16, 0) if flexible else None,
+    version, fields, _ = read_message(VALUE, value)
+    flexible = version >= FLEXIBLE_VERSION
+    return TransactionLogValue(
+        producer_id=fields["ProducerId"],
+        previous_producer_id=fields.get("PreviousProducerId", NONE) if flexible else None,
+        next_producer_id=fields.get("NextProducerId", NONE) if flexible else None,
+        producer_epoch=fields["ProducerEpoch"],
+        timeout_ms=fields["TransactionTimeoutMs"],
+        state=durable_state(fields["TransactionStatus"]),
+        partitions=partitions_of(fields),
+        last_update_ms=fields["TransactionLastUpdateTimestampMs"],
+        start_ms=fields["TransactionStartTimestampMs"],
+        client_transaction_version=fields.get("ClientTransactionVersion", 0) if flexible else None,
     )
-    return known, unknown
-
-
-def durable_state(number: int) -> TransactionState:
-    """The state with that number in the log.
-
-    Raises:
-        Undecodable: no state that is ever written has it.
-    """
-    if not 0 <= number <= LAST_DURABLE_STATE:
-        raise Undecodable(f"{number} is no state of a transaction; 0 to {int(LAST_DURABLE_STATE)} are")
-    return TransactionState(number)
-
-
-def _partitions(fields: Fields, flexible: bool) -> tuple[frozenset[TopicPartition], dict[str, dict[int, bytes]]]:
-    """The partitions, and for each topic that has some the tagged fields: all of them are unknown."""
-    found, unknown = set(), {}
-    for _ in range(fields.count(compact=flexible) or 0):
-        topic = fields.string(compact=flexible)
-        for _ in range(fields.count(compact=flexible) or 0):
-            found.add((topic, fields.int32()))
-        tags = fields.tags() if flexible else {}
-        if tags:
-            unknown[topic] = tags
-    return frozenset(found), unknown
 
 
 def read_batch(batch: Batch, partition: int) -> Iterator[TransactionStateRecord]:
@@ -116,3 +50,16 @@ def read_batch(batch: Batch, partition: int) -> Iterator[TransactionStateRecord]
             yield TransactionStateRecord(
                 transactional_id, partition, record.offset, record.timestamp_ms, value, batch.file, record.offset
             )
+
+
+def shown(transactional_id: str, value: TransactionValue | None) -> str:
+    """Key and value as the log dump shows them up to Kafka 4.0; a tombstone is ``<DELETE>``."""
+    key = f"transaction_metadata::transactionalId={transactional_id}"
+    if value is None:
+        return f"{key} payload: <DELETE>"
+    partitions = ",".join(f"{topic}-{number}" for topic, number in sorted(value.partitions))
+    state = "".join(word.capitalize() for word in value.state.name.split("_"))
+    return (
+        f"{key} payload: producerId:{value.producer_id},producerEpoch:{value.producer_epoch},state={state},"
+        f"partitions=[{partitions}],txnLastUpdateTimestamp={value.last_update_ms},txnTimeoutMs={value.timeout_ms}"
+    )

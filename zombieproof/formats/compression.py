@@ -1,18 +1,47 @@
-"""Unpacking the records of a batch: none, gzip, snappy, lz4, zstd (reference §7.3)."""
+"""The records section of a batch, packed and unpacked: none, gzip, snappy, lz4, zstd (reference §7.3).
 
+Whoever unpacks what was packed here gets the same bytes; the packed bytes themselves are those of our libraries, not of
+Kafka's. Snappy is framed as the Java client does it; both forms are read.
+"""
+
+import gzip
 import zlib
+from enum import IntEnum
+from struct import pack
 
 import cramjam
 
-from zombieproof.traces.evidence import Codec
+from zombieproof.formats.faults import Undecodable
 
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER = len(XERIAL_MAGIC) + 8
 """Snappy as the Java client writes it: magic, version, compatible version, then blocks, each behind its length."""
+XERIAL_BLOCK = 32 << 10
 
 
-class Undecodable(ValueError):
-    """Bytes that are not what their header says; the message says what is wrong."""
+class Codec(IntEnum):
+    """Compression of the records of a batch: bits 0-2 of its attributes (reference §7.3)."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+def pack_records(codec: Codec, section: bytes) -> bytes:
+    """The records section of a batch, packed."""
+    match codec:
+        case Codec.NONE:
+            return section
+        case Codec.GZIP:
+            return gzip.compress(section, mtime=0)
+        case Codec.SNAPPY:
+            return _xerial(section)
+        case Codec.LZ4:
+            return bytes(cramjam.lz4.compress(section))
+        case Codec.ZSTD:
+            return bytes(cramjam.zstd.compress(section))
 
 
 def unpack_records(codec: Codec, section: bytes | memoryview) -> bytes:
@@ -61,4 +90,12 @@ def _snappy(packed: bytes) -> bytes:
             raise ValueError("a block is cut short")
         parts.append(bytes(cramjam.snappy.decompress_raw(block)))
         at += 4 + size
+    return b"".join(parts)
+
+
+def _xerial(section: bytes) -> bytes:
+    parts = [XERIAL_MAGIC, pack(">ii", 1, 1)]
+    for at in range(0, len(section), XERIAL_BLOCK):
+        block = bytes(cramjam.snappy.compress_raw(section[at : at + XERIAL_BLOCK]))
+        parts += (pack(">i", len(block)), block)
     return b"".join(parts)

@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zombieproof.formats.batches import TransactionValue
+from zombieproof.formats.faults import Unwritable
+from zombieproof.formats.schema import UNKNOWN_TAGS, read_message, write_message
+from zombieproof.formats.transaction_log import VALUE, read_key, read_value, value_version, write_key, write_value
 from zombieproof.model.vocabulary import TransactionState
-from zombieproof.traces.evidence import TransactionLogValue
 from zombieproof.traces.readers.internal_text import transaction_record
-from zombieproof.traces.readers.transaction_log import read_key, read_value, read_value_and_unknown_tags
-from zombieproof.traces.readers.transaction_log_writer import Unwritable, shown, value_version, write_key, write_value
+from zombieproof.traces.readers.transaction_log import shown
 
-EMPTY = TransactionLogValue(4000, None, None, 0, 60_000, TransactionState.EMPTY, frozenset(), 1700000000000, -1, None)
+EMPTY = TransactionValue(4000, -1, -1, 0, -1, 60_000, TransactionState.EMPTY, frozenset(), 1700000000000, -1, 0)
 ONGOING = replace(EMPTY, state=TransactionState.ONGOING, partitions=frozenset({("t", 0)}), start_ms=1700000000000)
 TV2 = replace(ONGOING, producer_epoch=1, previous_producer_id=4000, client_transaction_version=2)
 
@@ -35,7 +37,7 @@ VECTORS = {
 
 
 @pytest.mark.parametrize(("value", "version", "expected"), VECTORS.values(), ids=VECTORS)
-def test_the_bytes_are_those_of_the_reference(value: TransactionLogValue, version: int, expected: str) -> None:
+def test_the_bytes_are_those_of_the_reference(value: TransactionValue, version: int, expected: str) -> None:
     assert write_value(value, version) == bytes.fromhex(expected)
 
 
@@ -54,27 +56,39 @@ TOPICS = st.text(st.sampled_from("abc._"), min_size=1, max_size=200)
 PARTITIONS = st.frozensets(st.tuples(TOPICS, st.integers(0, 2**31 - 1)), max_size=300)
 
 
-@given(
-    st.builds(
-        TransactionLogValue,
-        producer_id=IDS,
-        previous_producer_id=IDS,
-        next_producer_id=IDS,
-        producer_epoch=st.integers(-1, 32767),
-        timeout_ms=st.integers(0, 2**31 - 1),
-        state=st.sampled_from([state for state in TransactionState if 0 < state < 6]),
-        partitions=PARTITIONS,
-        last_update_ms=IDS,
-        start_ms=IDS,
-        client_transaction_version=st.integers(0, 2),
-    )
+VALUES = st.builds(
+    TransactionValue,
+    producer_id=IDS,
+    previous_producer_id=IDS,
+    next_producer_id=IDS,
+    producer_epoch=st.integers(-1, 32767),
+    timeout_ms=st.integers(0, 2**31 - 1),
+    state=st.sampled_from([state for state in TransactionState if 0 < state < 6]),
+    partitions=PARTITIONS,
+    last_update_ms=IDS,
+    start_ms=IDS,
+    last_producer_epoch=st.just(-1),
+    client_transaction_version=st.integers(0, 2),
+    next_producer_epoch=st.integers(-1, 32767),
 )
-def test_what_is_written_is_read(value: TransactionLogValue) -> None:
+
+
+@given(VALUES)
+def test_what_is_written_is_read(value: TransactionValue) -> None:
     assert read_value(write_value(value, 1)) == value
-    told = {"previous_producer_id": None, "next_producer_id": None, "client_transaction_version": None}
-    assert read_value(write_value(value, 0)) == replace(value, **told)  # type: ignore[arg-type]  # None for each
-    shown_value = replace(value, start_ms=None, **told)  # type: ignore[arg-type]  # None for each
-    assert transaction_record(shown("an id", value).split("::")[1]) == ("an id", shown_value)
+    none = {"previous_producer_id": -1, "next_producer_id": -1, "next_producer_epoch": -1}
+    in_version_0 = replace(value, client_transaction_version=0, **none)
+    assert read_value(write_value(value, 0)) == in_version_0
+
+
+@given(VALUES)
+def test_what_is_shown_is_read_from_the_text(value: TransactionValue) -> None:
+    told = transaction_record(shown("an id", value).split("::")[1])
+    assert told is not None
+    assert told[0] == "an id"
+    assert told[1] is not None
+    for name in ("producer_id", "producer_epoch", "timeout_ms", "state", "partitions", "last_update_ms"):
+        assert getattr(told[1], name) == getattr(value, name)
 
 
 def test_a_tombstone_is_shown_as_deleted() -> None:
@@ -90,7 +104,7 @@ def test_a_tombstone_is_shown_as_deleted() -> None:
         (ONGOING, 2, "version 2 of the value is unknown"),
     ],
 )
-def test_what_no_coordinator_writes_is_refused(value: TransactionLogValue, version: int, says: str) -> None:
+def test_what_no_coordinator_writes_is_refused(value: TransactionValue, version: int, says: str) -> None:
     with pytest.raises(Unwritable, match=says):
         write_value(value, version)
 
@@ -103,8 +117,9 @@ def test_tagged_fields_of_later_releases_are_kept_aside() -> None:
     )
     at = later.index(bytes.fromhex("02 00 08 0000000000000fa0 02 02 0002"))
     later = later[:at] + value_tags + bytes.fromhex("02 02 0002") + bytes([100, 1]) + b"!"
-    known, unknown = read_value_and_unknown_tags(later)
-    assert known == replace(TV2, next_producer_id=-1)
-    assert (unknown.of_value, unknown.of_topics) == ({100: b"!"}, {"t": {9: b"zz"}})
-    assert read_value(later) == known
-    assert read_value_and_unknown_tags(written)[1] == ({}, {})
+    assert read_value(later) == replace(TV2, next_producer_id=-1, next_producer_epoch=-1)
+    message = read_message(VALUE, later)
+    assert message.fields[UNKNOWN_TAGS] == {100: b"!"}
+    assert [topic[UNKNOWN_TAGS] for topic in message.fields["TransactionPartitions"]] == [{9: b"zz"}]
+    assert write_message(VALUE, message) == later
+    assert UNKNOWN_TAGS not in read_message(VALUE, written).fields

@@ -1,0 +1,164 @@
+"""Records of ``__consumer_offsets``: offset commits and classic groups, values of versions 0 to 4 (reference §7.2).
+
+Records of consumer groups are in `consumer_group_records`. Records of other types are nobody's affair here.
+Source: ``OffsetCommit{Key,Value}.json``, ``GroupMetadata{Key,Value}.json`` (4.3), ``GroupCoordinatorRecordHelpers``.
+"""
+
+from zombieproof.formats.batches import GroupKey, GroupValue, OffsetKey, OffsetValue
+from zombieproof.formats.faults import Unwritable
+from zombieproof.formats.primitives import INT16, INT32, Fields, write_string
+from zombieproof.formats.schema import Array, Field, Message, Schema, Struct, read_message, write_message
+from zombieproof.model.vocabulary import NONE
+
+OFFSET_COMMIT_TYPES = (0, 1)
+OFFSET_COMMIT_TYPE, CLASSIC_GROUP_TYPE = 1, 2
+NEWEST_VALUE = 4
+OFFSET_VALUE_VERSION = GROUP_VALUE_VERSION = 3
+"""What brokers write: flexible values are only read, so that an older broker can take over (KIP-915)."""
+CONSUMER_PROTOCOL = "consumer"
+
+OFFSET_VALUE = Schema(
+    "the value",
+    versions=(0, NEWEST_VALUE),
+    flexible=4,
+    fields=(
+        Field("offset", "int64"),
+        Field("leaderEpoch", "int32", since=3),
+        Field("metadata", "string"),
+        Field("commitTimestamp", "int64"),
+        Field("expireTimestamp", "int64", since=1, until=1),
+        Field("topicId", "uuid", since=4, tag=0),
+    ),
+)
+
+GROUP_VALUE = Schema(
+    "the value",
+    versions=(0, NEWEST_VALUE),
+    flexible=4,
+    fields=(
+        Field("protocolType", "string"),
+        Field("generation", "int32"),
+        Field("protocol", "string", nullable=True),
+        Field("leader", "string", nullable=True),
+        Field("currentStateTimestamp", "int64", since=2),
+        Field(
+            "members",
+            Array(
+                (
+                    Field("memberId", "string"),
+                    Field("groupInstanceId", "string", since=3, nullable=True),
+                    Field("clientId", "string"),
+                    Field("clientHost", "string"),
+                    Field("rebalanceTimeout", "int32", since=1),
+                    Field("sessionTimeout", "int32"),
+                    Field("subscription", "bytes"),
+                    Field("assignment", "bytes"),
+                )
+            ),
+        ),
+    ),
+)
+
+
+def read_key(key: bytes) -> OffsetKey | GroupKey | None:
+    """Whose offset or which classic group it is; None for records of other types.
+
+    Raises:
+        Undecodable: the bytes are not a key.
+    """
+    fields = Fields(key)
+    kind = fields.int16()
+    if kind in OFFSET_COMMIT_TYPES:
+        return OffsetKey(fields.string(), fields.string(), fields.int32())
+    return GroupKey(fields.string()) if kind == CLASSIC_GROUP_TYPE else None
+
+
+def write_key(key: OffsetKey | GroupKey) -> bytes:
+    """The key of an offset's or a classic group's records.
+
+    Raises:
+        Unwritable: the group is of the consumer protocol, of which several records tell (`consumer_group_records`).
+    """
+    if isinstance(key, OffsetKey):
+        owner = write_string(key.group) + write_string(key.topic)
+        return INT16.pack(OFFSET_COMMIT_TYPE) + owner + INT32.pack(key.partition)
+    if not key.classic:
+        raise Unwritable(f"several records tell of the consumer group {key.group!r}, and none of them all")
+    return INT16.pack(CLASSIC_GROUP_TYPE) + write_string(key.group)
+
+
+def read_offset(value: bytes) -> OffsetValue:
+    """The value of a commit that is no tombstone.
+
+    Raises:
+        Undecodable: the bytes are not a value of version 0 to 4.
+    """
+    fields = read_message(OFFSET_VALUE, value).fields
+    leader_epoch = fields.get("leaderEpoch", NONE)
+    return OffsetValue(fields["offset"], fields["metadata"], fields["commitTimestamp"], leader_epoch)
+
+
+def write_offset(value: OffsetValue, version: int = OFFSET_VALUE_VERSION) -> bytes:
+    """The value of a commit. Versions before 3 have no place for the leader epoch; in version 1 it never expires.
+
+    Raises:
+        Unwritable: there is no such version.
+    """
+    fields: Struct = {
+        "offset": value.offset,
+        "leaderEpoch": value.leader_epoch,
+        "metadata": value.metadata,
+        "commitTimestamp": value.committed_ms,
+        "expireTimestamp": NONE,
+    }
+    return write_message(OFFSET_VALUE, Message(version, fields))
+
+
+def read_group(value: bytes) -> GroupValue:
+    """What a coordinator makes of the value of a classic group; what members told of themselves is passed over.
+
+    Raises:
+        Undecodable: the bytes are not a value of version 0 to 4.
+    """
+    fields = read_message(GROUP_VALUE, value).fields
+    members = fields["members"]
+    instances = ((each["memberId"], each.get("groupInstanceId")) for each in members)
+    return GroupValue(
+        generation=fields["generation"],
+        members=tuple((each["memberId"], fields["generation"]) for each in members),
+        leader=fields["leader"] or "",
+        instances=tuple((member, instance) for member, instance in instances if instance is not None),
+    )
+
+
+def write_group(value: GroupValue, version: int = GROUP_VALUE_VERSION) -> bytes:
+    """The value of a classic group; a group without leader has null there.
+
+    Of members only ids and instances are known: subscription and assignment are empty, and nobody names a client.
+
+    Raises:
+        Unwritable: there is no such version.
+    """
+    instances = dict(value.instances)
+    members = [
+        {
+            "memberId": member,
+            "groupInstanceId": instances.get(member),
+            "clientId": "",
+            "clientHost": "",
+            "rebalanceTimeout": NONE,
+            "sessionTimeout": NONE,
+            "subscription": b"",
+            "assignment": b"",
+        }
+        for member, _ in value.members
+    ]
+    fields: Struct = {
+        "protocolType": CONSUMER_PROTOCOL,
+        "generation": value.generation,
+        "protocol": None,
+        "leader": value.leader or None,
+        "currentStateTimestamp": NONE,
+        "members": members,
+    }
+    return write_message(GROUP_VALUE, Message(version, fields))
