@@ -14,6 +14,7 @@ from zombieproof.messages.groups import (
     ConsumerGroupHeartbeatAnswer,
     GroupAnswer,
     GroupError,
+    GroupLeft,
     GroupRequest,
     JoinGroup,
     JoinGroupAnswer,
@@ -79,7 +80,7 @@ class GroupHost:
 
     def leave(self, member: str) -> Error:
         """LeaveGroup."""
-        return Error(self.ask(LeaveGroup(2, GROUP, member), GroupError).error)
+        return Error(self.ask(LeaveGroup(2, GROUP, member), GroupLeft).error)
 
     def stable_member(self) -> str:
         """The only member of a stable classic group of generation 1."""

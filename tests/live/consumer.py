@@ -16,6 +16,7 @@ from zombieproof.messages.groups import (
     CoordinatorFound,
     FindCoordinator,
     GroupError,
+    GroupLeft,
     JoinGroup,
     JoinGroupAnswer,
     LeaveGroup,
@@ -240,7 +241,7 @@ class LiveConsumer:
         """Leave the group. For a member that was killed: what its coordinator does when its session is over."""
         while True:
             answer = yield from self._ask_coordinator(LeaveGroup(2, self.group, self.member))
-            if isinstance(answer, GroupError) and answer.error in (Error.NONE, Error.UNKNOWN_MEMBER_ID):
+            if isinstance(answer, GroupLeft) and answer.error in (Error.NONE, Error.UNKNOWN_MEMBER_ID):
                 return
             yield from pause(self.stage, BACKOFF_MS)
 

@@ -1,12 +1,31 @@
-"""What a recorded request says: one form for each API, with the versions in which each field exists.
+"""What a recorded step says: one form for each API, made of its messages, and those of time and faults.
 
 Everything is strict: a field that is unknown, missing, of another type or of another version is refused.
 Source: reference §7.5, §7.6.
 """
 
-from typing import Annotated, Any, Literal
+from dataclasses import MISSING, fields
+from enum import IntEnum
+from functools import cache
+from types import GenericAlias
+from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, create_model
+
+from zombieproof.conformance.recorded_names import AS_LISTS, LEFT_OUT, OPTIONAL, name_of
+from zombieproof.messages.groups import OffsetToCommit
+from zombieproof.messages.partitions import Produce
+from zombieproof.messages.registry import Api
+from zombieproof.messages.schema import (
+    EVER,
+    Entity,
+    FieldOfMessage,
+    Rows,
+    fields_of,
+    record_in,
+    without_none,
+)
+from zombieproof.messages.transactions import InitProducerId
 
 NodeSymbol = Annotated[
     str,
@@ -19,8 +38,8 @@ PartitionSymbol = int | Annotated[str, StringConstraints(pattern=r"^(g\d+)?$")]
 """A number, or for a partition of ``__consumer_offsets`` a group that lives in it."""
 
 PartitionRow = tuple[str, PartitionSymbol]
-OffsetRow = tuple[str, int, int, str | Annotated[int, Field(ge=0, le=1 << 20)] | None]
-"""Topic, partition, offset, metadata; an integer is that many ``m``."""
+Metadata = str | Annotated[int, Field(ge=0, le=1 << 20)] | None
+"""An integer is that many ``m``."""
 
 Epoch = Annotated[int, Field(ge=-(1 << 15), lt=1 << 15)]
 Millis = Annotated[int, Field(ge=0, lt=1 << 40)]
@@ -32,59 +51,7 @@ class Form(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-def versions(since: int = 0, until: int = 1 << 15) -> Any:
-    """A field that exists in these versions of its request only."""
-    return Field(default=None, json_schema_extra={"since": since, "until": until})
-
-
-class InitProducerIdForm(Form):
-    """`repeat`: sent that many times, the last answer counts."""
-
-    transactional_id: str | None
-    timeout_ms: int
-    pid: ProducerSymbol | None = versions(since=3)
-    epoch: Epoch | None = versions(since=3)
-    enable_2pc: bool | None = versions(since=6)
-    keep_prepared: bool | None = versions(since=6)
-    repeat: Annotated[int, Field(ge=1, le=1 << 17)] = 1
-
-
-class AddedForm(Form):
-    """One transaction of a request of a broker."""
-
-    transactional_id: str
-    pid: ProducerSymbol
-    epoch: Epoch
-    verify_only: bool
-    partitions: tuple[PartitionRow, ...]
-
-
-class AddPartitionsToTxnForm(Form):
-    """Of a client up to version 3, of a broker from version 4 on."""
-
-    transactional_id: str | None = versions(until=3)
-    pid: ProducerSymbol | None = versions(until=3)
-    epoch: Epoch | None = versions(until=3)
-    partitions: tuple[PartitionRow, ...] | None = versions(until=3)
-    transactions: tuple[AddedForm, ...] | None = versions(since=4)
-
-
-class AddOffsetsToTxnForm(Form):
-    """The group whose offsets join a transaction."""
-
-    transactional_id: str | None
-    pid: ProducerSymbol
-    epoch: Epoch
-    group: str
-
-
-class EndTxnForm(Form):
-    """Commit or abort."""
-
-    transactional_id: str | None
-    pid: ProducerSymbol
-    epoch: Epoch
-    committed: bool
+# ---------------------------------------------------------------- time, faults, batches
 
 
 class BatchForm(Form):
@@ -107,153 +74,6 @@ class BatchesForm(Form):
     topic: str
     partition: PartitionSymbol
     batches: tuple[BatchForm, ...]
-
-
-class ProduceForm(Form):
-    """Batches for some partitions."""
-
-    transactional_id: str | None
-    acks: int
-    partitions: tuple[BatchesForm, ...]
-
-
-class MarkerForm(Form):
-    """A marker for some partitions; `tv` is the transaction version that it says (version 2 and up)."""
-
-    pid: ProducerSymbol
-    epoch: Epoch
-    committed: bool
-    coordinator_epoch: int
-    partitions: tuple[PartitionRow, ...]
-    tv: int | None = None
-
-
-class WriteTxnMarkersForm(Form):
-    """Markers, sent as another broker."""
-
-    markers: tuple[MarkerForm, ...]
-
-
-class DescribeTransactionsForm(Form):
-    """Transactional ids."""
-
-    transactional_ids: tuple[str, ...]
-
-
-class ListTransactionsForm(Form):
-    """Filters; empty ones let everything through."""
-
-    states: tuple[str, ...]
-    pids: tuple[ProducerSymbol, ...]
-    duration: int | None = versions(since=1)
-
-
-class PartitionsForm(Form):
-    """Partitions."""
-
-    partitions: tuple[PartitionRow, ...]
-
-
-class ListOffsetsForm(Form):
-    """Partitions whose latest offset is asked for."""
-
-    isolation: Literal["read_uncommitted", "read_committed"]
-    partitions: tuple[PartitionRow, ...]
-
-
-class FetchForm(Form):
-    """Topic, partition and offset to read from."""
-
-    isolation: Literal["read_uncommitted", "read_committed"]
-    partitions: tuple[tuple[str, int, int], ...]
-
-
-class TxnOffsetCommitForm(Form):
-    """Offsets that join a transaction."""
-
-    transactional_id: str | None
-    group: str
-    pid: ProducerSymbol
-    epoch: Epoch
-    offsets: tuple[OffsetRow, ...]
-    generation: int | None = versions(since=3)
-    member: str | None = versions(since=3)
-    instance: str | None = versions(since=3)
-
-
-class OffsetCommitForm(Form):
-    """Offsets outside of any transaction."""
-
-    group: str
-    generation: int
-    member: str
-    offsets: tuple[OffsetRow, ...]
-    instance: str | None = None
-
-
-class HeartbeatForm(Form):
-    """A member of a classic group is alive."""
-
-    group: str
-    member: str
-    generation: int
-    instance: str | None = versions(since=3)
-
-
-class MetadataForm(Form):
-    """Topics; `by_id`: asked for by their ids."""
-
-    topics: tuple[str, ...]
-    by_id: bool = False
-
-
-class OffsetFetchForm(Form):
-    """Partitions whose committed offsets are asked for; None: all."""
-
-    group: str
-    require_stable: bool
-    partitions: tuple[tuple[str, int], ...] | None
-
-
-class JoinGroupForm(Form):
-    """Member "": a new one."""
-
-    group: str
-    member: str
-    instance: str | None = None
-
-
-class SyncGroupForm(Form):
-    """The member that takes its assignment."""
-
-    group: str
-    member: str
-    generation: int
-    instance: str | None = None
-
-
-class LeaveGroupForm(Form):
-    """The member that leaves; from version 3 on members, each with its static instance."""
-
-    group: str
-    member: str | None = versions(until=2)
-    members: tuple[tuple[str, str | None], ...] | None = versions(since=3)
-
-
-class ConsumerGroupHeartbeatForm(Form):
-    """Epoch 0 joins, -1 leaves."""
-
-    group: str
-    member: str
-    epoch: int
-    topics: tuple[str, ...] | None = None
-
-
-class FindCoordinatorForm(Form):
-    """Key type 0 is a group, 1 a transactional id."""
-
-    key: str
-    key_type: int
 
 
 class WaitForm(Form):
@@ -283,3 +103,124 @@ class NodeForm(Form):
 
 class NothingForm(Form):
     """A step that says all by its name."""
+
+
+# ---------------------------------------------------------------- requests
+
+
+class FieldOfForm(NamedTuple):
+    """A field of a recorded request: its name, its type, and the versions that have it."""
+
+    name: str
+    kind: Any
+    since: int
+    until: int
+    is_optional: bool
+
+
+_KINDS: dict[Entity, Any] = {Entity.PRODUCER_ID: ProducerSymbol, Entity.PRODUCER_EPOCH: Epoch}
+_KINDS_IN: dict[tuple[type, str], Any] = {
+    (OffsetToCommit, "metadata"): Metadata,
+    (Produce, "partitions"): tuple[BatchesForm, ...],
+}
+_MORE: dict[type, dict[str, Any]] = {InitProducerId: {"repeat": (Annotated[int, Field(ge=1, le=1 << 17)], 1)}}
+"""Sent that many times, the last answer counts."""
+
+
+@cache
+def form_of(api: Api) -> type[Form]:
+    """The form of the requests of an API."""
+    return _made(api.name, api.request, api.versions[0], api.versions[-1])
+
+
+def recorded_fields(message: type) -> tuple[FieldOfMessage, ...]:
+    """The fields of a message, or of a record in it, that recordings have."""
+    return tuple(
+        each
+        for each in fields_of(message)
+        if (message, each.name) not in LEFT_OUT and (each.ours is None or (message, each.name) in OPTIONAL)
+    )
+
+
+def _made(name: str, message: type, first: int, last: int) -> type[Form]:
+    """A form; what exists in all versions from `first` to `last` has to be there, but for what is optional."""
+    described: dict[str, Any] = {}
+    for field in _fields(message, 0, EVER):
+        if field.is_optional:
+            described[field.name] = (field.kind | None, None)
+        elif field.since <= first and field.until >= last:
+            described[field.name] = (field.kind, ...)
+        elif field.until >= first:
+            limits: dict[str, JsonValue] = {"since": field.since, "until": field.until}
+            described[field.name] = (field.kind | None, Field(default=None, json_schema_extra=limits))
+    described |= _MORE.get(message, {})
+    return cast("type[Form]", create_model(f"{name}Form", __base__=Form, **described))
+
+
+def _fields(message: type, since: int, until: int) -> list[FieldOfForm]:
+    """What a message or record has between two versions; a record without a row of its own lends its fields."""
+    found: list[FieldOfForm] = []
+    for field in recorded_fields(message):
+        record = record_in(field.kind)
+        inlined = [wire for wire in field.wires if not wire.name]
+        if record is not None:
+            for wire in inlined:
+                found += _fields(record, max(wire.since, since), min(wire.until, until))
+        own = [wire for wire in field.wires if wire.name]
+        first = max(min((wire.since for wire in own), default=0), since)
+        last = min(max((wire.until for wire in own), default=EVER), until)
+        if first <= last:
+            is_optional = (message, field.name) in OPTIONAL
+            kind = _kind(message, field, first)
+            found.append(FieldOfForm(name_of(message, field.name), kind, first, last, is_optional))
+    return found
+
+
+def _kind(message: type, field: FieldOfMessage, since: int) -> Any:
+    """The type of a field in a recording."""
+    special = _KINDS_IN.get((message, field.name))
+    if special is not None:
+        return special
+    kind, record = without_none(field.kind), record_in(field.kind)
+    found: Any
+    if any(isinstance(wire, Rows) for wire in field.wires):
+        found = _many(_row(kind, record))
+    elif record is not None:
+        found = _many(_row_of(record) if record in AS_LISTS else _made(record.__name__, record, since, EVER))
+    elif isinstance(kind, type) and issubclass(kind, IntEnum):
+        found = Literal[tuple(member.name.lower() for member in kind)]
+    elif field.entity in _KINDS:
+        found = _many(_KINDS[field.entity]) if get_args(kind) else _KINDS[field.entity]
+    else:
+        found = kind
+    return found if kind is field.kind else found | None
+
+
+def _many(kind: Any) -> Any:
+    """A list of as many as there are."""
+    return GenericAlias(tuple, (kind, Ellipsis))
+
+
+def _row(kind: Any, record: type | None) -> Any:
+    """A row of partitions: topic, number, and what is said about it."""
+    if record is not None:
+        return _row_of(record)
+    values = get_args(kind)[1:] if getattr(kind, "__origin__", None) is dict else ()
+    return GenericAlias(tuple, (str, PartitionSymbol, *values))
+
+
+def _row_of(record: type) -> Any:
+    """A record as a list; its partition is two entries."""
+    kinds: list[Any] = []
+    for field in fields_of(record):
+        if field.ours is not None:
+            kinds += [str, PartitionSymbol]
+        elif (record, field.name) not in LEFT_OUT:
+            kinds.append(_kind(record, field, 0))
+    return GenericAlias(tuple, tuple(kinds))
+
+
+def has_default(message: type, name: str) -> bool:
+    """Whether a message can be made without a field."""
+    field = next(each for each in fields(message) if each.name == name)
+    return field.default is not MISSING

@@ -20,7 +20,6 @@ from zombieproof.conformance.recording import Recorded
 from zombieproof.conformance.subject import Closed, Impossible, Role, Silence
 from zombieproof.conformance.symbols import place_group, place_transactional_id
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
-from zombieproof.messages.groups import FindCoordinator
 from zombieproof.messages.partitions import (
     DescribeProducers,
     DescribeProducersAnswer,
@@ -28,11 +27,10 @@ from zombieproof.messages.partitions import (
     FetchAnswer,
     ListOffsets,
     ListOffsetsAnswer,
-    Produce,
-    WriteTxnMarkers,
 )
+from zombieproof.messages.registry import Receiver, api_of, values_of
+from zombieproof.messages.schema import Entity
 from zombieproof.messages.transactions import (
-    AddPartitionsToTxn,
     DescribeTransactions,
     DescribeTransactionsAnswer,
     ListTransactions,
@@ -191,20 +189,18 @@ class InProcess:
         return Silence() if exchange.answer is None else exchange.answer
 
     def _receiver(self, request: Request) -> int | None:
-        """The node that has to answer; None: any node."""
-        match request:
-            case Produce() | WriteTxnMarkers():
-                return next((node for tp in _written(request) if (node := self.cluster.leader_of(tp))), None)
-            case AddPartitionsToTxn():
-                return self._coordinator(next((each.transactional_id for each in request.transactions), None))
-            case ListTransactions():
-                return self._coordinator(READER)
-            case FindCoordinator():
+        """The node that has to answer it; None: any node."""
+        match api_of(type(request)).receiver:
+            case Receiver.PARTITION_LEADER:
+                leaders = map(self.cluster.leader_of, values_of(request, Entity.PARTITION))
+                return next((node for node in leaders if node), None)
+            case Receiver.TRANSACTION_COORDINATOR:
+                asked = READER if isinstance(request, ListTransactions) else None
+                return self._coordinator(next(values_of(request, Entity.TRANSACTIONAL_ID), asked))
+            case Receiver.GROUP_COORDINATOR:
+                return self.cluster.group_coordinator_of(next(values_of(request, Entity.GROUP)))
+            case _:
                 return None
-        group = getattr(request, "group", None)
-        if isinstance(group, str) and not hasattr(request, "committed") and _asks_group(request):
-            return self.cluster.group_coordinator_of(group)
-        return self._coordinator(getattr(request, "transactional_id", None))
 
     def _coordinator(self, transactional_id: str | None) -> int | None:
         return None if transactional_id is None else self.cluster.coordinator_of(transactional_id)
@@ -348,17 +344,6 @@ class InProcess:
         node = self._node(role)
         self._holders.setdefault(role, []).append(node)
         return node
-
-
-def _written(request: Produce | WriteTxnMarkers) -> Iterable[TopicPartition]:
-    if isinstance(request, Produce):
-        return request.partitions
-    return (tp for marker in request.markers for tp in marker.partitions)
-
-
-def _asks_group(request: Request) -> bool:
-    """AddOffsetsToTxn names a group, and asks the coordinator of a transaction."""
-    return type(request).__name__ != "AddOffsetsToTxn"
 
 
 def _grouped(wanted: Iterable[T], node_of: Callable[[T], int | None]) -> dict[int | None, tuple[T, ...]]:

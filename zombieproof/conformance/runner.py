@@ -117,8 +117,9 @@ class _Player:
 
     def _asked(self, step: Step) -> Json:
         role = None if step.node is None else role_of(step.node)
-        request = request_of(step.version, step.request, self.symbols)
-        repeat = step.request.repeat if isinstance(step.request, forms.InitProducerIdForm) else 1
+        assert step.API is not None, "time and faults are no requests"
+        request = request_of(step.API, step.version, step.request, self.symbols)
+        repeat: int = getattr(step.request, "repeat", 1)
         answer: Json = {}
         for _ in range(repeat):
             answer = self._until_settled(step.api, request, role)

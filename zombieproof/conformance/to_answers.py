@@ -1,223 +1,116 @@
-"""A typed answer in the form in which answers are recorded."""
+"""A typed answer in the form in which answers are recorded: field by field, as the message says what it names."""
 
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from pydantic import JsonValue
 
 from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.conformance.forms import recorded_fields
+from zombieproof.conformance.recorded_names import AS_LISTS, GRANTING, REPEATING, name_of
 from zombieproof.conformance.symbols import Symbols
 from zombieproof.formats.batches import Batch
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
-from zombieproof.messages.groups import (
-    ConsumerGroupHeartbeatAnswer,
-    CoordinatorFound,
-    GroupError,
-    GroupLeft,
-    JoinGroupAnswer,
-    OffsetFetchAnswer,
-    OffsetsCommitted,
-)
-from zombieproof.messages.partitions import (
-    DescribeProducersAnswer,
-    FetchAnswer,
-    Fetched,
-    ListOffsetsAnswer,
-    ProduceAnswer,
-    Produced,
-    ProducersDescribed,
-    TopicsDescribed,
-    WriteTxnMarkersAnswer,
-)
-from zombieproof.messages.transactions import (
-    AddOffsetsToTxnAnswer,
-    AddPartitionsToTxnAnswer,
-    DescribeTransactionsAnswer,
-    EndTxnAnswer,
-    InitProducerIdAnswer,
-    ListTransactionsAnswer,
-    TransactionDescription,
-)
+from zombieproof.messages.partitions import Fetched, ProducerDescription
+from zombieproof.messages.schema import Entity, FieldOfMessage, is_record, record_in
+from zombieproof.messages.transactions import TransactionDescription
 from zombieproof.model.vocabulary import NONE, Error
 
-T = TypeVar("T")
 Json = dict[str, JsonValue]
 
-LOG_START_SINCE = 5
-RECORD_ERRORS_SINCE = 8
-BROKERS_FORM_SINCE = 4
-EPOCH_IN_END_SINCE = 5
-ONGOING_IN_INIT_SINCE = 6
+
+def answer_form(request: Request, answer: Answer, symbols: Symbols) -> Json:
+    """The answer to `request`, with names for values. Answers that grant producer ids or admit members name them."""
+    return _Writer(request.version, symbols).named(answer)
 
 
-def answer_form(request: Request, answer: Answer, symbols: Symbols) -> Json:  # noqa: C901, PLR0912  # one case for each API
-    """The answer to `request`, with names for values. Answers that grant producer ids or admit members name them.
+class _Writer:
+    """Writes answers of one version; what a value is called depends on what its field names."""
 
-    Raises:
-        TypeError: it is the answer to nothing that is recorded.
-    """
-    match answer:
-        case InitProducerIdAnswer():
-            return _init_producer_id(request.version, answer, symbols)
-        case AddPartitionsToTxnAnswer():
-            return _partitions_added(request.version, answer, symbols)
-        case AddOffsetsToTxnAnswer() | GroupError() | CoordinatorFound():
-            return {"error": answer.error}
-        case EndTxnAnswer():
-            ended: Json = {"error": answer.error}
-            if request.version >= EPOCH_IN_END_SINCE:
-                ended |= {"pid": symbols.granted(answer.producer_id), "epoch": answer.producer_epoch}
-            return ended
-        case DescribeTransactionsAnswer():
-            known = sorted(answer.transactions, key=lambda row: row.transactional_id)
-            return {"transactions": [_transaction(each, symbols) for each in known]}
-        case ListTransactionsAnswer():
-            listed = sorted((t.transactional_id, t.producer_id, t.state) for t in answer.transactions)
-            return {
-                "error": answer.error,
-                "unknown": list(answer.unknown_states),
-                "transactions": [[name, symbols.producer(pid), state] for name, pid, state in listed],
-            }
-        case ProduceAnswer():
-            return {
-                "partitions": [
-                    {**_place(tp, symbols), **_produced(request.version, row)} for tp, row in _sorted(answer.partitions)
-                ]
-            }
-        case WriteTxnMarkersAnswer():
-            return {
-                "markers": [
-                    {"pid": symbols.producer(marker.producer_id), "partitions": _errors(marker.errors, symbols)}
-                    for marker in answer.markers
-                ]
-            }
-        case FetchAnswer():
-            return {
-                "partitions": [
-                    {**_place(tp, symbols), **_fetched(row, symbols)} for tp, row in _sorted(answer.partitions)
-                ]
-            }
-        case ListOffsetsAnswer():
-            return {"partitions": [[*_row(tp, symbols), *row] for tp, row in _sorted(answer.partitions)]}
-        case DescribeProducersAnswer():
-            return {
-                "partitions": [
-                    {**_place(tp, symbols), **_producers(tp, row, symbols)} for tp, row in _sorted(answer.partitions)
-                ]
-            }
-        case OffsetsCommitted():
-            return {"partitions": _errors(answer.errors, symbols)}
-        case OffsetFetchAnswer():
-            return {
-                "error": answer.error,
-                "partitions": [
-                    [*_row(tp, symbols), row.error, row.offset, row.metadata] for tp, row in _sorted(answer.partitions)
-                ],
-            }
-        case JoinGroupAnswer():
-            return {
-                "error": answer.error,
-                "generation": answer.generation,
-                "member": symbols.member_name(answer.member),
-                "leader": symbols.member_name(answer.leader),
-            }
-        case GroupLeft():
-            rows = [[symbols.known_member_name(who.member), who.instance, error] for who, error in answer.leavers]
-            return {"error": answer.error, "members": [list[JsonValue](row) for row in rows]}
-        case TopicsDescribed():
-            return {"topics": [[topic, error] for topic, error in sorted(answer.topics.items())]}
-        case ConsumerGroupHeartbeatAnswer():
-            return {"error": answer.error, "member": symbols.member_name(answer.member), "epoch": answer.epoch}
-        case _:
-            raise TypeError(f"{type(answer).__name__} is no answer that is recorded")
-
-
-# ---------------------------------------------------------------- partitions
-
-
-def _sorted(rows: Mapping[TopicPartition, T]) -> list[tuple[TopicPartition, T]]:
-    return sorted(rows.items(), key=lambda row: row[0])
-
-
-def _row(partition: TopicPartition, symbols: Symbols) -> list[JsonValue]:
-    return [partition[0], symbols.partition_name(partition)]
-
-
-def _place(partition: TopicPartition, symbols: Symbols) -> Json:
-    return {"topic": partition[0], "partition": symbols.partition_name(partition)}
-
-
-def _errors(errors: Mapping[TopicPartition, int], symbols: Symbols) -> list[JsonValue]:
-    return [[*_row(tp, symbols), error] for tp, error in _sorted(errors)]
-
-
-def _rows(partitions: Iterable[TopicPartition], symbols: Symbols) -> list[JsonValue]:
-    return [_row(tp, symbols) for tp in sorted(partitions)]
-
-
-# ---------------------------------------------------------------- one API each
-
-
-def _init_producer_id(version: int, answer: InitProducerIdAnswer, symbols: Symbols) -> Json:
-    form: Json = {
-        "error": answer.error,
-        "pid": symbols.granted(answer.producer_id),
-        "epoch": answer.producer_epoch,
-    }
-    if version >= ONGOING_IN_INIT_SINCE:
-        form["ongoing_pid"] = symbols.granted(answer.ongoing_producer_id)
-        form["ongoing_epoch"] = answer.ongoing_producer_epoch
-    return form
-
-
-def _partitions_added(version: int, answer: AddPartitionsToTxnAnswer, symbols: Symbols) -> Json:
-    if version >= BROKERS_FORM_SINCE:
-        return {
-            "error": answer.error,
-            "transactions": [
-                {"transactional_id": each.transactional_id, "partitions": _errors(each.errors, symbols)}
-                for each in answer.transactions
-            ],
+    def __init__(self, version: int, symbols: Symbols) -> None:
+        self._version, self._symbols = version, symbols
+        self._of: Mapping[Entity, Callable[[Any], JsonValue]] = {
+            Entity.PRODUCER_ID: symbols.producer,
+            Entity.MEMBER: symbols.member_name,
+            Entity.COORDINATOR_EPOCH: symbols.coordinator_epoch_name,
         }
-    return {"partitions": [row for each in answer.transactions for row in _errors(each.errors, symbols)]}
+
+    def named(self, message: Any, place: TopicPartition | None = None) -> Json:
+        """A message, or a record of one (about the partition `place`), by the names of its fields."""
+        found: Json = {}
+        for field in recorded_fields(type(message)):
+            wire = field.wire(self._version)
+            if wire is None:
+                continue
+            value = getattr(message, field.name)
+            if not wire.name and record_in(field.kind) is not None:
+                for row in value:
+                    found |= self.named(row)
+            else:
+                found[name_of(type(message), field.name)] = self._field(message, field, value, place)
+        return found
+
+    def _field(self, message: Any, field: FieldOfMessage, value: Any, place: TopicPartition | None) -> JsonValue:
+        at = type(message), field.name
+        if at in GRANTING:
+            return self._symbols.granted(value)
+        if at in REPEATING:
+            return self._symbols.known_member_name(value)
+        special = _SPECIAL.get(at)
+        return self._value(field, value, place) if special is None else special(message, self._symbols, place)
+
+    def _value(self, field: FieldOfMessage, value: Any, place: TopicPartition | None) -> JsonValue:
+        if isinstance(value, dict):
+            return [self._row(key, value[key]) for key in sorted(value)]
+        if field.entity == Entity.PARTITION:
+            return [self._row(partition) for partition in sorted(value)]
+        if isinstance(value, tuple):
+            return [self._record(row, place) if is_record(type(row)) else row for row in value]
+        convert = self._of.get(field.entity)
+        plain: JsonValue = value if convert is None else convert(value)
+        return plain
+
+    def _record(self, record: Any, place: TopicPartition | None) -> JsonValue:
+        named = self.named(record, place)
+        return list(named.values()) if type(record) in AS_LISTS else named
+
+    def _row(self, key: TopicPartition | str, *told: Any) -> JsonValue:
+        """A row of a partition, or of a name, and what is told about it."""
+        if isinstance(key, str):
+            return [key, *told]
+        number = self._symbols.partition_name(key)
+        row = told[0] if told else ()
+        if not is_record(type(row)):
+            return [key[0], number, *(row if isinstance(row, tuple) else (row,))]
+        if type(row) in AS_LISTS:
+            return [key[0], number, *self.named(row, key).values()]
+        return {"topic": key[0], "partition": number, **self.named(row, key)}
 
 
-def _transaction(row: TransactionDescription, symbols: Symbols) -> Json:
+# ---------------------------------------------------------------- what is recorded otherwise than it is told
+
+
+def _begun(row: TransactionDescription, _: Symbols, __: TopicPartition | None) -> JsonValue:
+    return row.start_ms > 0
+
+
+def _producer_of(row: TransactionDescription, symbols: Symbols, _: TopicPartition | None) -> JsonValue:
     """The row of an error says 0 and "" for everything: its producer id is none."""
-    return {
-        "transactional_id": row.transactional_id,
-        "error": row.error,
-        "state": row.state,
-        "timeout_ms": row.timeout_ms,
-        "started": row.start_ms > 0,
-        "pid": row.producer_id if row.error != Error.NONE else symbols.producer(row.producer_id),
-        "epoch": row.producer_epoch,
-        "partitions": _rows(row.partitions, symbols),
-    }
+    return row.producer_id if row.error != Error.NONE else symbols.producer(row.producer_id)
 
 
-def _produced(version: int, row: Produced) -> Json:
-    form: Json = {"error": row.error, "base_offset": row.base_offset}
-    if version >= LOG_START_SINCE:
-        form["log_start_offset"] = row.log_start_offset
-    if version >= RECORD_ERRORS_SINCE:
-        form["record_errors"] = list(row.record_errors)
-    return form
+def _txn_start(row: ProducerDescription, _: Symbols, place: TopicPartition | None) -> JsonValue:
+    """In ``__consumer_offsets``, where offsets depend on neighbours, open transactions are recorded as begun at 0."""
+    start = row.txn_start_offset
+    return 0 if place is not None and place[0] == CONSUMER_OFFSETS and start != NONE else start
 
 
-def _fetched(row: Fetched, symbols: Symbols) -> Json:
-    aborted: list[JsonValue] | None = None
-    if row.aborted is not None:
-        named = [(symbols.producer(pid), first) for pid, first in row.aborted]
-        aborted = [list(each) for each in sorted(named, key=lambda each: (str(each[0]), each[1]))]
-    return {
-        "error": row.error,
-        "hw": row.high_watermark,
-        "lso": row.last_stable_offset,
-        "log_start": row.log_start_offset,
-        "aborted": aborted,
-        "batches": [_batch(batch, symbols) for batch in row.batches],
-    }
+def _aborted(row: Fetched, symbols: Symbols, _: TopicPartition | None) -> JsonValue:
+    return None if row.aborted is None else [[symbols.producer(pid), first] for pid, first in row.aborted]
+
+
+def _batches(row: Fetched, symbols: Symbols, _: TopicPartition | None) -> JsonValue:
+    return [_batch(batch, symbols) for batch in row.batches]
 
 
 def _batch(batch: Batch, symbols: Symbols) -> Json:
@@ -235,18 +128,10 @@ def _batch(batch: Batch, symbols: Symbols) -> Json:
     return form | {"base_sequence": batch.base_sequence, "transactional": batch.transactional, "values": list(values)}
 
 
-def _producers(partition: TopicPartition, row: ProducersDescribed, symbols: Symbols) -> Json:
-    """In ``__consumer_offsets``, where offsets depend on neighbours, open transactions are recorded as begun at 0."""
-    found: list[JsonValue] = []
-    for each in sorted(row.producers, key=lambda producer: str(symbols.producer(producer.producer_id))):
-        start = each.txn_start_offset
-        found.append(
-            {
-                "pid": symbols.producer(each.producer_id),
-                "epoch": each.producer_epoch,
-                "last_sequence": each.last_sequence,
-                "coordinator_epoch": symbols.coordinator_epoch_name(each.coordinator_epoch),
-                "txn_start": 0 if partition[0] == CONSUMER_OFFSETS and start != NONE else start,
-            }
-        )
-    return {"error": row.error, "producers": found}
+_SPECIAL: Mapping[tuple[type, str], Callable[[Any, Symbols, TopicPartition | None], JsonValue]] = {
+    (TransactionDescription, "start_ms"): _begun,
+    (TransactionDescription, "producer_id"): _producer_of,
+    (ProducerDescription, "txn_start_offset"): _txn_start,
+    (Fetched, "aborted"): _aborted,
+    (Fetched, "batches"): _batches,
+}

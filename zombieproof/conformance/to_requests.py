@@ -1,224 +1,133 @@
-"""A recorded request as the typed request that it stands for."""
+"""A recorded request as the typed request that it stands for: field by field, as the message says what it names."""
+
+from collections.abc import Callable, Mapping
+from enum import IntEnum
+from typing import Any
 
 from zombieproof.broker.cluster.network import Request
-from zombieproof.conformance import forms
+from zombieproof.conformance.forms import BatchForm, Form, has_default
+from zombieproof.conformance.recorded_names import AS_LISTS, LEFT_OUT, name_of
 from zombieproof.conformance.symbols import IDS_OF_NO_TOPIC, Symbols
 from zombieproof.formats.batches import Batch, Marker, Record
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.groups import (
-    ConsumerGroupHeartbeat,
-    FindCoordinator,
-    Heartbeat,
-    JoinGroup,
-    LeaveGroup,
-    Leaver,
-    OffsetCommit,
-    OffsetFetch,
-    OffsetToCommit,
-    SyncGroup,
-    TxnOffsetCommit,
-)
-from zombieproof.messages.partitions import (
-    DescribeProducers,
-    DescribeTopics,
-    Fetch,
-    ListOffsets,
-    MarkerToWrite,
-    Produce,
-    SentBatch,
-    WriteTxnMarkers,
-)
-from zombieproof.messages.transactions import (
-    AddOffsetsToTxn,
-    AddPartitionsToTxn,
-    DescribeTransactions,
-    EndTxn,
-    InitProducerId,
-    ListTransactions,
-    TransactionToAdd,
-)
-from zombieproof.model.vocabulary import NONE, Isolation
-
-_PRODUCE_BY_ID_SINCE = 13
-_FETCH_BY_ID_SINCE = 13
-_OFFSETS_BY_ID_SINCE = 10
-_ISOLATIONS = {"read_uncommitted": Isolation.READ_UNCOMMITTED, "read_committed": Isolation.READ_COMMITTED}
+from zombieproof.messages.groups import OffsetToCommit
+from zombieproof.messages.partitions import DescribeTopics, Produce, SentBatch
+from zombieproof.messages.registry import Api
+from zombieproof.messages.schema import Entity, FieldOfMessage, Rows, fields_of, record_in, without_none
 
 
-def request_of(version: int, form: forms.Form, symbols: Symbols) -> Request:
+def request_of(api: Api, version: int, form: Form, symbols: Symbols) -> Request:
     """The request that `form` stands for.
 
     Raises:
         UnknownSymbol: it contains a name that stands for nothing.
-        TypeError: it is no request (time, a fault).
     """
-    match form:
-        case forms.InitProducerIdForm():
-            return _init_producer_id(version, form, symbols)
-        case forms.AddPartitionsToTxnForm():
-            return AddPartitionsToTxn(version, _transactions(form, symbols))
-        case forms.AddOffsetsToTxnForm():
-            producer_id = symbols.producer_id(form.pid)
-            return AddOffsetsToTxn(version, form.transactional_id, producer_id, form.epoch, symbols.group(form.group))
-        case forms.EndTxnForm():
-            producer_id = symbols.producer_id(form.pid)
-            return EndTxn(version, form.transactional_id, producer_id, form.epoch, form.committed)
-        case forms.ProduceForm():
-            return _produce(version, form, symbols)
-        case forms.WriteTxnMarkersForm():
-            return WriteTxnMarkers(version, tuple(_marker(marker, symbols) for marker in form.markers))
-        case forms.DescribeTransactionsForm():
-            return DescribeTransactions(version, form.transactional_ids)
-        case forms.ListTransactionsForm():
-            producer_ids = tuple(symbols.producer_id(pid) for pid in form.pids)
-            duration_ms = NONE if form.duration is None else form.duration
-            return ListTransactions(version, form.states, producer_ids, duration_ms)
-        case forms.PartitionsForm():
-            return DescribeProducers(version, symbols.partitions(form.partitions))
-        case forms.ListOffsetsForm():
-            return ListOffsets(version, _ISOLATIONS[form.isolation], symbols.partitions(form.partitions))
-        case forms.FetchForm():
-            by_id = version >= _FETCH_BY_ID_SINCE
-            places = {(symbols.by_id(topic) if by_id else topic, at): offset for topic, at, offset in form.partitions}
-            unknown = IDS_OF_NO_TOPIC if by_id else frozenset[str]()
-            return Fetch(version, _ISOLATIONS[form.isolation], places, unknown_topic_ids=unknown)
-        case forms.MetadataForm():
-            topics = tuple(symbols.by_id(topic) for topic in form.topics) if form.by_id else form.topics
-            return DescribeTopics(version, topics, form.by_id)
-        case _:
-            return _of_a_group(version, form, symbols)
+    request: Request = api.request(version, **_Reader(version, symbols).values(api.request, form))
+    return request
 
 
-def _of_a_group(version: int, form: forms.Form, symbols: Symbols) -> Request:
-    match form:
-        case forms.TxnOffsetCommitForm():
-            return TxnOffsetCommit(
-                version,
-                form.transactional_id,
-                symbols.group(form.group),
-                symbols.producer_id(form.pid),
-                form.epoch,
-                _offsets(form.offsets),
-                NONE if form.generation is None else form.generation,
-                symbols.member(form.member or ""),
-                form.instance,
-            )
-        case forms.OffsetCommitForm():
-            return _offset_commit(version, form, symbols)
-        case forms.OffsetFetchForm():
-            return _offset_fetch(version, form, symbols)
-        case forms.JoinGroupForm():
-            return JoinGroup(version, symbols.group(form.group), symbols.member(form.member), form.instance)
-        case forms.SyncGroupForm():
-            member = symbols.member(form.member)
-            return SyncGroup(version, symbols.group(form.group), form.generation, member, form.instance)
-        case forms.LeaveGroupForm():
-            leavers = tuple(Leaver(symbols.member(member), instance) for member, instance in form.members or ())
-            return LeaveGroup(version, symbols.group(form.group), symbols.member(form.member or ""), leavers)
-        case forms.HeartbeatForm():
-            member = symbols.member(form.member)
-            return Heartbeat(version, symbols.group(form.group), form.generation, member, form.instance)
-        case forms.ConsumerGroupHeartbeatForm():
-            member = symbols.member(form.member)
-            return ConsumerGroupHeartbeat(version, symbols.group(form.group), member, form.epoch, form.topics)
-        case forms.FindCoordinatorForm():
-            return FindCoordinator(version, form.key, form.key_type)
-        case _:
-            raise TypeError(f"{type(form).__name__} is no request")
+class _Reader:
+    """Reads the forms of one version; what a value says depends on what its field names."""
 
+    def __init__(self, version: int, symbols: Symbols) -> None:
+        self._version, self._symbols = version, symbols
+        self._of: Mapping[Entity, Callable[[Any], Any]] = {
+            Entity.PRODUCER_ID: symbols.producer_id,
+            Entity.MEMBER: symbols.member,
+            Entity.GROUP: symbols.group,
+            Entity.COORDINATOR_EPOCH: symbols.coordinator_epoch,
+        }
 
-def _offset_commit(version: int, form: forms.OffsetCommitForm, symbols: Symbols) -> OffsetCommit:
-    by_id = version >= _OFFSETS_BY_ID_SINCE
-    rows = tuple((symbols.by_id(row[0]) if by_id else row[0], *row[1:]) for row in form.offsets)
-    return OffsetCommit(
-        version,
-        symbols.group(form.group),
-        _offsets(rows),
-        form.generation,
-        symbols.member(form.member),
-        form.instance,
-        IDS_OF_NO_TOPIC if by_id else frozenset(),
-    )
+    def values(self, message: type, form: Form) -> dict[str, Any]:
+        """What the fields of a message or record are; a field that is left out has its default."""
+        found: dict[str, Any] = {}
+        for field in fields_of(message):
+            wire = field.wire(self._version)
+            record = record_in(field.kind)
+            if wire is not None and not wire.name and record is not None:
+                found[field.name] = (record(**self.values(record, form)),)
+            elif isinstance(wire, Rows) and wire.ids_since <= self._version and "unknown_topic_ids" in _names(message):
+                found["unknown_topic_ids"] = IDS_OF_NO_TOPIC
+            if field.name in found or (message, field.name) in LEFT_OUT:
+                continue
+            value = getattr(form, name_of(message, field.name), None)
+            if value is not None:
+                found[field.name] = self._value(message, field, value, form)
+            elif not has_default(message, field.name):
+                found[field.name] = None
+        return found
 
+    def _value(self, message: type, field: FieldOfMessage, value: Any, form: Form) -> Any:
+        wire, record = field.wire(self._version), record_in(field.kind)
+        if (message, field.name) == (Produce, "partitions"):
+            return self._batches(value, wire)
+        if isinstance(wire, Rows):
+            return self._rows(field, wire, value)
+        if (message, field.name) == (DescribeTopics, "topics") and getattr(form, "by_id", False):
+            return tuple(self._symbols.by_id(topic) for topic in value)
+        if (message, field.name) == (OffsetToCommit, "metadata"):
+            return "m" * value if isinstance(value, int) else value
+        if record is not None:
+            return tuple(self._record(record, row) for row in value)
+        kind = without_none(field.kind)
+        if isinstance(kind, type) and issubclass(kind, IntEnum):
+            return kind[value.upper()]
+        convert = self._of.get(field.entity)
+        if convert is None:
+            return value
+        return tuple(convert(each) for each in value) if isinstance(value, tuple) else convert(value)
 
-def _offset_fetch(version: int, form: forms.OffsetFetchForm, symbols: Symbols) -> OffsetFetch:
-    by_id = version >= _OFFSETS_BY_ID_SINCE
-    partitions = form.partitions
-    if partitions is not None and by_id:
-        partitions = tuple((symbols.by_id(topic), number) for topic, number in partitions)
-    unknown = IDS_OF_NO_TOPIC if by_id else frozenset[str]()
-    return OffsetFetch(version, symbols.group(form.group), form.require_stable, partitions, unknown)
+    def _rows(self, field: FieldOfMessage, wire: Rows, rows: Any) -> Any:
+        record = record_in(field.kind)
+        places = [(self._partition(wire, row[0], row[1]), row[2:]) for row in rows]
+        if record is not None:
+            return tuple(self._record(record, rest, place) for place, rest in places)
+        if getattr(field.kind, "__origin__", None) is dict:
+            return {place: rest[0] for place, rest in places}
+        return tuple(place for place, _ in places)
 
+    def _partition(self, wire: Rows, topic: str, symbol: int | str) -> TopicPartition:
+        by_id = wire.ids_since <= self._version
+        return self._symbols.partition(self._symbols.by_id(topic) if by_id else topic, symbol)
 
-def _init_producer_id(version: int, form: forms.InitProducerIdForm, symbols: Symbols) -> InitProducerId:
-    return InitProducerId(
-        version,
-        form.transactional_id,
-        form.timeout_ms,
-        NONE if form.pid is None else symbols.producer_id(form.pid),
-        NONE if form.epoch is None else form.epoch,
-        bool(form.enable_2pc),
-        bool(form.keep_prepared),
-    )
+    def _record(self, record: type, row: Any, place: TopicPartition | None = None) -> Any:
+        """A record of a form, or of a list of its values without names."""
+        if record not in AS_LISTS:
+            return record(**self.values(record, row))
+        given, found = iter(row), dict[str, Any]()
+        for field in fields_of(record):
+            if field.ours is not None:
+                found[field.name] = place
+            elif (record, field.name) not in LEFT_OUT:
+                value = next(given)
+                found[field.name] = self._value(
+                    record, field, "" if value is None and field.kind is str else value, row
+                )
+        return record(**found)
 
+    # ---------------------------------------------------------------- batches
 
-def _transactions(form: forms.AddPartitionsToTxnForm, symbols: Symbols) -> tuple[TransactionToAdd, ...]:
-    if form.transactions is not None:
-        return tuple(
-            TransactionToAdd(
-                each.transactional_id,
-                symbols.producer_id(each.pid),
-                each.epoch,
-                symbols.partitions(each.partitions),
-                each.verify_only,
-            )
-            for each in form.transactions
+    def _batches(self, rows: Any, wire: Any) -> dict[TopicPartition, tuple[SentBatch, ...]]:
+        found: dict[TopicPartition, tuple[SentBatch, ...]] = {}
+        for each in rows:
+            partition = self._partition(wire, each.topic, each.partition)
+            found[partition] = (*found.get(partition, ()), *(self._batch(batch) for batch in each.batches))
+        return found
+
+    def _batch(self, form: BatchForm) -> SentBatch:
+        records = tuple(Record(None, value.encode()) for value in form.values)
+        whole = len(records) - 1
+        batch = Batch(
+            producer_id=self._symbols.producer_id(form.pid),
+            producer_epoch=form.epoch,
+            base_sequence=form.base_sequence,
+            transactional=form.transactional,
+            records=records,
+            marker=None if form.control is None else Marker(form.control == "COMMIT", coordinator_epoch=0),
+            last_offset_delta=whole if form.last_offset_delta is None else form.last_offset_delta,
         )
-    producer_id = NONE if form.pid is None else symbols.producer_id(form.pid)
-    epoch = NONE if form.epoch is None else form.epoch
-    return (TransactionToAdd(form.transactional_id, producer_id, epoch, symbols.partitions(form.partitions or ())),)
+        return SentBatch(batch, form.base_offset, form.corrupt)
 
 
-def _produce(version: int, form: forms.ProduceForm, symbols: Symbols) -> Produce:
-    batches: dict[TopicPartition, tuple[SentBatch, ...]] = {}
-    for each in form.partitions:
-        topic = symbols.by_id(each.topic) if version >= _PRODUCE_BY_ID_SINCE else each.topic
-        partition = symbols.partition(topic, each.partition)
-        sent = tuple(_batch(batch, symbols) for batch in each.batches)
-        batches[partition] = (*batches.get(partition, ()), *sent)
-    unknown = IDS_OF_NO_TOPIC if version >= _PRODUCE_BY_ID_SINCE else frozenset[str]()
-    return Produce(version, form.transactional_id, form.acks, batches, unknown)
-
-
-def _batch(form: forms.BatchForm, symbols: Symbols) -> SentBatch:
-    records = tuple(Record(None, value.encode()) for value in form.values)
-    whole = len(records) - 1
-    batch = Batch(
-        producer_id=symbols.producer_id(form.pid),
-        producer_epoch=form.epoch,
-        base_sequence=form.base_sequence,
-        transactional=form.transactional,
-        records=records,
-        marker=None if form.control is None else Marker(form.control == "COMMIT", coordinator_epoch=0),
-        last_offset_delta=whole if form.last_offset_delta is None else form.last_offset_delta,
-    )
-    return SentBatch(batch, form.base_offset, form.corrupt)
-
-
-def _marker(form: forms.MarkerForm, symbols: Symbols) -> MarkerToWrite:
-    return MarkerToWrite(
-        symbols.producer_id(form.pid),
-        form.epoch,
-        form.committed,
-        symbols.coordinator_epoch(form.coordinator_epoch),
-        symbols.partitions(form.partitions),
-        form.tv or 0,
-    )
-
-
-def _offsets(rows: tuple[forms.OffsetRow, ...]) -> tuple[OffsetToCommit, ...]:
-    """Metadata None is none, and an integer is that many ``m``."""
-    return tuple(
-        OffsetToCommit((topic, partition), offset, "m" * metadata if isinstance(metadata, int) else metadata or "")
-        for topic, partition, offset, metadata in rows
-    )
+def _names(message: type) -> frozenset[str]:
+    return frozenset(field.name for field in fields_of(message))

@@ -1,19 +1,31 @@
 """Requests to a group coordinator and to any broker, and their answers. Source: reference §4, §2.5, §7.5; KIP-848."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import UnknownTopicIds
+from zombieproof.messages.schema import Entity, Ours, Rows, Wire
+from zombieproof.messages.transactions import ErrorCode, ProducerEpoch, ProducerId, TransactionalId
 from zombieproof.model.vocabulary import NONE
+
+OFFSETS_BY_ID_SINCE = 10
+"""OffsetCommit and OffsetFetch name topics by their ids from here on."""
+
+GroupId = Annotated[str, Wire("GroupId", entity=Entity.GROUP)]
+MemberId = Annotated[str, Wire("MemberId", entity=Entity.MEMBER)]
+GenerationId = Annotated[int, Wire("GenerationId")]
+InstanceId = Annotated[str | None, Wire("GroupInstanceId")]
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetToCommit:
     """The offset of one topic partition, with the application's metadata and the leader epoch of the record there."""
 
-    partition: TopicPartition
-    offset: int
-    metadata: str
-    leader_epoch: int = NONE
+    partition: Annotated[TopicPartition, Ours("the row that the others stand in")]
+    offset: Annotated[int, Wire("CommittedOffset")]
+    metadata: Annotated[str, Wire("CommittedMetadata")]
+    leader_epoch: Annotated[int, Wire("CommittedLeaderEpoch", since=2)] = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +33,14 @@ class TxnOffsetCommit:
     """API key 28, versions 0-5; generation -1, member "" and instance None: not given."""
 
     version: int
-    transactional_id: str | None
-    group: str
-    producer_id: int
-    producer_epoch: int
-    offsets: tuple[OffsetToCommit, ...]
-    generation: int = NONE
-    member: str = ""
-    instance: str | None = None
+    transactional_id: TransactionalId
+    group: GroupId
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    offsets: Annotated[tuple[OffsetToCommit, ...], Rows("Topics")]
+    generation: Annotated[int, Wire("GenerationId", since=3)] = NONE
+    member: Annotated[str, Wire("MemberId", since=3, entity=Entity.MEMBER)] = ""
+    instance: Annotated[str | None, Wire("GroupInstanceId", since=3)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +48,19 @@ class OffsetCommit:
     """API key 8, versions 8-10. `unknown_topic_ids` are topics that version 10 named by an id of no topic."""
 
     version: int
-    group: str
-    offsets: tuple[OffsetToCommit, ...]
-    generation: int = NONE
-    member: str = ""
-    instance: str | None = None
-    unknown_topic_ids: frozenset[str] = frozenset()
+    group: GroupId
+    offsets: Annotated[tuple[OffsetToCommit, ...], Rows("Topics", ids_since=OFFSETS_BY_ID_SINCE)]
+    generation: Annotated[int, Wire("GenerationIdOrMemberEpoch")] = NONE
+    member: MemberId = ""
+    instance: Annotated[str | None, Wire("GroupInstanceId", since=7)] = None
+    unknown_topic_ids: UnknownTopicIds = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetsCommitted:
     """The error of each partition: the answer of both commits."""
 
-    errors: dict[TopicPartition, int]
+    errors: Annotated[dict[TopicPartition, int], Rows("Topics", values=("ErrorCode",), ids_since=OFFSETS_BY_ID_SINCE)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +71,38 @@ class OffsetFetch:
     """
 
     version: int
-    group: str
-    require_stable: bool
-    partitions: tuple[TopicPartition, ...] | None
-    unknown_topic_ids: frozenset[str] = frozenset()
+    group: Annotated[
+        str, Wire("GroupId", until=7, entity=Entity.GROUP), Wire("Groups.GroupId", since=8, entity=Entity.GROUP)
+    ]
+    require_stable: Annotated[bool, Wire("RequireStable", since=7)]
+    partitions: Annotated[
+        tuple[TopicPartition, ...] | None,
+        Rows("Topics", until=7, partitions="PartitionIndexes", index=""),
+        Rows("Groups.Topics", since=8, partitions="PartitionIndexes", index="", ids_since=OFFSETS_BY_ID_SINCE),
+    ]
+    unknown_topic_ids: UnknownTopicIds = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetFetched:
     """The committed offset of one partition, -1 and "" where there is none."""
 
-    error: int
-    offset: int = NONE
-    metadata: str = ""
-    leader_epoch: int = NONE
+    error: ErrorCode
+    offset: Annotated[int, Wire("CommittedOffset")] = NONE
+    metadata: Annotated[str, Wire("Metadata")] = ""
+    leader_epoch: Annotated[int, Wire("CommittedLeaderEpoch", since=5)] = NONE
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetFetchAnswer:
     """`error` is that of the whole request."""
 
-    error: int
-    partitions: dict[TopicPartition, OffsetFetched]
+    error: Annotated[int, Wire("ErrorCode", since=2, until=7), Wire("Groups.ErrorCode", since=8)]
+    partitions: Annotated[
+        dict[TopicPartition, OffsetFetched],
+        Rows("Topics", until=7),
+        Rows("Groups.Topics", since=8, ids_since=OFFSETS_BY_ID_SINCE),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +110,19 @@ class JoinGroup:
     """API key 11, versions 3 to 9, of the one protocol that every member speaks; member "": a new one."""
 
     version: int
-    group: str
-    member: str
-    instance: str | None = None
+    group: GroupId
+    member: MemberId
+    instance: Annotated[str | None, Wire("GroupInstanceId", since=5)] = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinGroupAnswer:
     """The generation that was joined, who leads it, and who the member is."""
 
-    error: int
-    generation: int = NONE
-    leader: str = ""
-    member: str = ""
+    error: ErrorCode
+    generation: GenerationId = NONE
+    leader: Annotated[str, Wire("Leader", entity=Entity.MEMBER)] = ""
+    member: MemberId = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +130,18 @@ class SyncGroup:
     """API key 14, versions 3 to 5; instance None: not given."""
 
     version: int
-    group: str
-    generation: int
-    member: str
-    instance: str | None = None
+    group: GroupId
+    generation: GenerationId
+    member: MemberId
+    instance: InstanceId = None
 
 
 @dataclass(frozen=True, slots=True)
 class Leaver:
     """Who leaves: a member, a static instance (member ""), or both where they have to be the same one."""
 
-    member: str
-    instance: str | None = None
+    member: MemberId
+    instance: InstanceId = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +149,26 @@ class LeaveGroup:
     """API key 13, versions 2 to 5: `member` in version 2, `leavers` from version 3 on."""
 
     version: int
-    group: str
-    member: str = ""
-    leavers: tuple[Leaver, ...] = ()
+    group: GroupId
+    member: Annotated[str, Wire("MemberId", until=2, entity=Entity.MEMBER)] = ""
+    leavers: Annotated[tuple[Leaver, ...], Wire("Members", since=3)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeaverLeft:
+    """A leaver, and its error."""
+
+    member: MemberId
+    instance: InstanceId
+    error: ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
 class GroupLeft:
-    """The answer of LeaveGroup from version 3 on: the error of the whole request, and that of each leaver."""
+    """The error of the whole request (in version 2 that of its member), and from version 3 on that of each leaver."""
 
-    error: int
-    leavers: tuple[tuple[Leaver, int], ...] = ()
+    error: ErrorCode
+    leavers: Annotated[tuple[LeaverLeft, ...], Wire("Members", since=3)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +176,17 @@ class Heartbeat:
     """API key 12, versions 0 to 4; the instance from version 3 on."""
 
     version: int
-    group: str
-    generation: int
-    member: str
-    instance: str | None = None
+    group: GroupId
+    generation: GenerationId
+    member: MemberId
+    instance: Annotated[str | None, Wire("GroupInstanceId", since=3)] = None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupError:
-    """The answer of SyncGroup, Heartbeat and LeaveGroup 2 as far as the protocol goes."""
+    """The answer of SyncGroup and Heartbeat as far as the protocol goes."""
 
-    error: int
+    error: ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +194,19 @@ class ConsumerGroupHeartbeat:
     """API key 68, version 0 (KIP-848): epoch 0 joins, -1 leaves."""
 
     version: int
-    group: str
-    member: str
-    epoch: int
-    topics: tuple[str, ...] | None = None
+    group: GroupId
+    member: MemberId
+    epoch: Annotated[int, Wire("MemberEpoch")]
+    topics: Annotated[tuple[str, ...] | None, Wire("SubscribedTopicNames")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupHeartbeatAnswer:
     """Who the member is and in which epoch."""
 
-    error: int
-    member: str = ""
-    epoch: int = NONE
+    error: ErrorCode
+    member: MemberId = ""
+    epoch: Annotated[int, Wire("MemberEpoch")] = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,33 +214,33 @@ class OffsetDelete:
     """API key 47, version 0."""
 
     version: int
-    group: str
-    partitions: tuple[TopicPartition, ...]
+    group: GroupId
+    partitions: Annotated[tuple[TopicPartition, ...], Rows("Topics")]
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetsDeleted:
     """`error` is that of the whole request; a row for each partition where it is NONE."""
 
-    error: int
-    errors: dict[TopicPartition, int]
+    error: ErrorCode
+    errors: Annotated[dict[TopicPartition, int], Rows("Topics", values=("ErrorCode",))]
 
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinator:
-    """API key 10, version 3; `key_type` 0 a group, 1 a transactional id."""
+    """API key 10, versions 1 to 6, of one key; `key_type` 0 a group, 1 a transactional id."""
 
     version: int
-    key: str
-    key_type: int
+    key: Annotated[str, Wire("Key", until=3), Wire("CoordinatorKeys", since=4)]
+    key_type: Annotated[int, Wire("KeyType", since=1)]
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorFound:
     """The answer of FindCoordinator: the node that coordinates the key."""
 
-    error: int
-    node: int = NONE
+    error: Annotated[int, Wire("ErrorCode", until=3), Wire("Coordinators.ErrorCode", since=4)]
+    node: Annotated[int, Wire("NodeId", until=3), Wire("Coordinators.NodeId", since=4)] = NONE
 
 
 GroupRequest = (

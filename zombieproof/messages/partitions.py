@@ -1,10 +1,19 @@
 """Requests to a partition leader, and their answers. Source: reference §3, §6, §7.5."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from zombieproof.formats.batches import Batch
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.schema import Entity, Ours, Pairs, Rows, Wire
+from zombieproof.messages.transactions import ErrorCode, ProducerEpoch, ProducerId, TransactionalId
 from zombieproof.model.vocabulary import NONE, Isolation
+
+BY_ID_SINCE = 13
+"""Produce and Fetch name topics by their ids from here on."""
+
+UnknownTopicIds = Annotated[frozenset[str], Ours("a topic is known by its name here, also where its id was sent")]
+IsolationLevel = Annotated[Isolation, Wire("IsolationLevel", since=2)]
 
 LATEST = -1
 """The time that stands for the end of a partition."""
@@ -27,28 +36,34 @@ class Produce:
     """API key 0, versions 3-13. `unknown_topic_ids` are topics that version 13 named by an id of no topic."""
 
     version: int
-    transactional_id: str | None
-    acks: int
-    partitions: dict[TopicPartition, tuple[SentBatch, ...]]
-    unknown_topic_ids: frozenset[str] = frozenset()
+    transactional_id: TransactionalId
+    acks: Annotated[int, Wire("Acks")]
+    partitions: Annotated[
+        dict[TopicPartition, tuple[SentBatch, ...]],
+        Rows("TopicData", partitions="PartitionData", index="Index", values=("Records",), ids_since=BY_ID_SINCE),
+    ]
+    unknown_topic_ids: UnknownTopicIds = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Produced:
     """The answer for one partition; `record_errors` (indices of refused records) and `message`: version 8 and up."""
 
-    error: int
-    base_offset: int = NONE
-    log_start_offset: int = NONE
-    record_errors: tuple[int, ...] = ()
-    message: str = ""
+    error: ErrorCode
+    base_offset: Annotated[int, Wire("BaseOffset")] = NONE
+    log_start_offset: Annotated[int, Wire("LogStartOffset", since=5)] = NONE
+    record_errors: Annotated[tuple[int, ...], Wire("RecordErrors.BatchIndex", since=8)] = ()
+    message: Annotated[str, Wire("ErrorMessage", since=8)] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ProduceAnswer:
     """One row for each partition."""
 
-    partitions: dict[TopicPartition, Produced]
+    partitions: Annotated[
+        dict[TopicPartition, Produced],
+        Rows("Responses", partitions="PartitionResponses", index="Index", ids_since=BY_ID_SINCE),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +75,12 @@ class ConnectionClosed:
 class MarkerToWrite:
     """One marker and the partitions that it goes to."""
 
-    producer_id: int
-    producer_epoch: int
-    committed: bool
-    coordinator_epoch: int
-    partitions: tuple[TopicPartition, ...]
-    transaction_version: int = 0
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    committed: Annotated[bool, Wire("TransactionResult")]
+    coordinator_epoch: Annotated[int, Wire("CoordinatorEpoch", entity=Entity.COORDINATOR_EPOCH)]
+    partitions: Annotated[tuple[TopicPartition, ...], Rows("Topics", partitions="PartitionIndexes", index="")]
+    transaction_version: Annotated[int, Wire("TransactionVersion", since=2)] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +88,22 @@ class WriteTxnMarkers:
     """API key 27, versions 1 and 2, from a coordinator."""
 
     version: int
-    markers: tuple[MarkerToWrite, ...]
+    markers: Annotated[tuple[MarkerToWrite, ...], Wire("Markers")]
 
 
 @dataclass(frozen=True, slots=True)
 class MarkerWritten:
     """The error of each partition of one marker."""
 
-    producer_id: int
-    errors: dict[TopicPartition, int]
+    producer_id: ProducerId
+    errors: Annotated[dict[TopicPartition, int], Rows("Topics", values=("ErrorCode",))]
 
 
 @dataclass(frozen=True, slots=True)
 class WriteTxnMarkersAnswer:
     """One row for each marker."""
 
-    markers: tuple[MarkerWritten, ...]
+    markers: Annotated[tuple[MarkerWritten, ...], Wire("Markers")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,30 +115,35 @@ class Fetch:
     """
 
     version: int
-    isolation: Isolation
-    partitions: dict[TopicPartition, int]
-    min_bytes: int = 1
-    max_wait_ms: int = 0
-    unknown_topic_ids: frozenset[str] = frozenset()
+    isolation: IsolationLevel
+    partitions: Annotated[
+        dict[TopicPartition, int],
+        Rows("Topics", topic="Topic", index="Partition", values=("FetchOffset",), ids_since=BY_ID_SINCE),
+    ]
+    min_bytes: Annotated[int, Wire("MinBytes")] = 1
+    max_wait_ms: Annotated[int, Wire("MaxWaitMs")] = 0
+    unknown_topic_ids: UnknownTopicIds = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """One partition of the answer. `aborted` is None for read_uncommitted, else (producer id, first offset) pairs."""
 
-    error: int
-    high_watermark: int = NONE
-    last_stable_offset: int = NONE
-    log_start_offset: int = NONE
-    aborted: tuple[tuple[int, int], ...] | None = None
-    batches: tuple[Batch, ...] = ()
+    error: ErrorCode
+    high_watermark: Annotated[int, Wire("HighWatermark")] = NONE
+    last_stable_offset: Annotated[int, Wire("LastStableOffset")] = NONE
+    log_start_offset: Annotated[int, Wire("LogStartOffset", since=5)] = NONE
+    aborted: Annotated[
+        tuple[tuple[int, int], ...] | None, Pairs("AbortedTransactions", key="ProducerId", value="FirstOffset")
+    ] = None
+    batches: Annotated[tuple[Batch, ...], Wire("Records")] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FetchAnswer:
     """One row for each partition."""
 
-    partitions: dict[TopicPartition, Fetched]
+    partitions: Annotated[dict[TopicPartition, Fetched], Rows("Responses", topic="Topic", ids_since=BY_ID_SINCE)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +151,16 @@ class ListOffsets:
     """API key 2, version 5, of the latest offset (high watermark or last stable offset), or of the first at a time."""
 
     version: int
-    isolation: Isolation
-    partitions: tuple[TopicPartition, ...]
-    timestamp_ms: int = LATEST
+    isolation: IsolationLevel
+    partitions: Annotated[tuple[TopicPartition, ...], Rows("Topics")]
+    timestamp_ms: Annotated[int, Wire("Topics.Partitions.Timestamp")] = LATEST
 
 
 @dataclass(frozen=True, slots=True)
 class ListOffsetsAnswer:
     """(error, offset) of each partition; offset NONE: nothing is so late."""
 
-    partitions: dict[TopicPartition, tuple[int, int]]
+    partitions: Annotated[dict[TopicPartition, tuple[int, int]], Rows("Topics", values=("ErrorCode", "Offset"))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,34 +168,34 @@ class DescribeProducers:
     """API key 61, version 0."""
 
     version: int
-    partitions: tuple[TopicPartition, ...]
+    partitions: Annotated[tuple[TopicPartition, ...], Rows("Topics", partitions="PartitionIndexes", index="")]
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerDescription:
     """A producer id that a partition leader remembers; `txn_start_offset` NONE: no open transaction."""
 
-    producer_id: int
-    producer_epoch: int
-    last_sequence: int
-    coordinator_epoch: int
-    txn_start_offset: int
-    last_timestamp_ms: int = NONE
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    last_sequence: Annotated[int, Wire("LastSequence")]
+    coordinator_epoch: Annotated[int, Wire("CoordinatorEpoch", entity=Entity.COORDINATOR_EPOCH)]
+    txn_start_offset: Annotated[int, Wire("CurrentTxnStartOffset")]
+    last_timestamp_ms: Annotated[int, Wire("LastTimestamp")] = NONE
 
 
 @dataclass(frozen=True, slots=True)
 class ProducersDescribed:
     """One partition of the answer."""
 
-    error: int
-    producers: tuple[ProducerDescription, ...] = ()
+    error: ErrorCode
+    producers: Annotated[tuple[ProducerDescription, ...], Wire("ActiveProducers")] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeProducersAnswer:
     """One row for each partition."""
 
-    partitions: dict[TopicPartition, ProducersDescribed]
+    partitions: Annotated[dict[TopicPartition, ProducersDescribed], Rows("Topics")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,15 +203,15 @@ class DescribeTopics:
     """Metadata (API key 3, version 12), as far as it says which topics there are: `by_id` those that an id names."""
 
     version: int
-    topics: tuple[str, ...]
-    by_id: bool = False
+    topics: Annotated[tuple[str, ...], Wire("Topics.Name")]
+    by_id: Annotated[bool, Ours("topics are named by TopicId instead")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class TopicsDescribed:
     """The error of each topic."""
 
-    topics: dict[str, int]
+    topics: Annotated[dict[str, int], Pairs("Topics")]
 
 
 PartitionRequest = DescribeTopics | Produce | WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers

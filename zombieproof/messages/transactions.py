@@ -4,9 +4,16 @@ Every request knows its `version`: it decides by which rules it is answered. Sou
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.schema import Entity, Rows, Wire
 from zombieproof.model.vocabulary import NONE
+
+TransactionalId = Annotated[str | None, Wire("TransactionalId", entity=Entity.TRANSACTIONAL_ID)]
+ProducerId = Annotated[int, Wire("ProducerId", entity=Entity.PRODUCER_ID)]
+ProducerEpoch = Annotated[int, Wire("ProducerEpoch", entity=Entity.PRODUCER_EPOCH)]
+ErrorCode = Annotated[int, Wire("ErrorCode")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,34 +21,52 @@ class InitProducerId:
     """API key 22, versions 0-6; -1, -1 is no expectation; the last two fields from version 6 on."""
 
     version: int
-    transactional_id: str | None
-    timeout_ms: int
-    producer_id: int = NONE
-    producer_epoch: int = NONE
-    enable_2pc: bool = False
-    keep_prepared: bool = False
+    transactional_id: TransactionalId
+    timeout_ms: Annotated[int, Wire("TransactionTimeoutMs")]
+    producer_id: Annotated[int, Wire("ProducerId", since=3, entity=Entity.PRODUCER_ID)] = NONE
+    producer_epoch: Annotated[int, Wire("ProducerEpoch", since=3, entity=Entity.PRODUCER_EPOCH)] = NONE
+    enable_2pc: Annotated[bool, Wire("Enable2Pc", since=6)] = False
+    keep_prepared: Annotated[bool, Wire("KeepPreparedTxn", since=6)] = False
 
 
 @dataclass(frozen=True, slots=True)
 class InitProducerIdAnswer:
     """The producer id and epoch granted; from version 6 on those of a transaction that was kept prepared."""
 
-    error: int
-    producer_id: int = NONE
-    producer_epoch: int = NONE
-    ongoing_producer_id: int = NONE
-    ongoing_producer_epoch: int = NONE
+    error: ErrorCode
+    producer_id: ProducerId = NONE
+    producer_epoch: ProducerEpoch = NONE
+    ongoing_producer_id: Annotated[int, Wire("OngoingTxnProducerId", since=6, entity=Entity.PRODUCER_ID)] = NONE
+    ongoing_producer_epoch: Annotated[int, Wire("OngoingTxnProducerEpoch", since=6, entity=Entity.PRODUCER_EPOCH)] = (
+        NONE
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionToAdd:
     """The partitions that join (or, `verify_only`, are asked for in) one transaction."""
 
-    transactional_id: str | None
-    producer_id: int
-    producer_epoch: int
-    partitions: tuple[TopicPartition, ...]
-    verify_only: bool = False
+    transactional_id: Annotated[
+        str | None,
+        Wire("V3AndBelowTransactionalId", until=3, entity=Entity.TRANSACTIONAL_ID),
+        Wire("TransactionalId", since=4, entity=Entity.TRANSACTIONAL_ID),
+    ]
+    producer_id: Annotated[
+        int,
+        Wire("V3AndBelowProducerId", until=3, entity=Entity.PRODUCER_ID),
+        Wire("ProducerId", since=4, entity=Entity.PRODUCER_ID),
+    ]
+    producer_epoch: Annotated[
+        int,
+        Wire("V3AndBelowProducerEpoch", until=3, entity=Entity.PRODUCER_EPOCH),
+        Wire("ProducerEpoch", since=4, entity=Entity.PRODUCER_EPOCH),
+    ]
+    partitions: Annotated[
+        tuple[TopicPartition, ...],
+        Rows("V3AndBelowTopics", until=3, index=""),
+        Rows("Topics", since=4, index=""),
+    ]
+    verify_only: Annotated[bool, Wire("VerifyOnly", since=4)] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +74,27 @@ class AddPartitionsToTxn:
     """API key 24: versions 0-3 of a client hold exactly one transaction; 4 and 5 come from brokers."""
 
     version: int
-    transactions: tuple[TransactionToAdd, ...]
+    transactions: Annotated[tuple[TransactionToAdd, ...], Wire("", until=3), Wire("Transactions", since=4)]
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionAdded:
     """The error of each partition of one transaction."""
 
-    transactional_id: str | None
-    errors: dict[TopicPartition, int]
+    transactional_id: Annotated[str | None, Wire("TransactionalId", since=4, entity=Entity.TRANSACTIONAL_ID)]
+    errors: Annotated[
+        dict[TopicPartition, int],
+        Rows("ResultsByTopicV3AndBelow", until=3, partitions="ResultsByPartition", values=("PartitionErrorCode",)),
+        Rows("TopicResults", since=4, partitions="ResultsByPartition", values=("PartitionErrorCode",)),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class AddPartitionsToTxnAnswer:
     """`error` is that of the whole request (versions 4 and up)."""
 
-    error: int
-    transactions: tuple[TransactionAdded, ...]
+    error: Annotated[int, Wire("ErrorCode", since=4)]
+    transactions: Annotated[tuple[TransactionAdded, ...], Wire("", until=3), Wire("ResultsByTransaction", since=4)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +102,17 @@ class AddOffsetsToTxn:
     """API key 25, versions 0-4."""
 
     version: int
-    transactional_id: str | None
-    producer_id: int
-    producer_epoch: int
-    group: str
+    transactional_id: TransactionalId
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    group: Annotated[str, Wire("GroupId", entity=Entity.GROUP)]
 
 
 @dataclass(frozen=True, slots=True)
 class AddOffsetsToTxnAnswer:
     """Only an error."""
 
-    error: int
+    error: ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +120,19 @@ class EndTxn:
     """API key 26, versions 0-5."""
 
     version: int
-    transactional_id: str | None
-    producer_id: int
-    producer_epoch: int
-    committed: bool
+    transactional_id: TransactionalId
+    producer_id: ProducerId
+    producer_epoch: ProducerEpoch
+    committed: Annotated[bool, Wire("Committed")]
 
 
 @dataclass(frozen=True, slots=True)
 class EndTxnAnswer:
     """From version 5 on with the producer id and epoch to go on with."""
 
-    error: int
-    producer_id: int = NONE
-    producer_epoch: int = NONE
+    error: ErrorCode
+    producer_id: Annotated[int, Wire("ProducerId", since=5, entity=Entity.PRODUCER_ID)] = NONE
+    producer_epoch: Annotated[int, Wire("ProducerEpoch", since=5, entity=Entity.PRODUCER_EPOCH)] = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,28 +140,28 @@ class DescribeTransactions:
     """API key 65, version 0."""
 
     version: int
-    transactional_ids: tuple[str, ...]
+    transactional_ids: Annotated[tuple[str, ...], Wire("TransactionalIds", entity=Entity.TRANSACTIONAL_ID)]
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionDescription:
     """One row of the answer; `state` is Kafka's name (``Ongoing``), empty with an error; `start_ms` NONE: not begun."""
 
-    transactional_id: str
-    error: int
-    state: str = ""
-    timeout_ms: int = 0
-    start_ms: int = 0
-    producer_id: int = 0
-    producer_epoch: int = 0
-    partitions: frozenset[TopicPartition] = frozenset()
+    transactional_id: Annotated[str, Wire("TransactionalId", entity=Entity.TRANSACTIONAL_ID)]
+    error: ErrorCode
+    state: Annotated[str, Wire("TransactionState")] = ""
+    timeout_ms: Annotated[int, Wire("TransactionTimeoutMs")] = 0
+    start_ms: Annotated[int, Wire("TransactionStartTimeMs")] = 0
+    producer_id: ProducerId = 0
+    producer_epoch: ProducerEpoch = 0
+    partitions: Annotated[frozenset[TopicPartition], Rows("Topics", topic="Topic", index="")] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeTransactionsAnswer:
     """One row for each id asked for."""
 
-    transactions: tuple[TransactionDescription, ...]
+    transactions: Annotated[tuple[TransactionDescription, ...], Wire("TransactionStates")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,28 +169,46 @@ class ListTransactions:
     """API key 66, versions 0-2; an empty filter lets everything through, `duration_ms` -1 too."""
 
     version: int
-    states: tuple[str, ...] = ()
-    producer_ids: tuple[int, ...] = ()
-    duration_ms: int = NONE
-    pattern: str | None = None
+    states: Annotated[tuple[str, ...], Wire("StateFilters")] = ()
+    producer_ids: Annotated[tuple[int, ...], Wire("ProducerIdFilters", entity=Entity.PRODUCER_ID)] = ()
+    duration_ms: Annotated[int, Wire("DurationFilter", since=1)] = NONE
+    pattern: Annotated[str | None, Wire("TransactionalIdPattern", since=2)] = None
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionListing:
     """One row of the answer."""
 
-    transactional_id: str
-    producer_id: int
-    state: str
+    transactional_id: Annotated[str, Wire("TransactionalId", entity=Entity.TRANSACTIONAL_ID)]
+    producer_id: ProducerId
+    state: Annotated[str, Wire("TransactionState")]
 
 
 @dataclass(frozen=True, slots=True)
 class ListTransactionsAnswer:
     """`unknown_states` are names in the filter that are no states."""
 
-    error: int
-    transactions: tuple[TransactionListing, ...] = ()
-    unknown_states: tuple[str, ...] = ()
+    error: ErrorCode
+    transactions: Annotated[tuple[TransactionListing, ...], Wire("TransactionStates")] = ()
+    unknown_states: Annotated[tuple[str, ...], Wire("UnknownStateFilters")] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AllocateProducerIds:
+    """API key 67, version 0, from a broker to the controller (KIP-730)."""
+
+    version: int
+    broker: Annotated[int, Wire("BrokerId")]
+    broker_epoch: Annotated[int, Wire("BrokerEpoch")] = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdsAllocated:
+    """`count` consecutive producer ids from `first` on."""
+
+    error: ErrorCode
+    first: Annotated[int, Wire("ProducerIdStart", entity=Entity.PRODUCER_ID)] = NONE
+    count: Annotated[int, Wire("ProducerIdLen")] = 0
 
 
 TransactionRequest = (

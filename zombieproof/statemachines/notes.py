@@ -13,6 +13,7 @@ from enum import IntEnum
 
 from zombieproof.model.fields import array, integer
 from zombieproof.model.vocabulary import NOTHING
+from zombieproof.statemachines.classic_group.table import CLASSIC_GROUP
 from zombieproof.statemachines.consumer.table import CONSUMER
 from zombieproof.statemachines.coordinator.table import COORDINATOR
 from zombieproof.statemachines.group_coordinator.table import GROUP_COORDINATOR
@@ -28,16 +29,18 @@ PRODUCER_TABLE = PRODUCER.table
 PARTITION_LEADER_TABLE = PARTITION_LEADER.table
 GROUP_COORDINATOR_TABLE = GROUP_COORDINATOR.table
 CONSUMER_TABLE = CONSUMER.table
+CLASSIC_GROUP_TABLE = CLASSIC_GROUP.table
 
 
 class MachineIndex(IntEnum):
-    """Which machine a move belongs to, in the order of ``registry.MACHINES``."""
+    """Which machine a move belongs to, in the order of ``registry.ALL_MACHINES``."""
 
     COORDINATOR = 0
     PRODUCER = 1
     PARTITION_LEADER = 2
     GROUP_COORDINATOR = 3
     CONSUMER = 4
+    CLASSIC_GROUP = 5
 
 
 class Decision(IntEnum):
@@ -55,6 +58,13 @@ class Decision(IntEnum):
     TXN_OFFSET_COMMIT = 10
     OFFSET_FETCH = 11
     EXPIRATION = 12
+    FIND_COORDINATOR = 41
+    JOIN_GROUP = 42
+    SYNC_GROUP = 43
+    HEARTBEAT = 44
+    LEAVE_GROUP = 45
+    CONSUMER_GROUP_HEARTBEAT = 46
+    OFFSET_DELETE = 47
 
 
 @dataclass(slots=True)
@@ -81,8 +91,8 @@ class NotedDecision:
 class Notes:
     """The first `count` of `moves` and the first `decision_count` of `decisions` are those of the step.
 
-    `illegal` is 1 + the index of a machine whose table has no row for a move that was wanted, `contradicts` 1 after a
-    durable record that may not follow what is in memory.
+    `illegal` is 1 + the index of a machine whose table has no row for a move that was wanted (the last such, with its
+    state and event), `contradicts` 1 after a durable record that may not follow what is in memory.
     """
 
     subject: int = 0
@@ -91,6 +101,8 @@ class Notes:
     decision_count: int = 0
     decisions: list[NotedDecision] = array(NotedDecision, DECISIONS)
     illegal: int = 0
+    illegal_state: int = 0
+    illegal_event: int = 0
     contradicts: int = 0
 
 
@@ -104,6 +116,8 @@ def successor(machine: int, state: int, event: int) -> int:
         return PARTITION_LEADER_TABLE[state][event]
     if machine == MachineIndex.GROUP_COORDINATOR:
         return GROUP_COORDINATOR_TABLE[state][event]
+    if machine == MachineIndex.CLASSIC_GROUP:
+        return CLASSIC_GROUP_TABLE[state][event]
     return CONSUMER_TABLE[state][event]
 
 
@@ -117,6 +131,8 @@ def move(notes: Notes, machine: int, state: int, event: int) -> int:
     target = successor(machine, state, event)
     if target == ILLEGAL:
         notes.illegal = machine + 1
+        notes.illegal_state = state
+        notes.illegal_event = event
         return int(state)
     if notes.count < MOVES:
         taken = notes.moves[notes.count]
@@ -145,4 +161,6 @@ def clear(notes: Notes, subject: int) -> None:
     notes.count = 0
     notes.decision_count = 0
     notes.illegal = 0
+    notes.illegal_state = 0
+    notes.illegal_event = 0
     notes.contradicts = 0

@@ -347,9 +347,8 @@ def _offsets_fetched(_: g.OffsetFetch, response: Any, names: Names) -> Answer:
 
 
 def _left(request: g.LeaveGroup, response: Any, _: Names) -> Answer:
-    if not hasattr(response, "members"):
-        return g.GroupError(int(response.error_code))
-    rows = ((g.Leaver(row.member_id, row.group_instance_id), int(row.error_code)) for row in response.members)
+    members = getattr(response, "members", ())
+    rows = (g.LeaverLeft(row.member_id, row.group_instance_id, int(row.error_code)) for row in members)
     return g.GroupLeft(int(response.error_code), tuple(rows))
 
 

@@ -8,9 +8,9 @@ Source: reference §2.5, §2.8, §3.3 to §3.5, §4.1, §7.5; ``KafkaApis.scala`
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zombieproof.broker.cluster.apis import is_understood
 from zombieproof.broker.cluster.clock import Clock
@@ -35,12 +35,15 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSA
 from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, GroupRequest, TxnOffsetCommit
 from zombieproof.messages.partitions import (
     ConnectionClosed,
+    DescribeProducers,
+    DescribeTopics,
     Fetch,
-    PartitionRequest,
+    ListOffsets,
     Produce,
     WriteTxnMarkers,
     WriteTxnMarkersAnswer,
 )
+from zombieproof.messages.registry import Receiver, api_of
 from zombieproof.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnAnswer,
@@ -49,12 +52,12 @@ from zombieproof.messages.transactions import (
     TransactionToAdd,
 )
 from zombieproof.model.decisions.add_partitions_to_txn import error_of_partition_to_add
-from zombieproof.model.decisions.find_coordinator import decide_find_coordinator
 from zombieproof.model.decisions.verification import SENTINEL, answer_of_broker_channel, version_of_verification
 from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
 from zombieproof.model.releases import newest_version
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, ApiKey, Error, Mode, Origin
+from zombieproof.statemachines.find_coordinator import find_coordinator
 
 InProgress = ProduceInProgress | OffsetCommitInProgress
 """A write that may have to wait for the coordinator of its transaction."""
@@ -222,27 +225,32 @@ class Broker:
             else:
                 self._handle(message.number, message.body)
 
-    def _handle(self, number: int, request: Request | Answer) -> None:
-        match request:
-            case AddPartitionsToTxn():
-                self._add_partitions(number, request)
-            case Produce():
-                self._start(number, ProduceInProgress(request, self._around.settings, self._around.journal))
-            case TxnOffsetCommit():
-                replica = self.partitions.replica(self._metadata.group_partition(request.group))
-                self._start(number, self.groups.commit(request, replica))
-            case FindCoordinator():
-                self._answer(number, self._find_coordinator(request))
-            case _ if isinstance(request, TransactionRequest):
-                self._carry_out(self.coordinator.handle(request, number))
-            case Fetch():
-                self._answer_if(number, self._fetches.start(number, request))
-            case _ if isinstance(request, PartitionRequest):
-                self._answer(number, self.partitions.handle(request))
-            case _ if isinstance(request, GroupRequest):
-                self._answer(number, self.groups.handle(request))
-            case _:
-                raise TypeError(f"a broker cannot handle {request!r}")
+    def _handle(self, number: int, request: Any) -> None:
+        """Hand a request to the part that it goes to, or begin what has to wait here."""
+        api = api_of(type(request))
+        handle = BEGINS.get(api.key) or PARTS[api.receiver]
+        handle(self, number, request)
+
+    def _start_produce(self, number: int, request: Produce) -> None:
+        self._start(number, ProduceInProgress(request, self._around.settings, self._around.journal))
+
+    def _start_offset_commit(self, number: int, request: TxnOffsetCommit) -> None:
+        replica = self.partitions.replica(self._metadata.group_partition(request.group))
+        self._start(number, self.groups.commit(request, replica))
+
+    def _start_fetch(self, number: int, request: Fetch) -> None:
+        self._answer_if(number, self._fetches.start(number, request))
+
+    def _ask_coordinator(self, number: int, request: TransactionRequest) -> None:
+        self._carry_out(self.coordinator.handle(request, number))
+
+    def _ask_partitions(
+        self, number: int, request: WriteTxnMarkers | ListOffsets | DescribeProducers | DescribeTopics
+    ) -> None:
+        self._answer(number, self.partitions.handle(request))
+
+    def _ask_groups(self, number: int, request: GroupRequest) -> None:
+        self._answer(number, self.groups.handle(request))
 
     def _hear(self, message: Message) -> None:
         answer = message.body
@@ -275,14 +283,14 @@ class Broker:
         if answer is not None:
             self._answer(number, answer)
 
-    def _find_coordinator(self, request: FindCoordinator) -> CoordinatorFound:
+    def _find_coordinator(self, number: int, request: FindCoordinator) -> None:
         of_group = request.key_type == KEY_TYPE_OF_GROUPS
         place = self._metadata.group_partition if of_group else self._metadata.transaction_partition
         leader = self._metadata.leader_of(place(request.key))
-        verdict = decide_find_coordinator(int(leader.topic_exists), int(leader.node is not None), request.key_type)
-        self._around.journal.decided("find_coordinator", verdict.guard, verdict.error, request.key)
-        found = leader.node if verdict.error == Error.NONE and leader.node is not None else NONE
-        return CoordinatorFound(verdict.error, found)
+        node, journal = NONE if leader.node is None else leader.node, self._around.journal
+        found = find_coordinator(int(leader.topic_exists), node, request.key_type, journal.begin())
+        journal.take(request.key)
+        self._answer(number, CoordinatorFound(found.error, found.node))
 
     # ---------------------------------------------------------------- writes that may have to wait
 
@@ -379,6 +387,28 @@ class Broker:
             merged = tuple(next(decided) if refusal is None else refusal for refusal in refused)
             answer = AddPartitionsToTxnAnswer(answer.error, merged)
         self._answer(reply.ticket, answer)
+
+
+Handler = Callable[[Broker, int, Any], None]
+"""Takes the number of a request, and the request: of the class that the registry has for its key."""
+
+# The methods of a broker by what they are for; nobody else calls them.
+BEGINS: Mapping[ApiKey, Handler] = {
+    ApiKey.ADD_PARTITIONS_TO_TXN: Broker._add_partitions,  # noqa: SLF001
+    ApiKey.PRODUCE: Broker._start_produce,  # noqa: SLF001
+    ApiKey.TXN_OFFSET_COMMIT: Broker._start_offset_commit,  # noqa: SLF001
+    ApiKey.FIND_COORDINATOR: Broker._find_coordinator,  # noqa: SLF001
+    ApiKey.FETCH: Broker._start_fetch,  # noqa: SLF001
+}
+"""Requests that may have to wait in the broker, or concern two of its parts."""
+
+PARTS: Mapping[Receiver, Handler] = {
+    Receiver.TRANSACTION_COORDINATOR: Broker._ask_coordinator,  # noqa: SLF001
+    Receiver.PARTITION_LEADER: Broker._ask_partitions,  # noqa: SLF001
+    Receiver.ANY_BROKER: Broker._ask_partitions,  # noqa: SLF001
+    Receiver.GROUP_COORDINATOR: Broker._ask_groups,  # noqa: SLF001
+}
+"""The part of a broker that answers any other request to whom it goes."""
 
 
 def _at_most(request: WriteTxnMarkers, newest: int) -> WriteTxnMarkers:

@@ -6,11 +6,9 @@ of prompt clients would have. Kafka lets the joining ones wait for them.
 
 from dataclasses import dataclass, field
 
-from zombieproof.broker.cluster.journal import Journal
 from zombieproof.formats.batches import GroupValue
-from zombieproof.model.decisions.group_members import Identity
-from zombieproof.model.vocabulary import NONE, ClassicGroupEvent, ClassicGroupState
-from zombieproof.statemachines.classic_group import CLASSIC_GROUP
+from zombieproof.model.vocabulary import NONE, ClassicGroupState
+from zombieproof.statemachines.classic_group.effects import Identity, MemberChange
 
 
 @dataclass(slots=True)
@@ -57,13 +55,27 @@ class ClassicGroup:
         """The member that is this static instance."""
         return next((member for member, known in self.members.items() if known == instance), None)
 
-    def join(self, member: str, instance: str | None, journal: Journal) -> None:
-        """`member` joins, or joins again, and with it a new generation begins."""
-        self.pending.discard(member)
-        if instance is not None:
+    def change(self, change: int, member: str, instance: str | None) -> None:
+        """What a step wants to happen to `member`, or to the one that is this static instance."""
+        if change == MemberChange.PROMISED:
+            self.pending.add(member)
+        elif change == MemberChange.JOINS:
+            self.pending.discard(member)
+            if instance is not None:
+                self.take_instance(member, instance)
+            self.members.setdefault(member, instance)
+        elif change == MemberChange.RENOUNCES:
+            self.pending.discard(member)
+        elif change == MemberChange.LEAVES:
+            del self.members[member or self.member_of(instance or "") or ""]
+        elif instance is not None:
+            # REPLACES, and GIVES_BACK, which names the former member.
             self.take_instance(member, instance)
-        self.members.setdefault(member, instance)
-        self.rebalance(journal)
+
+    def elect(self) -> None:
+        """The first that is in leads, if the leader is not."""
+        if self.leader not in self.members:
+            self.leader = next(iter(self.members), "")
 
     def take_instance(self, member: str, instance: str) -> None:
         """`member` takes the place of the one that was this static instance, if there was one."""
@@ -74,18 +86,6 @@ class ClassicGroup:
         if self.leader == former:
             self.leader = member
 
-    def lose(self, member: str) -> None:
-        """`member` leaves; when all who leave together have left, the others `rebalance`."""
-        del self.members[member]
-
-    def assign(self, journal: Journal) -> None:
-        """The leader's assignment is durable."""
-        self._move(ClassicGroupEvent.ASSIGN, journal)
-
-    def delete(self, journal: Journal) -> None:
-        """Nobody needs the group any more."""
-        self._move(ClassicGroupEvent.DELETE, journal)
-
     def value(self) -> GroupValue:
         """What of the group is written into the log."""
         return GroupValue(
@@ -94,17 +94,6 @@ class ClassicGroup:
             leader=self.leader,
             instances=tuple((member, instance) for member, instance in self.members.items() if instance is not None),
         )
-
-    def rebalance(self, journal: Journal) -> None:
-        """A new generation begins with those who are in the group, or with nobody."""
-        self._move(ClassicGroupEvent.REBALANCE, journal)
-        self.generation += 1
-        if self.leader not in self.members:
-            self.leader = next(iter(self.members), "")
-        self._move(ClassicGroupEvent.ALL_JOINED if self.members else ClassicGroupEvent.NOBODY_LEFT, journal)
-
-    def _move(self, event: int, journal: Journal) -> None:
-        self.state = journal.move(CLASSIC_GROUP, self.name, self.state, event)
 
 
 def loaded_classic_group(name: str, value: GroupValue) -> ClassicGroup:
@@ -119,9 +108,9 @@ def loaded_classic_group(name: str, value: GroupValue) -> ClassicGroup:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NoGroup:
-    """The facts of a group that does not exist."""
+    """The facts of a group that does not exist; nothing changes them."""
 
     known: int = 0
     dead: int = 0

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from zombieproof.formats.batches import GroupValue
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.model.decisions.consumer_group_heartbeat import FIRST_GROUP_EPOCH, assignment_is_due
-from zombieproof.model.decisions.group_members import Identity
 from zombieproof.model.vocabulary import NONE, ClassicGroupState
+from zombieproof.statemachines.classic_group.effects import Identity
+from zombieproof.statemachines.consumer_group.heartbeat import FIRST_GROUP_EPOCH
 
 
 @dataclass(slots=True)
@@ -33,50 +33,16 @@ class ConsumerGroup:
     assignment_epoch: int = NONE
     assigned_ms: int = NONE
     members: dict[str, ConsumerMember] = field(default_factory=dict)
+    state: int = ClassicGroupState.STABLE
 
     known = 1
     is_consumer = 1
     dead = 0
-    state = ClassicGroupState.STABLE
 
     @property
     def empty(self) -> int:
         """1 if the group has no members."""
         return int(not self.members)
-
-    def heartbeat(
-        self,
-        member: str,
-        topics: tuple[str, ...] | None,
-        every: Iterable[TopicPartition],
-        now_ms: int,
-        interval_ms: int,
-    ) -> bool:
-        """A member joins or stays; True if that changed anything that has to survive.
-
-        Args:
-            member: its id.
-            topics: what it reads; None: as before.
-            every: all partitions of those topics that exist.
-            now_ms: the time.
-            interval_ms: the least time between two assignments.
-        """
-        before = self.value()
-        known = self.members.setdefault(member, ConsumerMember())
-        if (topics is not None and topics != known.topics) or known.epoch == 0:
-            known.topics = known.topics if topics is None else topics
-            self.generation += 1
-        if assignment_is_due(self.generation, self.assignment_epoch, self.assigned_ms, now_ms, interval_ms):
-            self.assignment_epoch, self.assigned_ms = self.generation, now_ms
-            self._assign(every)
-        if known.epoch != self.assignment_epoch:
-            known.previous_epoch, known.epoch = known.epoch, self.assignment_epoch
-        return self.value() != before
-
-    def remove(self, member: str) -> None:
-        """A member leaves."""
-        del self.members[member]
-        self.generation += 1
 
     def sender(self, member: str, instance: str | None) -> Identity:
         """What the group knows of who sends a request of the classic protocol: nobody of that is in it."""
@@ -105,7 +71,8 @@ class ConsumerGroup:
             previous_epochs=tuple((name, member.previous_epoch) for name, member in self.members.items()),
         )
 
-    def _assign(self, every: Iterable[TopicPartition]) -> None:
+    def assign(self, every: Iterable[TopicPartition]) -> None:
+        """Give out all partitions that exist of what the members read."""
         wanted = sorted(every)
         free = list(wanted)
         for member in self.members.values():

@@ -7,7 +7,8 @@ Groups of the classic protocol and of the consumer protocol (KIP-848) live side 
 Source: reference §4; ``GroupCoordinatorService.java``, ``GroupMetadataManager.java``, ``OffsetMetadataManager.java``.
 """
 
-from typing import assert_never
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
@@ -23,27 +24,34 @@ from zombieproof.formats.batches import GroupKey, OffsetKey, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import (
     ConsumerGroupHeartbeat,
+    ConsumerGroupHeartbeatAnswer,
     GroupAnswer,
     GroupError,
+    GroupLeft,
     GroupRequest,
     Heartbeat,
     JoinGroup,
+    JoinGroupAnswer,
     LeaveGroup,
     OffsetCommit,
     OffsetDelete,
     OffsetFetch,
     OffsetFetchAnswer,
     OffsetFetched,
+    OffsetsCommitted,
     OffsetsDeleted,
     SyncGroup,
     TxnOffsetCommit,
 )
-from zombieproof.model.decisions.offset_delete import decide_offset_delete, decide_offset_expiry, group_may_go
-from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
-from zombieproof.model.decisions.txn_offset_commit import answer_to_marker
-from zombieproof.model.records import AppendVerdict
+from zombieproof.messages.registry import api_of
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NOTHING, Error, Guard
+from zombieproof.model.vocabulary import ApiKey, Error
+from zombieproof.statemachines.classic_group import deletion
+from zombieproof.statemachines.classic_group import membership as steps
+from zombieproof.statemachines.classic_group.deletion import KnownOffset
+from zombieproof.statemachines.classic_group.effects import GroupEffects, PendingRequest
+from zombieproof.statemachines.classic_group.membership import MemberRequest
+from zombieproof.statemachines.group_coordinator.reading import error_of_marker, fetch_offset
 
 __all__ = ["GroupCoordinator", "OffsetCommitInProgress"]
 
@@ -89,27 +97,29 @@ class GroupCoordinator:
         Raises:
             TypeError: it is a TxnOffsetCommit, which may have to wait: see `commit`.
         """
-        match request:
-            case OffsetCommit():
-                return commit_offsets(request, self._commit_context())
-            case OffsetFetch():
-                return self._fetch_offsets(request)
-            case OffsetDelete():
-                return self._delete_offsets(request)
-            case JoinGroup():
-                return self._membership.join(request)
-            case SyncGroup():
-                return GroupError(self._membership.sync(request))
-            case LeaveGroup():
-                return self._membership.leave(request)
-            case Heartbeat():
-                return GroupError(self._membership.classic_heartbeat(request))
-            case ConsumerGroupHeartbeat():
-                return self._membership.heartbeat(request)
-            case TxnOffsetCommit():
-                raise TypeError("a TxnOffsetCommit may have to wait: `commit` it, and finish what that returns")
-            case _:
-                assert_never(request)
+        answer: GroupAnswer = ANSWERS[api_of(type(request)).key](self, request)
+        return answer
+
+    def _join(self, request: JoinGroup) -> JoinGroupAnswer:
+        return self._membership.join(request)
+
+    def _sync(self, request: SyncGroup) -> GroupError:
+        return self._membership.sync(request)
+
+    def _leave(self, request: LeaveGroup) -> GroupLeft:
+        return self._membership.leave(request)
+
+    def _classic_heartbeat(self, request: Heartbeat) -> GroupError:
+        return self._membership.classic_heartbeat(request)
+
+    def _consumer_heartbeat(self, request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeatAnswer:
+        return self._membership.heartbeat(request)
+
+    def _commit_offsets(self, request: OffsetCommit) -> OffsetsCommitted:
+        return commit_offsets(request, self._commit_context())
+
+    def _refuse_to_wait(self, _: TxnOffsetCommit) -> GroupAnswer:
+        raise TypeError("a TxnOffsetCommit may have to wait: `commit` it, and finish what that returns")
 
     def commit(self, request: TxnOffsetCommit, replica: Replica | None) -> OffsetCommitInProgress:
         """Begin a TxnOffsetCommit; `replica` is this broker's replica of the group's partition."""
@@ -117,7 +127,7 @@ class GroupCoordinator:
 
     def error_of_marker(self, partition: int) -> int:
         """NONE, or what a transaction coordinator is told that sends a marker to a partition not answered for here."""
-        return answer_to_marker(self._stores.error_of(partition))
+        return error_of_marker(self._stores.error_of(partition))
 
     def apply_marker(self, partition: int, producer_id: int, committed: bool) -> None:
         """A marker is in the log of `partition`: what waits there for the producer id counts now, or is gone."""
@@ -127,10 +137,6 @@ class GroupCoordinator:
 
     def _commit_context(self) -> CommitContext:
         return CommitContext(self._stores, self._rules, self._settings, self._clock, self._journal, self._metadata)
-
-    def _note(self, decision: str, verdict: AppendVerdict, subject: str) -> AppendVerdict:
-        self._journal.decided(decision, verdict.guard, verdict.error, subject)
-        return verdict
 
     # ---------------------------------------------------------------- offsets
 
@@ -144,12 +150,11 @@ class GroupCoordinator:
             asked = tuple(sorted((key.topic, key.partition) for key in offsets.committed_keys(request.group)))
         rows = {}
         for partition in asked:
-            if partition[0] in request.unknown_topic_ids:
-                rows[partition] = OffsetFetched(int(Error.UNKNOWN_TOPIC_ID))
-                continue
             key = OffsetKey(request.group, *partition)
-            error = decide_offset_fetch(int(request.require_stable), offsets.pending_transactions(key), self._rules)
-            self._journal.decided("offset_fetch", Guard.NO_GUARD, error, request.group)
+            exists, pending = int(partition[0] not in request.unknown_topic_ids), offsets.pending_transactions(key)
+            notes = self._journal.begin()
+            error = fetch_offset(exists, int(request.require_stable), pending, self._rules, notes)
+            self._journal.take(request.group)
             value = offsets.committed(key)
             if error != Error.NONE or value is None:
                 rows[partition] = OffsetFetched(error)
@@ -158,31 +163,29 @@ class GroupCoordinator:
         return OffsetFetchAnswer(int(Error.NONE), rows)
 
     def _delete_offsets(self, request: OffsetDelete) -> OffsetsDeleted:
-        found = self._stores.find(request.group)
-        if request.group != "" and found.store is None:
-            return OffsetsDeleted(found.error, {})
-        rows, tombstones = dict[TopicPartition, int](), list[Record]()
-        for partition in request.partitions:
-            verdict = self._judge_delete(found.store, OffsetKey(request.group, *partition))
-            if verdict.error not in (Error.NONE, Error.GROUP_SUBSCRIBED_TO_TOPIC):
-                return OffsetsDeleted(verdict.error, {})
-            rows[partition] = verdict.error
-            if verdict.event != NOTHING:
-                tombstones.append(Record(OffsetKey(request.group, *partition), None))
-        error = self._write(found.store, tombstones)
+        found, effects = self._stores.find(request.group), GroupEffects()
+        said = MemberRequest(request.version, int(request.group != ""), found.error)
+        deletion.begin_deleting(said, effects)
+        rows, tombstones, pending = dict[TopicPartition, int](), list[Record](), PendingRequest()
+        for partition in request.partitions if not effects.replies else ():
+            group, key, effects = (
+                _group(found.store, request.group),
+                OffsetKey(request.group, *partition),
+                GroupEffects(),
+            )
+            deletion.delete_offset(group, _known(found.store, key), said, effects, self._journal.begin())
+            self._journal.take(request.group)
+            if effects.replies:
+                break
+            rows[partition] = effects.error
+            if effects.append:
+                tombstones.append(Record(key, None))
+        if effects.replies:
+            return OffsetsDeleted(effects.error, {})
+        effects = GroupEffects()
+        deletion.all_judged(pending, len(tombstones), effects)
+        error = self._end(found.store, request.group, pending, effects, tombstones)
         return OffsetsDeleted(error, rows if error == Error.NONE else {})
-
-    def _judge_delete(self, store: GroupStore | None, key: OffsetKey) -> AppendVerdict:
-        group = NoGroup() if store is None else store.group(key.group)
-        verdict = decide_offset_delete(
-            int(key.group != ""),
-            group.known,
-            int(isinstance(group, ClassicGroup) and not group.empty),
-            int(isinstance(group, ConsumerGroup) and key.topic in group.topics()),
-            int(store is not None and store.offsets.committed(key) is not None),
-            int(store is not None and store.offsets.pending_transactions(key) > 0),
-        )
-        return self._note("offset_delete", verdict, key.group)
 
     def expire_offsets(self) -> None:
         """One sweep: offsets that nobody reads go when they are old, and groups without members and offsets go."""
@@ -191,27 +194,68 @@ class GroupCoordinator:
                 self._expire_group(store, name)
 
     def _expire_group(self, store: GroupStore, name: str) -> None:
-        group, offsets = store.groups[name], store.offsets
-        retention_ms = self._settings.offsets_retention_minutes * MILLISECONDS_OF_A_MINUTE
-        tombstones, left = list[Record](), 0
+        group, offsets, pending = store.groups[name], store.offsets, PendingRequest()
+        now_ms, retention_ms = self._clock.now_ms(), self._settings.offsets_retention_minutes * MILLISECONDS_OF_A_MINUTE
+        tombstones, left, effects = list[Record](), 0, GroupEffects()
         for key in offsets.committed_keys(name):
-            value = offsets.committed(key)
-            assert value is not None
-            reads = not group.empty if isinstance(group, ClassicGroup) else key.topic in group.topics()
-            pending = int(offsets.pending_transactions(key) > 0)
-            verdict = decide_offset_expiry(int(reads), value.committed_ms, self._clock.now_ms(), retention_ms, pending)
-            self._note("offset_delete", verdict, name)
-            if verdict.event == NOTHING:
-                left += 1
-            else:
+            one = GroupEffects()
+            deletion.expire_offset(group, _known(store, key), now_ms, retention_ms, one, self._journal.begin())
+            self._journal.take(name)
+            if one.append:
                 tombstones.append(Record(key, None))
-        may_go = group_may_go(len(group.members), left, offsets.transactions_of(name))
-        if may_go == 1:
-            tombstones.append(Record(GroupKey(name, not group.is_consumer), None))
-        if self._write(store, tombstones) == Error.NONE and may_go == 1 and isinstance(group, ClassicGroup):
-            group.delete(self._journal)
+            else:
+                left += 1
+        members, transactions = len(group.members), offsets.transactions_of(name)
+        deletion.end_sweep(pending, members, left, transactions, len(tombstones), effects)
+        self._end(store, name, pending, effects, tombstones)
 
-    def _write(self, store: GroupStore | None, records: list[Record]) -> int:
-        if store is None or not records:
-            return int(Error.NONE)
-        return store.write(tuple(records), self._clock.now_ms())
+    def _end(
+        self,
+        store: GroupStore | None,
+        name: str,
+        pending: PendingRequest,
+        effects: GroupEffects,
+        tombstones: list[Record],
+    ) -> int:
+        """Make durable what is to go, if anything is, and go on with the outcome; the error of the answer."""
+        if not effects.append or store is None:
+            return effects.error
+        group = store.group(name)
+        if effects.ends:
+            tombstones.append(Record(GroupKey(name, not group.is_consumer), None))
+        error, done = store.write(tuple(tombstones), self._clock.now_ms()), GroupEffects()
+        steps.appended(group, pending, error, done, self._journal.begin())
+        self._journal.take(name)
+        return done.error
+
+
+def _group(store: GroupStore | None, name: str) -> ClassicGroup | ConsumerGroup | NoGroup:
+    return NoGroup() if store is None else store.group(name)
+
+
+def _known(store: GroupStore | None, key: OffsetKey) -> KnownOffset:
+    """What is known of an offset, here and by the members of its group."""
+    if store is None:
+        return KnownOffset(0, 0, 0)
+    group, value = store.group(key.group), store.offsets.committed(key)
+    return KnownOffset(
+        int(value is not None),
+        int(store.offsets.pending_transactions(key) > 0),
+        int(isinstance(group, ConsumerGroup) and key.topic in group.topics()),
+        0 if value is None else value.committed_ms,
+    )
+
+
+# The methods of a coordinator by what they answer; nobody else calls them.
+ANSWERS: Mapping[ApiKey, Callable[[GroupCoordinator, Any], GroupAnswer]] = {
+    ApiKey.OFFSET_COMMIT: GroupCoordinator._commit_offsets,  # noqa: SLF001
+    ApiKey.OFFSET_FETCH: GroupCoordinator._fetch_offsets,  # noqa: SLF001
+    ApiKey.JOIN_GROUP: GroupCoordinator._join,  # noqa: SLF001
+    ApiKey.HEARTBEAT: GroupCoordinator._classic_heartbeat,  # noqa: SLF001
+    ApiKey.LEAVE_GROUP: GroupCoordinator._leave,  # noqa: SLF001
+    ApiKey.SYNC_GROUP: GroupCoordinator._sync,  # noqa: SLF001
+    ApiKey.TXN_OFFSET_COMMIT: GroupCoordinator._refuse_to_wait,  # noqa: SLF001
+    ApiKey.OFFSET_DELETE: GroupCoordinator._delete_offsets,  # noqa: SLF001
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: GroupCoordinator._consumer_heartbeat,  # noqa: SLF001
+}
+"""Every request that goes to a group coordinator."""

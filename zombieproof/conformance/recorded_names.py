@@ -1,0 +1,79 @@
+"""What recordings call the fields of messages, and which they leave out: what the registry cannot know.
+
+A field that is not named here is called as in the message. Source: reference §7.5, §7.6; README of the recordings.
+"""
+
+from collections.abc import Mapping
+
+from zombieproof.messages import groups as g
+from zombieproof.messages import partitions as p
+from zombieproof.messages import transactions as t
+
+Field = tuple[type, str]
+
+_NAMES: Mapping[str, str] = {
+    "producer_id": "pid",
+    "producer_ids": "pids",
+    "producer_epoch": "epoch",
+    "ongoing_producer_id": "ongoing_pid",
+    "ongoing_producer_epoch": "ongoing_epoch",
+    "duration_ms": "duration",
+    "transaction_version": "tv",
+    "leavers": "members",
+    "errors": "partitions",
+    "unknown_states": "unknown",
+    "high_watermark": "hw",
+    "last_stable_offset": "lso",
+    "txn_start_offset": "txn_start",
+}
+_NAMES_IN: Mapping[Field, str] = {
+    (p.Fetched, "log_start_offset"): "log_start",
+    (t.TransactionDescription, "start_ms"): "started",
+}
+
+LEFT_OUT: frozenset[Field] = frozenset(
+    {
+        (t.ListTransactions, "pattern"),
+        (p.Fetch, "min_bytes"),
+        (p.Fetch, "max_wait_ms"),
+        (p.ListOffsets, "timestamp_ms"),
+        (g.OffsetToCommit, "leader_epoch"),
+        (p.Produced, "message"),
+        (p.ProducerDescription, "last_timestamp_ms"),
+        (g.OffsetFetched, "leader_epoch"),
+        (g.CoordinatorFound, "node"),
+    }
+)
+"""Fields that no recording has: what was asked had their defaults, and what was answered differs from run to run."""
+
+OPTIONAL: frozenset[Field] = frozenset(
+    {
+        (g.JoinGroup, "instance"),
+        (g.SyncGroup, "instance"),
+        (g.OffsetCommit, "instance"),
+        (g.ConsumerGroupHeartbeat, "topics"),
+        (p.DescribeTopics, "by_id"),
+        (p.MarkerToWrite, "transaction_version"),
+    }
+)
+"""Fields of requests that a recording may leave out in every version."""
+
+AS_LISTS: frozenset[type] = frozenset({g.OffsetToCommit, g.OffsetFetched, g.Leaver, g.LeaverLeft, t.TransactionListing})
+"""Records that stand as lists without names."""
+
+GRANTING: frozenset[Field] = frozenset(
+    {
+        (t.InitProducerIdAnswer, "producer_id"),
+        (t.InitProducerIdAnswer, "ongoing_producer_id"),
+        (t.EndTxnAnswer, "producer_id"),
+    }
+)
+"""Answers that name a producer id for the first time."""
+
+REPEATING: frozenset[Field] = frozenset({(g.LeaverLeft, "member")})
+"""Answers that only repeat who a member is."""
+
+
+def name_of(message: type, field: str) -> str:
+    """What recordings call a field."""
+    return _NAMES_IN.get((message, field)) or _NAMES.get(field, field)

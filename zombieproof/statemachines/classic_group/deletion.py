@@ -1,0 +1,93 @@
+"""The steps by which committed offsets and groups go: OffsetDelete, and the sweep of what nobody reads any more.
+
+Theory of operation: for each offset a step says whether its tombstone is to be written; all tombstones of a request, or
+of a group in a sweep, are one append, and `membership.appended` hears its outcome. A tombstone also ends what waits
+for a marker (the table of the group coordinator). Groups of both protocols end alike; only a classic one has states.
+Source: reference §4.2, §4.5; ``GroupCoordinatorShard.java``, ``OffsetMetadataManager.java``.
+"""
+
+from typing import NamedTuple
+
+from zombieproof.model.decisions.offset_delete import decide_offset_delete, decide_offset_expiry, group_may_go
+from zombieproof.model.vocabulary import NOTHING, ClassicGroupEvent, Error
+from zombieproof.statemachines.classic_group.effects import (
+    GroupAppend,
+    GroupEffects,
+    GroupRecord,
+    Operation,
+    PendingRequest,
+    reply,
+)
+from zombieproof.statemachines.classic_group.membership import MemberRequest, is_elsewhere
+from zombieproof.statemachines.notes import Decision, Notes, note
+
+
+class KnownOffset(NamedTuple):
+    """What is known of one offset; `reads_topic`: a member of a consumer group reads its topic."""
+
+    is_committed: int
+    is_pending: int
+    reads_topic: int
+    committed_ms: int = 0
+
+
+def begin_deleting(request: MemberRequest, effects: GroupEffects) -> None:
+    """OffsetDelete arrives; unless it is answered at once, `delete_offset` follows for each, then `all_judged`."""
+    if is_elsewhere(request):
+        reply(effects, request.lookup_error)
+
+
+def delete_offset(
+    group: GroupRecord, offset: KnownOffset, request: MemberRequest, effects: GroupEffects, notes: Notes
+) -> None:
+    """One offset: its error, and whether it goes. An error about the group answers the whole request (`replies`)."""
+    is_in_use = 1 if group.known == 1 and group.is_consumer == 0 and group.empty == 0 else 0
+    verdict = decide_offset_delete(
+        request.has_group_id, group.known, is_in_use, offset.reads_topic, offset.is_committed, offset.is_pending
+    )
+    note(notes, Decision.OFFSET_DELETE, verdict.guard, verdict.error)
+    if verdict.error not in (Error.NONE, Error.GROUP_SUBSCRIBED_TO_TOPIC):
+        reply(effects, verdict.error)
+        return
+    effects.error = verdict.error
+    if verdict.event != NOTHING:
+        effects.append = GroupAppend.TOMBSTONES
+
+
+def all_judged(pending: PendingRequest, tombstones: int, effects: GroupEffects) -> None:
+    """Every offset was judged: what is to go is made durable, else there is nothing to wait for."""
+    if tombstones == 0:
+        reply(effects, Error.NONE)
+        return
+    pending.operation = Operation.DELETE
+    effects.append = GroupAppend.TOMBSTONES
+
+
+def expire_offset(
+    group: GroupRecord, offset: KnownOffset, now_ms: int, retention_ms: int, effects: GroupEffects, notes: Notes
+) -> None:
+    """One committed offset in a sweep: whether it has expired. A classic group that has members reads everything."""
+    reads = offset.reads_topic if group.is_consumer == 1 else 1 - group.empty
+    verdict = decide_offset_expiry(reads, offset.committed_ms, now_ms, retention_ms, offset.is_pending)
+    note(notes, Decision.OFFSET_DELETE, verdict.guard, verdict.error)
+    if verdict.event != NOTHING:
+        effects.append = GroupAppend.TOMBSTONES
+
+
+def end_sweep(
+    pending: PendingRequest, members: int, offsets_left: int, transactions: int, tombstones: int, effects: GroupEffects
+) -> None:
+    """All offsets of a group were looked at: it goes as well if nobody is in it and nothing is left of them."""
+    if group_may_go(members, offsets_left, transactions) == 1:
+        end_group(pending, effects)
+    else:
+        all_judged(pending, tombstones, effects)
+
+
+def end_group(pending: PendingRequest, effects: GroupEffects) -> None:
+    """The group goes, with the tombstones that were collected."""
+    pending.operation = Operation.DELETE
+    pending.event = ClassicGroupEvent.DELETE
+    pending.ends = 1
+    effects.ends = 1
+    effects.append = GroupAppend.TOMBSTONES

@@ -1,0 +1,21 @@
+"""FindCoordinator, as any broker answers it from what it knows of the cluster (reference §2.5)."""
+
+from typing import NamedTuple
+
+from zombieproof.model.decisions.find_coordinator import decide_find_coordinator
+from zombieproof.model.vocabulary import NONE, Error
+from zombieproof.statemachines.notes import Decision, Notes, note
+
+
+class Found(NamedTuple):
+    """The node that coordinates a key; NONE with an error."""
+
+    error: int
+    node: int
+
+
+def find_coordinator(topic_exists: int, leader: int, key_type: int, notes: Notes) -> Found:
+    """Who leads the partition in which a key lives is asked for it; `leader` NONE: nobody that lives."""
+    verdict = decide_find_coordinator(topic_exists, 0 if leader == NONE else 1, key_type)
+    note(notes, Decision.FIND_COORDINATOR, verdict.guard, verdict.error)
+    return Found(verdict.error, leader if verdict.error == Error.NONE else NONE)
