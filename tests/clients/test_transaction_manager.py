@@ -21,6 +21,7 @@ from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTr
 from zombieproof.messages.groups import FindCoordinator, TxnOffsetCommit
 from zombieproof.messages.transactions import EndTxn, InitProducerId
 from zombieproof.model.vocabulary import NONE, Error, ProducerEvent, ProducerState
+from zombieproof.statemachines.producer.failures import happen
 
 # ---------------------------------------------------------------- transaction version 2
 
@@ -321,9 +322,9 @@ def test_offsets_are_refused_while_a_commit_was_not_waited_for() -> None:
 
 def test_what_is_over_is_forgotten() -> None:
     partitions = JoinedPartitions()
-    partitions.register(TP0)
+    partitions.new.append(TP0)
     partitions.settle(partitions.ask_for_new(), are_added=True)
-    partitions.register(TP1)
+    partitions.new.append(TP1)
     partitions.clear()
     assert (partitions.new, partitions.pending, partitions.added) == ([], set(), set())
 
@@ -361,8 +362,10 @@ def test_a_result_cannot_be_seen_before_it_is_there() -> None:
 
 def test_an_illegal_move_that_an_answer_asks_for_poisons_the_producer() -> None:
     producer = Producer().initialised()
-    with producer.manager.lifecycle.serving_an_answer():
-        producer.manager.lifecycle.move(ProducerEvent.END_ACKNOWLEDGED)
+    lifecycle = producer.manager.lifecycle
+    lifecycle.clear()
+    assert not happen(lifecycle.producer, ProducerEvent.END_ACKNOWLEDGED, lifecycle.effects, lifecycle.notes)
+    producer.manager.carry_out()
     assert producer.state == ProducerState.FATAL_ERROR
     for name, call in producer.calls().items():
         with pytest.raises(IllegalState, match="END_ACKNOWLEDGED is illegal in READY"):

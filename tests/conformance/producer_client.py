@@ -208,10 +208,15 @@ class Producer:
         return self.manager.lifecycle.has_ongoing_transaction
 
     def uses_v2(self) -> bool:
-        return self.manager.uses_v2
+        return self.manager.transaction_version >= 2
 
     def can_raise_epoch(self) -> bool:
         return self.manager.can_raise_epoch
+
+    def may_send_to(self, partition: TopicPartition) -> bool:
+        """Whether a new batch of `partition` may leave."""
+        manager, batch = self.manager, ProducerBatch(partition, self.manager.is_transactional, self.now_ms)
+        return manager.sequences.may_leave(batch, manager.partitions.standing(partition), manager.host)
 
     def has_pending_offset_commits(self) -> bool:
         return self.manager.has_pending_offset_commits

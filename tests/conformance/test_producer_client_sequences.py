@@ -6,9 +6,9 @@ from tests.conformance.producer_client import EPOCH, PID, TP0, TP1, Producer, fa
 from zombieproof.clients.batches import ProducerBatch
 from zombieproof.clients.sender import SenderSettings
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.model.decisions.producer_batches import advance
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, PRODUCER_EPOCH_MAX, Error, ProducerState
+from zombieproof.statemachines.producer.sequences import restart, sequence_behind
 
 SHORT_DELIVERY = SenderSettings(delivery_timeout_ms=15_000, request_timeout_ms=10_000, batch_records=1)
 
@@ -71,7 +71,7 @@ def test_tp_025_what_is_in_flight_keeps_its_identity() -> None:
     producer.send_now(TP0)
     producer.send_now(TP0)
     first, second = producer.in_flight(TP0)
-    producer.manager.sequences.want_local_bump(TP1)
+    producer.manager.sequences.of(TP1).wants_bump = 1
     producer.exchange("IO", producer_id=PID + 1, producer_epoch=0)
     assert producer.identity == (PID + 1, 0)
     assert producer.manager.sequences.of(TP0).next_sequence == 2
@@ -114,8 +114,8 @@ def test_tp_026_a_batch_that_is_given_up_raises_the_epoch() -> None:
 def test_tp_027_behind_the_largest_sequence_comes_0() -> None:
     producer = Producer(None, settings=SenderSettings(batch_records=100)).idempotent()
     known = producer.manager.sequences.of(TP0)
-    known.restart(*producer.identity, Rules())
-    known.next_sequence = advance(0, 2147483647, Rules())
+    restart(producer.manager.producer, known, producer.manager.effects)
+    known.next_sequence = sequence_behind(0, 2147483647, Rules())
     seen = [producer.next_sequence()]
     hundred = [producer.send() for _ in range(100)]
     producer.leave("Produce")
@@ -123,7 +123,7 @@ def test_tp_027_behind_the_largest_sequence_comes_0() -> None:
     seen.append(producer.next_sequence())
     producer.answer("Produce")
     assert all(record.is_successful for record in hundred)
-    seen.append(advance(producer.next_sequence(), 2147483647, Rules()))
+    seen.append(sequence_behind(producer.next_sequence(), 2147483647, Rules()))
     assert seen == [2147483647, 99, 98]
 
 
@@ -133,7 +133,7 @@ def test_tp_028_a_new_producer_id_restarts_the_failing_partition() -> None:
     for partition in (TP0, TP1):
         acked(producer, partition, 3)
     assert [producer.next_sequence(p) for p in (TP0, TP1)] == [3, 3]
-    producer.manager.sequences.want_local_bump(TP0)
+    producer.manager.sequences.of(TP0).wants_bump = 1
     producer.leave("IO")
     assert producer.manager.sequences.of(TP0).next_sequence == 0
     assert producer.manager.sequences.of(TP1).next_sequence == 3

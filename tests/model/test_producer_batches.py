@@ -1,7 +1,5 @@
 """What an answer to Produce means for a batch, and what may be sent: reference §5.3, §5.6."""
 
-from dataclasses import replace
-
 import pytest
 
 from zombieproof.model.decisions.producer_batches import (
@@ -32,7 +30,7 @@ def test_with_nothing_special_about_it_a_batch_is_judged_by_its_error_alone(erro
 
 @pytest.mark.parametrize(("records", "reaction"), [(1, Reaction.FAIL_BATCH), (2, Reaction.SPLIT_BATCH)])
 def test_a_batch_that_is_too_large_is_split_if_it_can_be(records: int, reaction: Reaction) -> None:
-    batch = replace(IDEMPOTENT, records=records, may_retry=0)
+    batch = IDEMPOTENT._replace(records=records, may_retry=0)
     assert react_to_batch(Error.MESSAGE_TOO_LARGE, 0, batch, Rules()) == reaction
 
 
@@ -63,15 +61,15 @@ def test_a_batch_without_time_or_attempts_fails(
     [
         (NONE, TRANSACTIONAL, Rules(), Reaction.RETRY),
         (NONE, IDEMPOTENT, Rules(), Reaction.RETRY),
-        (10, replace(TRANSACTIONAL, has_been_renumbered=1), Rules(), Reaction.RETRY),
-        (10, replace(IDEMPOTENT, has_been_renumbered=1), Rules(), Reaction.RETRY),
-        (10, replace(TRANSACTIONAL, last_acked_offset=9), Rules(), Reaction.RENUMBER_AND_RETRY),
-        (10, replace(TRANSACTIONAL, last_acked_offset=10), Rules(), Reaction.ABORTABLE_AND_BUMP),
-        (10, replace(TRANSACTIONAL, last_acked_offset=10), BEFORE_KIP_360, Reaction.ABORTABLE),
-        (10, replace(IDEMPOTENT, last_acked_offset=9), Rules(), Reaction.BUMP_LOCALLY),
-        (10, replace(IDEMPOTENT, last_acked_offset=10), Rules(), Reaction.BUMP_LOCALLY),
-        (10, replace(IDEMPOTENT, last_acked_offset=9), BEFORE_KIP_360, Reaction.RENUMBER_AND_RETRY),
-        (10, replace(IDEMPOTENT, last_acked_offset=10), BEFORE_KIP_360, Reaction.FORGET_PRODUCER_ID),
+        (10, TRANSACTIONAL._replace(has_been_renumbered=1), Rules(), Reaction.RETRY),
+        (10, IDEMPOTENT._replace(has_been_renumbered=1), Rules(), Reaction.RETRY),
+        (10, TRANSACTIONAL._replace(last_acked_offset=9), Rules(), Reaction.RENUMBER_AND_RETRY),
+        (10, TRANSACTIONAL._replace(last_acked_offset=10), Rules(), Reaction.ABORTABLE_AND_BUMP),
+        (10, TRANSACTIONAL._replace(last_acked_offset=10), BEFORE_KIP_360, Reaction.ABORTABLE),
+        (10, IDEMPOTENT._replace(last_acked_offset=9), Rules(), Reaction.BUMP_LOCALLY),
+        (10, IDEMPOTENT._replace(last_acked_offset=10), Rules(), Reaction.BUMP_LOCALLY),
+        (10, IDEMPOTENT._replace(last_acked_offset=9), BEFORE_KIP_360, Reaction.RENUMBER_AND_RETRY),
+        (10, IDEMPOTENT._replace(last_acked_offset=10), BEFORE_KIP_360, Reaction.FORGET_PRODUCER_ID),
     ],
 )
 def test_a_leader_that_forgot_the_producer(
@@ -101,8 +99,8 @@ def test_a_leader_that_forgot_the_producer(
 )
 def test_a_gap_before_the_batch(batch: BatchStanding, transactional: Reaction, idempotent: Reaction) -> None:
     gap = Error.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert Reaction(react_to_batch(gap, 0, replace(batch, transactional=1), Rules())) == transactional
-    assert Reaction(react_to_batch(gap, 0, replace(batch, transactional=0), Rules())) == idempotent
+    assert Reaction(react_to_batch(gap, 0, batch._replace(transactional=1), Rules())) == transactional
+    assert Reaction(react_to_batch(gap, 0, batch._replace(transactional=0), Rules())) == idempotent
 
 
 def test_before_kip_360_a_gap_ends_the_identity_of_an_idempotent_producer() -> None:
@@ -159,17 +157,17 @@ READY = DrainStanding()
     ("standing", "leaves"),
     [
         (READY, True),
-        (replace(READY, joined=0), False),
-        (replace(READY, has_producer_id=0), False),
-        (replace(READY, is_unresolved=1), False),
-        (replace(READY, in_flight=4), True),
-        (replace(READY, is_stale=1), True),
-        (replace(READY, in_flight=1, is_stale=1), False),
-        (replace(READY, has_sequence=1, in_flight=2, is_lowest_in_flight=1), True),
-        (replace(READY, has_sequence=1, in_flight=2), False),
-        (replace(READY, has_sequence=1), True),
-        (replace(READY, has_sequence=1, in_flight=1, is_lowest_in_flight=1, is_stale=1, is_unresolved=1), True),
-        (replace(READY, has_sequence=1, joined=0), False),
+        (READY._replace(joined=0), False),
+        (READY._replace(has_producer_id=0), False),
+        (READY._replace(is_unresolved=1), False),
+        (READY._replace(in_flight=4), True),
+        (READY._replace(is_stale=1), True),
+        (READY._replace(in_flight=1, is_stale=1), False),
+        (READY._replace(has_sequence=1, in_flight=2, is_lowest_in_flight=1), True),
+        (READY._replace(has_sequence=1, in_flight=2), False),
+        (READY._replace(has_sequence=1), True),
+        (READY._replace(has_sequence=1, in_flight=1, is_lowest_in_flight=1, is_stale=1, is_unresolved=1), True),
+        (READY._replace(has_sequence=1, joined=0), False),
     ],
 )
 def test_which_batch_may_leave(standing: DrainStanding, leaves: bool) -> None:

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator
 
 from zombieproof.clients.batches import ProducerBatch, SentRecord
 from zombieproof.clients.errors import Failure
-from zombieproof.clients.sequences import Sequences
 from zombieproof.formats.batches import Record
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.model.decisions.producer_batches import may_be_sent
 
 
 class Accumulator:
@@ -47,22 +45,14 @@ class Accumulator:
         return sent
 
     def drain(
-        self,
-        partitions: Iterator[TopicPartition],
-        sequences: Sequences,
-        has_joined: Callable[[TopicPartition], bool],
-        now_ms: int,
+        self, partitions: Iterator[TopicPartition], may_leave: Callable[[ProducerBatch], bool], now_ms: int
     ) -> dict[TopicPartition, ProducerBatch]:
-        """The first batch of each of these partitions that may leave now; what leaves first time gets its sequence."""
+        """The first batch of each of these partitions that may leave now."""
         drained = {}
         for partition in partitions:
             queue = self._queues.get(partition)
-            if not queue or self._backs_off(queue[0], now_ms):
-                continue
-            if may_be_sent(sequences.drain_standing(queue[0], has_joined(partition))):
-                batch = drained[partition] = queue.pop(0)
-                if not batch.has_sequence:
-                    sequences.number(batch)
+            if queue and not self._backs_off(queue[0], now_ms) and may_leave(queue[0]):
+                drained[partition] = queue.pop(0)
         return drained
 
     def _backs_off(self, batch: ProducerBatch, now_ms: int) -> bool:

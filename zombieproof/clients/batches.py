@@ -6,9 +6,8 @@ Source: reference §5.3, §5.6; ``ProducerBatch.java``.
 from zombieproof.clients.errors import Failure
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.model.decisions.producer_batches import advance
-from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.producer.records import Batch as BatchView
 
 
 class SentRecord:
@@ -43,9 +42,18 @@ class ProducerBatch:
         """Whether it was numbered, which happens when it is first sent."""
         return self.base_sequence != NONE
 
-    def last_sequence(self, rules: Rules) -> int:
-        """The sequence of the last record."""
-        return advance(self.base_sequence, len(self.records) - 1, rules)
+    def view(self, *, in_time: bool, has_attempts: bool) -> BatchView:
+        """The batch as a step reads it."""
+        return BatchView(
+            transactional=int(self.transactional),
+            producer_id=self.producer_id,
+            base_sequence=self.base_sequence,
+            records=len(self.records),
+            has_been_renumbered=int(self.has_been_renumbered),
+            is_done=int(self.is_done),
+            in_time=int(in_time),
+            has_attempts=int(has_attempts),
+        )
 
     def number(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
         """Give the batch its identity; a second time it counts as renumbered."""
@@ -81,15 +89,11 @@ class ProducerBatch:
             sent.is_done = True
         return True
 
-    def split(self, rules: Rules) -> tuple["ProducerBatch", "ProducerBatch"]:
-        """Two batches in the place of one that was too large: same identity, sequences, attempts begin again."""
-        middle = len(self.records) // 2
-        halves = tuple(ProducerBatch(self.partition, self.transactional, self.created_ms) for _ in range(2))
-        halves[0].records, halves[1].records = self.records[:middle], self.records[middle:]
-        if self.has_sequence:
-            halves[0].number(self.producer_id, self.producer_epoch, self.base_sequence)
-            halves[1].number(self.producer_id, self.producer_epoch, advance(self.base_sequence, middle, rules))
-        return halves[0], halves[1]
+    def split(self, middle: int) -> tuple["ProducerBatch", "ProducerBatch"]:
+        """Two batches in the place of one that was too large: same records and age, attempts begin again."""
+        first, second = (ProducerBatch(self.partition, self.transactional, self.created_ms) for _ in range(2))
+        first.records, second.records = self.records[:middle], self.records[middle:]
+        return first, second
 
     def send(self) -> Batch:
         """The batch as it goes out now; from here on its number is the one that the leader sees."""

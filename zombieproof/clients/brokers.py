@@ -6,7 +6,6 @@ Source: reference §5.4, §7.5; ``ApiVersions.java``; KIP-360, KIP-584.
 from collections.abc import Mapping
 
 from zombieproof.clients.transactional_requests import GROUP, TRANSACTION
-from zombieproof.model.decisions.producer_client import can_ask_for_raised_epoch
 from zombieproof.model.vocabulary import NONE, ApiKey
 
 NEWEST_VERSIONS: Mapping[ApiKey, int] = {
@@ -31,7 +30,6 @@ class Brokers:
     def __init__(self, default_versions: Mapping[ApiKey, int] = NEWEST_VERSIONS) -> None:
         self.default_versions = default_versions
         self.coordinators: dict[int, int | None] = {GROUP: None, TRANSACTION: None}
-        self.coordinator_raises_epochs = False
         self.transaction_version = 0
         self.features_epoch = NONE
         self._versions: dict[int, Mapping[ApiKey, int]] = {}
@@ -65,8 +63,3 @@ class Brokers:
         """The newest version of an API at `node` (None: any broker); NONE if it does not have it."""
         versions = self.default_versions if node is None else self._versions.get(node, self.default_versions)
         return versions.get(api, NONE)
-
-    def coordinator_is_ready(self, node: int) -> None:
-        """The transaction coordinator can be reached: from now on it is known whether it raises epochs."""
-        newest = self.newest_version(node, ApiKey.INIT_PRODUCER_ID)
-        self.coordinator_raises_epochs = can_ask_for_raised_epoch(newest)

@@ -6,7 +6,7 @@ Source: reference §5.3; ``Sender.maybeSendAndPollTransactionalRequest``, ``Tran
 from dataclasses import replace
 
 from zombieproof.clients.brokers import Brokers
-from zombieproof.clients.errors import Failure, UnsupportedVersion
+from zombieproof.clients.errors import Failure
 from zombieproof.clients.results import PendingResult
 from zombieproof.clients.transactional_requests import (
     TRANSACTION,
@@ -15,12 +15,8 @@ from zombieproof.clients.transactional_requests import (
     TransactionalRequest,
 )
 from zombieproof.messages.groups import FindCoordinator, TxnOffsetCommit
-from zombieproof.model.decisions.producer_client import (
-    names_member_in_vain,
-    request_version,
-    version_for_two_phase_commit,
-)
 from zombieproof.model.vocabulary import NONE, ApiKey
+from zombieproof.statemachines.producer.records import Destination
 
 
 class CoordinatorRequests:
@@ -46,29 +42,25 @@ class CoordinatorRequests:
         """Whether the next request waits only for its time."""
         return self.queue.first is not None and now_ms < self.queue.first.not_before_ms
 
-    def send(self, request: TransactionalRequest, now_ms: int) -> OutgoingRequest | None:
-        """`request` leaves; None if its coordinator has to be found first.
+    def node_for(self, request: TransactionalRequest) -> int | None:
+        """The coordinator of `request`, None if it is not known or any broker will do."""
+        return None if request.coordinator is None else self.brokers.coordinators[request.coordinator]
 
-        Raises:
-            UnsupportedVersion: the broker does not have a version that can say it.
-        """
-        node = None
-        if request.coordinator is not None:
-            node = self.brokers.coordinators[request.coordinator]
-            if node is None or not self.brokers.is_ready(node):
-                self.look_up(request)
-                self.repeat(request, now_ms, 0 if node is None else self.retry_backoff_ms)
-                return None
-            if request.coordinator == TRANSACTION:
-                self.brokers.coordinator_is_ready(node)
-        newest = self.brokers.newest_version(node, request.api)
-        version = request_version(request.api, newest, request.transaction_version)
-        if request.is_of_two_phase_commit:
-            version = version_for_two_phase_commit(newest)
-        in_vain = request.api == ApiKey.TXN_OFFSET_COMMIT and names_member_in_vain(version, request.names_member)
-        if version == NONE or in_vain:
-            raise UnsupportedVersion(f"{request.api.name}: the broker's newest version is {newest}, which is too old")
-        outgoing = OutgoingRequest(self.next_number(), node, replace(request.body, version=version), now_ms)
+    def destination(self, request: TransactionalRequest) -> Destination:
+        """Where `request` would go now."""
+        node, brokers = self.node_for(request), self.brokers
+        return Destination(
+            is_known=int(node is not None),
+            is_ready=int(node is not None and brokers.is_ready(node)),
+            newest=brokers.newest_version(node, request.api),
+            newest_init=brokers.newest_version(node, ApiKey.INIT_PRODUCER_ID),
+            coordinates_transactions=int(request.coordinator == TRANSACTION),
+        )
+
+    def send(self, request: TransactionalRequest, version: int, now_ms: int) -> OutgoingRequest:
+        """`request` leaves."""
+        body = replace(request.body, version=version)
+        outgoing = OutgoingRequest(self.next_number(), self.node_for(request), body, now_ms)
         self.in_flight = outgoing, request
         return outgoing
 

@@ -3,10 +3,10 @@
 Source: reference §5.2, §5.5; clients ``org.apache.kafka.common.errors``; KIP-1050.
 """
 
+from collections.abc import Mapping
+
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import FindCoordinator, TxnOffsetCommit
-from zombieproof.model.decisions.producer_client import starts_over_after
-from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey, Error
 
 
@@ -108,14 +108,17 @@ Failure = ProducerFailure | IllegalState
 
 
 def failure_of_answer(
-    api: int, error: int, body: object, errors: dict[TopicPartition, int], rules: Rules
+    api: int, error: int, body: object, errors: Mapping[TopicPartition, int], *, starts_over: bool
 ) -> ProducerFailure:
-    """The failure that `error` in a coordinator's answer is; `errors` are those of its partitions, if it has any."""
+    """The failure that `error` in a coordinator's answer is; `errors` are those of its partitions, if it has any.
+
+    `starts_over`: an initialisation that was refused for lack of rights.
+    """
     if error in (Error.INVALID_PRODUCER_EPOCH, Error.PRODUCER_FENCED):
         return ProducerFenced()
     if error == Error.TRANSACTION_ABORTABLE:
         return TransactionAbortable()
-    if starts_over_after(api, error, rules):
+    if starts_over:
         return InitialisationRefused(error, "ask for the right, and initialise again")
     if error == Error.UNSUPPORTED_VERSION:
         return UnsupportedVersion(f"the broker refused {ApiKey(api).name}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.statemachines.producer.records import Joining
 
 
 @dataclass(slots=True)
@@ -17,14 +18,11 @@ class JoinedPartitions:
     pending: set[TopicPartition] = field(default_factory=set)
     added: set[TopicPartition] = field(default_factory=set)
 
-    def is_pending(self, partition: TopicPartition) -> bool:
-        """Whether `partition` is not in the transaction yet, but on its way."""
-        return partition in self.pending or partition in self.new
-
-    def register(self, partition: TopicPartition) -> None:
-        """`partition` has to join, if it has not and is not about to."""
-        if partition not in self.added and not self.is_pending(partition):
-            self.new.append(partition)
+    def standing(self, partition: TopicPartition) -> Joining:
+        """How `partition` stands to the transaction."""
+        if partition in self.added:
+            return Joining.JOINED
+        return Joining.PENDING if partition in self.pending or partition in self.new else Joining.OUTSIDE
 
     def ask_for_new(self) -> tuple[TopicPartition, ...]:
         """The partitions that the next request names: the new ones, with those that wait for an answer."""

@@ -14,9 +14,7 @@ from zombieproof.clients.batches import ProducerBatch, SentRecord
 from zombieproof.clients.coordinator_answers import CoordinatorAnswer
 from zombieproof.clients.errors import (
     DeliveryTimedOut,
-    Failure,
     IllegalState,
-    InitialisationRefused,
     ProducerClosed,
     ProducerFailure,
     TransactionAbortable,
@@ -28,13 +26,13 @@ from zombieproof.clients.transactional_requests import OutgoingRequest
 from zombieproof.formats.batches import Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced, SentBatch
-from zombieproof.model.decisions.producer_batches import (
-    BatchStanding,
-    react_to_batch,
-    repair_after_failure,
-)
-from zombieproof.model.decisions.producer_client import error_for_application, request_version
-from zombieproof.model.vocabulary import NONE, ApiKey, Error, ProducerState, Reaction, SequenceRepair
+from zombieproof.model.vocabulary import ApiKey, Error
+from zombieproof.statemachines.producer import batches as steps
+from zombieproof.statemachines.producer.calls import aborts_on_close
+from zombieproof.statemachines.producer.effects import Fate
+from zombieproof.statemachines.producer.records import Batch as BatchView
+from zombieproof.statemachines.producer.records import BatchAnswer
+from zombieproof.statemachines.producer.requests import produce_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +85,12 @@ class Sender:
 
     def refuse_record(self, failure: ProducerFailure) -> None:
         """A record was refused before it could be handed over: too large, no right to its topic, ..."""
-        standing = BatchStanding(transactional=int(self.manager.is_transactional), may_retry=0)
-        reaction = react_to_batch(failure.error, NONE, standing, self.manager.rules)
-        self.manager.fail(reaction, ApiKey.PRODUCE, self._as_reported(failure.error, failure, may_retry=False))
+        manager = self.manager
+        manager.lifecycle.clear()
+        steps.refuse_record(
+            manager.producer, failure.error, manager.host, manager.rules, manager.effects, manager.notes
+        )
+        manager.carry_out(self._as_reported(failure))
 
     def close(self) -> None:
         """No record or transaction begins any more. What waits is finished; a transaction left open is aborted."""
@@ -123,28 +124,24 @@ class Sender:
     def next_request(self, now_ms: int) -> OutgoingRequest | None:
         """The request that leaves now; None if there is nothing to send yet. Call it until it is None."""
         self._expire_requests(now_ms)
-        manager = self.manager
-        if isinstance(manager.lifecycle.last_error, InitialisationRefused):
-            self.accumulator.abort_all(manager.lifecycle.last_error)
+        manager, reason = self.manager, self.manager.lifecycle.last_error
         manager.settle()
-        if manager.state == ProducerState.FATAL_ERROR:
-            self._fail_everything()
+        reason = manager.lifecycle.last_error or reason or TransactionAborted()
+        if manager.effects.fails_batches == 1:
+            self.accumulator.abort_all(reason)
+        if manager.effects.gives_up == 1:
+            self._in_flight.clear()
             return None
         if manager.requests.in_flight is not None:
             return None
-        if manager.state in (ProducerState.ABORTABLE_ERROR, ProducerState.ABORTING_TRANSACTION):
-            self.accumulator.abort_unsent(manager.lifecycle.last_error or TransactionAborted())
+        if manager.effects.fails_unsent == 1:
+            self.accumulator.abort_unsent(reason)
         request = manager.next_request(now_ms, self.accumulator.has_incomplete)
-        if request is None and self._closing and self._must_abort:
+        if request is None and self._closing and aborts_on_close(manager.producer, int(self._has_work)):
             request = self._abort_on_close(now_ms)
         if request is not None or manager.requests.is_backing_off(now_ms):
             return request
         return self._next_produce(now_ms)
-
-    @property
-    def _must_abort(self) -> bool:
-        open_still = self.manager.lifecycle.has_ongoing_transaction and not self.manager.is_completing
-        return open_still and not self._has_work
 
     def _abort_on_close(self, now_ms: int) -> OutgoingRequest | None:
         try:
@@ -171,12 +168,19 @@ class Sender:
     def drain(self, node: int, now_ms: int) -> dict[TopicPartition, ProducerBatch]:
         """The batches that may go to `node` now, at most one for each partition; they count as sent."""
         led = (partition for partition, leader in sorted(self._leaders.items()) if leader == node)
-        return self.accumulator.drain(led, self.manager.sequences, self.manager.may_send_to, now_ms)
+        drained = self.accumulator.drain(led, self._may_leave, now_ms)
+        for batch in drained.values():
+            if not batch.has_sequence:
+                self.manager.sequences.number(batch)
+        return drained
+
+    def _may_leave(self, batch: ProducerBatch) -> bool:
+        joining = self.manager.partitions.standing(batch.partition)
+        return self.manager.sequences.may_leave(batch, joining, self.manager.host)
 
     def _produce(self, node: int, batches: dict[TopicPartition, ProducerBatch], now_ms: int) -> OutgoingRequest:
         brokers = self.manager.brokers
-        newest = brokers.newest_version(node, ApiKey.PRODUCE)
-        version = request_version(ApiKey.PRODUCE, newest, self.manager.transaction_version)
+        version = produce_version(self.manager.producer, brokers.newest_version(node, ApiKey.PRODUCE))
         partitions: dict[TopicPartition, tuple[SentBatch, ...]] = {
             partition: (SentBatch(batch.send()),) for partition, batch in batches.items()
         }
@@ -217,78 +221,40 @@ class Sender:
     # ------------------------------------------------------------ what happens to batches
 
     def _hear(self, batch: ProducerBatch, answer: Produced, now_ms: int) -> None:
-        if answer.error == Error.NONE:
-            self._complete(batch, answer.base_offset)
-        elif not batch.is_done:
-            standing = self.manager.sequences.standing(batch, may_retry=self._may_retry(batch, now_ms))
-            reaction = react_to_batch(answer.error, answer.log_start_offset, standing, self.manager.rules)
-            self._act(batch, reaction, answer.error, now_ms)
+        manager, known = self.manager, self.manager.sequences.of(batch.partition)
+        told = BatchAnswer(answer.error, answer.base_offset, answer.log_start_offset)
+        manager.lifecycle.clear()
+        steps.hear_batch(
+            manager.producer, known, self._view(batch, now_ms), told, manager.rules, manager.effects, manager.notes
+        )
+        failed = manager.effects.fate == Fate.FAILED
+        self._carry_out(batch, failure_of_batch(answer.error, batch.partition) if failed else None, now_ms)
 
-    def _may_retry(self, batch: ProducerBatch, now_ms: int) -> bool:
+    def _view(self, batch: ProducerBatch, now_ms: int) -> BatchView:
         in_time = now_ms < batch.created_ms + self.settings.delivery_timeout_ms
-        return in_time and batch.attempts < self.settings.retries
+        return batch.view(in_time=in_time, has_attempts=batch.attempts < self.settings.retries)
 
-    def _act(self, batch: ProducerBatch, reaction: int, error: int, now_ms: int) -> None:
-        if reaction == Reaction.DONE:
-            self._complete(batch, NONE)
-        elif reaction == Reaction.SPLIT_BATCH:
-            self._split(batch)
-        elif reaction in (Reaction.RETRY, Reaction.BUMP_LOCALLY, Reaction.RENUMBER_AND_RETRY):
-            sequences = self.manager.sequences
-            if reaction == Reaction.BUMP_LOCALLY:
-                sequences.want_local_bump(batch.partition)
-            elif reaction == Reaction.RENUMBER_AND_RETRY:
-                sequences.of(batch.partition).restart(*sequences.identity, sequences.rules)
+    def _carry_out(self, batch: ProducerBatch, failure: ProducerFailure | None, now_ms: int) -> None:
+        fate, base_offset = self.manager.effects.fate, self.manager.effects.base_offset
+        self.manager.carry_out(failure and self._as_reported(failure), batch=batch)
+        if fate == Fate.STORED:
+            batch.succeed(base_offset)
+            self.accumulator.complete(batch)
+        elif fate == Fate.REPEATED:
             batch.retry(now_ms)
             self.accumulator.put_back(batch)
-        else:
-            known = batch.attempts < self.settings.retries
-            self._fail(batch, reaction, error, failure_of_batch(error, batch.partition), outcome_is_known=known)
+        elif fate == Fate.SPLIT:
+            self.accumulator.replace(batch, self.manager.sequences.split(batch))
+        elif failure is not None:
+            batch.fail(failure)
+            self.accumulator.complete(batch)
 
-    def _complete(self, batch: ProducerBatch, base_offset: int) -> None:
-        self.manager.sequences.acknowledge(batch, base_offset)
-        batch.succeed(base_offset)
-        self.accumulator.complete(batch)
-
-    def _split(self, batch: ProducerBatch) -> None:
-        sequences = self.manager.sequences
-        sequences.untrack(batch)
-        parts = batch.split(sequences.rules)
-        for part in parts:
-            sequences.of(part.partition).track(part)
-        self.accumulator.replace(batch, parts)
-
-    def _fail(
-        self, batch: ProducerBatch, reaction: int, error: int, failure: ProducerFailure, *, outcome_is_known: bool
-    ) -> None:
-        batch.fail(failure)
-        self.accumulator.complete(batch)
-        manager = self.manager
-        manager.fail(reaction, ApiKey.PRODUCE, self._as_reported(error, failure, may_retry=False))
-        manager.sequences.untrack(batch)
-        if manager.state != ProducerState.FATAL_ERROR and batch.has_sequence:
-            repair = repair_after_failure(error, int(batch.transactional), int(outcome_is_known), manager.rules)
-            self._repair(batch, repair)
-
-    def _as_reported(self, error: int, failure: ProducerFailure, *, may_retry: bool) -> ProducerFailure:
-        transactional = int(self.manager.is_transactional)
-        told = error_for_application(error, transactional, int(may_retry), self.manager.rules)
-        if told == error:
+    def _as_reported(self, failure: ProducerFailure) -> ProducerFailure:
+        if self.manager.effects.told == failure.error:
             return failure
         reported = TransactionAbortable("a record could not be delivered")
         reported.__cause__ = failure
         return reported
-
-    def _repair(self, batch: ProducerBatch, repair: int) -> None:
-        sequences = self.manager.sequences
-        if repair == SequenceRepair.SHIFT_LATER_BATCHES:
-            sequences.close_gap(batch)
-        elif repair == SequenceRepair.FORGET_PARTITION:
-            sequences.forget_partition(batch.partition)
-        elif repair == SequenceRepair.BUMP_LOCALLY:
-            sequences.want_local_bump(batch.partition)
-        elif repair == SequenceRepair.FORGET_PRODUCER_ID:
-            self.manager.forget_identity()
 
     # ------------------------------------------------------------ time
 
@@ -301,17 +267,11 @@ class Sender:
                 self.handle_disconnect(request, now_ms)
 
     def _expire_batches(self, now_ms: int) -> None:
+        manager = self.manager
         for batch in self.accumulator.expired(self.settings.delivery_timeout_ms, now_ms):
-            sequences, error = self.manager.sequences, Error.REQUEST_TIMED_OUT
-            was_sent = batch.has_sequence
-            reaction = react_to_batch(error, NONE, sequences.standing(batch, may_retry=False), self.manager.rules)
-            failure = DeliveryTimedOut(batch.partition, now_ms - batch.created_ms)
-            self._fail(batch, reaction, error, failure, outcome_is_known=False)
-            if was_sent:
-                sequences.leave_unresolved(batch)
-
-    def _fail_everything(self) -> None:
-        reason: Failure | None = self.manager.lifecycle.last_error
-        assert reason is not None, "an error state has its reason"
-        self.accumulator.abort_all(reason)
-        self._in_flight.clear()
+            known = manager.sequences.of(batch.partition)
+            manager.lifecycle.clear()
+            steps.expire_batch(
+                manager.producer, known, self._view(batch, now_ms), manager.rules, manager.effects, manager.notes
+            )
+            self._carry_out(batch, DeliveryTimedOut(batch.partition, now_ms - batch.created_ms), now_ms)

@@ -1,24 +1,22 @@
 """The transactional side of a producer: what its application may call.
 
-Theory of operation: a call moves the machine PRODUCER and queues requests, which `ProducerCore` hands out. A call that
-takes a while returns a `PendingResult`; a caller that does not wait for it must make the same call again.
+Theory of operation: a call is a step (``statemachines.producer.calls``) that refuses it, or moves the producer and says
+which requests follow; `ProducerCore` hands them out. A call that takes a while returns a `PendingResult`; a caller that
+does not wait for it must make the same call again.
 Source: reference §5.2; ``TransactionManager.java``, ``KafkaProducer.java``; KIP-98, KIP-447, KIP-890, KIP-939.
 """
 
-from zombieproof.clients.errors import IllegalState, ProducerClosed, ProducerFailure
+from zombieproof.clients.errors import ProducerClosed
 from zombieproof.clients.producer_core import ProducerCore
 from zombieproof.clients.results import PendingResult
 from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction, TransactionalRequest
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetToCommit
 from zombieproof.messages.transactions import AddOffsetsToTxn, EndTxn
-from zombieproof.model.decisions.producer_client import (
-    bumps_on_upgrade,
-    decide_prepare,
-    event_of_completion,
-    must_bump_after_end,
-)
-from zombieproof.model.vocabulary import NONE, Error, ProducerEvent, ProducerState, Reaction
+from zombieproof.model.vocabulary import NONE, ApiKey
+from zombieproof.statemachines.producer import calls
+from zombieproof.statemachines.producer.effects import Joins, Settlement
+from zombieproof.statemachines.producer.records import Pending
 
 
 class TransactionManager(ProducerCore):
@@ -32,14 +30,9 @@ class TransactionManager(ProducerCore):
         Raises:
             IllegalState, ProducerFailure: not now (`Lifecycle`).
         """
-        self._require_transactional("initTransactions")
-
-        def start() -> PendingResult:
-            self.lifecycle.refuse_after_error()
-            self.lifecycle.move(ProducerEvent.INIT_TRANSACTIONS)
-            return self.ask_for_producer_id(PendingResult("initTransactions"), keep_prepared=keep_prepared)
-
-        return self.lifecycle.begin("initTransactions", start)
+        pending = self._called("initTransactions")
+        calls.init_transactions(self.producer, pending, self.host, self.effects, self.notes)
+        return self._under_way("initTransactions", keep_prepared=keep_prepared)
 
     def begin_transaction(self) -> None:
         """Begin a transaction; nobody is asked.
@@ -47,10 +40,10 @@ class TransactionManager(ProducerCore):
         Raises:
             IllegalState, ProducerFailure: not now.
         """
-        self._require_transactional("beginTransaction")
-        self.lifecycle.refuse_while_pending("beginTransaction")
-        self.lifecycle.refuse_after_error()
-        self.lifecycle.move(ProducerEvent.BEGIN)
+        pending = self._called("beginTransaction")
+        calls.begin_transaction(self.producer, pending, self.host, self.effects, self.notes)
+        self.lifecycle.raise_refusal("beginTransaction")
+        self.carry_out()
 
     def add_partition(self, partition: TopicPartition) -> None:
         """A record for `partition` is about to be sent: in a transaction the partition has to join it.
@@ -58,20 +51,13 @@ class TransactionManager(ProducerCore):
         Raises:
             IllegalState, ProducerFailure: not now.
         """
-        self.lifecycle.refuse_after_error()
-        self.lifecycle.refuse_while_pending("send")
-        if not self.is_transactional:
-            return
-        if self.state != ProducerState.IN_TRANSACTION:
-            raise IllegalState(
-                f"a record for {partition[0]}-{partition[1]} cannot be sent in {self.state.name}: "
-                "call initTransactions once, and beginTransaction before each transaction"
-            )
-        if self.uses_v2:
+        pending, standing = self._called("send"), self.partitions.standing(partition)
+        calls.send(self.producer, standing, pending, self.host, self.effects)
+        self.lifecycle.raise_refusal("send", f"a record for {partition[0]}-{partition[1]}")
+        if self.effects.joins == Joins.JOIN:
             self.partitions.added.add(partition)
-            self.transaction_started = True
-        else:
-            self.partitions.register(partition)
+        elif self.effects.joins == Joins.HAVE_TO_ASK:
+            self.partitions.new.append(partition)
 
     def send_offsets(self, offsets: tuple[OffsetToCommit, ...], group: GroupMetadata) -> PendingResult:
         """Commit a consumer's offsets with the transaction.
@@ -79,22 +65,19 @@ class TransactionManager(ProducerCore):
         Raises:
             IllegalState, ProducerFailure: not now; or `group` has a generation and no member.
         """
-        self._require_transactional("sendOffsetsToTransaction")
-        if group.generation > 0 and group.member == "":
-            raise IllegalState(f"group {group.group}: generation {group.generation} without a member says nothing")
-        self.lifecycle.refuse_while_pending("sendOffsetsToTransaction")
-        self.lifecycle.refuse_after_error()
-        if self.state != ProducerState.IN_TRANSACTION:
-            raise IllegalState(f"offsets cannot be sent in {self.state.name}: call beginTransaction first")
+        pending, alone = self._called("sendOffsetsToTransaction"), group.generation > 0 and group.member == ""
+        calls.send_offsets(self.producer, len(offsets), int(alone), pending, self.host, self.effects)
+        about = f"group {group.group}: generation {group.generation}" if alone else "offsets"
+        self.lifecycle.raise_refusal("sendOffsetsToTransaction", about)
         result = PendingResult("sendOffsetsToTransaction")
-        if not offsets:
+        if self.effects.settles == Settlement.SUCCEEDS:
             result.succeed()
-        elif self.uses_v2:
-            self.transaction_started = True
+        elif self.effects.sends == ApiKey.TXN_OFFSET_COMMIT:
             self.commit_offsets(offsets, group, result)
         else:
             body = AddOffsetsToTxn(NONE, self.transactional_id, *self.sequences.identity, group.group)
-            self.enqueue(TransactionalRequest(body, result, offsets=offsets, group=group))
+            request = TransactionalRequest(body, result, offsets=offsets, group=group)
+            self.enqueue(request, self.effects.transaction_version)
         return result
 
     def begin_commit(self) -> PendingResult:
@@ -103,14 +86,9 @@ class TransactionManager(ProducerCore):
         Raises:
             IllegalState, ProducerFailure: not now.
         """
-        self._require_transactional("commitTransaction")
-
-        def start() -> PendingResult:
-            self.lifecycle.refuse_after_error()
-            self.lifecycle.move(ProducerEvent.COMMIT)
-            return self._end(committed=True)
-
-        return self.lifecycle.begin("commitTransaction", start)
+        pending = self._called("commitTransaction")
+        calls.commit_transaction(self.producer, pending, self.host, self._rules, self.effects, self.notes)
+        return self._under_way("commitTransaction")
 
     def begin_abort(self) -> PendingResult:
         """Abort; the way out of an abortable error.
@@ -118,16 +96,9 @@ class TransactionManager(ProducerCore):
         Raises:
             IllegalState, ProducerFailure: not now.
         """
-        self._require_transactional("abortTransaction")
-
-        def start() -> PendingResult:
-            if self.state != ProducerState.ABORTABLE_ERROR:
-                self.lifecycle.refuse_after_error()
-            self.lifecycle.move(ProducerEvent.ABORT)
-            self.partitions.new.clear()
-            return self._end(committed=False)
-
-        return self.lifecycle.begin("abortTransaction", start)
+        pending = self._called("abortTransaction")
+        calls.abort_transaction(self.producer, pending, self.host, self._rules, self.effects, self.notes)
+        return self._under_way("abortTransaction")
 
     def prepare_transaction(self) -> PreparedTransaction:
         """Leave the decision to an outer commit, which is told what is returned. Flush first (KIP-939).
@@ -135,17 +106,11 @@ class TransactionManager(ProducerCore):
         Raises:
             IllegalState, ProducerFailure: not now; or the producer takes no part in two-phase commit.
         """
-        self._require_transactional("prepareTransaction")
-        self.lifecycle.refuse_while_pending("prepareTransaction")
-        self.lifecycle.refuse_after_error()
-        error = decide_prepare(int(self.two_phase_commit), self.state)
-        if error != Error.NONE:
-            raise ProducerFailure(
-                error, f"prepareTransaction needs two-phase commit and a transaction: {self.state.name}"
-            )
-        self.lifecycle.move(ProducerEvent.PREPARE)
-        self.prepared = PreparedTransaction(*self.sequences.identity)
-        return self.prepared
+        pending = self._called("prepareTransaction")
+        calls.prepare_transaction(self.producer, pending, self.host, self.effects, self.notes)
+        self.lifecycle.raise_refusal("prepareTransaction")
+        self.carry_out()
+        return PreparedTransaction(self.producer.prepared_id, self.producer.prepared_epoch)
 
     def complete_transaction(self, told: PreparedTransaction) -> PendingResult:
         """End what is prepared: commit if the outer commit tells of this transaction, abort if it does not (KIP-939).
@@ -153,32 +118,40 @@ class TransactionManager(ProducerCore):
         Raises:
             IllegalState: nothing is prepared.
         """
-        if self.prepared is None or self.state != ProducerState.PREPARED_TRANSACTION:
-            raise IllegalState(f"completeTransaction in {self.state.name}: nothing is prepared")
-        event = event_of_completion(*self.prepared, *told)
-        return self.begin_commit() if event == ProducerEvent.COMMIT else self.begin_abort()
+        pending = self._called("completeTransaction")
+        calls.complete_transaction(self.producer, *told, pending, self.host, self._rules, self.effects, self.notes)
+        return self._under_way("commitTransaction" if self.effects.committed == 1 else "abortTransaction")
 
     def close_by_force(self) -> None:
         """Everything that waits fails."""
+        closed = ProducerClosed()
         if self.requests.in_flight is not None:
-            self.requests.in_flight[1].result.fail(ProducerClosed())
+            self.requests.in_flight[1].result.fail(closed)
             self.requests.in_flight = None
-        self.lifecycle.fail_pending(ProducerClosed())
-        self.fail(Reaction.FATAL, NONE, ProducerClosed())
+        self.lifecycle.fail_pending(closed)
+        self.lifecycle.clear()
+        calls.close_by_force(self.producer, self.effects, self.notes)
+        self.carry_out(closed)
 
-    def _require_transactional(self, operation: str) -> None:
-        if not self.is_transactional:
-            raise IllegalState(f"{operation} needs a transactional id; this producer has none")
+    def _called(self, operation: str) -> Pending:
+        """A call begins: whether another is to be waited for."""
+        self.lifecycle.clear()
+        return self.lifecycle.pending(operation)
 
-    def _end(self, *, committed: bool) -> PendingResult:
-        self.queue_new_partitions()
-        body = EndTxn(NONE, self.transactional_id, *self.sequences.identity, committed)
-        result = PendingResult("endTransaction")
-        ended_version = self.transaction_version
-        self.enqueue(TransactionalRequest(body, result))
-        self.learn_transaction_version()
-        if bumps_on_upgrade(int(ended_version >= 2), int(self.uses_v2), self._rules):
-            self.bump_wanted = True
-        if must_bump_after_end(int(self.bump_wanted), ended_version):
-            return self.ask_for_producer_id(PendingResult("initTransactions"), raises_epoch=True)
+    def _under_way(self, operation: str, *, keep_prepared: bool = False) -> PendingResult:
+        """The result of a call that takes a while, whose requests are queued: the last of them settles it."""
+        self.lifecycle.raise_refusal(operation)
+        if self.effects.resumes == 1 and self.lifecycle.unacknowledged is not None:
+            return self.lifecycle.unacknowledged
+        effects, result = self.effects, PendingResult(operation)
+        self.lifecycle.follow(None)
+        if effects.drops_new == 1:
+            self.partitions.new.clear()
+        if effects.sends == ApiKey.END_TXN:
+            body = EndTxn(NONE, self.transactional_id, *self.sequences.identity, effects.committed == 1)
+            settled = PendingResult("endTransaction") if effects.sends_init == 1 else result
+            self.enqueue(TransactionalRequest(body, settled), effects.transaction_version)
+        if effects.sends_init == 1:
+            self.ask_for_producer_id(result, raises_epoch=effects.raises_epoch == 1, keep_prepared=keep_prepared)
+        self.lifecycle.await_call(result)
         return result

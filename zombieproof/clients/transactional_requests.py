@@ -17,8 +17,9 @@ from zombieproof.messages.transactions import (
     EndTxn,
     InitProducerId,
 )
-from zombieproof.model.decisions.producer_client import priority
 from zombieproof.model.vocabulary import NONE, ApiKey
+from zombieproof.statemachines.producer.records import Request
+from zombieproof.statemachines.producer.requests import rank
 
 GROUP, TRANSACTION = 0, 1
 """The two kinds of coordinators, as FindCoordinator numbers them."""
@@ -87,20 +88,20 @@ class TransactionalRequest:
         return API_OF[type(self.body)]
 
     @property
-    def names_member(self) -> int:
-        """1 if it says which member of the group it comes from."""
-        return int(self.group is not None and self.group.names_member)
-
-    @property
-    def is_of_two_phase_commit(self) -> int:
-        """1 if it is an InitProducerId that speaks of two-phase commit."""
+    def view(self) -> Request:
+        """The request as a step reads it."""
         body = self.body
-        return int(isinstance(body, InitProducerId) and (body.enable_2pc or body.keep_prepared))
-
-    @property
-    def commits(self) -> int:
-        """1 if it is an EndTxn that commits."""
-        return int(isinstance(self.body, EndTxn) and self.body.committed)
+        keeps = isinstance(body, InitProducerId) and body.keep_prepared
+        return Request(
+            api=self.api,
+            transaction_version=self.transaction_version,
+            committed=int(isinstance(body, EndTxn) and body.committed),
+            raises_epoch=int(self.raises_epoch),
+            keep_prepared=int(keeps),
+            to_coordinator=int(self.coordinator is not None),
+            names_member=int(self.group is not None and self.group.names_member),
+            two_phase_commit=int(keeps or (isinstance(body, InitProducerId) and body.enable_2pc)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class RequestQueue:
     def put(self, request: TransactionalRequest) -> None:
         """One more request."""
         self._requests.append(request)
-        self._requests.sort(key=lambda other: priority(other.api, int(other.raises_epoch)))
+        self._requests.sort(key=lambda other: rank(other.view))
 
     @property
     def first(self) -> TransactionalRequest | None:

@@ -6,7 +6,7 @@ Versions: the rules are those of KIP-360; without it an idempotent producer forg
 Source: reference §5.3, §5.6; ``Sender.java``, ``TransactionManager.canRetry``, ``RecordAccumulator.java``.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from zombieproof.model.decisions.producer_client import (
     abortable_and_bump_if_possible,
@@ -14,13 +14,11 @@ from zombieproof.model.decisions.producer_client import (
     is_retriable,
     react_to_produce,
 )
-from zombieproof.model.fields import integer
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Reaction, SequenceRepair
 
 
-@dataclass(slots=True)
-class BatchStanding:
+class BatchStanding(NamedTuple):
     """How an answered batch stands, in ints.
 
     `is_next`: nothing before it is unacknowledged; `has_been_renumbered`: its sequence was given anew since it was
@@ -28,31 +26,30 @@ class BatchStanding:
     if this one comes right behind it; `may_retry`: delivery time and attempts are left.
     """
 
-    transactional: int = integer(0)
-    records: int = integer(1)
-    may_retry: int = integer(1)
-    is_next: int = integer(1)
-    has_been_renumbered: int = integer(0)
-    partition_is_unresolved: int = integer(0)
-    follows_unresolved: int = integer(0)
-    last_acked_offset: int = integer(NONE)
+    transactional: int = 0
+    records: int = 1
+    may_retry: int = 1
+    is_next: int = 1
+    has_been_renumbered: int = 0
+    partition_is_unresolved: int = 0
+    follows_unresolved: int = 0
+    last_acked_offset: int = NONE
 
 
-@dataclass(slots=True)
-class DrainStanding:
+class DrainStanding(NamedTuple):
     """How the first waiting batch of a partition stands, in ints.
 
     `joined`: its partition is in the transaction; `in_flight`: batches of the partition that are not answered for;
     `is_stale`: the partition was last numbered under another (producer id, epoch).
     """
 
-    joined: int = integer(1)
-    has_producer_id: int = integer(1)
-    has_sequence: int = integer(0)
-    in_flight: int = integer(0)
-    is_stale: int = integer(0)
-    is_unresolved: int = integer(0)
-    is_lowest_in_flight: int = integer(0)
+    joined: int = 1
+    has_producer_id: int = 1
+    has_sequence: int = 0
+    in_flight: int = 0
+    is_stale: int = 0
+    is_unresolved: int = 0
+    is_lowest_in_flight: int = 0
 
 
 def react_to_batch(error: int, log_start_offset: int, batch: BatchStanding, rules: Rules) -> int:

@@ -1,0 +1,220 @@
+"""The producer client: the calls of its application.
+
+Theory of operation: a call is refused and changes nothing, or it moves the producer at once and says which requests
+follow. A call that takes a while is made again by a caller that has not waited for it, and then gets the same result.
+Source: reference §5.2, §5.3, §5.4; ``TransactionManager.java``, ``KafkaProducer.java``; KIP-890, KIP-939.
+"""
+
+from zombieproof.model.decisions.producer_client import (
+    bumps_on_upgrade,
+    decide_prepare,
+    event_of_completion,
+    has_ongoing_transaction,
+    must_bump_after_end,
+)
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, ApiKey, Error, ProducerEvent, ProducerState, Reaction
+from zombieproof.statemachines.kernel import ILLEGAL
+from zombieproof.statemachines.notes import PRODUCER_TABLE, MachineIndex, Notes, move
+from zombieproof.statemachines.producer.effects import Joins, ProducerEffects, Refusal, Settlement
+from zombieproof.statemachines.producer.failures import fail
+from zombieproof.statemachines.producer.records import Joining, Pending, Producer, ProducerHost
+
+PREPARE_REFUSED = Error.INVALID_TXN_STATE
+"""The error as which an application gets a prepareTransaction that is not for this producer, or not now."""
+
+
+def is_in_error(producer: Producer) -> bool:
+    """Whether only abort is left, or nothing."""
+    return producer.state in (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
+
+
+def is_completing(producer: Producer) -> bool:
+    """Whether the transaction is being ended."""
+    return producer.state in (ProducerState.COMMITTING_TRANSACTION, ProducerState.ABORTING_TRANSACTION)
+
+
+def has_transaction(producer: Producer) -> bool:
+    """Whether a transaction is open or being ended."""
+    return has_ongoing_transaction(producer.state)
+
+
+def _is_refused(
+    producer: Producer, pending: int, may_follow_error: bool, host: ProducerHost, effects: ProducerEffects
+) -> bool:
+    """The guards that every transactional call begins with, in their order; a call that is resumed stops here too."""
+    if host.transactional == 0:
+        effects.refusal = Refusal.NOT_TRANSACTIONAL
+    elif pending == Pending.THE_SAME:
+        effects.resumes = 1
+    elif pending == Pending.ANOTHER:
+        effects.refusal = Refusal.ANOTHER_IS_PENDING
+    elif is_in_error(producer) and not may_follow_error:
+        effects.refusal = Refusal.AFTER_ERROR
+    return effects.refusal != Refusal.ALLOWED or effects.resumes == 1
+
+
+def _is_moved(producer: Producer, event: int, effects: ProducerEffects, notes: Notes) -> bool:
+    """The application asks for `event`; False, and a refusal, if the table does not have it."""
+    if PRODUCER_TABLE[producer.state][event] == ILLEGAL:
+        effects.refusal = Refusal.ILLEGAL
+        effects.illegal = event
+        return False
+    producer.state = move(notes, MachineIndex.PRODUCER, producer.state, event)
+    return True
+
+
+def init_transactions(
+    producer: Producer, pending: int, host: ProducerHost, effects: ProducerEffects, notes: Notes
+) -> None:
+    """``initTransactions``: InitProducerId sets out."""
+    if _is_refused(producer, pending, False, host, effects):
+        return
+    if _is_moved(producer, ProducerEvent.INIT_TRANSACTIONS, effects, notes):
+        effects.sends_init = 1
+
+
+def begin_transaction(
+    producer: Producer, pending: int, host: ProducerHost, effects: ProducerEffects, notes: Notes
+) -> None:
+    """``beginTransaction``: nobody is asked."""
+    if not _is_refused(producer, pending, False, host, effects):
+        _is_moved(producer, ProducerEvent.BEGIN, effects, notes)
+
+
+def send(producer: Producer, joining: int, pending: int, host: ProducerHost, effects: ProducerEffects) -> None:
+    """``send``: a record for a partition that stands so (`Joining`) to the transaction; it has to join first."""
+    if is_in_error(producer):
+        effects.refusal = Refusal.AFTER_ERROR
+    elif pending != Pending.NOTHING:
+        effects.refusal = Refusal.ANOTHER_IS_PENDING
+    elif host.transactional == 0:
+        return
+    elif producer.state != ProducerState.IN_TRANSACTION:
+        effects.refusal = Refusal.NOT_IN_TRANSACTION
+    elif producer.transaction_version >= 2:
+        producer.started = 1
+        effects.joins = Joins.JOIN
+    elif joining == Joining.OUTSIDE:
+        effects.joins = Joins.HAVE_TO_ASK
+
+
+def send_offsets(
+    producer: Producer,
+    offsets: int,
+    names_generation_alone: int,
+    pending: int,
+    host: ProducerHost,
+    effects: ProducerEffects,
+) -> None:
+    """``sendOffsetsToTransaction`` with so many offsets: TxnOffsetCommit, before TV2 behind AddOffsetsToTxn."""
+    if host.transactional == 1 and names_generation_alone == 1:
+        effects.refusal = Refusal.NO_MEMBER
+    elif _is_refused(producer, pending, False, host, effects):
+        return
+    elif producer.state != ProducerState.IN_TRANSACTION:
+        effects.refusal = Refusal.NOT_IN_TRANSACTION
+    elif offsets == 0:
+        effects.settles = Settlement.SUCCEEDS
+    elif producer.transaction_version >= 2:
+        producer.started = 1
+        effects.sends = ApiKey.TXN_OFFSET_COMMIT
+        effects.transaction_version = int(producer.transaction_version)
+    else:
+        effects.sends = ApiKey.ADD_OFFSETS_TO_TXN
+        effects.transaction_version = int(producer.transaction_version)
+
+
+def commit_transaction(
+    producer: Producer, pending: int, host: ProducerHost, rules: Rules, effects: ProducerEffects, notes: Notes
+) -> None:
+    """``commitTransaction``: EndTxn is queued, and leaves when no batch is incomplete."""
+    if _is_refused(producer, pending, False, host, effects):
+        return
+    if _is_moved(producer, ProducerEvent.COMMIT, effects, notes):
+        _end(producer, 1, host, rules, effects)
+
+
+def abort_transaction(
+    producer: Producer, pending: int, host: ProducerHost, rules: Rules, effects: ProducerEffects, notes: Notes
+) -> None:
+    """``abortTransaction``: the way out of an abortable error; what has not asked to join is left out."""
+    if _is_refused(producer, pending, producer.state == ProducerState.ABORTABLE_ERROR, host, effects):
+        return
+    if _is_moved(producer, ProducerEvent.ABORT, effects, notes):
+        effects.drops_new = 1
+        _end(producer, 0, host, rules, effects)
+
+
+def _end(producer: Producer, committed: int, host: ProducerHost, rules: Rules, effects: ProducerEffects) -> None:
+    """EndTxn follows the transaction's version; then the cluster's counts, and a raised epoch may have to follow."""
+    ended_version = int(producer.transaction_version)
+    effects.sends = ApiKey.END_TXN
+    effects.committed = committed
+    effects.transaction_version = ended_version
+    producer.transaction_version = host.cluster_version
+    if bumps_on_upgrade(ended_version >= 2, host.cluster_version >= 2, rules):
+        producer.bump = 1
+    if must_bump_after_end(producer.bump, ended_version):
+        producer.raises = 1
+        effects.sends_init = 1
+        effects.raises_epoch = 1
+
+
+def prepare_transaction(
+    producer: Producer, pending: int, host: ProducerHost, effects: ProducerEffects, notes: Notes
+) -> None:
+    """``prepareTransaction``: an outer commit, which is told producer id and epoch, decides (KIP-939)."""
+    if _is_refused(producer, pending, False, host, effects):
+        return
+    if decide_prepare(host.two_phase_commit, producer.state) != Error.NONE:
+        effects.refusal = Refusal.NOT_TWO_PHASE
+    elif _is_moved(producer, ProducerEvent.PREPARE, effects, notes):
+        producer.prepared_id = int(producer.producer_id)
+        producer.prepared_epoch = int(producer.producer_epoch)
+
+
+def complete_transaction(
+    producer: Producer,
+    told_id: int,
+    told_epoch: int,
+    pending: int,
+    host: ProducerHost,
+    rules: Rules,
+    effects: ProducerEffects,
+    notes: Notes,
+) -> None:
+    """``completeTransaction``: commit if the outer commit tells of the prepared transaction, else abort (KIP-939)."""
+    if producer.prepared_id == NONE or producer.state != ProducerState.PREPARED_TRANSACTION:
+        effects.refusal = Refusal.NOTHING_PREPARED
+        return
+    event = event_of_completion(producer.prepared_id, producer.prepared_epoch, told_id, told_epoch)
+    if event == ProducerEvent.COMMIT:
+        commit_transaction(producer, pending, host, rules, effects, notes)
+    else:
+        abort_transaction(producer, pending, host, rules, effects, notes)
+
+
+def aborts_on_close(producer: Producer, has_work: int) -> bool:
+    """``close``: whether a transaction that was left open is aborted now, when everything else is done."""
+    return has_transaction(producer) and not is_completing(producer) and has_work == 0
+
+
+def close_by_force(producer: Producer, effects: ProducerEffects, notes: Notes) -> None:
+    """``close`` without patience: everything that is not over fails at once."""
+    effects.fails_batches = 1
+    fail(producer, Reaction.FATAL, NONE, effects, notes)
+
+
+def forget(producer: Producer) -> None:
+    """The process is gone. A new instance knows nothing."""
+    producer.state = ProducerState.UNINITIALIZED
+    producer.producer_id = NONE
+    producer.producer_epoch = NONE
+    producer.started = 0
+    producer.bump = 0
+    producer.raises = 0
+    producer.transaction_version = 0
+    producer.prepared_id = NONE
+    producer.prepared_epoch = NONE
+    producer.coordinator_raises = 0
