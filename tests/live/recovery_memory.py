@@ -130,7 +130,7 @@ def failed_append(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> No
         transaction.previous_producer_id = value.previous_producer_id
         transaction.next_producer_id = value.next_producer_id
         transaction.last_producer_epoch = NONE
-        transaction.partitions = broker._around.numbers.mask(value.partitions)
+        transaction.partitions = broker.numbers.mask(value.partitions)
         transaction.timeout_ms, transaction.start_ms = value.timeout_ms, value.start_ms
         transaction.last_update_ms = value.last_update_ms
         transaction.client_transaction_version = value.client_transaction_version
@@ -146,7 +146,7 @@ def progress_of_markers(kept: Cluster, recovered: Cluster, torn: frozenset[int])
     broker, logged = coordinator(kept), logged_transactions(kept)
     for name, transaction in transactions(kept).items():
         if transaction.state in PREPARED:
-            transaction.partitions = broker._around.numbers.mask(logged[name][1].partitions)
+            transaction.partitions = broker.numbers.mask(logged[name][1].partitions)
             broker._carry_out(broker.coordinator._completions.start(name))
 
 

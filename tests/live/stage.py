@@ -109,7 +109,6 @@ class Stage:
         for task in tuple(self.tasks):
             task.resume()
         self.tasks = [task for task in self.tasks if not task.is_done]
-        self.cluster.journal.clear()
         self.clock.advance(TURN_MS if under_way else IDLE_MS)
         for name, (interval_ms, timer) in self._timers().items():
             if self.now_ms >= self._last_run[name] + interval_ms:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.cluster.network import Answer, Message, Request
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.checker.transactions.acts import Act
@@ -216,6 +217,12 @@ def rebalance(cluster: Cluster, group: str, leaves: str) -> str:
 
 
 # ---------------------------------------------------------------- small helpers
+
+
+def journal_of(cluster: Cluster) -> KeptJournal:
+    """What the brokers of a twin have decided."""
+    assert isinstance(cluster.journal, KeptJournal), "a twin keeps the journal of its brokers"
+    return cluster.journal
 
 
 def _leader(cluster: Cluster, partition: TopicPartition) -> int:

@@ -30,7 +30,7 @@ from tests.refinement.requests import (
 )
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
-from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.journal import Journal, KeptJournal
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.transactions import coordinator_actions, network
@@ -105,7 +105,7 @@ class Twin:
 
     def refresh(self) -> None:
         """Project the cluster; what the normal form drops, late copies that change nothing, is lost on its way."""
-        self.cluster.journal.clear()
+        commands.journal_of(self.cluster).clear()
         self.beside.names.update(self.cluster, self.beside.lost)
         flights = messages(self.cluster, self.beside.sent, self.beside.names, self.setup)
         world = self.brokers()
@@ -277,6 +277,7 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
             INPUT[0]: [COORDINATOR_NODES],
         },
         clock=ManualClock(MUCH_MS),
+        journal=KeptJournal(),
     )
     world = initial_world(setup)
     members: tuple[str, ...] = ()

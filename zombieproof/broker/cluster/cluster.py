@@ -54,9 +54,10 @@ class Cluster:
         release: the Kafka release that the brokers are: they end the connection of a request that it does not
             understand. It does not choose the rules (``rules.preset_for`` does).
         open_store: gives the store of a replica when it is first needed; in memory by default. It outlives its broker.
+        journal: where decisions and moves of all brokers go; nowhere by default.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # each has a default, and who builds a cluster names the few that matter
         self,
         nodes: int = 1,
         rules: Rules | None = None,
@@ -66,10 +67,11 @@ class Cluster:
         metadata: Metadata | None = None,
         release: str = RELEASES[-1],
         open_store: OpenStore = in_memory,
+        journal: Journal | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
         self.settings = replace(settings or Settings())
-        self.journal = Journal()
+        self.journal = journal or Journal()
         self.network = Network()
         self.metadata = metadata or Metadata()
         self.stores: dict[tuple[int, TopicPartition], Store] = {}

@@ -1,7 +1,7 @@
 """What the brokers decided and which machine moved, in the order in which it happened.
 
 For whoever wants to know which rule answered (``conform``), which rows were taken (coverage), or what to write into a
-trace. A journal keeps everything until it is cleared.
+trace. Nothing in a broker reads it: a cluster keeps none unless it is given one.
 """
 
 from dataclasses import dataclass, field
@@ -31,8 +31,25 @@ class Moved:
     target: int
 
 
-@dataclass(slots=True)
 class Journal:
+    """Where decisions and moves go. This one keeps nothing."""
+
+    __slots__ = ()
+
+    def decided(self, decision: str, guard: int, error: int, subject: str) -> None:
+        """Take note of a decision."""
+
+    def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
+        """The state after `event`, which only the table knows.
+
+        Raises:
+            IllegalTransition: the table has no such row.
+        """
+        return machine.target(state, event, subject)
+
+
+@dataclass(slots=True)
+class KeptJournal(Journal):
     """Everything that was decided and moved since the last `clear`."""
 
     decisions: list[Decided] = field(default_factory=list)
@@ -43,11 +60,7 @@ class Journal:
         self.decisions.append(Decided(decision, Guard(guard), int(error), subject))
 
     def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
-        """The state after `event`, which only the table knows; the transition is noted.
-
-        Raises:
-            IllegalTransition: the table has no such row.
-        """
+        """The state after `event`; the transition is noted."""
         target = machine.target(state, event, subject)
         self.moves.append(Moved(machine.name, subject, int(state), int(event), target))
         return target

@@ -90,7 +90,6 @@ class Surroundings:
     journal: Journal
     metadata: Metadata
     network: Network
-    numbers: PartitionNumbers = field(default_factory=PartitionNumbers)
     producer_ids: ProducerIds = field(default_factory=ProducerIds)
     tokens: Tokens = field(default_factory=Tokens)
     software: dict[int, Software] = field(default_factory=dict)
@@ -132,8 +131,9 @@ class Broker:
         rules, settings, clock, journal = self.software.rules, around.settings, around.clock, around.journal
         self.groups = GroupCoordinator(rules, settings, clock, journal, self._metadata)
         self.partitions = PartitionService(self._metadata, settings, self.groups, journal)
+        self.numbers = PartitionNumbers()
         self.coordinator = TransactionCoordinator(
-            rules, settings, clock, journal, around.numbers, around.producer_ids, self._metadata
+            rules, settings, clock, journal, self.numbers, around.producer_ids, self._metadata
         )
         self.append_faults: deque[AppendFault] = deque()
         self.holds_appends = False
@@ -146,6 +146,7 @@ class Broker:
         self._refused: dict[int, tuple[TransactionAdded | None, ...]] = {}
         for partition, store in stores.items():
             replica = Replica(partition, store.log, rules, settings, clock, journal, around.tokens, store.snapshots)
+            replica.written = self.partitions.written
             replica.recover(was_clean)
             self.partitions.replicas[partition] = replica
 
@@ -213,6 +214,8 @@ class Broker:
 
     def receive(self, message: Message) -> None:
         """Handle a request, or the answer to one of its own."""
+        if self.numbers.may_free:
+            self.numbers.free_others(self.coordinator.mentioned_partitions())
         if message.is_answer:
             self._hear(message)
         elif message.body is not None:

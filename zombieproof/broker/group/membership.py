@@ -189,7 +189,7 @@ class Membership:
 
     def _stay(self, group: ConsumerGroup, member: str, topics: tuple[str, ...] | None) -> bool:
         read = group.topics() | frozenset(topics or ())
-        every = [partition for partition in self._metadata.partitions if partition[0] in read]
+        every = self._metadata.partitions_of(read)
         interval_ms = self._settings.group_consumer_assignment_interval_ms
         return group.heartbeat(member, topics, every, self._clock.now_ms(), interval_ms)
 

@@ -21,6 +21,7 @@ from zombieproof.broker.partition.producer_states import (
     Verification,
 )
 from zombieproof.broker.partition.snapshots import SnapshotStore
+from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Batch, Marker
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetched, ProducerDescription, ProducersDescribed
@@ -62,6 +63,8 @@ class Replica:
         log: the store of this replica; what it holds is not read before `recover`.
         tokens: where guards come from; shared by all replicas of a cluster.
         snapshots: where snapshots of producer state are kept; in memory, for as long as the replica lives, unless said.
+
+    Each step adds to `written`, which the replicas of a broker share, if it moves the log.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Replica:
     ) -> None:
         self.partition, self.log, self.rules = partition, log, rules
         self._clock, self._tokens = clock, tokens
+        self.written = Written()
         subject = f"{partition[0]}-{partition[1]}"
         self.producers = ProducerStates(subject, rules, settings, clock, journal, snapshots)
         self.aborted = AbortedIndex()
@@ -112,6 +116,7 @@ class Replica:
     def lead(self, leader_epoch: int) -> None:
         """Lead the partition. Memory goes on: a replica that followed knows what its leader knew."""
         self.leader_epoch, self.leads = leader_epoch, True
+        self.written.add(self.partition)
 
     def follow(self, leader_epoch: int) -> None:
         """Follow another leader. Guards are kept, as in Kafka: they belong to the log, not to the role."""
@@ -155,6 +160,7 @@ class Replica:
     def _write(self, batch: Batch) -> Batch:
         time = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
         written = self.log.append(replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch))
+        self.written.add(self.partition)
         if written.producer_id == NONE:
             self.producers.replay(written)
         return written
