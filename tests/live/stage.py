@@ -85,7 +85,7 @@ class Stage:
         settings, cluster = self.cluster.settings, self.cluster
         return {
             "markers": (RESEND_MS, cluster.resend_markers),
-            "fetches": (LOOK_MS, cluster.answer_waiting_fetches),
+            "waits": (LOOK_MS, cluster.end_waits),
             "timeouts": (
                 settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
                 cluster.abort_timed_out_transactions,

@@ -120,8 +120,9 @@ class Twin:
     def lose_on_its_way(self, flight: InFlight) -> None:
         if flight.message.stage == Stage.BACK_TO_LEADER and flight.request:
             leader = self.cluster.brokers[flight.live.receiver]
-            del leader._questions[flight.live.number]
-            del leader._in_progress[flight.request], leader._requesters[flight.request]
+            for ticket in leader.waits.tickets(flight.live.number):
+                leader.waits.remove(ticket)
+            del leader._requesters[flight.request]
         self.beside.sent.pop(flight.request, None)
         self.cluster.network.in_flight.remove(flight.live)
 

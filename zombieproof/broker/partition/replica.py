@@ -1,6 +1,7 @@
 """One replica of one partition: its log, its producers, its aborted transactions, and how far readers may read.
 
-Theory of operation: a leader judges a batch under what it remembers, makes it durable, and only then remembers it. A
+Theory of operation: a leader judges a batch under what it remembers, puts it into its log, and remembers it; it is
+answered and read when it is durable at every replica in sync, which is what the high watermark says. A
 follower takes what the leader has, unjudged. Both remember the same, so a replica that is elected goes on where the
 old leader was; what only its memory held (guards) stays with it. Whoever starts again reads its log; of each producer
 it then knows the newest batch only (reference §3.7, §14).
@@ -93,13 +94,20 @@ class Replica:
 
     @property
     def high_watermark(self) -> int:
-        """Where replicated data ends: the log's end, unless somebody has said otherwise."""
-        return self.log.end_offset if self._high_watermark is None else self._high_watermark
+        """Where replicated data ends: where this log is durable, unless somebody has said otherwise."""
+        return self.log.durable_offset if self._high_watermark is None else self._high_watermark
 
     @high_watermark.setter
     def high_watermark(self, offset: int | None) -> None:
         self._high_watermark = None if offset is None else min(offset, self.log.end_offset)
         self.producers.on_high_watermark(self.high_watermark)
+
+    def raise_high_watermark(self, offset: int | None = None) -> None:
+        """Everything below `offset` is durable at every replica in sync; None: at this one, which is the only one."""
+        if offset is None:
+            self.producers.on_high_watermark(self.high_watermark)
+        else:
+            self.high_watermark = max(self.high_watermark, offset)
 
     @property
     def first_unstable_offset(self) -> int:
