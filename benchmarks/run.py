@@ -1,11 +1,12 @@
-"""How fast checker, replay and live brokers are, in worlds, events and answers per CPU second; how soon commands start.
+"""How fast checker, replay and live brokers are, in worlds, events, requests per CPU second; how soon commands start.
 
     make bench
     make bench ARGS="--runs 9 two_phase_commit"
 
 Each line is the median of several runs in one process, compilation left out. CPU seconds are those of all threads. An
 event of replay is a batch, a marker or a record of an internal topic; the recording is the largest at hand. A request
-is one step of a recorded sequence, asked of a cluster in this process and compared with the recorded answer. A command
+is one step of a recorded sequence, asked of a cluster in this process and compared with the recorded answer; what
+brokers do with few and with many partitions, and what they keep in memory, is measured by ``brokers``. A command
 is started as a process of its own, from its start to its end. Other processes on the machine make the numbers worse, so
 the slowest and the fastest run are printed too.
 """
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import brokers
 import psutil
 
 from zombieproof.checker.engine.explore import Result, explore
@@ -43,6 +45,7 @@ ANSWERS = (
 )
 LIVE = "requests to live brokers"
 START = "start of "
+MEMORY = "memory after produces"
 STARTED = (
     ("--version",),
     ("--help",),
@@ -163,8 +166,11 @@ def main() -> None:
     chosen = [b for b in benchmarks() if is_chosen(b.name)]
     replays = {name: folder for name, folder in of_replay.items() if is_chosen(name)}
     starts = [each for each in STARTED if is_chosen(_start(each))]
-    if not (chosen or replays or starts or is_chosen(LIVE)) or arguments.runs < 1:
-        names = ", ".join([*(b.name for b in benchmarks()), *of_replay, LIVE, *map(_start, STARTED)])
+    works = [(name, count) for name in brokers.WORKS for count in brokers.PARTITIONS if is_chosen(name)]
+    if not (chosen or replays or starts or works or is_chosen(LIVE) or is_chosen(MEMORY)) or arguments.runs < 1:
+        names = ", ".join(
+            [*(b.name for b in benchmarks()), *of_replay, LIVE, *brokers.WORKS, MEMORY, *map(_start, STARTED)]
+        )
         parser.error(f"nothing to run; there are {names}, and --runs is at least 1")
     memory = psutil.virtual_memory().total / 2**30
     print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs, {memory:.0f} GiB")
@@ -183,6 +189,14 @@ def main() -> None:
         answers = next(path for path in ANSWERS if path.is_file())
         print(f"\n{answers.name.split('.')[0]:24} {'requests':>12} {'requests/CPU s':>14} {'spread':>18}")
         print(measure_answers(answers, arguments.runs), flush=True)
+    if works:
+        print(brokers.HEADER)
+    for name, count in works:
+        print(brokers.measure(name, count, brokers.SECONDS, arguments.runs), flush=True)
+    if is_chosen(MEMORY):
+        print()
+        for line in brokers.measure_memory(brokers.REQUESTS):
+            print(line, flush=True)
     if starts:
         print(f"\n{'':24} {'seconds':>12} {'spread':>23} {'CPU s':>8}")
     for each in starts:

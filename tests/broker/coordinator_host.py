@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from zombieproof.broker.cluster.clock import ManualClock
-from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
 from zombieproof.broker.cluster.settings import Settings
@@ -56,7 +56,7 @@ class Host:
     def __init__(
         self, rules: Rules | None = None, producer_ids: ProducerIds | None = None, settings: Settings | None = None
     ) -> None:
-        self.clock, self.journal, self.metadata = ManualClock(), Journal(), Metadata()
+        self.clock, self.journal, self.metadata = ManualClock(), KeptJournal(), Metadata()
         self.metadata.create(TRANSACTION_STATE, [(NODE,)])
         self.metadata.create(CONSUMER_OFFSETS, [(NODE,)])
         self.metadata.create(TOPIC, [(NODE,), (NODE,)])

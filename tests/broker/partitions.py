@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from zombieproof.broker.cluster.clock import ManualClock
-from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.replica import Appended, Replica
@@ -36,7 +36,7 @@ class Place:
     rules: Rules = field(default_factory=Rules)
     settings: Settings = field(default_factory=Settings)
     clock: ManualClock = field(default_factory=ManualClock)
-    journal: Journal = field(default_factory=Journal)
+    journal: KeptJournal = field(default_factory=KeptJournal)
     tokens: Tokens = field(default_factory=Tokens)
     log: MemoryLog = field(default_factory=MemoryLog)
     snapshots: MemorySnapshots = field(default_factory=MemorySnapshots)

@@ -76,7 +76,7 @@ def values_in(exchange: Exchange) -> list[object]:
 
 def look_again(cluster: Cluster) -> None:
     """The broker looks at the fetches that wait."""
-    cluster.answer_waiting_fetches()
+    cluster.end_waits()
     cluster.settle()
 
 

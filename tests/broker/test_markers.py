@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.coordinator.markers import (
     DecidedTransaction,
     Leader,
@@ -35,7 +35,7 @@ class Surroundings:
     channel: MarkerChannel = field(init=False)
 
     def __post_init__(self) -> None:
-        self.channel = MarkerChannel(self.rules, Journal())
+        self.channel = MarkerChannel(self.rules, KeptJournal())
 
     def leader_of(self, partition: TopicPartition) -> Leader:
         return Leader(partition in self.leaders, self.leaders.get(partition))
@@ -258,5 +258,6 @@ def test_what_was_judged_is_in_the_journal(here: Surroundings) -> None:
     here.add(T1, A)
     (request,) = here.drain()
     here.reply(request, MarkerWritten(1000, {A: 6}))
+    assert isinstance(here.channel.journal, KeptJournal)
     (decided,) = here.channel.journal.decisions
     assert (decided.decision, decided.error, decided.subject) == ("marker_delivery", 6, "t1 ('a', 0)")

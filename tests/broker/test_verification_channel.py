@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.partition.verification_channel import Question, VerificationChannel, Verified
 from zombieproof.messages.transactions import AddPartitionsToTxnAnswer, TransactionAdded, TransactionToAdd
 from zombieproof.model.decisions.verification import ChannelFailure
@@ -19,7 +19,7 @@ TWO = Question(2, "two", 2000, 0, (A,), Mode.ADD)
 
 @pytest.fixture
 def channel() -> VerificationChannel:
-    return VerificationChannel(Rules(), Journal())
+    return VerificationChannel(Rules(), KeptJournal())
 
 
 def answer(**errors: dict[tuple[str, int], int]) -> AddPartitionsToTxnAnswer:
@@ -52,7 +52,7 @@ def test_one_request_is_under_way_to_each_node(channel: VerificationChannel) -> 
 
 
 def test_before_kafka_3_8_brokers_spoke_version_4() -> None:
-    channel = VerificationChannel(with_switches(Rules(), off=["abortable_code"]), Journal())
+    channel = VerificationChannel(with_switches(Rules(), off=["abortable_code"]), KeptJournal())
     channel.ask(1, ONE)
     assert channel.drain()[0].request.version == 4
 
@@ -103,7 +103,7 @@ def test_a_question_that_failed_as_a_whole_failed_for_each_partition(
     channel.ask(1, TWO)
     channel.drain()
     assert channel.answered(1, failure) == [Verified(1, {A: error, B: error}), Verified(2, {A: error})]
-    assert channel == VerificationChannel(Rules(), Journal())
+    assert channel == VerificationChannel(Rules(), KeptJournal())
 
 
 def test_errors_are_translated_by_the_mode_of_the_question_that_waited_first(channel: VerificationChannel) -> None:
@@ -134,5 +134,6 @@ def test_channels_with_the_same_past_are_equal_and_copies_go_their_own_way(chann
 
 def test_what_a_leader_is_told_is_in_the_journal(channel: VerificationChannel) -> None:
     channel.ask(None, TWO)
+    assert isinstance(channel.journal, KeptJournal)
     (decided,) = channel.journal.decisions
     assert (decided.decision, decided.error, decided.subject) == ("verification", 15, "two ('a', 0)")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.broker.partitions import Place, data, end, plain
-from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.clients.read_committed import CorruptBatchError, Delivered, FetchError, FetchFilter
 from zombieproof.formats.batches import Batch, Marker, Record
@@ -22,7 +22,7 @@ BUFFERING = Isolation.READ_COMMITTED_BUFFERING
 
 
 def reader(isolation: Isolation = COMMITTED, rules: Rules | None = None, position: int = 0) -> FetchFilter:
-    return FetchFilter(("t", 0), isolation, Rules() if rules is None else rules, Journal(), position)
+    return FetchFilter(("t", 0), isolation, Rules() if rules is None else rules, KeptJournal(), position)
 
 
 def poll(consumer: FetchFilter, replica: Replica) -> list[int]:
@@ -132,6 +132,7 @@ def test_what_is_known_of_aborted_producers_lasts_for_one_answer() -> None:
 def test_every_move_is_in_the_journal(isolation: Isolation, targets: list[str]) -> None:
     consumer = reader(isolation)
     poll(consumer, some_log())
+    assert isinstance(consumer.journal, KeptJournal)
     assert [ConsumerState(move.target).name for move in consumer.journal.moves] == targets
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tests.conformance.cases import NotRunnable
 from tests.conformance.phrases import Fields, error_of, partition_of, state_of
 from zombieproof.broker.cluster.clock import ManualClock
-from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.cluster.metadata import Metadata, PartitionMetadata
 from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
 from zombieproof.broker.cluster.settings import Settings
@@ -80,7 +80,7 @@ class Scenario:
         two_phase_commit: bool = False,
     ) -> None:
         self.rules = rules
-        self.clock, self.journal, self.numbers = ManualClock(), Journal(), PartitionNumbers()
+        self.clock, self.journal, self.numbers = ManualClock(), KeptJournal(), PartitionNumbers()
         self.producer_ids = ListedProducerIds(producer_ids)
         self.metadata = Metadata()
         self.metadata.create(TRANSACTION_STATE, [(0,)])

@@ -34,7 +34,6 @@ class Frozen:
     """A cluster at one moment, of which any number of copies can be made; faults that were to come do not."""
 
     def __init__(self, cluster: Cluster) -> None:
-        cluster.journal.clear()
         file = io.BytesIO()
         pickler = _Pickler(file)
         pickler.dump(cluster)

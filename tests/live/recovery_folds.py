@@ -132,7 +132,7 @@ def difference_to_the_logs(program: Program) -> Picture:
 
 def _transactions(cluster: Cluster) -> dict[str, tuple[object, object]]:
     known, logged = transactions(cluster), logged_transactions(cluster)
-    partitions_of = coordinator(cluster)._around.numbers.partitions
+    partitions_of = coordinator(cluster).numbers.partitions
     facts: dict[str, tuple[object, object]] = {"ids": (sorted(logged), sorted(known))}
     for name in known.keys() & logged.keys():
         value = logged[name][1]

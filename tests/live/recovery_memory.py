@@ -13,6 +13,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.network import CLIENT, Message
 from zombieproof.broker.cluster.node import Broker
+from zombieproof.broker.cluster.operations import HeldAppend, MarkersUnderWay, Operation, WriteUnderWay
 from zombieproof.broker.group.classic_group import ClassicGroup, loaded_classic_group
 from zombieproof.broker.group.consumer_group import ConsumerGroup
 from zombieproof.broker.group.store import GroupStore
@@ -130,7 +131,7 @@ def failed_append(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> No
         transaction.previous_producer_id = value.previous_producer_id
         transaction.next_producer_id = value.next_producer_id
         transaction.last_producer_epoch = NONE
-        transaction.partitions = broker._around.numbers.mask(value.partitions)
+        transaction.partitions = broker.numbers.mask(value.partitions)
         transaction.timeout_ms, transaction.start_ms = value.timeout_ms, value.start_ms
         transaction.last_update_ms = value.last_update_ms
         transaction.client_transaction_version = value.client_transaction_version
@@ -146,7 +147,7 @@ def progress_of_markers(kept: Cluster, recovered: Cluster, torn: frozenset[int])
     broker, logged = coordinator(kept), logged_transactions(kept)
     for name, transaction in transactions(kept).items():
         if transaction.state in PREPARED:
-            transaction.partitions = broker._around.numbers.mask(logged[name][1].partitions)
+            transaction.partitions = broker.numbers.mask(logged[name][1].partitions)
             broker._carry_out(broker.coordinator._completions.start(name))
 
 
@@ -159,7 +160,13 @@ def _forget_channel(broker: Broker) -> None:
     channel.queues.clear()
     channel.unknown_leader.clear()
     channel.in_flight.clear()
-    broker._markers_sent.clear()
+    _forget_waits(broker, MarkersUnderWay)
+
+
+def _forget_waits(broker: Broker, kind: type[Operation]) -> None:
+    for ticket, operation in broker.waits:
+        if isinstance(operation, kind):
+            broker.waits.remove(ticket)
 
 
 def _is_of_marker(message: Message) -> bool:
@@ -219,7 +226,11 @@ def epochs(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
 
 def _prepare_anew(broker: Broker, coordinator_epoch: int) -> None:
     """What is under way into the transaction log was prepared under this epoch."""
-    broker.held_appends = [replace(append, coordinator_epoch=coordinator_epoch) for append in broker.held_appends]
+    held = broker.held_appends
+    _forget_waits(broker, HeldAppend)
+    for append in held:
+        again = HeldAppend(replace(append, coordinator_epoch=coordinator_epoch), sends_markers=True)
+        broker.waits.add(again, (), broker._timeout())
     for waiting in broker.coordinator._store._in_flight.values():
         waiting.append = replace(waiting.append, coordinator_epoch=coordinator_epoch)
 
@@ -234,8 +245,7 @@ def requests_in_progress(kept: Cluster, recovered: Cluster, torn: frozenset[int]
     kept.network.in_flight = [message for message in kept.network.in_flight if _is_of_marker(message)]
     _drop_appends(coordinator(kept), logged_transactions(kept))
     for broker in kept.brokers.values():
-        broker._in_progress.clear()
-        broker._questions.clear()
+        _forget_waits(broker, WriteUnderWay)
         broker._requesters = {number: sender for number, sender in broker._requesters.items() if sender != CLIENT}
 
 
@@ -247,7 +257,7 @@ def _drop_appends(broker: Broker, logged: dict[str, tuple[int, TransactionValue]
             transaction.pending_state = NONE
         if append.transactional_id in logged:
             transaction.producer_epoch = logged[append.transactional_id][1].producer_epoch
-    broker.held_appends.clear()
+    _forget_waits(broker, HeldAppend)
     broker.coordinator._store._in_flight.clear()
 
 

@@ -129,7 +129,6 @@ class Program:
             if had_fault and not self._written_fault() and self._transaction_log_end() > end:
                 self.torn.add(end)
             self._listen()
-            self.cluster.journal.clear()
         return self
 
     # ---------------------------------------------------------------- requests

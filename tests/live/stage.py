@@ -85,7 +85,7 @@ class Stage:
         settings, cluster = self.cluster.settings, self.cluster
         return {
             "markers": (RESEND_MS, cluster.resend_markers),
-            "fetches": (LOOK_MS, cluster.answer_waiting_fetches),
+            "waits": (LOOK_MS, cluster.end_waits),
             "timeouts": (
                 settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
                 cluster.abort_timed_out_transactions,
@@ -109,7 +109,6 @@ class Stage:
         for task in tuple(self.tasks):
             task.resume()
         self.tasks = [task for task in self.tasks if not task.is_done]
-        self.cluster.journal.clear()
         self.clock.advance(TURN_MS if under_way else IDLE_MS)
         for name, (interval_ms, timer) in self._timers().items():
             if self.now_ms >= self._last_run[name] + interval_ms:

@@ -153,7 +153,6 @@ class Observer:
 
     def look(self, cause: Message | None) -> None:
         """See what has become durable at the coordinators since the last look: who opened what, what was decided."""
-        self.cluster.journal.clear()
         for batch in self._leading_log((TRANSACTION_STATE, 0)):
             if batch.base_offset < self._seen:
                 continue

@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.cluster.network import Answer, Message, Request
 from zombieproof.broker.cluster.node import AppendFault
+from zombieproof.broker.cluster.operations import MarkersUnderWay
 from zombieproof.checker.transactions.acts import Act
 from zombieproof.clients.read_committed import Delivered, FetchFilter
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
@@ -140,7 +142,7 @@ def change_leader(cluster: Cluster, partition: TopicPartition) -> None:
     old, under_way = _leader(cluster, partition), list(cluster.network.in_flight)
     cluster.kill(old)
     new = _leader(cluster, partition)
-    waited_for = {number for broker in cluster.brokers.values() for number in broker._markers_sent}
+    waited_for = {each.number for each in under_way if _is_of_coordinator(cluster, each)}
     for message in [each for each in cluster.network.in_flight if each not in under_way and each.body is None]:
         if message.number in waited_for:
             cluster.deliver(message)
@@ -216,6 +218,19 @@ def rebalance(cluster: Cluster, group: str, leaves: str) -> str:
 
 
 # ---------------------------------------------------------------- small helpers
+
+
+def _is_of_coordinator(cluster: Cluster, message: Message) -> bool:
+    """Whether a coordinator waits for the answer to markers that it sent with this number."""
+    waits = [broker.waits for broker in cluster.brokers.values()]
+    found = (each.get(ticket) for each in waits for ticket in each.tickets(message.number))
+    return any(isinstance(operation, MarkersUnderWay) for operation in found)
+
+
+def journal_of(cluster: Cluster) -> KeptJournal:
+    """What the brokers of a twin have decided."""
+    assert isinstance(cluster.journal, KeptJournal), "a twin keeps the journal of its brokers"
+    return cluster.journal
 
 
 def _leader(cluster: Cluster, partition: TopicPartition) -> int:

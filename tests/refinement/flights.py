@@ -6,7 +6,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tests.refinement.commands import COORDINATORS
 from tests.refinement.names import Names, guard_of, leading_log
@@ -19,7 +19,8 @@ from tests.refinement.requests import (
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.network import Message as LiveMessage
-from zombieproof.broker.cluster.node import InProgress
+from zombieproof.broker.cluster.node import Broker
+from zombieproof.broker.cluster.operations import InProgress, MarkersUnderWay, WriteUnderWay
 from zombieproof.checker.transactions.partition_actions import mode
 from zombieproof.checker.transactions.world import Kind, Message, Setup, Stage
 from zombieproof.formats.batches import TransactionValue
@@ -27,6 +28,8 @@ from zombieproof.messages.partitions import MarkerToWrite, WriteTxnMarkers
 from zombieproof.messages.transactions import AddPartitionsToTxnAnswer
 from zombieproof.model.decisions.verification import answer_of_broker_channel, answer_of_coordinator
 from zombieproof.model.vocabulary import Error, TransactionState
+
+Waiting = TypeVar("Waiting")
 
 COORDINATOR_NODES = (1, 2)
 """The brokers that may coordinate: nodes 0 and 1 of a world."""
@@ -79,8 +82,14 @@ def _of_client(live: LiveMessage, facts: Sent, names: Names) -> Message:
 def in_progress(cluster: Cluster, live: LiveMessage) -> tuple[int, InProgress]:
     """The client's request behind a leader's question to the coordinator, or behind the answer to it."""
     leader = cluster.brokers[live.receiver if live.is_answer else live.sender]
-    number = leader._questions[live.number]
-    return number, leader._in_progress[number]
+    (write,) = waiting_for(leader, live, WriteUnderWay)
+    return write.number, write.work
+
+
+def waiting_for(broker: Broker, live: LiveMessage, kind: type[Waiting]) -> list[Waiting]:
+    """What of a kind waits at a broker for the answer to a message of its own."""
+    found = (broker.waits.get(ticket) for ticket in broker.waits.tickets(live.number))
+    return [operation for operation in found if isinstance(operation, kind)]
 
 
 def _verification(
@@ -147,12 +156,12 @@ def _decision(cluster: Cluster, marker: MarkerToWrite) -> tuple[str, Transaction
 def is_waited_for(cluster: Cluster, live: LiveMessage) -> bool:
     """Whether the answer to a marker can still mean something to the coordinator that sent it."""
     broker = cluster.brokers.get(live.sender)
-    if broker is None or live.number not in broker._markers_sent:
+    if broker is None:
         return False
+    sent = waiting_for(broker, live, MarkersUnderWay)
     channel = broker.coordinator.channel
     epoch = broker.coordinator.coordinator_epoch(COORDINATORS[1])
-    queued = channel.in_flight.get(broker._markers_sent[live.number], [])
-    transactions = [each.transaction for each in queued]
+    transactions = [each.transaction for one in sent for each in channel.in_flight.get(one.number, [])]
     return any(
         txn == channel.pending.get(txn.transactional_id) and txn.coordinator_epoch == epoch for txn in transactions
     )

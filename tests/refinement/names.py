@@ -8,7 +8,8 @@ from tests.refinement.requests import (
     PARTITIONS,
 )
 from zombieproof.broker.cluster.cluster import Cluster
-from zombieproof.broker.cluster.node import InProgress
+from zombieproof.broker.cluster.node import Broker
+from zombieproof.broker.cluster.operations import InProgress, WriteUnderWay
 from zombieproof.broker.coordinator.store import last_values
 from zombieproof.broker.group.offsets_commit import OffsetCommitInProgress
 from zombieproof.checker.transactions.world import Partition
@@ -81,8 +82,13 @@ def guards_of(cluster: Cluster, tp: TopicPartition) -> frozenset[int]:
 def guards_in_play(cluster: Cluster) -> set[int]:
     """Every guard that a leader remembers, or that a write under way carries."""
     found = {guard for tp in PARTITIONS for guard in guards_of(cluster, tp)}
-    found |= {guard_of(work) for broker in cluster.brokers.values() for work in broker._in_progress.values()}
+    found |= {guard_of(write.work) for broker in cluster.brokers.values() for write in writes_under_way(broker)}
     return found - {0}
+
+
+def writes_under_way(broker: Broker) -> list[WriteUnderWay]:
+    """The writes for which a broker has asked a coordinator."""
+    return [operation for _, operation in broker.waits if isinstance(operation, WriteUnderWay)]
 
 
 def guard_of(work: InProgress) -> int:

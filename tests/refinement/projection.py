@@ -102,18 +102,18 @@ def _node(cluster: Cluster, broker: Broker | None, names: Names) -> Node:
     return Node(
         role=1,
         epoch=epoch,
-        cache=[_held(cluster, held, names) for held in cache],
+        cache=[_held(broker, held, names) for held in cache],
         driving=[int(_drives(broker, epoch, TRANSACTIONAL_IDS[k])) for k in range(IDS)],
     )
 
 
-def _held(cluster: Cluster, transaction: Transaction, names: Names) -> Transaction:
+def _held(broker: Broker, transaction: Transaction, names: Names) -> Transaction:
     return replace(
         without_time(transaction),
         producer_id=names.producer_id(transaction.producer_id),
         previous_producer_id=names.producer_id(transaction.previous_producer_id),
         next_producer_id=names.producer_id(transaction.next_producer_id),
-        partitions=in_first_use(cluster._surroundings.numbers.partitions(transaction.partitions)),
+        partitions=in_first_use(broker.numbers.partitions(transaction.partitions)),
     )
 
 

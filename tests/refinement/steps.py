@@ -140,9 +140,9 @@ def _reach(twin: Twin, act: Act, i: int) -> bool:
 def _append_unknown(twin: Twin, flight: InFlight) -> None:
     """The fault strikes the append that the request itself asks for, not the abort behind a fence."""
     trial = pickle.loads(pickle.dumps(twin.cluster, pickle.HIGHEST_PROTOCOL))
-    trial.journal.clear()
+    commands.journal_of(trial).clear()
     commands.deliver(trial, flight.live)
-    if any(move.target == TransactionState.PREPARE_EPOCH_FENCE for move in trial.journal.moves):
+    if any(move.target == TransactionState.PREPARE_EPOCH_FENCE for move in commands.journal_of(trial).moves):
         commands.deliver(twin.cluster, flight.live)
     else:
         commands.append_unknown(twin.cluster, flight.live)
@@ -222,5 +222,4 @@ def _read(twin: Twin, act: Act, r: int) -> bool:
     read = commands.read_one if act == Act.READ_ONE else commands.read_all
     for record in read(twin.cluster, consumer.reader):
         consumer.delivered |= 1 << record.offset
-    consumer.reader.journal.clear()
     return True

@@ -31,7 +31,7 @@ BUDGETS = {
 def strike(twin: Twin, act: Act, i: int) -> bool:
     """A fault strikes; False if there was nothing to strike."""
     ends = len(leading_log(twin.cluster, COORDINATORS))
-    twin.cluster.journal.clear()
+    commands.journal_of(twin.cluster).clear()
     if not _command(twin, act, i):
         return False
     if act in BUDGETS:
@@ -45,10 +45,10 @@ def _command(twin: Twin, act: Act, i: int) -> bool:
     cluster = twin.cluster
     if act == Act.TIME_OUT:
         commands.time_out(cluster, TRANSACTIONAL_IDS[i])
-        return any(each.decision == "transaction_timeout" for each in cluster.journal.decisions)
+        return any(each.decision == "transaction_timeout" for each in commands.journal_of(cluster).decisions)
     if act == Act.EXPIRE:
         commands.expire(cluster, TRANSACTIONAL_IDS[i])
-        return any(each.decision == "transactional_id_expiration" for each in cluster.journal.decisions)
+        return any(each.decision == "transactional_id_expiration" for each in commands.journal_of(cluster).decisions)
     if act in (Act.FORGET_PRODUCER, Act.FORGET_GUARD):
         return _forget(twin, act, i // PRODUCER_IDS, i % PRODUCER_IDS)
     if act == Act.RESIGN:
@@ -78,7 +78,7 @@ def _forget(twin: Twin, act: Act, p: int, pid: int) -> bool:
         return False
     forget = commands.forget_producer if act == Act.FORGET_PRODUCER else commands.forget_guard
     forget(twin.cluster, PARTITIONS[p], names.live_producer_id(pid))
-    return bool(twin.cluster.journal.moves)
+    return bool(commands.journal_of(twin.cluster).moves)
 
 
 def _lose_leader(twin: Twin, act: Act, p: int) -> bool:

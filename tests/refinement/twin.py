@@ -30,7 +30,7 @@ from tests.refinement.requests import (
 )
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
-from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.journal import Journal, KeptJournal
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.transactions import coordinator_actions, network
@@ -105,7 +105,7 @@ class Twin:
 
     def refresh(self) -> None:
         """Project the cluster; what the normal form drops, late copies that change nothing, is lost on its way."""
-        self.cluster.journal.clear()
+        commands.journal_of(self.cluster).clear()
         self.beside.names.update(self.cluster, self.beside.lost)
         flights = messages(self.cluster, self.beside.sent, self.beside.names, self.setup)
         world = self.brokers()
@@ -120,8 +120,9 @@ class Twin:
     def lose_on_its_way(self, flight: InFlight) -> None:
         if flight.message.stage == Stage.BACK_TO_LEADER and flight.request:
             leader = self.cluster.brokers[flight.live.receiver]
-            del leader._questions[flight.live.number]
-            del leader._in_progress[flight.request], leader._requesters[flight.request]
+            for ticket in leader.waits.tickets(flight.live.number):
+                leader.waits.remove(ticket)
+            del leader._requesters[flight.request]
         self.beside.sent.pop(flight.request, None)
         self.cluster.network.in_flight.remove(flight.live)
 
@@ -277,6 +278,7 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
             INPUT[0]: [COORDINATOR_NODES],
         },
         clock=ManualClock(MUCH_MS),
+        journal=KeptJournal(),
     )
     world = initial_world(setup)
     members: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas
-from zombieproof.broker.cluster.journal import Decided
+from zombieproof.broker.cluster.journal import Decided, KeptJournal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.cluster.settings import Settings
@@ -151,6 +151,7 @@ class InProcess:
             rules.verification = 0
         self._clock = ManualClock()
         self._settings = settings
+        self._journal = KeptJournal()
         self.cluster = Cluster(
             nodes_of(recorded),
             rules,
@@ -159,6 +160,7 @@ class InProcess:
             self._clock,
             Metadata(place_transactional_id=place_transactional_id, place_group=place_group),
             sequence.kafka,
+            journal=self._journal,
         )
         self.cluster.settle()
         self._down: list[tuple[int, bool]] = []
@@ -170,7 +172,7 @@ class InProcess:
 
     def ask(self, request: Request, role: Role | None) -> Answer | Closed | Silence:
         """Ask, and let everything arrive."""
-        self.cluster.journal.clear()
+        self._journal.clear()
         if role is not None:
             return self._ask(request, self._node(role))
         if isinstance(request, Fetch | ListOffsets | DescribeProducers | DescribeTransactions):
@@ -313,7 +315,7 @@ class InProcess:
 
     def decisions(self) -> Sequence[Decided]:
         """What the journal holds since the last request."""
-        return self.cluster.journal.decisions
+        return self._journal.decisions
 
     # ---------------------------------------------------------------- roles
 

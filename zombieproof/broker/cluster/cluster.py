@@ -1,9 +1,11 @@
 """Several brokers in one process: who leads what, who lives, what is in flight; all of it moved by whoever drives it.
 
 Theory of operation: a request of a client is put in flight (`send`), and each `step` delivers one message, to a broker
-or to a client. A broker answers in the step in which it can. Records that a leader appends are on every in-sync
-replica when the step ends. Elections, clean stops, kills and returns happen on command, and so does everything that
-Kafka does by a timer: the sweeps and the repeated sending of markers. Nothing else happens.
+or to a client. A broker answers in the step in which it can. Records that a leader appends are at every replica that
+is up when the step ends, and count as replicated when the stores of all that are in sync say that they are durable,
+which is at once or later (`flushed`). Elections, clean stops, kills and returns happen on command, and so does
+everything that Kafka does by a timer: the sweeps, the repeated sending of markers, the end of what waits for too long.
+Nothing else happens.
 
 Source: reference §1, §2.5, §2.12, §3.7.
 """
@@ -54,9 +56,10 @@ class Cluster:
         release: the Kafka release that the brokers are: they end the connection of a request that it does not
             understand. It does not choose the rules (``rules.preset_for`` does).
         open_store: gives the store of a replica when it is first needed; in memory by default. It outlives its broker.
+        journal: where decisions and moves of all brokers go; nowhere by default.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # each has a default, and who builds a cluster names the few that matter
         self,
         nodes: int = 1,
         rules: Rules | None = None,
@@ -66,10 +69,11 @@ class Cluster:
         metadata: Metadata | None = None,
         release: str = RELEASES[-1],
         open_store: OpenStore = in_memory,
+        journal: Journal | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
         self.settings = replace(settings or Settings())
-        self.journal = Journal()
+        self.journal = journal or Journal()
         self.network = Network()
         self.metadata = metadata or Metadata()
         self.stores: dict[tuple[int, TopicPartition], Store] = {}
@@ -148,6 +152,20 @@ class Cluster:
         del self.network.exchanges[exchange.number]
         return exchange.answer
 
+    def disconnect(self, exchange: Exchange) -> None:
+        """The client of a request hangs up, and is not answered any more. What it asked for may happen all the same."""
+        self.network.exchanges.pop(exchange.number, None)
+        exchange.is_closed = True
+        if exchange.node in self.brokers:
+            self.brokers[exchange.node].disconnected(exchange.number)
+
+    def flushed(self, node: int, partition: TopicPartition) -> None:
+        """The store of a replica has made more of it durable; who waits for that goes on."""
+        self._raise_high_watermark(partition)
+        leader = self.leader_of(partition)
+        if leader is not None:
+            self._replicate(self.brokers[leader])
+
     # ---------------------------------------------------------------- timers, on command
 
     def abort_timed_out_transactions(self, node: int | None = None) -> None:
@@ -162,9 +180,9 @@ class Cluster:
         """Each replica looks once for producers that were silent, and verifications that were unused, for too long."""
         self._on_each(node, Broker.expire_producers)
 
-    def answer_waiting_fetches(self, node: int | None = None) -> None:
-        """Each broker answers the fetches that have waited for long enough, or have enough to read now."""
-        self._on_each(node, Broker.answer_waiting_fetches)
+    def end_waits(self, node: int | None = None) -> None:
+        """Each broker goes on with what has waited for long enough: fetches, appends, requests to other brokers."""
+        self._on_each(node, Broker.end_waits)
 
     def resend_markers(self, node: int | None = None) -> None:
         """Each coordinator sends again the markers that could not be written."""
@@ -177,7 +195,7 @@ class Cluster:
             self.abort_timed_out_transactions,
             self.remove_expired_ids,
             self.expire_producers,
-            self.answer_waiting_fetches,
+            self.end_waits,
         ):
             timer()
             self.settle()
@@ -300,7 +318,7 @@ class Cluster:
                 led.append(partition)
             elif known.leader != NOBODY:
                 self._catch_up(partition, node)
-                self.metadata.set_in_sync(partition, (*(n for n in known.in_sync if n != node), node))
+                self._raise_high_watermark(partition)
         self._take_over(led)
         self.resend_markers()
 
@@ -327,10 +345,11 @@ class Cluster:
     def _lose(self, node: int) -> None:
         del self.brokers[node]
         self.network.cut_off(node)
-        led = []
+        led, shrunk = [], []
         for partition, known in self.metadata.partitions.items():
             if node not in known.in_sync:
                 continue
+            shrunk.append(partition)
             left = tuple(n for n in known.in_sync if n != node)
             if left:
                 self.metadata.set_in_sync(partition, left)
@@ -338,6 +357,8 @@ class Cluster:
                 self.metadata.elect(partition, left[0] if left else NOBODY)
                 led.append(partition)
         self._take_over(led)
+        for partition in shrunk:
+            self._raise_high_watermark(partition)
         self.resend_markers()
 
     def _hand_over(self, partition: TopicPartition, node: int, old_resigns: bool = True) -> None:
@@ -361,11 +382,30 @@ class Cluster:
     # ---------------------------------------------------------------- replication
 
     def _replicate(self, broker: Broker) -> None:
-        """What a leader appended in this step is on every in-sync replica."""
-        for partition in broker.partitions.take_written():
-            for node in self.metadata.partitions[partition].in_sync:
-                if node != broker.node_id:
-                    self._catch_up(partition, node)
+        """What a leader appended in this step is on every replica that is up, and what follows from that happens."""
+        while written := broker.partitions.take_written():
+            for partition in written:
+                for node in self.metadata.partitions[partition].replicas:
+                    if node != broker.node_id:
+                        self._catch_up(partition, node)
+                self._raise_high_watermark(partition)
+
+    def _raise_high_watermark(self, partition: TopicPartition) -> None:
+        """The replicas learn what is durable at all of them that are in sync; who has all of that is in sync too."""
+        known = self.metadata.partitions[partition]
+        if known.leader == NOBODY:
+            return
+        if len(known.replicas) == 1:
+            self.brokers[known.leader].replicated(partition, None)
+            return
+        durable = min(self.stores[node, partition].log.durable_offset for node in known.in_sync)
+        up = [node for node in known.replicas if node in self.brokers]
+        for node in up:
+            self.brokers[node].replicated(partition, durable)
+        replicated = self.brokers[known.leader].partitions.replicas[partition].high_watermark
+        for node in up:
+            if node not in known.in_sync and self.stores[node, partition].log.durable_offset >= replicated:
+                self.metadata.set_in_sync(partition, (*known.in_sync, node))
 
     def _catch_up(self, partition: TopicPartition, node: int) -> None:
         leader = self.leader_of(partition)

@@ -1,7 +1,7 @@
 """What the brokers decided and which machine moved, in the order in which it happened.
 
 For whoever wants to know which rule answered (``conform``), which rows were taken (coverage), or what to write into a
-trace. A journal keeps everything until it is cleared.
+trace. Nothing in a broker reads it: a cluster keeps none unless it is given one.
 """
 
 from dataclasses import dataclass, field
@@ -45,13 +45,13 @@ class Moved:
     target: int
 
 
-@dataclass(slots=True)
 class Journal:
-    """Everything that was decided and moved since the last `clear`."""
+    """Where decisions and moves go. This one keeps nothing."""
 
-    decisions: list[Decided] = field(default_factory=list)
-    moves: list[Moved] = field(default_factory=list)
-    _notes: Notes = field(default_factory=Notes, repr=False, compare=False)
+    __slots__ = ("_notes",)
+
+    def __init__(self) -> None:
+        self._notes = Notes()
 
     def begin(self) -> Notes:
         """Notes for the next step; what it has noted is taken by `take`."""
@@ -59,31 +59,54 @@ class Journal:
         return self._notes
 
     def take(self, subject: str) -> None:
-        """Write down what the step has noted, which was about `subject`.
+        """Take what the step has noted, which was about `subject`.
 
         Raises:
             IllegalTransition: it wanted a move that its machine's table does not have.
         """
         notes = self._notes
-        for noted in notes.decisions[: notes.decision_count]:
-            self.decided(_NAMES[noted.decision], noted.guard, noted.error, subject)
-        for taken in notes.moves[: notes.count]:
-            self.moves.append(Moved(_MACHINES[taken.machine].name, subject, taken.state, taken.event, taken.target))
         if notes.illegal != 0:
             machine = _MACHINES[notes.illegal - 1]
             state, event = machine.states(notes.illegal_state), machine.events(notes.illegal_event)
             raise IllegalTransition(machine, subject, state, event)
 
     def decided(self, decision: str, guard: int, error: int, subject: str) -> None:
-        """Note a decision."""
-        self.decisions.append(Decided(decision, Guard(guard), int(error), subject))
+        """Take note of a decision."""
 
     def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
-        """The state after `event`, which only the table knows; the transition is noted.
+        """The state after `event`, which only the table knows.
 
         Raises:
             IllegalTransition: the table has no such row.
         """
+        return machine.target(state, event, subject)
+
+
+@dataclass(slots=True)
+class KeptJournal(Journal):
+    """Everything that was decided and moved since the last `clear`."""
+
+    decisions: list[Decided] = field(default_factory=list)
+    moves: list[Moved] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._notes = Notes()
+
+    def take(self, subject: str) -> None:
+        """Write down what the step has noted, which was about `subject`."""
+        notes = self._notes
+        for noted in notes.decisions[: notes.decision_count]:
+            self.decided(_NAMES[noted.decision], noted.guard, noted.error, subject)
+        for taken in notes.moves[: notes.count]:
+            self.moves.append(Moved(_MACHINES[taken.machine].name, subject, taken.state, taken.event, taken.target))
+        Journal.take(self, subject)
+
+    def decided(self, decision: str, guard: int, error: int, subject: str) -> None:
+        """Note a decision."""
+        self.decisions.append(Decided(decision, Guard(guard), int(error), subject))
+
+    def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
+        """The state after `event`; the transition is noted."""
         target = machine.target(state, event, subject)
         self.moves.append(Moved(machine.name, subject, int(state), int(event), target))
         return target

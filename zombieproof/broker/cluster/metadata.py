@@ -4,7 +4,7 @@ A change of leader is known everywhere at once, as after Kafka's metadata log ha
 leader that does not know yet is a message that comes late. Source: reference §1, §2.5, §2.12.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -49,16 +49,22 @@ class Metadata:
     place_transactional_id: Placement = partition_for
     place_group: Placement = partition_for
     version: int = 0
+    _topics: dict[str, list[TopicPartition]] = field(default_factory=dict)
 
     def create(self, topic: str, replicas: list[tuple[int, ...]]) -> None:
         """A new topic, one tuple of replicas for each partition; the first replica leads."""
         for number, nodes in enumerate(replicas):
             self.partitions[topic, number] = PartitionMetadata(nodes, nodes, nodes[0])
+        self._topics[topic] = [(topic, number) for number in range(len(replicas))]
         self.version += 1
 
     def count(self, topic: str) -> int:
         """How many partitions a topic has; 0: there is no such topic."""
-        return sum(1 for name, _ in self.partitions if name == topic)
+        return len(self._topics.get(topic, ()))
+
+    def partitions_of(self, topics: Iterable[str]) -> list[TopicPartition]:
+        """Every partition of those of `topics` that exist."""
+        return [partition for topic in topics for partition in self._topics.get(topic, ())]
 
     def leader_of(self, partition: TopicPartition) -> Leader:
         """Who leads `partition`."""

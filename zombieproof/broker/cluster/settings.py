@@ -23,6 +23,7 @@ class Settings:
     offset_metadata_max_bytes: int = 4096
     offsets_retention_minutes: int = 10_080
     group_consumer_assignment_interval_ms: int = 1000
+    request_timeout_ms: int = 30_000
     min_insync_replicas: int = 1
     transaction_state_log_min_isr: int = 0
     unstable_api_versions_enable: bool = False

@@ -7,7 +7,7 @@ outcome is data (``waiting``). Fences are two operations, as in Kafka: `fence` a
 Source: reference §2; ``TransactionCoordinator.scala``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
@@ -118,6 +118,10 @@ class TransactionCoordinator:
         """The coordinator epoch of a partition; None if it is not here."""
         loaded = self._store.partitions.get(partition)
         return loaded.coordinator_epoch if loaded else None
+
+    def mentioned_partitions(self) -> Iterator[int]:
+        """The masks of partitions that are in memory here: of transactions, and of records on their way."""
+        return self._store.mentioned_partitions()
 
     def is_driving(self, transactional_id: str) -> bool:
         """Whether this coordinator is at work on the end of a decided transaction."""

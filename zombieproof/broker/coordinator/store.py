@@ -98,6 +98,14 @@ class TransactionStore:
         for number in sorted(self._loaded):
             yield from list(self._loaded[number].transactions.items())
 
+    def mentioned_partitions(self) -> Iterator[int]:
+        """The masks of partitions of every transaction, and of every record that is on its way into the log."""
+        for loaded in self._loaded.values():
+            for transaction in loaded.transactions.values():
+                yield transaction.partitions
+        for waiting in self._in_flight.values():
+            yield waiting.target.partitions
+
     def lookup(self, transactional_id: str) -> Found:
         """Find an id (L1 to L3)."""
         _, number = self._metadata.transaction_partition(transactional_id)

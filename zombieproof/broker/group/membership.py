@@ -219,8 +219,7 @@ class Membership:
             group.members[name] = member
             member.topics = member.topics if topics is None else topics
         if effects.assigns:
-            read = group.topics()
-            group.assign(partition for partition in self._metadata.partitions if partition[0] in read)
+            group.assign(self._metadata.partitions_of(group.topics()))
 
     # ---------------------------------------------------------------- both
 

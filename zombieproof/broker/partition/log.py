@@ -10,7 +10,11 @@ from zombieproof.model.vocabulary import NONE
 
 
 class Log(Protocol):
-    """The store of one partition. What was appended is durable when `append` returns."""
+    """The store of one partition.
+
+    What was appended can be read at once, and is durable when `durable_offset` says so: later perhaps, and together
+    with other appends. Who moves it tells the broker (`Cluster.flushed`).
+    """
 
     @property
     def start_offset(self) -> int:
@@ -22,8 +26,17 @@ class Log(Protocol):
         """The offset that the next record gets."""
         ...
 
+    @property
+    def durable_offset(self) -> int:
+        """Everything below is still there after a crash; what is at or above may be lost, the newest first."""
+        ...
+
     def append(self, batch: Batch) -> Batch:
-        """Make `batch` durable at the end of the log; returned is the batch with its offset."""
+        """Put `batch` at the end of the log; returned is the batch with its offset."""
+        ...
+
+    def flush(self) -> None:
+        """Make everything durable before this returns (a broker that stops in order)."""
         ...
 
     def read(self, from_offset: int = 0) -> Iterator[Batch]:
@@ -59,6 +72,14 @@ class MemoryLog:
     def end_offset(self) -> int:
         """The offset that the next record gets."""
         return self._batches[-1].last_offset + 1 if self._batches else self._start
+
+    @property
+    def durable_offset(self) -> int:
+        """The end: a crash of a broker takes nothing from here."""
+        return self.end_offset
+
+    def flush(self) -> None:
+        """There is nothing to be done."""
 
     def append(self, batch: Batch) -> Batch:
         """Keep `batch`; a batch that already has an offset (a replica's) keeps it."""

@@ -17,7 +17,6 @@ from zombieproof.broker.partition.snapshots import MemorySnapshots, Snapshots, S
 from zombieproof.formats.batches import Batch
 from zombieproof.model.decisions.fetch import (
     earlier_offset,
-    first_unstable_offset,
     is_replicated,
     last_stable_offset_at_abort,
     not_below_log_start,
@@ -74,6 +73,10 @@ class Remembered:
     verified_ms: int = NONE
 
 
+def _begins(known: Remembered) -> int:
+    return known.entry.txn_first_offset
+
+
 @dataclass(frozen=True, slots=True)
 class _Marker:
     producer_id: int
@@ -118,6 +121,7 @@ class ProducerStates:
         self.snapshots = Snapshots(MemorySnapshots() if store is None else store)
         self._producers: dict[int, Remembered] = {}
         self._unreplicated: dict[int, int] = {}
+        self._open: dict[int, Remembered] = {}
         self._snapshot_offset = 0
         self.map_end_offset = 0
 
@@ -146,7 +150,7 @@ class ProducerStates:
     @property
     def first_undecided_offset(self) -> int:
         """Where the earliest open transaction begins, or NONE."""
-        return first_unstable_offset([known.entry for known in self._producers.values()])
+        return next(iter(self._open), NONE)
 
     def first_unstable_offset(self, log_start: int = 0) -> int:
         """Where the earliest transaction begins that is open, or whose marker is not replicated yet; or NONE."""
@@ -158,8 +162,9 @@ class ProducerStates:
         first = self.first_undecided_offset
         if first == NONE:
             return False
-        oldest = next(known for known in self._producers.values() if known.entry.txn_first_offset == first)
-        return is_late(oldest.last_timestamp_ms, self._clock.now_ms(), self._settings.transaction_max_timeout_ms)
+        return is_late(
+            self._open[first].last_timestamp_ms, self._clock.now_ms(), self._settings.transaction_max_timeout_ms
+        )
 
     # ---------------------------------------------------------------- verification
 
@@ -201,10 +206,13 @@ class ProducerStates:
         state = self._move(known.entry, batch.producer_id, event)
         known.last_timestamp_ms = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
         self.map_end_offset = batch.last_offset + 1
+        was_open_since = known.entry.txn_first_offset
         if batch.marker is None:
             evolve_append(known.entry, batch, batch.base_offset, batch.last_offset, state, self.rules)
+            self._keep_open(known, was_open_since)
             return None
         open_since = evolve_marker(known.entry, _marker_of(batch), event, state)
+        self._keep_open(known, was_open_since)
         first = first_offset_of_ended(open_since, batch.base_offset, self.rules)
         if first == NONE:
             return None
@@ -233,6 +241,13 @@ class ProducerStates:
                 f"cannot be in a log ({Error(verdict.error).name}); the log is damaged"
             )
         return self.record(batch, verdict.event)
+
+    def _keep_open(self, known: Remembered, was_open_since: int) -> None:
+        """The open transactions stay in the order in which they begin: a new one begins at the end of the log."""
+        if known.entry.txn_first_offset != was_open_since:
+            self._open.pop(was_open_since, None)
+            if known.entry.txn_first_offset != NONE:
+                self._open[known.entry.txn_first_offset] = known
 
     # ---------------------------------------------------------------- offsets
 
@@ -293,10 +308,13 @@ class ProducerStates:
             entry = entry_of(told)
             if not should_expire(entry, told.last_timestamp_ms, now, limit):
                 self._producers[told.producer_id] = Remembered(entry, told.last_timestamp_ms)
+        known = (each for each in self._producers.values() if each.entry.txn_first_offset != NONE)
+        self._open = {each.entry.txn_first_offset: each for each in sorted(known, key=_begins)}
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget everything: the log begins anew at `offset`."""
         self._producers.clear()
+        self._open.clear()
         self._unreplicated.clear()
         self.snapshots.delete_all()
         self._snapshot_offset = 0

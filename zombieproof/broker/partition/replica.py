@@ -1,6 +1,7 @@
 """One replica of one partition: its log, its producers, its aborted transactions, and how far readers may read.
 
-Theory of operation: a leader judges a batch under what it remembers, makes it durable, and only then remembers it. A
+Theory of operation: a leader judges a batch under what it remembers, puts it into its log, and remembers it; it is
+answered and read when it is durable at every replica in sync, which is what the high watermark says. A
 follower takes what the leader has, unjudged. Both remember the same, so a replica that is elected goes on where the
 old leader was; what only its memory held (guards) stays with it. Whoever starts again reads its log; of each producer
 it then knows the newest batch only (reference §3.7, §14).
@@ -21,6 +22,7 @@ from zombieproof.broker.partition.producer_states import (
     Verification,
 )
 from zombieproof.broker.partition.snapshots import SnapshotStore
+from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Batch, Marker
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetched, ProducerDescription, ProducersDescribed
@@ -62,6 +64,8 @@ class Replica:
         log: the store of this replica; what it holds is not read before `recover`.
         tokens: where guards come from; shared by all replicas of a cluster.
         snapshots: where snapshots of producer state are kept; in memory, for as long as the replica lives, unless said.
+
+    Each step adds to `written`, which the replicas of a broker share, if it moves the log.
     """
 
     def __init__(
@@ -77,6 +81,7 @@ class Replica:
     ) -> None:
         self.partition, self.log, self.rules = partition, log, rules
         self._clock, self._tokens = clock, tokens
+        self.written = Written()
         subject = f"{partition[0]}-{partition[1]}"
         self.producers = ProducerStates(subject, rules, settings, clock, journal, snapshots)
         self.aborted = AbortedIndex()
@@ -89,13 +94,20 @@ class Replica:
 
     @property
     def high_watermark(self) -> int:
-        """Where replicated data ends: the log's end, unless somebody has said otherwise."""
-        return self.log.end_offset if self._high_watermark is None else self._high_watermark
+        """Where replicated data ends: where this log is durable, unless somebody has said otherwise."""
+        return self.log.durable_offset if self._high_watermark is None else self._high_watermark
 
     @high_watermark.setter
     def high_watermark(self, offset: int | None) -> None:
         self._high_watermark = None if offset is None else min(offset, self.log.end_offset)
         self.producers.on_high_watermark(self.high_watermark)
+
+    def raise_high_watermark(self, offset: int | None = None) -> None:
+        """Everything below `offset` is durable at every replica in sync; None: at this one, which is the only one."""
+        if offset is None:
+            self.producers.on_high_watermark(self.high_watermark)
+        else:
+            self.high_watermark = max(self.high_watermark, offset)
 
     @property
     def first_unstable_offset(self) -> int:
@@ -112,6 +124,7 @@ class Replica:
     def lead(self, leader_epoch: int) -> None:
         """Lead the partition. Memory goes on: a replica that followed knows what its leader knew."""
         self.leader_epoch, self.leads = leader_epoch, True
+        self.written.add(self.partition)
 
     def follow(self, leader_epoch: int) -> None:
         """Follow another leader. Guards are kept, as in Kafka: they belong to the log, not to the role."""
@@ -155,6 +168,7 @@ class Replica:
     def _write(self, batch: Batch) -> Batch:
         time = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
         written = self.log.append(replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch))
+        self.written.add(self.partition)
         if written.producer_id == NONE:
             self.producers.replay(written)
         return written

@@ -11,6 +11,7 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.coordinator import GroupCoordinator
 from zombieproof.broker.partition.replica import Replica
+from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Batch, Marker
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.messages.partitions import (
@@ -45,7 +46,7 @@ class PartitionService:
     groups: GroupCoordinator
     journal: Journal
     replicas: dict[TopicPartition, Replica] = field(default_factory=dict)
-    _replicated: dict[TopicPartition, int] = field(default_factory=dict)
+    written: Written = field(default_factory=Written)
 
     def replica(self, partition: TopicPartition) -> Replica | None:
         """The replica of `partition` at this broker, with the number of replicas that are in sync now."""
@@ -56,12 +57,7 @@ class PartitionService:
 
     def take_written(self) -> list[TopicPartition]:
         """The partitions that are led here and whose log has moved since this was asked last."""
-        written = []
-        for partition, replica in self.replicas.items():
-            if replica.leads and self._replicated.get(partition) != replica.log.end_offset:
-                self._replicated[partition] = replica.log.end_offset
-                written.append(partition)
-        return written
+        return [partition for partition in self.written.take() if self.replicas[partition].leads]
 
     def catch_up(self, partition: TopicPartition, leader_epoch: int, batches: Iterable[Batch], end_offset: int) -> None:
         """Follow the leader, whose log holds `batches` and ends at `end_offset`."""

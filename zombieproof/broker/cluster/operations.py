@@ -1,0 +1,223 @@
+"""The operations of a broker that may have to wait, as data; each says by itself whether it still has to.
+
+`judge` gives what the operation goes on with, None while it waits. `is_over`: its time is over. What waits for the
+answer to a request of the broker itself (a question to a coordinator, markers) has nothing to judge: it goes on with
+the answer, or without one when the connection is lost or the time is over.
+Source: ``DelayedProduce.scala``, ``DelayedFetch.scala``.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from zombieproof.broker.cluster.network import Answer
+from zombieproof.broker.coordinator.effects import Append
+from zombieproof.broker.group.offsets_commit import OffsetCommitInProgress
+from zombieproof.broker.partition.produce import ProduceInProgress
+from zombieproof.broker.partition.service import PartitionService
+from zombieproof.formats.batches import Batch
+from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import (
+    ConsumerGroupHeartbeatAnswer,
+    GroupError,
+    GroupLeft,
+    JoinGroupAnswer,
+    OffsetFetchAnswer,
+    OffsetsCommitted,
+    OffsetsDeleted,
+)
+from zombieproof.messages.partitions import (
+    Fetch,
+    FetchAnswer,
+    MarkerWritten,
+    Produce,
+    ProduceAnswer,
+    Produced,
+    WriteTxnMarkersAnswer,
+)
+from zombieproof.model.decisions.fetch import is_due
+from zombieproof.model.decisions.verification import answer_to_txn_offset_commit
+from zombieproof.model.vocabulary import NONE, Error
+from zombieproof.statemachines.partition_leader.acknowledging import WAITS, acknowledge
+
+InProgress = ProduceInProgress | OffsetCommitInProgress
+"""A write that may have to wait for the coordinator of its transaction."""
+
+
+class Need(NamedTuple):
+    """Everything of a partition below `offset` has to be durable: at this broker (`is_local`), or wherever in sync."""
+
+    partition: TopicPartition
+    offset: int
+    min_in_sync: int = 0
+    is_local: bool = False
+
+    def error(self, partitions: PartitionService, is_over: bool) -> int:
+        """What whoever has the need is told, or WAITS."""
+        replica = partitions.replica(self.partition)
+        if replica is None:
+            return acknowledge(0, 0, 0, self.min_in_sync, int(is_over))
+        safe = replica.log.durable_offset if self.is_local else replica.high_watermark
+        is_durable = int(safe >= self.offset)
+        return acknowledge(int(replica.leads), is_durable, replica.in_sync, self.min_in_sync, int(is_over))
+
+
+@dataclass(frozen=True, slots=True)
+class HeldAnswer:
+    """The answer to request `number`, which is true when everything that it depends on is durable."""
+
+    number: int
+    answer: Answer
+    needs: tuple[Need, ...]
+
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> Answer | None:
+        """The answer; what could not be made durable in time has its error in it."""
+        told, answer = [(need, need.error(partitions, is_over)) for need in self.needs], self.answer
+        if any(error == WAITS for _, error in told):
+            return None
+        for need, error in told:
+            if error != Error.NONE:
+                answer = with_error(answer, need.partition, error)
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class AppendUnderWay:
+    """A record of the transaction coordinator that is in the log and not durable yet."""
+
+    append: Append
+    need: Need
+    sends_markers: bool
+
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> int | None:
+        """The outcome: the log's error."""
+        error = self.need.error(partitions, is_over)
+        return None if error == WAITS else error
+
+
+@dataclass(frozen=True, slots=True)
+class HeldAppend:
+    """A record of the transaction coordinator that somebody keeps from the log (`Broker.holds_appends`)."""
+
+    append: Append
+    sends_markers: bool
+
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> int | None:
+        """REQUEST_TIMED_OUT when its time is over."""
+        return int(Error.REQUEST_TIMED_OUT) if is_over else None
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A coordinator's partition under `leader_epoch`, whose log is read when all that it has is durable."""
+
+    leader_epoch: int
+    need: Need
+
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> int | None:
+        """NONE: it is read now; or the error because of which it is not. There is time without end."""
+        error = self.need.error(partitions, is_over=False)
+        return None if error == WAITS else error
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingFetch:
+    """A fetch that came at `since_ms` and waits for more. It is told what can be read when it is answered.
+
+    Sizes are those of keys and values: how a record is encoded is the store's affair. Records of internal topics count
+    as nothing.
+    """
+
+    number: int
+    request: Fetch
+    since_ms: int
+
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> FetchAnswer | None:
+        """The answer, if it is due."""
+        answer = partitions.fetch(self.request)
+        fetched = tuple(answer.partitions.values())
+        failed = int(not fetched or any(one.error != Error.NONE for one in fetched))
+        size = _size((batch for one in fetched for batch in one.batches), self.request.min_bytes)
+        waited_ms = now_ms - self.since_ms
+        return answer if is_due(failed, size, self.request.min_bytes, waited_ms, self.request.max_wait_ms) else None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteUnderWay:
+    """A write of a client, request `number`, for which the coordinator of its transaction is asked."""
+
+    number: int
+    work: InProgress
+
+
+@dataclass(frozen=True, slots=True)
+class MarkersUnderWay:
+    """Markers that were sent as request `number` of the marker channel."""
+
+    number: int
+
+
+Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch
+Operation = Judged | WriteUnderWay | MarkersUnderWay
+
+# ---------------------------------------------------------------- what answers depend on
+
+
+def needs_of_produce(
+    request: Produce, answer: ProduceAnswer, min_in_sync: int, partitions: PartitionService
+) -> tuple[Need, ...]:
+    """What the answer to a Produce depends on: every batch that it says is there, also one that was there before.
+
+    With acks=1 the leader's own store is enough.
+    """
+    needs, is_local = list[Need](), request.acks != NONE
+    for partition, produced in answer.partitions.items():
+        if produced.error == Error.NONE:
+            end = produced.base_offset + request.partitions[partition][0].batch.last_offset_delta + 1
+            if produced.base_offset == NONE:
+                end = partitions.replicas[partition].log.end_offset
+            needs.append(Need(partition, end, 0 if is_local else min_in_sync, is_local))
+    return tuple(needs)
+
+
+def with_error(answer: Answer, partition: TopicPartition, error: int) -> Answer:
+    """`answer`, but that what it says of `partition` could not be made durable: it failed with `error` of the log."""
+    of_group = answer_to_txn_offset_commit(error)
+    match answer:
+        case ProduceAnswer():
+            return ProduceAnswer({**answer.partitions, partition: Produced(error)})
+        case WriteTxnMarkersAnswer():
+            return WriteTxnMarkersAnswer(tuple(_marker_with_error(row, partition, error) for row in answer.markers))
+        case OffsetsCommitted():
+            return OffsetsCommitted({row: told or of_group for row, told in answer.errors.items()})
+        case OffsetsDeleted():
+            return OffsetsDeleted(of_group, {})
+        case OffsetFetchAnswer():
+            return OffsetFetchAnswer(of_group, {})
+        case JoinGroupAnswer():
+            return JoinGroupAnswer(of_group, member=answer.member)
+        case GroupLeft():
+            return GroupLeft(of_group)
+        case GroupError():
+            return GroupError(of_group)
+        case ConsumerGroupHeartbeatAnswer():
+            return ConsumerGroupHeartbeatAnswer(of_group)
+        case _:
+            raise TypeError(f"{answer!r} says nothing that has to be durable")
+
+
+def _marker_with_error(row: MarkerWritten, partition: TopicPartition, error: int) -> MarkerWritten:
+    return MarkerWritten(
+        row.producer_id, {tp: (told or error) if tp == partition else told for tp, told in row.errors.items()}
+    )
+
+
+def _size(batches: Iterable[Batch], enough: int) -> int:
+    """How many bytes there are; counted no further than there are `enough`."""
+    size = 0
+    for batch in batches:
+        for record in batch.records:
+            size += sum(len(part) for part in (record.key, record.value) if isinstance(part, bytes))
+            if size >= enough:
+                return size
+    return size

@@ -1,0 +1,21 @@
+"""When an append is acknowledged: what a leader tells whoever waits until a record is durable everywhere.
+
+Behaviour: a leader that has lost its office says so, whatever became of the record. A record below the high watermark
+is durable at every replica in sync; where too few of them are left the record may be lost all the same, and the answer
+says that. Whose time is over is told so, and the record may become durable later.
+Source: ``DelayedProduce.scala``, ``Partition.checkEnoughReplicasReachOffset``.
+"""
+
+from zombieproof.model.vocabulary import Error
+
+WAITS = -2
+"""No error, and no answer either: the append is not durable yet."""
+
+
+def acknowledge(leads: int, is_durable: int, in_sync: int, min_in_sync: int, is_over: int) -> int:
+    """The error that an append is answered with, or WAITS."""
+    if leads == 0:
+        return int(Error.NOT_LEADER_OR_FOLLOWER)
+    if is_durable == 1:
+        return int(Error.NONE if in_sync >= min_in_sync else Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    return int(Error.REQUEST_TIMED_OUT) if is_over == 1 else WAITS
