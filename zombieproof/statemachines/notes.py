@@ -55,6 +55,8 @@ class Decision(IntEnum):
     TXN_OFFSET_COMMIT = 10
     OFFSET_FETCH = 11
     EXPIRATION = 12
+    FETCH = 20
+    OFFSET_COMMIT = 21
 
 
 @dataclass(slots=True)
@@ -81,8 +83,8 @@ class NotedDecision:
 class Notes:
     """The first `count` of `moves` and the first `decision_count` of `decisions` are those of the step.
 
-    `illegal` is 1 + the index of a machine whose table has no row for a move that was wanted, `contradicts` 1 after a
-    durable record that may not follow what is in memory.
+    `illegal` is 1 + the index of a machine whose table has no row for a move that was wanted (the last such, with its
+    state and event), `contradicts` 1 after a durable record that may not follow what is in memory.
     """
 
     subject: int = 0
@@ -91,6 +93,8 @@ class Notes:
     decision_count: int = 0
     decisions: list[NotedDecision] = array(NotedDecision, DECISIONS)
     illegal: int = 0
+    illegal_state: int = 0
+    illegal_event: int = 0
     contradicts: int = 0
 
 
@@ -117,6 +121,8 @@ def move(notes: Notes, machine: int, state: int, event: int) -> int:
     target = successor(machine, state, event)
     if target == ILLEGAL:
         notes.illegal = machine + 1
+        notes.illegal_state = state
+        notes.illegal_event = event
         return int(state)
     if notes.count < MOVES:
         taken = notes.moves[notes.count]
@@ -145,4 +151,6 @@ def clear(notes: Notes, subject: int) -> None:
     notes.count = 0
     notes.decision_count = 0
     notes.illegal = 0
+    notes.illegal_state = 0
+    notes.illegal_event = 0
     notes.contradicts = 0

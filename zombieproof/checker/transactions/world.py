@@ -19,6 +19,7 @@ from zombieproof.model.records import CachedBatch, GroupOffset, PendingOffset, P
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.notes import Notes
+from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
 CLIENTS = 2
 IDS = 2
@@ -286,8 +287,10 @@ class Trail(Notes):
     """What one step did. Scratch space (`target`) for records that a step is about to make durable.
 
     `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says.
+    `leader` is what a step of a partition leader wants done.
     """
 
     answered: int = 0
     error: int = 0
     target: Transaction = field(default_factory=Transaction)
+    leader: PartitionEffects = field(default_factory=PartitionEffects)
