@@ -7,7 +7,21 @@ trace. A journal keeps everything until it is cleared.
 from dataclasses import dataclass, field
 
 from zombieproof.model.vocabulary import Guard
-from zombieproof.statemachines.kernel import Machine
+from zombieproof.statemachines.kernel import IllegalTransition, Machine
+from zombieproof.statemachines.notes import Decision, Notes, clear
+from zombieproof.statemachines.registry import MACHINES
+
+_MACHINES = tuple(MACHINES.values())
+
+_NAMES = {int(each): each.name.lower() for each in Decision} | {
+    int(Decision.ADD_PARTITIONS): "add_partitions_to_txn",
+    int(Decision.ADD_OFFSETS): "add_offsets_to_txn",
+    int(Decision.VERIFY_PARTITIONS): "add_partitions_to_txn",
+    int(Decision.TIMEOUT): "transaction_timeout",
+    int(Decision.MARKER): "write_txn_markers",
+    int(Decision.EXPIRATION): "transactional_id_expiration",
+}
+"""Decision -> the module that decides, as a journal names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +51,28 @@ class Journal:
 
     decisions: list[Decided] = field(default_factory=list)
     moves: list[Moved] = field(default_factory=list)
+    _notes: Notes = field(default_factory=Notes, repr=False, compare=False)
+
+    def begin(self) -> Notes:
+        """Notes for the next step; what it has noted is taken by `take`."""
+        clear(self._notes, 0)
+        return self._notes
+
+    def take(self, subject: str) -> None:
+        """Write down what the step has noted, which was about `subject`.
+
+        Raises:
+            IllegalTransition: it wanted a move that its machine's table does not have.
+        """
+        notes = self._notes
+        for noted in notes.decisions[: notes.decision_count]:
+            self.decided(_NAMES[noted.decision], noted.guard, noted.error, subject)
+        for taken in notes.moves[: notes.count]:
+            self.moves.append(Moved(_MACHINES[taken.machine].name, subject, taken.state, taken.event, taken.target))
+        if notes.illegal != 0:
+            machine = _MACHINES[notes.illegal - 1]
+            state, event = machine.states(notes.illegal_state), machine.events(notes.illegal_event)
+            raise IllegalTransition(machine, subject, state, event)
 
     def decided(self, decision: str, guard: int, error: int, subject: str) -> None:
         """Note a decision."""

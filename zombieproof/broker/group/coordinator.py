@@ -39,11 +39,10 @@ from zombieproof.messages.groups import (
     TxnOffsetCommit,
 )
 from zombieproof.model.decisions.offset_delete import decide_offset_delete, decide_offset_expiry, group_may_go
-from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
-from zombieproof.model.decisions.txn_offset_commit import answer_to_marker
 from zombieproof.model.records import AppendVerdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NOTHING, Error, Guard
+from zombieproof.model.vocabulary import NOTHING, Error
+from zombieproof.statemachines.group_coordinator.offsets import Asked, error_of_marker, is_read
 
 __all__ = ["GroupCoordinator", "OffsetCommitInProgress"]
 
@@ -117,7 +116,7 @@ class GroupCoordinator:
 
     def error_of_marker(self, partition: int) -> int:
         """NONE, or what a transaction coordinator is told that sends a marker to a partition not answered for here."""
-        return answer_to_marker(self._stores.error_of(partition))
+        return error_of_marker(self._stores.error_of(partition))
 
     def apply_marker(self, partition: int, producer_id: int, committed: bool) -> None:
         """A marker is in the log of `partition`: what waits there for the producer id counts now, or is gone."""
@@ -144,17 +143,20 @@ class GroupCoordinator:
             asked = tuple(sorted((key.topic, key.partition) for key in offsets.committed_keys(request.group)))
         rows = {}
         for partition in asked:
-            if partition[0] in request.unknown_topic_ids:
-                rows[partition] = OffsetFetched(int(Error.UNKNOWN_TOPIC_ID))
-                continue
             key = OffsetKey(request.group, *partition)
-            error = decide_offset_fetch(int(request.require_stable), offsets.pending_transactions(key), self._rules)
-            self._journal.decided("offset_fetch", Guard.NO_GUARD, error, request.group)
             value = offsets.committed(key)
-            if error != Error.NONE or value is None:
-                rows[partition] = OffsetFetched(error)
+            of = Asked(
+                int(partition[0] not in request.unknown_topic_ids),
+                int(request.require_stable),
+                offsets.pending_transactions(key),
+                int(value is not None),
+            )
+            read = is_read(of, self._rules, self._journal.begin())
+            self._journal.take(request.group)
+            if read.is_shown and value is not None:
+                rows[partition] = OffsetFetched(read.error, value.offset, value.metadata, value.leader_epoch)
             else:
-                rows[partition] = OffsetFetched(error, value.offset, value.metadata, value.leader_epoch)
+                rows[partition] = OffsetFetched(read.error)
         return OffsetFetchAnswer(int(Error.NONE), rows)
 
     def _delete_offsets(self, request: OffsetDelete) -> OffsetsDeleted:

@@ -4,9 +4,8 @@ A record that is appended counts as replicated (``omissions``): what a leader an
 """
 
 from zombieproof.checker.transactions import marker_actions, network
-from zombieproof.checker.transactions.moves import move, note_answer
+from zombieproof.checker.transactions.moves import note_answer
 from zombieproof.checker.transactions.views import (
-    CommitView,
     GroupView,
     batch_of,
     batch_view,
@@ -28,25 +27,20 @@ from zombieproof.checker.transactions.world import (
     World,
 )
 from zombieproof.model.decisions.marker_delivery import MarkerOutcome, Route, judge_marker_answer, route_marker
-from zombieproof.model.decisions.txn_offset_commit import (
-    decide_refused_append,
-    decide_txn_offset_commit,
-    evolve_offsets_marker,
-    evolve_pending,
-    evolve_taken_back,
-)
 from zombieproof.model.vocabulary import (
     NONE,
     Error,
-    GroupEvent,
     LogEntry,
     Mode,
     Origin,
-    PendingOffsetsState,
 )
-from zombieproof.statemachines.notes import Decision, MachineIndex, note
+from zombieproof.statemachines.group_coordinator import commits, offsets
+from zombieproof.statemachines.group_coordinator.effects import clear as clear_group
 from zombieproof.statemachines.partition_leader import batches, forgetting, markers, verification
 from zombieproof.statemachines.partition_leader.effects import clear
+
+NO_ROWS = (NONE,)
+"""The group of a world is of the classic protocol: no row is judged by itself."""
 
 WAITS = -2
 """Not an error: the message went on to its next stage, and nobody is answered yet."""
@@ -124,7 +118,7 @@ def try_append(world: World, setup: Setup, trail: Trail, message: Message, guard
     batches.append(entry, batch, guard, origin, setup.rules, trail.leader, trail)
     if trail.leader.appends == 0:
         if trail.leader.error != Error.NONE and message.kind == Kind.TXN_OFFSET_COMMIT:
-            _refuse_offset(world, setup, trail, message.producer_id)
+            return _refuse_offset(world, setup, trail, message.producer_id)
         return int(trail.leader.error)
     if partition.end >= LOG:
         world.overflow = Overflow.LOG_END
@@ -153,25 +147,24 @@ def _write(world: World, message: Message, transactional: int, offset: int) -> N
 def _judge_membership(world: World, setup: Setup, trail: Trail, message: Message) -> int:
     group = GroupView(1, 0, 0, int(world.group.generation))
     given = setup.rules.kip447_fence == 1
-    request = CommitView(3, int(message.detail) if given else NONE, int(message.client) if given else NONE, NONE)
-    known = 1 if world.group.owner == message.client else 0
-    verdict = decide_txn_offset_commit(group, request, known, 0, 0, setup.rules)
-    note(trail, Decision.TXN_OFFSET_COMMIT, verdict.guard, verdict.error)
-    return int(verdict.error)
+    sender = commits.Sender(3, int(message.detail) if given else NONE, int(message.client) if given else NONE, NONE)
+    standing = commits.Standing(1 if world.group.owner == message.client else 0)
+    clear_group(trail.group)
+    commits.judged(group, sender, standing, NO_ROWS, setup.rules, trail.group, trail)
+    return int(trail.group.error)
 
 
 def _hold_offset(world: World, trail: Trail, producer_id: int, value: int, record_offset: int) -> None:
-    pending = world.group.pending[producer_id]
-    event = GroupEvent.TXN_OFFSET_COMMIT
-    state = move(trail, MachineIndex.GROUP_COORDINATOR, producer_id, pending.state, event)
-    evolve_pending(pending, value, record_offset, state)
+    trail.subject = producer_id
+    offsets.waits(world.group.pending[producer_id], value, record_offset, trail)
 
 
-def _refuse_offset(world: World, setup: Setup, trail: Trail, producer_id: int) -> None:
-    pending = world.group.pending[producer_id]
-    event = decide_refused_append(pending, setup.rules)
-    if event != GroupEvent.NOTHING:
-        evolve_taken_back(pending, move(trail, MachineIndex.GROUP_COORDINATOR, producer_id, pending.state, event))
+def _refuse_offset(world: World, setup: Setup, trail: Trail, producer_id: int) -> int:
+    """The answer to a commit that the log has refused, and what becomes of the offset that waits in its place."""
+    trail.subject = producer_id
+    offsets.is_refused(world.group.pending[producer_id], setup.rules, trail)
+    commits.log_answers(trail.leader.error, setup.rules, trail.group)
+    return int(trail.group.error)
 
 
 def receive_marker(world: World, setup: Setup, trail: Trail, message: Message, lost: int) -> bool:
@@ -217,10 +210,8 @@ def _write_marker(world: World, message: Message) -> int:
 
 
 def _end_offsets(world: World, trail: Trail, producer_id: int, committed: int) -> None:
-    pending = world.group.pending[producer_id]
-    event = GroupEvent.COMMIT_MARKER if committed == 1 else GroupEvent.ABORT_MARKER
-    state = move(trail, MachineIndex.GROUP_COORDINATOR, producer_id, pending.state, event)
-    evolve_offsets_marker(world.group.committed, pending, committed, state)
+    trail.subject = producer_id
+    offsets.ends(world.group.committed, world.group.pending[producer_id], committed, trail)
 
 
 def _acknowledge(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
@@ -275,9 +266,7 @@ def elect_leader(world: World, setup: Setup, trail: Trail, p: int) -> None:
     for pid in range(PRODUCER_IDS):
         forgetting.lose_memory(partition.entries[pid])
         if p == OFFSETS:
-            world.group.pending[pid].state = PendingOffsetsState.NO_PENDING_OFFSETS
-            world.group.pending[pid].offset = NONE
-            world.group.pending[pid].record_offset = NONE
+            offsets.lose_memory(world.group.pending[pid])
     if p == OFFSETS:
         world.group.committed.offset = 0
         world.group.committed.record_offset = NONE

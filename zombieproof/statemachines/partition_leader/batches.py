@@ -6,7 +6,7 @@ remembered in the same way (`in_log`): what it did to its producer id is decided
 Source: reference §3.3; ``UnifiedLog.append``, ``ProducerAppendInfo.java``.
 """
 
-from zombieproof.model.decisions.produce import decide_append, evolve_append
+from zombieproof.model.decisions.produce import decide_append, evolve_append, newest_sequence
 from zombieproof.model.records import IncomingBatch, ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Guard, Origin, PartitionEvent
@@ -74,3 +74,8 @@ def in_log(
         notes.contradicts = 1
         return
     appended(entry, batch, base_offset, last_offset, verdict.event, rules, notes)
+
+
+def last_sequence_of(entry: ProducerEntry) -> int:
+    """The last sequence of a producer id that is known, or NONE: what DescribeProducers says."""
+    return newest_sequence(entry)

@@ -69,7 +69,12 @@ def appended(
     """The marker lies in the log at `offset`, and has ended what `ended_from` says."""
     state = move(notes, MachineIndex.PARTITION_LEADER, entry.state, event)
     open_since = evolve_marker(entry, marker, event, state)
-    effects.ended_from = first_offset_of_ended(open_since, offset, rules)
+    effects.ended_from = ended_from(open_since, offset, rules)
+
+
+def ended_from(open_since: int, marker_offset: int, rules: Rules) -> int:
+    """Where the transaction began that a marker ended, or NONE; `open_since` is where what was open began."""
+    return first_offset_of_ended(open_since, marker_offset, rules)
 
 
 def in_log(
