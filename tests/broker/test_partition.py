@@ -12,6 +12,7 @@ from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, Error, Guard, Isolation, Mode, Origin, PartitionState
+from zombieproof.statemachines.partition_leader.offsets import Reach
 
 COMMITTED, UNCOMMITTED = Isolation.READ_COMMITTED, Isolation.READ_UNCOMMITTED
 
@@ -321,7 +322,7 @@ def test_memory_that_ends_where_the_log_does_is_kept_but_for_what_is_below_its_s
     for sequence in range(3):
         verified(replica, data(2, sequence))
     replica.producers.truncate_and_reload(log_start=2, log_end=5)
-    assert replica.producers.first_unstable_offset() == 2
+    assert replica.producers.readable(Reach(0, 5, 5)).first_unstable == 2
     assert numbered_in_memory(replica, 2) == 3
 
 

@@ -132,7 +132,7 @@ READERS: Mapping[str, Callable[[World, Any], Any]] = {
     "guard": _guard_is,
     "seq": _lowest,
     "undecided": lambda world, wanted: world.states.first_undecided_offset,
-    "unstable": lambda world, wanted: world.states.first_unstable_offset(),
+    "unstable": lambda world, wanted: world.first_unstable_offset,
     "first_unstable_after": lambda world, wanted: world.states.first_undecided_offset,
     "late": lambda world, wanted: world.states.has_late_transaction(),
     "files": _files,

@@ -15,6 +15,7 @@ from zombieproof.formats.batches import Batch, Record
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Mode, Origin
+from zombieproof.statemachines.partition_leader.offsets import Reach
 
 PRODUCER_ID = 1
 
@@ -65,6 +66,11 @@ class World:
     def entry(self) -> ProducerEntry | None:
         """What is known of the producer that the last action named."""
         return self.states.get(self.producer_id)
+
+    @property
+    def first_unstable_offset(self) -> int:
+        """Where the earliest transaction begins that is open or whose marker is not replicated, or NONE."""
+        return self.states.readable(Reach(0, NONE, NONE)).first_unstable
 
     @property
     def guard(self) -> int:

@@ -145,7 +145,7 @@ def _expect(world: World, step: str, wanted: Any, reads_late: bool, note: str) -
         error_of(wanted)
     elif wanted == "none" or (isinstance(wanted, int) and not isinstance(wanted, bool)):
         matched(r"reload to \d+", step, "step with a plain number in expect")
-        check(f"{step}: first unstable offset", number_of(wanted), world.states.first_unstable_offset())
+        check(f"{step}: first unstable offset", number_of(wanted), world.first_unstable_offset)
     elif isinstance(wanted, list):
         if not wanted:
             matched(r"before \d+|truncate fully at \d+", step, "step behind which no snapshot is expected")

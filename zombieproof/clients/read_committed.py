@@ -1,9 +1,8 @@
 """What a consumer makes of the batches that it fetched: which records the application gets, and where it goes on.
 
-Theory of operation: the machine of a producer id says whether its batches are delivered. With read_committed it is
-moved by the broker's list of aborted transactions, earliest first, and by abort markers; all of that is forgotten with
-each answer. Buffering in the client (KIP-98's text, not Kafka's way) needs no list: transactional batches are held
-back, over any number of answers, until their marker. A batch whose checksum is wrong is never passed over.
+Theory of operation: the steps of the consumer (``statemachines.consumer.reading``) say what becomes of each batch; here
+are the answers with their lists of aborted transactions, earliest first, what is held back, and the position. A batch
+whose checksum is wrong is never passed over.
 Source: reference §6; ``CompletedFetch.java``.
 """
 
@@ -14,10 +13,9 @@ from zombieproof.broker.cluster.journal import Journal
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetch, Fetched
-from zombieproof.model.decisions.consume import Delivery, decide_read
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, NOTHING, ConsumerEvent, ConsumerState, Error, Isolation
-from zombieproof.statemachines.consumer import CONSUMER
+from zombieproof.model.vocabulary import ConsumerState, Error, Isolation
+from zombieproof.statemachines.consumer import reading
 
 FETCH_VERSION = 11
 
@@ -60,6 +58,7 @@ class FetchFilter:
     position: int = 0
     _states: dict[int, int] = field(default_factory=dict)
     _held: dict[int, list[Delivered]] = field(default_factory=dict)
+    _effects: reading.ConsumerEffects = field(default_factory=reading.ConsumerEffects)
 
     @property
     def held_offsets(self) -> frozenset[int]:
@@ -67,10 +66,8 @@ class FetchFilter:
         return frozenset(record.offset for held in self._held.values() for record in held)
 
     def request(self) -> Fetch:
-        """What it asks the broker for. The broker is not told of buffering: it then has nothing to hold back."""
-        reads_committed = self.isolation == Isolation.READ_COMMITTED
-        told = Isolation.READ_COMMITTED if reads_committed else Isolation.READ_UNCOMMITTED
-        return Fetch(FETCH_VERSION, told, {self.partition: self.position})
+        """What it asks the broker for."""
+        return Fetch(FETCH_VERSION, Isolation(reading.told_isolation(self.isolation)), {self.partition: self.position})
 
     def read(self, fetched: Fetched, corrupt_at: Iterable[int] = ()) -> tuple[Delivered, ...]:
         """The records of one answer that the application gets; the position moves behind what was read.
@@ -85,7 +82,7 @@ class FetchFilter:
         """
         if fetched.error != Error.NONE:
             raise FetchError(self.partition, fetched.error)
-        if self.isolation != Isolation.READ_COMMITTED_BUFFERING:
+        if not reading.keeps_states(self.isolation):
             self._states.clear()
         aborted = sorted(fetched.aborted or (), key=lambda entry: entry[1])
         delivered, damaged, was_read = list[Delivered](), frozenset(corrupt_at), False
@@ -104,44 +101,43 @@ class FetchFilter:
 
     def _begin_aborted(self, aborted: list[tuple[int, int]], batch: Batch) -> list[tuple[int, int]]:
         """Skip from now on whoever has an aborted transaction that begins at or before the batch's end."""
-        if batch.producer_id == NONE or self.rules.aborted_list == 0:
-            return aborted
-        begun = [producer_id for producer_id, first in aborted if first <= batch.last_offset]
-        for producer_id in begun:
-            verdict = decide_read(self.isolation, self._state(producer_id), 0, 0, 1, 1)
-            if verdict.event == ConsumerEvent.ABORTED_TRANSACTION_BEGINS:
-                self._move(producer_id, verdict.event)
-        return aborted[len(begun) :]
+        due = 0
+        for producer_id, first in aborted:
+            if not reading.is_due(first, batch.producer_id, batch.last_offset, self.rules):
+                break
+            due += 1
+            state = reading.aborted_begins(self._state(producer_id), self.isolation, self.journal.begin())
+            self._moved(producer_id, state)
+        return aborted[due:]
 
     def _consume(self, batch: Batch) -> list[Delivered]:
-        if batch.is_empty_control:
-            return []
-        control = 0 if batch.marker is None else 1
-        committed = 1 if batch.marker is not None and batch.marker.committed else 0
-        records = [
+        committed = batch.marker is not None and batch.marker.committed
+        control, transactional = int(batch.marker is not None), int(batch.transactional)
+        met = reading.Met(control, int(committed), transactional, int(batch.is_empty_control))
+        state, effects = self._state(batch.producer_id), self._effects
+        state = reading.read(state, self.isolation, met, self.rules, effects, self.journal.begin())
+        self._moved(batch.producer_id, state)
+        if effects.delivers:
+            return self._records(batch)
+        if effects.delivers_held:
+            return self._held.pop(batch.producer_id, [])
+        if effects.drops_held:
+            self._held.pop(batch.producer_id, None)
+        elif effects.holds:
+            self._held.setdefault(batch.producer_id, []).extend(self._records(batch))
+        return []
+
+    def _records(self, batch: Batch) -> list[Delivered]:
+        return [
             Delivered(offset, record)
             for offset, record in zip(batch.offsets, batch.records, strict=True)
             if offset >= self.position
         ]
-        state = self._state(batch.producer_id)
-        verdict = decide_read(self.isolation, state, control, committed, int(batch.transactional), 0)
-        stays = verdict.event == ConsumerEvent.ABORT_MARKER and self.rules.skipping_ends == 0
-        # Plain data is of no transaction: whatever becomes of its producer's transaction does not concern it.
-        if verdict.event != NOTHING and not stays and (control or batch.transactional):
-            self._move(batch.producer_id, verdict.event)
-        if verdict.delivery == Delivery.THIS_BATCH:
-            return records
-        if verdict.delivery == Delivery.HELD_BACK:
-            return self._held.pop(batch.producer_id, [])
-        if verdict.delivery == Delivery.DROP_HELD_BACK:
-            self._held.pop(batch.producer_id, None)
-        elif self.isolation == Isolation.READ_COMMITTED_BUFFERING:
-            self._held.setdefault(batch.producer_id, []).extend(records)
-        return []
 
     def _state(self, producer_id: int) -> int:
         return self._states.get(producer_id, int(ConsumerState.DELIVERING))
 
-    def _move(self, producer_id: int, event: int) -> None:
-        subject = f"{self.partition[0]}-{self.partition[1]} producer {producer_id}"
-        self._states[producer_id] = self.journal.move(CONSUMER, subject, self._state(producer_id), event)
+    def _moved(self, producer_id: int, state: int) -> None:
+        self.journal.take(f"{self.partition[0]}-{self.partition[1]} producer {producer_id}")
+        if state != self._state(producer_id):
+            self._states[producer_id] = state

@@ -40,6 +40,8 @@ DECISION_WORDS = {
     Decision.TXN_OFFSET_COMMIT: "TxnOffsetCommit",
     Decision.OFFSET_FETCH: "OffsetFetch",
     Decision.EXPIRATION: "expiration",
+    Decision.FETCH: "fetch",
+    Decision.OFFSET_COMMIT: "OffsetCommit",
 }
 """A decision as Kafka's documents call the request, or what it decides about."""
 

@@ -65,6 +65,8 @@ class Decision(IntEnum):
     LEAVE_GROUP = 45
     CONSUMER_GROUP_HEARTBEAT = 46
     OFFSET_DELETE = 47
+    FETCH = 20
+    OFFSET_COMMIT = 21
 
 
 @dataclass(slots=True)

@@ -90,7 +90,7 @@ class KeptJournal(Journal):
     moves: list[Moved] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._notes = Notes()
+        Journal.__init__(self)
 
     def take(self, subject: str) -> None:
         """Write down what the step has noted, which was about `subject`."""

@@ -68,7 +68,7 @@ from zombieproof.messages.transactions import (
     TransactionToAdd,
 )
 from zombieproof.model.decisions.add_partitions_to_txn import error_of_partition_to_add
-from zombieproof.model.decisions.verification import SENTINEL, answer_of_broker_channel, version_of_verification
+from zombieproof.model.decisions.verification import SENTINEL, version_of_verification
 from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
 from zombieproof.model.releases import newest_version
 from zombieproof.model.rules import Rules
@@ -547,10 +547,7 @@ def _at_most(request: WriteTxnMarkers, newest: int) -> WriteTxnMarkers:
 
 def _verification_failed(work: InProgress, error: int) -> None:
     """The question as a whole was answered with `error`."""
-    if isinstance(work, OffsetCommitInProgress):
-        work.verified(answer_of_broker_channel(error))
-    else:
-        work.verification_failed(error)
+    work.verification_failed(error)
 
 
 def _as_request(question: PartitionsToVerify, rules: Rules) -> AddPartitionsToTxn:

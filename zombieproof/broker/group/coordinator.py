@@ -51,7 +51,7 @@ from zombieproof.statemachines.classic_group import membership as steps
 from zombieproof.statemachines.classic_group.deletion import KnownOffset
 from zombieproof.statemachines.classic_group.effects import GroupEffects, PendingRequest
 from zombieproof.statemachines.classic_group.membership import MemberRequest
-from zombieproof.statemachines.group_coordinator.reading import error_of_marker, fetch_offset
+from zombieproof.statemachines.group_coordinator.offsets import Asked, error_of_marker, is_read
 
 __all__ = ["GroupCoordinator", "OffsetCommitInProgress"]
 
@@ -151,15 +151,19 @@ class GroupCoordinator:
         rows = {}
         for partition in asked:
             key = OffsetKey(request.group, *partition)
-            exists, pending = int(partition[0] not in request.unknown_topic_ids), offsets.pending_transactions(key)
-            notes = self._journal.begin()
-            error = fetch_offset(exists, int(request.require_stable), pending, self._rules, notes)
-            self._journal.take(request.group)
             value = offsets.committed(key)
-            if error != Error.NONE or value is None:
-                rows[partition] = OffsetFetched(error)
+            of = Asked(
+                int(partition[0] not in request.unknown_topic_ids),
+                int(request.require_stable),
+                offsets.pending_transactions(key),
+                int(value is not None),
+            )
+            read = is_read(of, self._rules, self._journal.begin())
+            self._journal.take(request.group)
+            if read.is_shown and value is not None:
+                rows[partition] = OffsetFetched(read.error, value.offset, value.metadata, value.leader_epoch)
             else:
-                rows[partition] = OffsetFetched(error, value.offset, value.metadata, value.leader_epoch)
+                rows[partition] = OffsetFetched(read.error)
         return OffsetFetchAnswer(int(Error.NONE), rows)
 
     def _delete_offsets(self, request: OffsetDelete) -> OffsetsDeleted:

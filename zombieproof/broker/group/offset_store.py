@@ -11,17 +11,11 @@ from dataclasses import dataclass, field
 
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.formats.batches import OffsetKey, OffsetValue
-from zombieproof.model.decisions.txn_offset_commit import (
-    decide_refused_append,
-    evolve_offsets_marker,
-    evolve_pending,
-    evolve_taken_back,
-    evolve_tombstone,
-)
 from zombieproof.model.records import GroupOffset, PendingOffset
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, GroupEvent, PendingOffsetsState
-from zombieproof.statemachines.group_coordinator import GROUP_COORDINATOR
+from zombieproof.model.vocabulary import NONE, NOTHING
+from zombieproof.statemachines.group_coordinator import offsets
+from zombieproof.statemachines.group_coordinator.offsets import Meaning
 
 NOTHING_COMMITTED = OffsetValue(NONE, "")
 
@@ -78,29 +72,31 @@ class OffsetStore:
 
         Without a producer id it counts at once, also where its batch calls itself transactional.
         """
-        if value is None:
+        meaning = offsets.meaning_of(int(value is not None), producer_id)
+        if value is None or meaning == Meaning.TOMBSTONE:
             self._remove(key, journal)
-        elif producer_id == NONE:
-            self._committed[key] = Committed(GroupOffset(value.offset, offset), value)
+        elif meaning == Meaning.COMMITTED:
+            known = self._committed[key] = Committed(value=value)
+            offsets.is_committed(known.record, value.offset, offset)
         else:
             waiting = self._waiting.setdefault(producer_id, {}).setdefault(key, Waiting())
-            state = self._move(producer_id, key, waiting, GroupEvent.TXN_OFFSET_COMMIT, journal)
-            evolve_pending(waiting.record, value.offset, offset, state)
+            offsets.waits(waiting.record, value.offset, offset, journal.begin())
+            journal.take(_named(producer_id, key))
             waiting.value = value
             self._open.setdefault(key, set()).add(producer_id)
 
     def end(self, producer_id: int, committed: bool, journal: Journal) -> None:
         """The marker of a producer id: what waited for it counts now, or is gone."""
-        event = GroupEvent.COMMIT_MARKER if committed else GroupEvent.ABORT_MARKER
         ended = self._waiting.pop(producer_id, {})
         if not ended:
-            journal.move(GROUP_COORDINATOR, str(producer_id), PendingOffsetsState.NO_PENDING_OFFSETS, event)
+            offsets.ends(GroupOffset(), PendingOffset(), int(committed), journal.begin())
+            journal.take(str(producer_id))
         for key, waiting in ended.items():
             self._close(producer_id, key)
             known = self._committed.get(key, Committed())
             before = known.record.record_offset
-            state = self._move(producer_id, key, waiting, event, journal)
-            evolve_offsets_marker(known.record, waiting.record, int(committed), state)
+            offsets.ends(known.record, waiting.record, int(committed), journal.begin())
+            journal.take(_named(producer_id, key))
             if known.record.record_offset != before:
                 known.value = waiting.value
                 self._committed[key] = known
@@ -110,9 +106,9 @@ class OffsetStore:
         waiting = self._waiting.get(producer_id, {})
         for key in keys:
             found = waiting.get(key, Waiting())
-            event = decide_refused_append(found.record, rules)
-            if event != GroupEvent.NOTHING:
-                evolve_taken_back(found.record, self._move(producer_id, key, found, event, journal))
+            event = offsets.is_refused(found.record, rules, journal.begin())
+            journal.take(_named(producer_id, key))
+            if event != NOTHING:
                 del waiting[key]
                 self._close(producer_id, key)
 
@@ -121,9 +117,8 @@ class OffsetStore:
         for producer_id in sorted(self._open.get(key, ())):
             waiting = self._waiting[producer_id].pop(key)
             self._close(producer_id, key)
-            evolve_tombstone(
-                known.record, waiting.record, self._move(producer_id, key, waiting, GroupEvent.TOMBSTONE, journal)
-            )
+            offsets.is_deleted(known.record, waiting.record, journal.begin())
+            journal.take(_named(producer_id, key))
 
     def _close(self, producer_id: int, key: OffsetKey) -> None:
         ids = self._open[key]
@@ -133,6 +128,6 @@ class OffsetStore:
         if not self._waiting.get(producer_id, True):
             del self._waiting[producer_id]
 
-    def _move(self, producer_id: int, key: OffsetKey, waiting: Waiting, event: int, journal: Journal) -> int:
-        subject = f"{key.group}/{key.topic}-{key.partition} of {producer_id}"
-        return journal.move(GROUP_COORDINATOR, subject, waiting.record.state, event)
+
+def _named(producer_id: int, key: OffsetKey) -> str:
+    return f"{key.group}/{key.topic}-{key.partition} of {producer_id}"

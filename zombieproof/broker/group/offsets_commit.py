@@ -2,14 +2,12 @@
 
 The node drives a TxnOffsetCommit: `start` says what is to be asked (None: nothing), `verified` takes the answer, and
 `finish` commits and gives the answer for the client. In between the group's coordinator may have moved: `finish` looks
-again. The size of the metadata is looked at before the member, and one partition that the member may not commit
-refuses all of them.
+again. What is judged, and in which order, is in ``statemachines.group_coordinator.commits``.
 Source: reference §4.1, §3.4; ``KafkaApis.scala``, ``OffsetMetadataManager.java``.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
@@ -17,46 +15,18 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.classic_group import ClassicGroup, NoGroup
 from zombieproof.broker.group.consumer_group import ConsumerGroup
-from zombieproof.broker.group.store import GroupStore, GroupStores
-from zombieproof.broker.partition.produce import PartitionsToVerify
+from zombieproof.broker.group.store import FoundGroup, GroupStore, GroupStores
+from zombieproof.broker.partition.produce import PartitionsToVerify, Written
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetCommit, OffsetsCommitted, OffsetToCommit, TxnOffsetCommit
-from zombieproof.model.decisions.offset_commit import (
-    decide_offset_commit,
-    decide_plain_commit_to_consumer_group,
-    error_of_offset_place,
-)
-from zombieproof.model.decisions.txn_offset_commit import (
-    decide_commit_to_consumer_group,
-    decide_metadata_size,
-    decide_txn_offset_commit,
-    decide_txn_offset_commit_front_door,
-    is_told_to_all,
-)
-from zombieproof.model.decisions.verification import (
-    SENTINEL,
-    answer_of_coordinator,
-    answer_to_txn_offset_commit,
-    mode_of_txn_offset_commit,
-)
-from zombieproof.model.decisions.versions import error_on_the_wire
-from zombieproof.model.records import AppendVerdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, ApiKey, Error, Mode
-
-FIRST_VERSION_WITH_MEMBERS = 3
-"""TxnOffsetCommit says from here on which member of which generation it comes from (KIP-447)."""
-
-
-class MemberOfCommit(NamedTuple):
-    """What of a TxnOffsetCommit the group judges (``txn_offset_commit.OffsetCommitRequest``); -1: not given."""
-
-    version: int
-    generation: int = NONE
-    member: int = NONE
-    instance: int = NONE
+from zombieproof.model.vocabulary import Error, Mode
+from zombieproof.statemachines.group_coordinator import commits
+from zombieproof.statemachines.group_coordinator.effects import GroupEffects, clear
+from zombieproof.statemachines.partition_leader import verification
+from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +44,12 @@ class Offsets:
         """The rows whose metadata is short enough; the others have their error."""
         rows, errors = [], dict(self.errors)
         for row in self.rows:
-            verdict = decide_metadata_size(_length(row.metadata), limit)
-            if verdict.error == Error.NONE:
+            error = commits.row_fits(_length(row.metadata), limit, journal.begin())
+            journal.take(group)
+            if error == Error.NONE:
                 rows.append(row)
             else:
-                journal.decided("txn_offset_commit", verdict.guard, verdict.error, group)
-                errors[row.partition] = verdict.error
+                errors[row.partition] = error
         return Offsets(tuple(rows), errors)
 
     def records(self, group: str, now_ms: int) -> tuple[Record, ...]:
@@ -97,7 +67,7 @@ def offsets_of(
 ) -> Offsets:
     """The rows of a request: a partition that does not exist is told so, whatever becomes of the others."""
     errors = {
-        row.partition: error_of_offset_place(int(exists(row.partition)), int(row.partition[0] not in unknown_topic_ids))
+        row.partition: commits.row_enters(int(exists(row.partition)), int(row.partition[0] not in unknown_topic_ids))
         for row in rows
         if not exists(row.partition)
     }
@@ -120,170 +90,170 @@ class CommitContext:
     journal: Journal
     metadata: Metadata
 
+    effects: GroupEffects = field(default_factory=GroupEffects)
+
+    def begin(self) -> GroupEffects:
+        """The effects of the next step."""
+        clear(self.effects)
+        return self.effects
+
     def write(
-        self, store: GroupStore, group: str, offsets: Offsets, batch: Batch | None = None, guard: int = SENTINEL
-    ) -> int:
-        """Append what is left of a commit. A group is there as soon as a commit to it is accepted."""
-        if not offsets.rows:
+        self,
+        store: GroupStore,
+        group: str,
+        offsets: Offsets,
+        batch: Batch | None = None,
+        guard: int = verification.NO_GUARD,
+    ) -> None:
+        """Append what is left of a commit: what the log says is in `effects`.
+
+        A group is there as soon as a commit to it is accepted.
+        """
+        error = int(Error.NONE)
+        if offsets.rows:
+            now_ms = self.clock.now_ms()
+            error = store.append(offsets.records(group, now_ms), now_ms, batch=batch, guard=guard)
+        else:
             store.simple_group(group)
-            return int(Error.NONE)
-        now_ms = self.clock.now_ms()
-        return store.write(offsets.records(group, now_ms), now_ms, batch=batch, guard=guard)
+        commits.log_answers(error, self.rules, self.begin())
+
+    def find(self, group: str, offsets: Offsets) -> GroupStore | None:
+        """The store of the group that a commit comes to; None: `effects` has the answer."""
+        found = self.stores.find(group) if offsets.rows else FoundGroup(int(Error.NONE), None)
+        commits.comes_to_group(len(offsets.rows), found.error, self.begin())
+        return found.store if self.effects.goes_on else None
 
     def short(self, offsets: Offsets, group: str) -> Offsets:
         """The offsets whose metadata is short enough."""
         return offsets.without_long_metadata(self.settings.offset_metadata_max_bytes, self.journal, group)
 
-    def note(self, decision: str, verdict: AppendVerdict, subject: str) -> int:
-        """Note a decision; its error."""
-        self.journal.decided(decision, verdict.guard, verdict.error, subject)
-        return verdict.error
+
+def standing_in(group: ConsumerGroup, member: str) -> commits.Standing:
+    """What a group of the consumer protocol knows of a member."""
+    is_known, has_members = int(member in group.members), int(bool(group.members))
+    return commits.Standing(is_known, 0, 0, 1, has_members, group.epoch_of(member))
 
 
-def assignment_epochs(group: ConsumerGroup, member: str, offsets: Offsets, generation: int) -> tuple[int, ...]:
-    """For each row since when it is the member's; where no row is left, as if it were since the epoch it knows."""
-    return tuple(group.assignment_epoch_of(member, row.partition) for row in offsets.rows) or (generation,)
+def assignment_epochs(group: ConsumerGroup, member: str, offsets: Offsets) -> tuple[int, ...]:
+    """For each row since when it is the member's."""
+    return tuple(group.assignment_epoch_of(member, row.partition) for row in offsets.rows)
 
 
 def commit_offsets(request: OffsetCommit, context: CommitContext) -> OffsetsCommitted:
     """Answer OffsetCommit."""
     offsets = offsets_of(request.offsets, context.metadata.exists, request.unknown_topic_ids)
-    if not offsets.rows:
-        return offsets.answer(Error.NONE)
-    found = context.stores.find(request.group)
-    if found.store is None:
-        return offsets.answer(found.error)
+    found = context.find(request.group, offsets)
+    if found is None:
+        return offsets.answer(context.effects.error)
     short = context.short(offsets, request.group)
-    error = _judge_plain(request, found.store.group(request.group), short, context)
-    if error != Error.NONE:
-        return offsets.answer(error)
-    error = context.write(found.store, request.group, short)
-    return (offsets if is_told_to_all(error, context.rules) else short).answer(error)
+    if not _judge_plain(request, found.group(request.group), short, context):
+        return offsets.answer(context.effects.error)
+    context.write(found, request.group, short)
+    return (offsets if context.effects.tells_all else short).answer(context.effects.error)
 
 
 def _judge_plain(
     request: OffsetCommit, group: ClassicGroup | ConsumerGroup | NoGroup, offsets: Offsets, context: CommitContext
-) -> int:
-    if not isinstance(group, ConsumerGroup):
-        sender = group.sender(request.member, request.instance)
-        verdict = decide_offset_commit(group, sender, request.version, request.generation)
-        return context.note("offset_commit", verdict, request.group)
-    for assignment_epoch in assignment_epochs(group, request.member, offsets, request.generation):
-        verdict = decide_plain_commit_to_consumer_group(
-            int(bool(group.members)),
-            int(request.member in group.members),
-            group.epoch_of(request.member),
-            assignment_epoch,
-            request.version,
-            request.generation,
-        )
-        if context.note("offset_commit", verdict, request.group) != Error.NONE:
-            return verdict.error
-    return int(Error.NONE)
+) -> bool:
+    version, generation, effects, notes = request.version, request.generation, context.begin(), context.journal.begin()
+    if isinstance(group, ConsumerGroup):
+        standing, epochs = standing_in(group, request.member), assignment_epochs(group, request.member, offsets)
+        commits.plain_is_judged_by_consumer(standing, epochs, version, generation, effects, notes)
+    else:
+        identity = group.sender(request.member, request.instance)
+        commits.plain_is_judged_by_classic(group, identity, version, generation, effects, notes)
+    context.journal.take(request.group)
+    return effects.goes_on == 1
 
 
 @dataclass(slots=True)
 class OffsetCommitInProgress:
-    """One TxnOffsetCommit. `replica` is this broker's replica of the group's partition, None: it has none."""
+    """One TxnOffsetCommit. `replica` is this broker's replica of the group's partition, None: it has none.
+
+    `written` is what `finish` has put into the log: whoever waits until it is durable holds the answer back.
+    """
 
     request: TxnOffsetCommit
     replica: Replica | None
     context: CommitContext
     offsets: Offsets = field(init=False)
     error: int = field(init=False, default=int(Error.NONE))
-    guard: int = field(init=False, default=SENTINEL)
+    guard: int = field(init=False, default=verification.NO_GUARD)
+    written: list[Written] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.offsets = offsets_of(self.request.offsets, self.context.metadata.exists)
 
     def start(self) -> PartitionsToVerify | None:
         """What the transaction coordinator is to be asked before `finish`; None: nothing."""
-        request = self.request
-        if not self.offsets.rows:
+        request, effects, leads = self.request, self.context.begin(), self.replica is not None and self.replica.leads
+        journal = self.context.journal
+        commits.enters(len(self.offsets.rows), int(request.group != ""), int(leads), effects, journal.begin())
+        journal.take(request.group)
+        self.error = effects.error
+        if not effects.goes_on or self.replica is None:
             return None
-        verdict = decide_txn_offset_commit_front_door(1, int(request.group != ""))
-        if verdict.error != Error.NONE:
-            self.error = self.context.note("txn_offset_commit", verdict, request.group)
-            return None
-        if self.replica is None or not self.replica.leads:
-            self.error = answer_to_txn_offset_commit(Error.NOT_LEADER_OR_FOLLOWER)
-            return None
-        mode = Mode(mode_of_txn_offset_commit(request.version))
-        verification = self.replica.begin_verification(self._batch(), mode)
-        self.guard = verification.guard
-        if verification.error != Error.NONE:
-            self.error = answer_to_txn_offset_commit(verification.error)
-        if not verification.asks:
+        begun = self.replica.begin_verification(self._batch(), self._mode, of_group=True)
+        self.guard, self.error = begun.guard, begun.error
+        if not begun.asks:
             return None
         partitions = (self.context.metadata.group_partition(request.group),)
         return PartitionsToVerify(
-            request.transactional_id, request.producer_id, request.producer_epoch, partitions, mode
+            request.transactional_id, request.producer_id, request.producer_epoch, partitions, self._mode
         )
 
     def verified(self, error: int) -> None:
-        """The transaction coordinator, or the channel to it, has answered for the partition asked for."""
-        mode = mode_of_txn_offset_commit(self.request.version)
-        self.error = answer_to_txn_offset_commit(answer_of_coordinator(error, mode))
+        """The transaction coordinator has answered for the partition asked for."""
+        self._conclude(verification.word_of_coordinator(error, self._mode))
+
+    def verification_failed(self, error: int) -> None:
+        """The question as a whole was answered with `error` (NETWORK_EXCEPTION: it was not answered)."""
+        self._conclude(verification.word_of_channel(error))
+
+    def _conclude(self, error: int) -> None:
+        effects, arrival = PartitionEffects(), verification.Arrival(self._mode, 1, verification.NO_GUARD)
+        verification.concludes(error, self.guard, arrival, effects)
+        self.error = effects.error
 
     def finish(self) -> OffsetsCommitted:
         """Commit, and answer the client."""
-        answer = self._commit()
-        version = self.request.version
-        return OffsetsCommitted(
-            {tp: error_on_the_wire(ApiKey.TXN_OFFSET_COMMIT, version, error) for tp, error in answer.errors.items()}
-        )
+        answer, version = self._commit(), self.request.version
+        return OffsetsCommitted({tp: commits.on_the_wire(error, version) for tp, error in answer.errors.items()})
 
     def _commit(self) -> OffsetsCommitted:
-        request, context, error = self.request, self.context, self.error
-        if not self.offsets.rows or error != Error.NONE:
-            return self.offsets.answer(error)
-        found = context.stores.find(request.group)
-        if found.store is None:
-            return self.offsets.answer(found.error)
+        request, context = self.request, self.context
+        if self.error != Error.NONE:
+            return self.offsets.answer(self.error)
+        found = context.find(request.group, self.offsets)
+        if found is None:
+            return self.offsets.answer(context.effects.error)
         short = context.short(self.offsets, request.group)
-        error = self._judge(found.store, short)
-        if error != Error.NONE:
-            return self.offsets.answer(error)
-        error = context.write(found.store, request.group, short, self._batch(), self.guard)
-        return (self.offsets if is_told_to_all(error, context.rules) else short).answer(error)
+        if not self._judge(found.group(request.group), short):
+            return self.offsets.answer(context.effects.error)
+        end = found.replica.log.end_offset
+        context.write(found, request.group, short, self._batch(), self.guard)
+        if found.replica.log.end_offset > end:
+            self.written.append(Written(found.replica.partition, found.replica.log.end_offset - 1))
+        return (self.offsets if context.effects.tells_all else short).answer(context.effects.error)
 
-    def _judge(self, store: GroupStore, offsets: Offsets) -> int:
-        group, member = store.group(self.request.group), self._member()
-        if not isinstance(group, ConsumerGroup):
-            sender = group.sender(self.request.member, self.request.instance)
-            verdict = decide_txn_offset_commit(
-                group,
-                member,
-                sender.member_is_known,
-                sender.instance_is_known,
-                sender.instance_is_this_member,
-                self.context.rules,
-            )
-            return self.context.note("txn_offset_commit", verdict, self.request.group)
-        for assignment_epoch in assignment_epochs(group, self.request.member, offsets, self.request.generation):
-            verdict = decide_commit_to_consumer_group(
-                int(bool(group.members)),
-                member,
-                int(self.request.member in group.members),
-                group.epoch_of(self.request.member),
-                0,
-                assignment_epoch,
-                self.context.rules,
-            )
-            if self.context.note("txn_offset_commit", verdict, self.request.group) != Error.NONE:
-                return verdict.error
-        return int(Error.NONE)
-
-    def _member(self) -> MemberOfCommit:
-        request = self.request
-        if request.version < FIRST_VERSION_WITH_MEMBERS:
-            return MemberOfCommit(request.version)
-        return MemberOfCommit(
-            request.version,
-            request.generation,
-            NONE if request.member == "" else 1,
-            NONE if request.instance is None else 1,
+    def _judge(self, group: ClassicGroup | ConsumerGroup | NoGroup, offsets: Offsets) -> bool:
+        request, context = self.request, self.context
+        if isinstance(group, ConsumerGroup):
+            standing, epochs = standing_in(group, request.member), assignment_epochs(group, request.member, offsets)
+        else:
+            who, epochs = group.sender(request.member, request.instance), ()
+            standing = commits.Standing(who.member_is_known, who.instance_is_known, who.instance_is_this_member)
+        sender = commits.sender_of(
+            request.version, request.generation, int(request.member != ""), int(request.instance is not None)
         )
+        effects, notes = context.begin(), context.journal.begin()
+        commits.judged(group, sender, standing, epochs, context.rules, effects, notes)
+        context.journal.take(request.group)
+        return effects.goes_on == 1
+
+    @property
+    def _mode(self) -> Mode:
+        return Mode(verification.mode_of(self.request.version, of_group=1))
 
     def _batch(self) -> Batch:
         return Batch(self.request.producer_id, self.request.producer_epoch, transactional=True)

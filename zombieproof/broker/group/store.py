@@ -18,9 +18,10 @@ from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
 from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.decisions.find_coordinator import decide_lookup
-from zombieproof.model.decisions.verification import SENTINEL, answer_to_txn_offset_commit
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Origin
+from zombieproof.statemachines.group_coordinator import commits
+from zombieproof.statemachines.group_coordinator.effects import GroupEffects
 
 Group = ClassicGroup | ConsumerGroup
 
@@ -49,16 +50,26 @@ class GroupStore:
         if name not in self.groups:
             self.groups[name] = ClassicGroup(name)
 
-    def write(self, records: tuple[Record, ...], now_ms: int, *, batch: Batch | None = None, guard: int = 0) -> int:
+    def write(self, records: tuple[Record, ...], now_ms: int) -> int:
+        """Append records of a group, as a batch of nobody; see `append`.
+
+        Returns:
+            NONE, or the error that the request is to be answered with.
+        """
+        effects = GroupEffects()
+        commits.log_answers(self.append(records, now_ms), self.rules, effects)
+        return effects.error
+
+    def append(self, records: tuple[Record, ...], now_ms: int, *, batch: Batch | None = None, guard: int = 0) -> int:
         """Append records of a group, as a batch of nobody or (offsets in a transaction) like `batch`.
 
         Offsets and tombstones are taken into memory; a group that a record tells of is in memory already.
 
         Returns:
-            NONE, and memory follows the log; or the error that the request is to be answered with.
+            NONE, and memory follows the log; or why the log refused.
         """
         if not self.replica.leads:
-            return answer_to_txn_offset_commit(Error.NOT_LEADER_OR_FOLLOWER)
+            return int(Error.NOT_LEADER_OR_FOLLOWER)
         whole = Batch(
             producer_id=NONE if batch is None else batch.producer_id,
             producer_epoch=NONE if batch is None else batch.producer_epoch,
@@ -68,12 +79,12 @@ class GroupStore:
             last_offset_delta=len(records) - 1,
             timestamp_ms=now_ms,
         )
-        done = self.replica.append(whole, SENTINEL if batch is None else guard, Origin.COORDINATOR)
+        done = self.replica.append(whole, guard, Origin.COORDINATOR)
         if done.error != Error.NONE:
             if whole.producer_id != NONE:
                 keys = [record.key for record in records if isinstance(record.key, OffsetKey)]
                 self.offsets.refused(whole.producer_id, keys, self.rules, self.journal)
-            return answer_to_txn_offset_commit(done.error)
+            return done.error
         for delta, record in enumerate(records):
             if isinstance(record.key, OffsetKey):
                 self._replay_offset(done.base_offset + delta, whole.producer_id, record.key, record.value, self.journal)

@@ -6,7 +6,7 @@ Source: reference §3.6, §6; ``TransactionIndex.java``, ``LocalLog.addAbortedTr
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from zombieproof.model.decisions.fetch import is_listed_as_aborted
+from zombieproof.statemachines.partition_leader.offsets import listing
 
 
 class AbortedTransaction(NamedTuple):
@@ -63,9 +63,11 @@ class AbortedIndex:
         """
         found = []
         for entry in self._entries:
-            if is_listed_as_aborted(entry.first_offset, entry.last_offset, fetch_offset, upper_bound):
+            _, first, last, stable = entry
+            judged = listing(first, last, stable, fetch_offset, upper_bound)
+            if judged.is_listed:
                 found.append(entry)
-            if entry.last_stable_offset >= upper_bound:
+            if judged.is_last:
                 return Collected(tuple(found), is_complete=True)
         return Collected(tuple(found), is_complete=False)
 

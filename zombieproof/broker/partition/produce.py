@@ -1,8 +1,9 @@
-"""A Produce request from its arrival to its answer: every check in the broker's order, partition by partition.
+"""A Produce request from its arrival to its answer: its partitions are led through the steps of their leaders.
 
-Theory of operation: `start` judges what can be judged at once and says whom the coordinator has to be asked about;
-`verified` takes the coordinator's word; `finish` appends what nobody has refused, and answers. Between the three the
-host may do anything else: what it keeps is this record.
+Theory of operation: `start` brings each partition through the front door and says whom the coordinator has to be asked
+about; `verified` takes the coordinator's word; `finish` appends what nobody has refused, and has the answer. Between
+the three the host may do anything else: what it keeps is this record. What was `written` is in the logs, but need not
+be durable yet: whoever waits for that holds the answer back.
 Source: reference §3.2 to §3.4, §14; ``KafkaApis.handleProduceRequest``, ``ReplicaManager.handleProduceAppend``.
 """
 
@@ -16,20 +17,9 @@ from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch
 from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
 from zombieproof.messages.partitions import ConnectionClosed, Produce, ProduceAnswer, Produced, SentBatch
-from zombieproof.model.decisions.produce import (
-    decide_produce_batch,
-    decide_produce_front_door,
-    decide_produce_place,
-    tells_log_start,
-)
-from zombieproof.model.decisions.verification import (
-    answer_of_broker_channel,
-    answer_of_coordinator,
-    answer_to_produce,
-    mode_of_produce,
-)
-from zombieproof.model.records import AppendVerdict
 from zombieproof.model.vocabulary import NONE, Error, Mode, Origin
+from zombieproof.statemachines.partition_leader import front_door, verification
+from zombieproof.statemachines.partition_leader.effects import PartitionEffects, clear
 
 FindReplica = Callable[[TopicPartition], Replica | None]
 """The replica of a partition at this broker; None if it has none."""
@@ -51,6 +41,13 @@ class PartitionsToVerify(NamedTuple):
     mode: Mode
 
 
+class Written(NamedTuple):
+    """A batch that is in the log of a partition, up to `last_offset`."""
+
+    partition: TopicPartition
+    last_offset: int
+
+
 @dataclass(slots=True)
 class ProduceInProgress:
     """One request. `waiting` are the partitions that nobody has refused yet, with their guards (0: none)."""
@@ -61,11 +58,13 @@ class ProduceInProgress:
     produced: dict[TopicPartition, Produced] = field(default_factory=dict)
     waiting: dict[TopicPartition, int] = field(default_factory=dict)
     asked: tuple[TopicPartition, ...] = ()
+    written: list[Written] = field(default_factory=list)
+    _effects: PartitionEffects = field(default_factory=PartitionEffects)
 
     @property
     def mode(self) -> Mode:
         """How the request's partitions join its transaction."""
-        return Mode(mode_of_produce(self.request.version))
+        return Mode(verification.mode_of(self.request.version, of_group=0))
 
     def start(self, replica_of: FindReplica, exists: Exists | None = None) -> list[PartitionsToVerify]:
         """Judge the request before anybody is asked; what is returned (one question at most) is for the coordinator.
@@ -74,13 +73,13 @@ class ProduceInProgress:
             replica_of: the replica of a partition at this broker.
             exists: whether there is such a partition anywhere; unless given: if it has a replica here.
         """
-        for partition in self._pass_front_door(exists or (lambda of: replica_of(of) is not None)):
-            self.waiting[partition] = 0
+        self._enter(exists or (lambda of: replica_of(of) is not None))
         identities = self._identities()
         if len(identities) > 1:
-            verdict = decide_produce_front_door(1, 1, len(identities), 1)
             for partition in self.request.partitions:
-                self._refuse(partition, verdict)
+                effects = self._begin()
+                front_door.identities_enter(len(identities), effects, self.journal.begin())
+                self._passes(partition)
         asked = [partition for partition in tuple(self.waiting) if self._must_ask(partition, replica_of)]
         if not asked or self.request.transactional_id is None:
             return []
@@ -91,17 +90,17 @@ class ProduceInProgress:
     def verified(self, errors: Mapping[TopicPartition, int]) -> None:
         """The coordinator's word on each partition it was asked about, as it gave it."""
         for partition in self.asked:
-            self._conclude(partition, answer_of_coordinator(errors[partition], self.mode))
+            self._conclude(partition, verification.word_of_coordinator(errors[partition], self.mode))
 
     def verification_failed(self, error: int) -> None:
         """The question as a whole was answered with `error` (NETWORK_EXCEPTION: it was not answered)."""
         for partition in self.asked:
-            self._conclude(partition, answer_of_broker_channel(error))
+            self._conclude(partition, verification.word_of_channel(error))
 
     def finish(self, replica_of: FindReplica) -> ProduceAnswer | ConnectionClosed | None:
         """Append what is left, and answer. With acks=0 nobody is answered; an error then ends the connection."""
-        for partition, guard in self.waiting.items():
-            self.produced[partition] = self._append(partition, guard, replica_of(partition))
+        for partition, guard in tuple(self.waiting.items()):
+            self._append(partition, guard, replica_of(partition))
         self.waiting.clear()
         if self.request.acks != 0:
             return ProduceAnswer({partition: self.produced[partition] for partition in self.request.partitions})
@@ -110,90 +109,93 @@ class ProduceInProgress:
 
     # ---------------------------------------------------------------- before the coordinator is asked
 
-    def _pass_front_door(self, exists: Exists) -> list[TopicPartition]:
+    def _enter(self, exists: Exists) -> None:
         request = self.request
         every = [sent.batch for batches in request.partitions.values() for sent in batches]
         transactional = int(any(batch.transactional for batch in every))
-        passed = []
         for partition, batches in request.partitions.items():
-            known = int(partition[0] not in request.unknown_topic_ids)
-            named = int(request.transactional_id is not None)
-            verdict = decide_produce_front_door(transactional, named, 1, len(batches), int(exists(partition)), known)
-            if verdict.error == Error.NONE:
-                passed.append(partition)
-            else:
-                self._refuse(partition, verdict)
-        return passed
+            entrance = front_door.Entrance(
+                transactional,
+                int(request.transactional_id is not None),
+                len(batches),
+                int(exists(partition)),
+                int(partition[0] not in request.unknown_topic_ids),
+            )
+            front_door.enters(entrance, self._begin(), self.journal.begin())
+            if self._passes(partition):
+                self.waiting[partition] = verification.NO_GUARD
 
     def _identities(self) -> set[tuple[int, int]]:
         batches = [self._sent(partition).batch for partition in self.waiting]
-        return {(batch.producer_id, batch.producer_epoch) for batch in batches if _can_open_transaction(batch)}
+        return {(each.producer_id, each.producer_epoch) for each in batches if front_door.can_open_transaction(each)}
 
     def _must_ask(self, partition: TopicPartition, replica_of: FindReplica) -> bool:
         """Whether the coordinator decides on `partition`; its guard is noted, or its refusal."""
         batch = self._sent(partition).batch
-        if not _can_open_transaction(batch):
+        if not front_door.can_open_transaction(batch):
             return False
         replica = replica_of(partition)
-        if replica is None or not replica.leads:
-            self._refuse(partition, decide_produce_place(NONE, 0, 0))
+        front_door.may_ask(int(replica is not None and replica.leads), self._begin(), self.journal.begin())
+        if not self._passes(partition) or replica is None:
             return False
-        verification = replica.begin_verification(batch, self.mode)
-        if verification.error != Error.NONE:
-            self._end(partition, verification.error)
+        verified = replica.begin_verification(batch, self.mode)
+        if verified.error != Error.NONE:
+            self._end(partition, Produced(verified.error, message=_message(verified.cause, verified.error)))
             return False
-        self.waiting[partition] = verification.guard
-        return verification.asks
+        self.waiting[partition] = verified.guard
+        return verified.asks
 
     # ---------------------------------------------------------------- behind the coordinator's word
 
     def _conclude(self, partition: TopicPartition, error: int) -> None:
-        if error != Error.NONE:
-            self._end(partition, error)
+        effects = self._begin()
+        arrival = verification.Arrival(self.mode, of_group=0, token=verification.NO_GUARD)
+        verification.concludes(error, self.waiting[partition], arrival, effects)
+        if effects.answers:
+            self._end(partition, Produced(effects.error, message=_message(effects.cause, effects.error)))
 
-    def _append(self, partition: TopicPartition, guard: int, replica: Replica | None) -> Produced:
-        sent, acks = self._sent(partition), self.request.acks
-        leads = int(replica is not None and replica.leads)
-        verdict = decide_produce_place(acks, int(partition[0] in INTERNAL_TOPICS), leads)
-        if verdict.error != Error.NONE or replica is None:
-            return self._refused(partition, verdict, NONE)
-        verdict = decide_produce_batch(
-            sent.batch,
+    def _append(self, partition: TopicPartition, guard: int, replica: Replica | None) -> None:
+        sent = self._sent(partition)
+        landing = front_door.Landing(
+            self.request.acks,
+            int(partition[0] in INTERNAL_TOPICS),
+            int(replica is not None and replica.leads),
             int(sent.batch.marker is not None),
             int(_is_consistent(sent.batch)),
-            int(acks == NONE),
-            replica.in_sync,
+            replica.in_sync if replica is not None else 0,
             self.settings.min_insync_replicas,
             sent.base_offset,
             int(sent.is_corrupt),
         )
-        if verdict.error != Error.NONE:
-            return self._refused(partition, verdict, replica.log.start_offset)
+        front_door.lands(sent.batch, landing, self._begin(), self.journal.begin())
+        if not self._passes(partition, replica) or replica is None:
+            return
         appended = replica.append(sent.batch, guard, Origin.CLIENT)
-        return Produced(appended.error, appended.base_offset, appended.log_start_offset)
+        if appended.batch is not None:
+            self.written.append(Written(partition, appended.batch.last_offset))
+        self._end(partition, Produced(appended.error, appended.base_offset, appended.log_start_offset))
 
     # ---------------------------------------------------------------- small helpers
 
     def _sent(self, partition: TopicPartition) -> SentBatch:
         return self.request.partitions[partition][0]
 
-    def _refuse(self, partition: TopicPartition, verdict: AppendVerdict) -> None:
-        self.produced[partition] = self._refused(partition, verdict, NONE)
+    def _begin(self) -> PartitionEffects:
+        clear(self._effects)
+        return self._effects
+
+    def _passes(self, partition: TopicPartition, replica: Replica | None = None) -> bool:
+        """Whether the step that was just taken lets the partition go on; what it noted is in the journal."""
+        self.journal.take(f"{partition[0]}-{partition[1]}")
+        effects = self._effects
+        if effects.answers:
+            start = replica.log.start_offset if effects.tells_log_start and replica is not None else NONE
+            self._end(partition, Produced(effects.error, log_start_offset=start))
+        return effects.answers == 0
+
+    def _end(self, partition: TopicPartition, produced: Produced) -> None:
+        self.produced[partition] = produced
         self.waiting.pop(partition, None)
-
-    def _refused(self, partition: TopicPartition, verdict: AppendVerdict, log_start: int) -> Produced:
-        self.journal.decided("produce", verdict.guard, verdict.error, f"{partition[0]}-{partition[1]}")
-        told = log_start if tells_log_start(verdict.error, int(log_start != NONE)) else NONE
-        return Produced(verdict.error, log_start_offset=told)
-
-    def _end(self, partition: TopicPartition, error: int) -> None:
-        told = answer_to_produce(error, self.mode)
-        self.produced[partition] = Produced(told, message=_message(error, told))
-        self.waiting.pop(partition, None)
-
-
-def _can_open_transaction(batch: Batch) -> bool:
-    return batch.transactional and batch.producer_id != NONE
 
 
 def _message(error: int, told: int) -> str:

@@ -1,9 +1,10 @@
-"""What one replica remembers of the producers of its partition, and what follows from it.
+"""What one replica remembers of the producers of its partition.
 
-Theory of operation: `judge` asks a decision and changes nothing; `record` says that the batch is in the log, and only
-then memory changes. What is in the log is folded in the same way (origin REPLICATION), by followers as it comes, and
-by a leader that starts again; snapshots shorten that.
-Source: reference §3.1, §3.3 to §3.7; ``ProducerStateManager.java``, ``ProducerAppendInfo.java``.
+Theory of operation: the steps of the partition leader (``statemachines.partition_leader``) judge and remember; here
+their records are kept by producer id, with the times that they go by. `judge` changes nothing; `record` says that the
+batch is in the log, and only then memory changes. What is in a log is folded by followers as it comes, and by a leader
+that starts again; snapshots shorten that.
+Source: reference §3.1, §3.7; ``ProducerStateManager.java``.
 """
 
 from collections.abc import Iterator
@@ -15,26 +16,11 @@ from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.snapshots import MemorySnapshots, Snapshots, SnapshotStore, encode, entry_of
 from zombieproof.formats.batches import Batch
-from zombieproof.model.decisions.fetch import (
-    earlier_offset,
-    is_replicated,
-    last_stable_offset_at_abort,
-    not_below_log_start,
-)
-from zombieproof.model.decisions.produce import (
-    decide_append,
-    decide_expiry,
-    evolve_append,
-    evolve_expiry,
-    is_late,
-    should_expire,
-)
-from zombieproof.model.decisions.verification import SENTINEL, decide_verification, evolve_verification
-from zombieproof.model.decisions.write_txn_markers import decide_marker, evolve_marker, first_offset_of_ended
-from zombieproof.model.records import AppendVerdict, ProducerEntry
+from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Mode, Origin, PartitionEvent
-from zombieproof.statemachines.partition_leader import PARTITION_LEADER
+from zombieproof.statemachines.partition_leader import batches, forgetting, markers, offsets, verification
+from zombieproof.statemachines.partition_leader.effects import PartitionEffects, clear
 
 
 class TokenSource(Protocol):
@@ -46,12 +32,29 @@ class TokenSource(Protocol):
 
 
 class Verification(NamedTuple):
-    """What a batch that may open a transaction gets: an error, or a guard and whether the coordinator is asked."""
+    """What a batch that may open a transaction gets: an error, or a guard and whether the coordinator is asked.
+
+    `error` is what its sender is told, `cause` that error before it was translated.
+    """
 
     error: int
+    cause: int
     row: int
     guard: int
     asks: bool
+
+
+class Judged(NamedTuple):
+    """What becomes of a batch: it is appended, and `event` happens to its producer id; or it is not.
+
+    With error NONE it is a duplicate then, and `duplicate_of` the last offset of the batch that is in the log.
+    """
+
+    appends: bool
+    error: int
+    row: int
+    event: int
+    duplicate_of: int
 
 
 class CompletedTransaction(NamedTuple):
@@ -75,6 +78,10 @@ class Remembered:
 
 def _begins(known: Remembered) -> int:
     return known.entry.txn_first_offset
+
+
+_UNKNOWN = ProducerEntry()
+"""What is known of a producer id of which nothing is known; only ever judged by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,8 @@ class ProducerStates:
         self._producers: dict[int, Remembered] = {}
         self._unreplicated: dict[int, int] = {}
         self._open: dict[int, Remembered] = {}
+        self._effects = PartitionEffects()
+        self._token = verification.NO_GUARD
         self._snapshot_offset = 0
         self.map_end_offset = 0
 
@@ -152,74 +161,70 @@ class ProducerStates:
         """Where the earliest open transaction begins, or NONE."""
         return next(iter(self._open), NONE)
 
-    def first_unstable_offset(self, log_start: int = 0) -> int:
-        """Where the earliest transaction begins that is open, or whose marker is not replicated yet; or NONE."""
-        unreplicated = min(self._unreplicated, default=NONE)
-        return not_below_log_start(earlier_offset(self.first_undecided_offset, unreplicated), log_start)
+    def readable(self, reach: offsets.Reach) -> offsets.Readable:
+        """How far the partition is stable, of whose log there is `reach`."""
+        return offsets.readable(self.first_undecided_offset, min(self._unreplicated, default=NONE), reach)
 
     def has_late_transaction(self) -> bool:
         """Whether the earliest open transaction hangs (KIP-664)."""
         first = self.first_undecided_offset
         if first == NONE:
             return False
-        return is_late(
-            self._open[first].last_timestamp_ms, self._clock.now_ms(), self._settings.transaction_max_timeout_ms
-        )
+        limit = self._settings.transaction_max_timeout_ms
+        return forgetting.hangs(self._open[first].last_timestamp_ms, self._clock.now_ms(), limit)
 
     # ---------------------------------------------------------------- verification
 
-    def begin_verification(self, batch: Batch, mode: Mode, tokens: TokenSource) -> Verification:
-        """The guard with which `batch` may come behind the coordinator's word, or why it may not be asked."""
+    def begin_verification(
+        self, batch: Batch, mode: Mode, tokens: TokenSource, *, of_group: bool = False
+    ) -> Verification:
+        """The guard with which `batch` may come behind the coordinator's word, or why it may not be asked.
+
+        `of_group`: the batch is of a group coordinator, whose clients are told errors in another way.
+        """
         known = self._producers.get(batch.producer_id) or Remembered()
-        entry = known.entry
-        verdict = decide_verification(entry, batch, mode, self.rules)
-        self._note("verification", verdict, batch.producer_id)
-        if verdict.event == NOTHING:
-            return Verification(verdict.error, verdict.guard, SENTINEL, asks=False)
-        self._producers[batch.producer_id] = known
-        state = self._move(entry, batch.producer_id, verdict.event)
-        if entry.guard == SENTINEL:
+        if self._token == verification.NO_GUARD:
+            self._token = tokens.next()
+        arrival, effects = verification.Arrival(mode, int(of_group), self._token), self._begin()
+        verification.arrives(known.entry, batch, arrival, self.rules, effects, self._journal.begin())
+        self._journal.take(self._named(batch.producer_id))
+        if effects.asks:
+            self._producers[batch.producer_id] = known
+        if effects.takes_token:
+            self._token = verification.NO_GUARD
             known.verified_ms = self._clock.now_ms()
-        token = tokens.next() if entry.guard == SENTINEL else entry.guard
-        guard = evolve_verification(entry, batch, mode, token, state)
-        return Verification(Error.NONE, verdict.guard, guard, asks=True)
+        return Verification(effects.error, effects.cause, effects.row, effects.guard, asks=effects.asks == 1)
 
     # ---------------------------------------------------------------- batches
 
-    def judge(self, batch: Batch, guard: int, origin: Origin) -> AppendVerdict:
-        """What becomes of a batch with a producer id. Nothing changes."""
-        entry = self._entry_or_blank(batch.producer_id)
+    def judge(self, batch: Batch, guard: int, origin: Origin) -> Judged:
+        """What becomes of a batch. Nothing changes."""
+        known = self._producers.get(batch.producer_id)
+        entry = _UNKNOWN if known is None else known.entry
+        effects, notes = self._begin(), self._journal.begin()
         if batch.marker is not None:
-            verdict = decide_marker(entry, _marker_of(batch), origin, self.rules)
-            self._note("write_txn_markers", verdict, batch.producer_id)
+            markers.arrives(entry, _marker_of(batch), origin, self.rules, effects, notes)
         else:
-            verdict = decide_append(entry, batch, guard, origin, self.rules)
-            self._note("produce", verdict, batch.producer_id)
-        return verdict
+            batches.append(entry, batch, guard, origin, self.rules, effects, notes)
+        self._journal.take(self._named(batch.producer_id))
+        return Judged(effects.appends == 1, effects.error, effects.row, effects.event, effects.duplicate_of)
 
     def record(self, batch: Batch, event: int) -> CompletedTransaction | None:
         """`batch` is in the log at its offset, and `event` happened to its producer id.
 
         Returns the transaction that the batch ended, which is also stable once its marker is replicated.
         """
-        known = self._producers.setdefault(batch.producer_id, Remembered())
-        state = self._move(known.entry, batch.producer_id, event)
-        known.last_timestamp_ms = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
-        self.map_end_offset = batch.last_offset + 1
+        if batch.producer_id == NONE:
+            return self.replay(batch)
+        known, effects, notes = self._known(batch), self._begin(), self._journal.begin()
         was_open_since = known.entry.txn_first_offset
         if batch.marker is None:
-            evolve_append(known.entry, batch, batch.base_offset, batch.last_offset, state, self.rules)
-            self._keep_open(known, was_open_since)
-            return None
-        open_since = evolve_marker(known.entry, _marker_of(batch), event, state)
-        self._keep_open(known, was_open_since)
-        first = first_offset_of_ended(open_since, batch.base_offset, self.rules)
-        if first == NONE:
-            return None
-        stable = last_stable_offset_at_abort(batch.base_offset, self.first_undecided_offset)
-        self._unreplicated[first] = batch.last_offset
-        aborted = not batch.marker.committed
-        return CompletedTransaction(batch.producer_id, first, batch.last_offset, aborted, stable)
+            first, last = batch.base_offset, batch.last_offset
+            batches.appended(known.entry, batch, first, last, event, self.rules, notes)
+        else:
+            marker = _marker_of(batch)
+            markers.appended(known.entry, marker, batch.base_offset, event, self.rules, effects, notes)
+        return self._recorded(batch, was_open_since)
 
     def replay(self, batch: Batch) -> CompletedTransaction | None:
         """Fold a batch that is in the log, whatever it says: a follower's copy, or one's own after a restart.
@@ -230,17 +235,41 @@ class ProducerStates:
         if batch.producer_id == NONE or batch.is_empty_control:
             self.map_end_offset = batch.last_offset + 1
             return None
-        entry = self._entry_or_blank(batch.producer_id)
-        if batch.marker is not None:
-            verdict = decide_marker(entry, _marker_of(batch), Origin.REPLICATION, self.rules)
+        known, effects, notes = self._known(batch), self._begin(), self._journal.begin()
+        was_open_since = known.entry.txn_first_offset
+        if batch.marker is None:
+            first, last = batch.base_offset, batch.last_offset
+            batches.in_log(known.entry, batch, first, last, self.rules, effects, notes)
         else:
-            verdict = decide_append(entry, batch, SENTINEL, Origin.REPLICATION, self.rules)
-        if verdict.error != Error.NONE:
+            markers.in_log(known.entry, _marker_of(batch), batch.base_offset, self.rules, effects, notes)
+        if notes.contradicts:
             raise ValueError(
                 f"{self._subject}: the batch of producer id {batch.producer_id} at offset {batch.base_offset} "
-                f"cannot be in a log ({Error(verdict.error).name}); the log is damaged"
+                f"cannot be in a log ({Error(effects.error).name}); the log is damaged"
             )
-        return self.record(batch, verdict.event)
+        return self._recorded(batch, was_open_since)
+
+    def _known(self, batch: Batch) -> Remembered:
+        known = self._producers.get(batch.producer_id)
+        if known is None:
+            known = self._producers[batch.producer_id] = Remembered()
+        return known
+
+    def _recorded(self, batch: Batch, was_open_since: int) -> CompletedTransaction | None:
+        """The step has remembered the batch."""
+        self._journal.take(self._named(batch.producer_id))
+        known = self._producers[batch.producer_id]
+        self._keep_open(known, was_open_since)
+        known.last_timestamp_ms = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
+        self.map_end_offset = batch.last_offset + 1
+        first = self._effects.ended_from
+        if batch.marker is None or first == NONE:
+            return None
+        ended = markers.ended(first, batch.base_offset, int(batch.marker.committed), self.first_undecided_offset)
+        self._unreplicated[first] = batch.last_offset
+        return CompletedTransaction(
+            batch.producer_id, first, batch.last_offset, ended.is_listed == 1, ended.last_stable_offset
+        )
 
     def _keep_open(self, known: Remembered, was_open_since: int) -> None:
         """The open transactions stay in the order in which they begin: a new one begins at the end of the log."""
@@ -254,7 +283,9 @@ class ProducerStates:
     def on_high_watermark(self, high_watermark: int) -> None:
         """Everything below `high_watermark` is replicated: transactions that have ended there are stable."""
         self._unreplicated = {
-            first: marker for first, marker in self._unreplicated.items() if not is_replicated(marker, high_watermark)
+            first: marker
+            for first, marker in self._unreplicated.items()
+            if not offsets.is_settled(marker, high_watermark)
         }
 
     def on_log_start(self, log_start: int) -> None:
@@ -265,15 +296,12 @@ class ProducerStates:
 
     def expire(self) -> None:
         """Forget who was silent, and guards that were unused, for ``producer.id.expiration.ms``."""
-        now, limit = self._clock.now_ms(), self._settings.producer_id_expiration_ms
         for producer_id, known in list(self._producers.items()):
-            silent = 1 if should_expire(known.entry, known.last_timestamp_ms, now, limit) else 0
-            old = 1 if known.verified_ms != NONE and now - known.verified_ms >= limit else 0
-            event = decide_expiry(known.entry, silent, old)
+            event = forgetting.sweep(known.entry, self._silence(known), self._journal.begin())
             if event != NOTHING:
-                evolve_expiry(known.entry, event, self._move(known.entry, producer_id, event))
-                if event == PartitionEvent.EXPIRE_PRODUCER:
-                    del self._producers[producer_id]
+                self._journal.take(self._named(producer_id))
+            if event == PartitionEvent.EXPIRE_PRODUCER:
+                del self._producers[producer_id]
 
     # ---------------------------------------------------------------- snapshots and truncation
 
@@ -303,13 +331,12 @@ class ProducerStates:
         self._unreplicated.clear()
         loaded = self.snapshots.load_newest()
         self._snapshot_offset = self.map_end_offset = log_start if loaded is None else loaded[0]
-        now, limit = self._clock.now_ms(), self._settings.producer_id_expiration_ms
         for told in () if loaded is None else loaded[1]:
-            entry = entry_of(told)
-            if not should_expire(entry, told.last_timestamp_ms, now, limit):
-                self._producers[told.producer_id] = Remembered(entry, told.last_timestamp_ms)
-        known = (each for each in self._producers.values() if each.entry.txn_first_offset != NONE)
-        self._open = {each.entry.txn_first_offset: each for each in sorted(known, key=_begins)}
+            known = Remembered(entry_of(told), told.last_timestamp_ms)
+            if not forgetting.is_due(known.entry, self._silence(known)):
+                self._producers[told.producer_id] = known
+        still_open = (each for each in self._producers.values() if each.entry.txn_first_offset != NONE)
+        self._open = {each.entry.txn_first_offset: each for each in sorted(still_open, key=_begins)}
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget everything: the log begins anew at `offset`."""
@@ -327,12 +354,14 @@ class ProducerStates:
 
     # ---------------------------------------------------------------- small helpers
 
-    def _entry_or_blank(self, producer_id: int) -> ProducerEntry:
-        known = self._producers.get(producer_id)
-        return ProducerEntry() if known is None else known.entry
+    def _silence(self, known: Remembered) -> forgetting.Silence:
+        now_ms, limit_ms = self._clock.now_ms(), self._settings.producer_id_expiration_ms
+        return forgetting.Silence(known.last_timestamp_ms, known.verified_ms, now_ms, limit_ms)
 
-    def _move(self, entry: ProducerEntry, producer_id: int, event: int) -> int:
-        return self._journal.move(PARTITION_LEADER, f"{self._subject} producer {producer_id}", entry.state, event)
+    def _begin(self) -> PartitionEffects:
+        """The effects of the next step."""
+        clear(self._effects)
+        return self._effects
 
-    def _note(self, decision: str, verdict: AppendVerdict, producer_id: int) -> None:
-        self._journal.decided(decision, verdict.guard, verdict.error, f"{self._subject} producer {producer_id}")
+    def _named(self, producer_id: int) -> str:
+        return f"{self._subject} producer {producer_id}"

@@ -26,10 +26,10 @@ from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Batch, Marker
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetched, ProducerDescription, ProducersDescribed
-from zombieproof.model.decisions.fetch import error_of_fetch, fetch_bound, last_stable_offset, offset_by_time
-from zombieproof.model.decisions.produce import newest_sequence
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, Isolation, Mode, Origin
+from zombieproof.model.vocabulary import NONE, Error, Guard, Isolation, Mode, Origin
+from zombieproof.statemachines.partition_leader import offsets
+from zombieproof.statemachines.partition_leader.batches import last_sequence_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +112,15 @@ class Replica:
     @property
     def first_unstable_offset(self) -> int:
         """Where the earliest transaction begins that is open or not replicated yet, or NONE."""
-        return self.producers.first_unstable_offset(self.log.start_offset)
+        return self.producers.readable(self._reach()).first_unstable
 
     @property
     def last_stable_offset(self) -> int:
         """Where read_committed readers stop."""
-        return last_stable_offset(self.high_watermark, self.first_unstable_offset)
+        return self.producers.readable(self._reach()).last_stable
+
+    def _reach(self) -> offsets.Reach:
+        return offsets.Reach(self.log.start_offset, self.high_watermark, self.log.end_offset)
 
     # ---------------------------------------------------------------- roles
 
@@ -132,24 +135,24 @@ class Replica:
 
     # ---------------------------------------------------------------- writing
 
-    def begin_verification(self, batch: Batch, mode: Mode) -> Verification:
-        """Whether the coordinator has to be asked before `batch` (with a producer id) is appended, and the guard."""
-        return self.producers.begin_verification(batch, mode, self._tokens)
+    def begin_verification(self, batch: Batch, mode: Mode, *, of_group: bool = False) -> Verification:
+        """Whether the coordinator has to be asked before `batch` (with a producer id) is appended, and the guard.
+
+        `of_group`: it is of a group coordinator, whose clients are told errors in another way.
+        """
+        return self.producers.begin_verification(batch, mode, self._tokens, of_group=of_group)
 
     def append(self, batch: Batch, guard: int, origin: Origin) -> Appended:
         """Append a batch if the producer's past allows it; `guard` is what `begin_verification` gave, 0 for none."""
-        if batch.producer_id == NONE:
-            return self._accepted(self._write(batch), Guard.A7)
-        verdict = self.producers.judge(batch, guard, origin)
-        start = self.log.start_offset
-        if verdict.error != Error.NONE:
-            return Appended(verdict.error, Guard(verdict.guard), log_start_offset=start)
-        if verdict.event == NOTHING:
-            first = verdict.duplicate_of - batch.last_offset_delta
-            return Appended(verdict.error, Guard(verdict.guard), first, start, is_duplicate=True)
-        written = self._write(batch)
-        self._note(self.producers.record(written, verdict.event))
-        return self._accepted(written, verdict.guard)
+        judged = self.producers.judge(batch, guard, origin)
+        row, start = Guard(judged.row), self.log.start_offset
+        if judged.appends:
+            written = self._write(batch)
+            self._note(self.producers.record(written, judged.event))
+            return Appended(Error.NONE, row, written.base_offset, start, batch=written)
+        if judged.error != Error.NONE:
+            return Appended(judged.error, row, log_start_offset=start)
+        return Appended(judged.error, row, judged.duplicate_of - batch.last_offset_delta, start, is_duplicate=True)
 
     def append_marker(self, producer_id: int, producer_epoch: int, marker: Marker, origin: Origin) -> Appended:
         """Append the end of a transaction, if the coordinator that sends it is not too late."""
@@ -169,8 +172,6 @@ class Replica:
         time = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
         written = self.log.append(replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch))
         self.written.add(self.partition)
-        if written.producer_id == NONE:
-            self.producers.replay(written)
         return written
 
     def _note(self, completed: CompletedTransaction | None) -> None:
@@ -178,9 +179,6 @@ class Replica:
         if completed is not None and completed.is_aborted:
             self.aborted.append(_aborted(completed))
         self.producers.on_high_watermark(self.high_watermark)
-
-    def _accepted(self, written: Batch, row: int) -> Appended:
-        return Appended(Error.NONE, Guard(row), written.base_offset, self.log.start_offset, batch=written)
 
     # ---------------------------------------------------------------- restart and truncation
 
@@ -245,28 +243,29 @@ class Replica:
 
     def fetch(self, offset: int, isolation: Isolation) -> Fetched:
         """The batches from `offset` up to where a reader of this isolation may read; followers answer too."""
-        start, high, stable = self.log.start_offset, self.high_watermark, self.last_stable_offset
-        error = error_of_fetch(offset, start, self.log.end_offset)
-        if error != Error.NONE:
-            return Fetched(error)
-        bound = fetch_bound(isolation, high, stable, self.rules)
-        batches = tuple(batch for batch in self.log.read(offset) if batch.last_offset < bound)
+        reach = self._reach()
+        stable = self.producers.readable(reach)
+        read = offsets.fetch(offset, isolation, stable, reach, self.rules)
+        if read.error != Error.NONE:
+            return Fetched(read.error)
+        batches = tuple(batch for batch in self.log.read(offset) if batch.last_offset < read.bound)
         aborted: tuple[tuple[int, int], ...] | None = None
-        if isolation == Isolation.READ_COMMITTED:
-            # The bound that Kafka's sparse offset index gives is the log's end, but for megabytes behind the fetch.
-            found = self.aborted.collect(offset, self.log.end_offset).aborted if batches else ()
+        if read.lists_aborted:
+            found = self.aborted.collect(offset, read.aborted_below).aborted if batches else ()
             aborted = tuple((entry.producer_id, entry.first_offset) for entry in found)
-        return Fetched(Error.NONE, high, stable, start, aborted, batches)
+        return Fetched(read.error, reach.high_watermark, stable.last_stable, reach.log_start, aborted, batches)
 
     def latest_offset(self, isolation: Isolation) -> int:
         """Where a reader that begins at the end begins."""
-        return fetch_bound(isolation, self.high_watermark, self.last_stable_offset, self.rules)
+        reach = self._reach()
+        return offsets.bound_of(isolation, self.producers.readable(reach), reach, self.rules)
 
     def offset_for_time(self, timestamp_ms: int, isolation: Isolation) -> int:
         """The first offset with this time or a later one that such a reader may read; NONE if there is none."""
         late = (batch for batch in self.log.read(self.log.start_offset) if batch.timestamp_ms >= timestamp_ms)
-        first = next(late, None)
-        return NONE if first is None else offset_by_time(first.base_offset, self.latest_offset(isolation))
+        first, reach = next(late, None), self._reach()
+        found = NONE if first is None else first.base_offset
+        return offsets.offset_for_time(found, isolation, self.producers.readable(reach), reach, self.rules)
 
     def describe_producers(self) -> ProducersDescribed:
         """Every producer that is remembered; followers answer too."""
@@ -279,7 +278,7 @@ class Replica:
         return ProducerDescription(
             producer_id,
             entry.producer_epoch,
-            newest_sequence(entry),
+            last_sequence_of(entry),
             entry.coordinator_epoch,
             entry.txn_first_offset,
             self.producers.last_timestamp_ms(producer_id),

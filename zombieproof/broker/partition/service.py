@@ -10,6 +10,7 @@ from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.coordinator import GroupCoordinator
+from zombieproof.broker.partition.produce import Written as Appendix
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Batch, Marker
@@ -32,14 +33,18 @@ from zombieproof.messages.partitions import (
     WriteTxnMarkers,
     WriteTxnMarkersAnswer,
 )
-from zombieproof.model.decisions.fetch import error_of_read, error_of_topic
-from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
-from zombieproof.model.vocabulary import NONE, Error, Guard, Origin
+from zombieproof.model.vocabulary import NONE, Error, Origin
+from zombieproof.statemachines.partition_leader import front_door, markers
+from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
 
 @dataclass(slots=True)
 class PartitionService:
-    """The replicas of one broker. `groups` hears of every marker in the partitions that it answers for."""
+    """The replicas of one broker. `groups` hears of every marker in the partitions that it answers for.
+
+    `markers` are those that the last WriteTxnMarkers has put into the logs: whoever waits until they are durable
+    holds its answer back.
+    """
 
     metadata: Metadata
     settings: Settings
@@ -47,6 +52,7 @@ class PartitionService:
     journal: Journal
     replicas: dict[TopicPartition, Replica] = field(default_factory=dict)
     written: Written = field(default_factory=Written)
+    markers: list[Appendix] = field(default_factory=list)
 
     def replica(self, partition: TopicPartition) -> Replica | None:
         """The replica of `partition` at this broker, with the number of replicas that are in sync now."""
@@ -72,7 +78,8 @@ class PartitionService:
     # ---------------------------------------------------------------- markers
 
     def write_markers(self, request: WriteTxnMarkers) -> WriteTxnMarkersAnswer:
-        """Answer WriteTxnMarkers: each marker at each of its partitions, in their order."""
+        """Answer WriteTxnMarkers: each marker at each of its partitions, in their order; see `written`."""
+        self.markers.clear()
         return WriteTxnMarkersAnswer(
             tuple(
                 MarkerWritten(marker.producer_id, {tp: self._write_marker(tp, marker) for tp in marker.partitions})
@@ -81,21 +88,23 @@ class PartitionService:
         )
 
     def _write_marker(self, partition: TopicPartition, asked: MarkerToWrite) -> int:
-        replica = self.replica(partition)
-        error = error_of_marker_place(
+        replica, of_groups, effects = self.replica(partition), partition[0] == CONSUMER_OFFSETS, PartitionEffects()
+        place = markers.MarkerPlace(
             int(self.metadata.exists(partition)),
             int(replica is not None and replica.leads),
             replica.in_sync if replica is not None else 0,
             self.settings.min_insync_replicas,
+            self.groups.error_of_marker(partition[1]) if of_groups else int(Error.NONE),
         )
-        if error == Error.NONE and partition[0] == CONSUMER_OFFSETS:
-            error = self.groups.error_of_marker(partition[1])
-        if error != Error.NONE or replica is None:
-            return error
+        markers.front_door(place, effects)
+        if effects.answers or replica is None:
+            return effects.error
         marker = Marker(asked.committed, asked.coordinator_epoch, asked.transaction_version)
         done = replica.append_marker(asked.producer_id, asked.producer_epoch, marker, Origin.COORDINATOR)
-        if done.error == Error.NONE and partition[0] == CONSUMER_OFFSETS:
-            self.groups.apply_marker(partition[1], asked.producer_id, asked.committed)
+        if done.batch is not None:
+            self.markers.append(Appendix(partition, done.batch.last_offset))
+            if of_groups:
+                self.groups.apply_marker(partition[1], asked.producer_id, asked.committed)
         return done.error
 
     # ---------------------------------------------------------------- what is answered at once
@@ -122,12 +131,13 @@ class PartitionService:
 
     def _fetch(self, partition: TopicPartition, offset: int, request: Fetch) -> Fetched:
         replica = self.replica(partition)
-        if not self.metadata.exists(partition):
+        door = self._door(partition, replica, by_unknown_id=partition[0] in request.unknown_topic_ids)
+        if door.is_unknown:
             # Refused before any log is asked: Kafka's list of aborted transactions is empty then, not null.
-            by_id = int(partition[0] in request.unknown_topic_ids)
-            return Fetched(error_of_topic(0, by_id), aborted=())
-        error = self._error_of_read(partition, replica, needs_leader=False)
-        return Fetched(error) if error != Error.NONE or replica is None else replica.fetch(offset, request.isolation)
+            return Fetched(door.error, aborted=())
+        if door.error != Error.NONE or replica is None:
+            return Fetched(door.error)
+        return replica.fetch(offset, request.isolation)
 
     def list_offsets(self, request: ListOffsets) -> ListOffsetsAnswer:
         """Answer ListOffsets."""
@@ -135,7 +145,7 @@ class PartitionService:
 
     def _offset(self, partition: TopicPartition, request: ListOffsets) -> tuple[int, int]:
         replica = self.replica(partition)
-        error = self._error_of_read(partition, replica, needs_leader=True)
+        error = self._door(partition, replica, needs_leader=True).error
         if error != Error.NONE or replica is None:
             return error, NONE
         if request.timestamp_ms == LATEST:
@@ -149,18 +159,32 @@ class PartitionService:
     def describe_topics(self, request: DescribeTopics) -> TopicsDescribed:
         """Answer Metadata; any broker can."""
         return TopicsDescribed(
-            {name: error_of_topic(int(self.metadata.count(name) > 0), int(request.by_id)) for name in request.topics}
+            {
+                name: front_door.topic_error(int(self.metadata.count(name) > 0), int(request.by_id))
+                for name in request.topics
+            }
         )
 
     def _described(self, partition: TopicPartition) -> ProducersDescribed:
         replica = self.replica(partition)
-        error = self._error_of_read(partition, replica, needs_leader=False)
+        error = self._door(partition, replica).error
         return ProducersDescribed(error) if error != Error.NONE or replica is None else replica.describe_producers()
 
-    def _error_of_read(self, partition: TopicPartition, replica: Replica | None, needs_leader: bool) -> int:
-        leads = replica is not None and replica.leads
-        error = error_of_read(
-            int(self.metadata.exists(partition)), int(replica is not None), int(leads), int(needs_leader)
+    def _door(
+        self,
+        partition: TopicPartition,
+        replica: Replica | None,
+        *,
+        by_unknown_id: bool = False,
+        needs_leader: bool = False,
+    ) -> front_door.ReadDoor:
+        place = front_door.ReadPlace(
+            int(self.metadata.exists(partition)),
+            int(by_unknown_id),
+            int(replica is not None),
+            int(replica is not None and replica.leads),
+            int(needs_leader),
         )
-        self.journal.decided("fetch", Guard.NO_GUARD, error, f"{partition[0]}-{partition[1]}")
-        return error
+        door = front_door.reads(place, self.journal.begin())
+        self.journal.take(f"{partition[0]}-{partition[1]}")
+        return door

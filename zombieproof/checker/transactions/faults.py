@@ -13,10 +13,10 @@ from zombieproof.checker.transactions import (
 from zombieproof.checker.transactions.acts import Act
 from zombieproof.checker.transactions.moves import move
 from zombieproof.checker.transactions.world import OFFSETS, PRODUCER_IDS, Setup, Trail, World
-from zombieproof.model.decisions.produce import decide_expiry, evolve_expiry
 from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
 from zombieproof.model.vocabulary import NONE, CoordinatorEvent
 from zombieproof.statemachines.notes import Decision, MachineIndex, note
+from zombieproof.statemachines.partition_leader import forgetting
 
 
 def _rebalance(world: World, setup: Setup) -> bool:
@@ -115,9 +115,8 @@ def _forget(world: World, trail: Trail, act: int, p: int, pid: int) -> bool:
     of_guard = act == Act.FORGET_GUARD
     if (entry.guard if of_guard else entry.known) == 0:
         return False
-    event = decide_expiry(entry, 0 if of_guard else 1, 1)
-    state = move(trail, MachineIndex.PARTITION_LEADER, p, entry.state, event)
-    evolve_expiry(entry, event, state)
+    trail.subject = p
+    forgetting.forget(entry, 0 if of_guard else 1, 1, trail)
     world.budget.forgotten -= 1
     return True
 

@@ -4,9 +4,8 @@ A record that is appended counts as replicated (``omissions``): what a leader an
 """
 
 from zombieproof.checker.transactions import marker_actions, network
-from zombieproof.checker.transactions.moves import move, note_answer
+from zombieproof.checker.transactions.moves import note_answer
 from zombieproof.checker.transactions.views import (
-    CommitView,
     GroupView,
     batch_of,
     batch_view,
@@ -15,12 +14,10 @@ from zombieproof.checker.transactions.views import (
     marker_view,
 )
 from zombieproof.checker.transactions.world import (
-    CACHED,
     LOG,
     MESSAGES,
     OFFSETS,
     PRODUCER_IDS,
-    CheckedEntry,
     Kind,
     Message,
     Overflow,
@@ -30,34 +27,20 @@ from zombieproof.checker.transactions.world import (
     World,
 )
 from zombieproof.model.decisions.marker_delivery import MarkerOutcome, Route, judge_marker_answer, route_marker
-from zombieproof.model.decisions.produce import decide_append, evolve_append
-from zombieproof.model.decisions.txn_offset_commit import (
-    decide_refused_append,
-    decide_txn_offset_commit,
-    evolve_offsets_marker,
-    evolve_pending,
-    evolve_taken_back,
-)
-from zombieproof.model.decisions.verification import (
-    answer_of_coordinator,
-    answer_to_produce,
-    answer_to_txn_offset_commit,
-    decide_verification,
-    evolve_verification,
-)
-from zombieproof.model.decisions.write_txn_markers import decide_marker, evolve_marker
 from zombieproof.model.vocabulary import (
     NONE,
     Error,
-    GroupEvent,
     LogEntry,
     Mode,
     Origin,
-    PartitionEvent,
-    PartitionState,
-    PendingOffsetsState,
 )
-from zombieproof.statemachines.notes import Decision, MachineIndex, note
+from zombieproof.statemachines.group_coordinator import commits, offsets
+from zombieproof.statemachines.group_coordinator.effects import clear as clear_group
+from zombieproof.statemachines.partition_leader import batches, forgetting, markers, verification
+from zombieproof.statemachines.partition_leader.effects import clear
+
+NO_ROWS = (NONE,)
+"""The group of a world is of the classic protocol: no row is judged by itself."""
 
 WAITS = -2
 """Not an error: the message went on to its next stage, and nobody is answered yet."""
@@ -70,27 +53,34 @@ def mode(setup: Setup) -> int:
     return int(Mode.GENERIC) if setup.rules.abortable_code == 1 else int(Mode.DEFAULT)
 
 
+def _arrival(setup: Setup, message: Message, token: int) -> verification.Arrival:
+    of_group = 1 if message.kind == Kind.TXN_OFFSET_COMMIT else 0
+    return verification.Arrival(mode(setup), of_group, int(token))
+
+
+def _begin(trail: Trail, p: int) -> None:
+    """What follows is a step of the leader of partition `p`."""
+    trail.subject = p
+    clear(trail.leader)
+
+
 def receive(world: World, setup: Setup, trail: Trail, message: Message) -> int:
     """A batch or offset commit reaches its leader: ask the coordinator first, or append. Returns the error or WAITS."""
-    partition = world.partitions[message.partition]
-    entry = partition.entries[message.producer_id]
-    batch = batch_view(message, setup)
-    asked = decide_verification(entry, batch, mode(setup), setup.rules)
-    note(trail, Decision.VERIFICATION, asked.guard, asked.error)
-    if asked.error != Error.NONE:
-        return _translated(message, asked.error, setup)
-    if asked.event == PartitionEvent.VERIFY:
-        state = move(trail, MachineIndex.PARTITION_LEADER, message.partition, entry.state, asked.event)
-        message.guard = evolve_verification(entry, batch, mode(setup), network.token(world), state)
+    entry = world.partitions[message.partition].entries[message.producer_id]
+    arrival = _arrival(setup, message, network.token(world))
+    _begin(trail, message.partition)
+    verification.arrives(entry, batch_view(message, setup), arrival, setup.rules, trail.leader, trail)
+    if trail.leader.asks == 1:
+        message.guard = trail.leader.guard
         message.stage = Stage.TO_COORDINATOR
         message.node = world.coordinator
         return WAITS
-    return try_append(world, setup, trail, message, 0)
+    return _go_on(world, setup, trail, message)
 
 
 def hear_coordinator(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
     """The coordinator's answer to a verification sets out for the leader."""
-    message.error = answer_of_coordinator(error, mode(setup))
+    message.error = verification.word_of_coordinator(error, mode(setup))
     note_answer(trail, message.error)
     message.stage = Stage.BACK_TO_LEADER
     message.node = 0
@@ -102,19 +92,20 @@ def conclude(world: World, setup: Setup, trail: Trail, message: Message) -> int:
     message.error = 0
     message.guard = 0
     message.stage = Stage.TO_LEADER
-    if error != Error.NONE:
-        return _translated(message, error, setup)
-    return try_append(world, setup, trail, message, guard)
+    _begin(trail, message.partition)
+    verification.concludes(error, guard, _arrival(setup, message, 0), trail.leader)
+    return _go_on(world, setup, trail, message)
 
 
-def _translated(message: Message, error: int, setup: Setup) -> int:
-    if message.kind == Kind.TXN_OFFSET_COMMIT:
-        return answer_to_txn_offset_commit(error)
-    return answer_to_produce(error, mode(setup))
+def _go_on(world: World, setup: Setup, trail: Trail, message: Message) -> int:
+    """To the log, if nobody has refused it."""
+    if trail.leader.goes_on == 0:
+        return int(trail.leader.error)
+    return try_append(world, setup, trail, message, trail.leader.guard)
 
 
 def try_append(world: World, setup: Setup, trail: Trail, message: Message, guard: int) -> int:
-    """Judge the batch under the log's lock and append it (reference §3.3, §4.1)."""
+    """Let the leader look at the batch under its log's lock, and append it (reference §3.3, §4.1)."""
     if message.kind == Kind.TXN_OFFSET_COMMIT:
         error = _judge_membership(world, setup, trail, message)
         if error != Error.NONE:
@@ -123,19 +114,18 @@ def try_append(world: World, setup: Setup, trail: Trail, message: Message, guard
     entry = partition.entries[message.producer_id]
     batch = batch_view(message, setup)
     origin = Origin.COORDINATOR if message.kind == Kind.TXN_OFFSET_COMMIT else Origin.CLIENT
-    verdict = decide_append(entry, batch, guard, origin, setup.rules)
-    note(trail, Decision.PRODUCE, verdict.guard, verdict.error)
-    if verdict.error != Error.NONE or verdict.event == PartitionEvent.NOTHING:
-        if verdict.error != Error.NONE and message.kind == Kind.TXN_OFFSET_COMMIT:
-            _refuse_offset(world, setup, trail, message.producer_id)
-        return int(verdict.error)
+    _begin(trail, message.partition)
+    batches.append(entry, batch, guard, origin, setup.rules, trail.leader, trail)
+    if trail.leader.appends == 0:
+        if trail.leader.error != Error.NONE and message.kind == Kind.TXN_OFFSET_COMMIT:
+            return _refuse_offset(world, setup, trail, message.producer_id)
+        return int(trail.leader.error)
     if partition.end >= LOG:
         world.overflow = Overflow.LOG_END
         return int(Error.NOT_ENOUGH_REPLICAS)
     offset = int(partition.end)
     _write(world, message, batch.transactional, offset)
-    state = move(trail, MachineIndex.PARTITION_LEADER, message.partition, entry.state, verdict.event)
-    evolve_append(entry, batch, offset, offset, state, setup.rules)
+    batches.appended(entry, batch, offset, offset, trail.leader.event, setup.rules, trail)
     if message.kind == Kind.TXN_OFFSET_COMMIT:
         _hold_offset(world, trail, message.producer_id, message.value, offset)
     return int(Error.NONE)
@@ -157,25 +147,24 @@ def _write(world: World, message: Message, transactional: int, offset: int) -> N
 def _judge_membership(world: World, setup: Setup, trail: Trail, message: Message) -> int:
     group = GroupView(1, 0, 0, int(world.group.generation))
     given = setup.rules.kip447_fence == 1
-    request = CommitView(3, int(message.detail) if given else NONE, int(message.client) if given else NONE, NONE)
-    known = 1 if world.group.owner == message.client else 0
-    verdict = decide_txn_offset_commit(group, request, known, 0, 0, setup.rules)
-    note(trail, Decision.TXN_OFFSET_COMMIT, verdict.guard, verdict.error)
-    return int(verdict.error)
+    sender = commits.Sender(3, int(message.detail) if given else NONE, int(message.client) if given else NONE, NONE)
+    standing = commits.Standing(1 if world.group.owner == message.client else 0)
+    clear_group(trail.group)
+    commits.judged(group, sender, standing, NO_ROWS, setup.rules, trail.group, trail)
+    return int(trail.group.error)
 
 
 def _hold_offset(world: World, trail: Trail, producer_id: int, value: int, record_offset: int) -> None:
-    pending = world.group.pending[producer_id]
-    event = GroupEvent.TXN_OFFSET_COMMIT
-    state = move(trail, MachineIndex.GROUP_COORDINATOR, producer_id, pending.state, event)
-    evolve_pending(pending, value, record_offset, state)
+    trail.subject = producer_id
+    offsets.waits(world.group.pending[producer_id], value, record_offset, trail)
 
 
-def _refuse_offset(world: World, setup: Setup, trail: Trail, producer_id: int) -> None:
-    pending = world.group.pending[producer_id]
-    event = decide_refused_append(pending, setup.rules)
-    if event != GroupEvent.NOTHING:
-        evolve_taken_back(pending, move(trail, MachineIndex.GROUP_COORDINATOR, producer_id, pending.state, event))
+def _refuse_offset(world: World, setup: Setup, trail: Trail, producer_id: int) -> int:
+    """The answer to a commit that the log has refused, and what becomes of the offset that waits in its place."""
+    trail.subject = producer_id
+    offsets.is_refused(world.group.pending[producer_id], setup.rules, trail)
+    commits.log_answers(trail.leader.error, setup.rules, trail.group)
+    return int(trail.group.error)
 
 
 def receive_marker(world: World, setup: Setup, trail: Trail, message: Message, lost: int) -> bool:
@@ -192,16 +181,15 @@ def receive_marker(world: World, setup: Setup, trail: Trail, message: Message, l
         return True
     entry = world.partitions[p].entries[message.producer_id]
     marker = marker_view(message)
-    verdict = decide_marker(entry, marker, Origin.COORDINATOR, setup.rules)
-    note(trail, Decision.MARKER, verdict.guard, verdict.error)
-    error = int(verdict.error)
-    if error == Error.NONE:
+    _begin(trail, p)
+    markers.arrives(entry, marker, Origin.COORDINATOR, setup.rules, trail.leader, trail)
+    error = int(trail.leader.error)
+    if trail.leader.appends == 1:
         if world.partitions[p].end >= LOG:
             world.overflow = Overflow.LOG_END
             return True
-        _write_marker(world, message)
-        state = move(trail, MachineIndex.PARTITION_LEADER, p, entry.state, verdict.event)
-        evolve_marker(entry, marker, verdict.event, state)
+        offset = _write_marker(world, message)
+        markers.appended(entry, marker, offset, trail.leader.event, setup.rules, trail.leader, trail)
         if p == OFFSETS:
             _end_offsets(world, trail, message.producer_id, marker.committed)
     if lost == 0:
@@ -209,7 +197,7 @@ def receive_marker(world: World, setup: Setup, trail: Trail, message: Message, l
     return True
 
 
-def _write_marker(world: World, message: Message) -> None:
+def _write_marker(world: World, message: Message) -> int:
     partition = world.partitions[message.partition]
     record = partition.log[partition.end]
     record.kind = LogEntry.COMMIT if message.detail == 1 else LogEntry.ABORT
@@ -218,13 +206,12 @@ def _write_marker(world: World, message: Message) -> None:
     record.value = message.value
     record.label = 0
     partition.end += 1
+    return int(partition.end - 1)
 
 
 def _end_offsets(world: World, trail: Trail, producer_id: int, committed: int) -> None:
-    pending = world.group.pending[producer_id]
-    event = GroupEvent.COMMIT_MARKER if committed == 1 else GroupEvent.ABORT_MARKER
-    state = move(trail, MachineIndex.GROUP_COORDINATOR, producer_id, pending.state, event)
-    evolve_offsets_marker(world.group.committed, pending, committed, state)
+    trail.subject = producer_id
+    offsets.ends(world.group.committed, world.group.pending[producer_id], committed, trail)
 
 
 def _acknowledge(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
@@ -277,15 +264,13 @@ def elect_leader(world: World, setup: Setup, trail: Trail, p: int) -> None:
     partition = world.partitions[p]
     partition.leader = 1
     for pid in range(PRODUCER_IDS):
-        clear(partition.entries[pid])
+        forgetting.lose_memory(partition.entries[pid])
         if p == OFFSETS:
-            world.group.pending[pid].state = PendingOffsetsState.NO_PENDING_OFFSETS
-            world.group.pending[pid].offset = NONE
-            world.group.pending[pid].record_offset = NONE
+            offsets.lose_memory(world.group.pending[pid])
     if p == OFFSETS:
         world.group.committed.offset = 0
         world.group.committed.record_offset = NONE
-    if setup.rules.leader_reads_log == 1:
+    if forgetting.reads_its_log(setup.rules):
         for offset in range(partition.end):
             _apply(world, setup, trail, p, offset)
     marker_actions.drive_waiting_markers(world, setup, trail)
@@ -294,37 +279,13 @@ def elect_leader(world: World, setup: Setup, trail: Trail, p: int) -> None:
 def _apply(world: World, setup: Setup, trail: Trail, p: int, offset: int) -> None:
     record = world.partitions[p].log[offset]
     entry = world.partitions[p].entries[record.producer_id]
+    _begin(trail, p)
     if record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
         marker = marker_of(record)
-        verdict = decide_marker(entry, marker, Origin.REPLICATION, setup.rules)
-        state = move(trail, MachineIndex.PARTITION_LEADER, p, entry.state, verdict.event)
-        evolve_marker(entry, marker, verdict.event, state)
+        markers.in_log(entry, marker, offset, setup.rules, trail.leader, trail)
         if p == OFFSETS:
             _end_offsets(world, trail, record.producer_id, marker.committed)
         return
-    batch = batch_of(record)
-    event = PartitionEvent.APPEND
-    if batch.transactional == 1:
-        event = PartitionEvent.BEGIN if entry.txn_first_offset == NONE else PartitionEvent.CONTINUE
-    state = move(trail, MachineIndex.PARTITION_LEADER, p, entry.state, event)
-    evolve_append(entry, batch, offset, offset, state, setup.rules)
+    batches.in_log(entry, batch_of(record), offset, offset, setup.rules, trail.leader, trail)
     if record.kind == LogEntry.OFFSET:
         _hold_offset(world, trail, record.producer_id, record.value, offset)
-
-
-def clear(entry: CheckedEntry) -> None:
-    """Back to "not known"."""
-    entry.known = 0
-    entry.state = PartitionState.NO_ENTRY
-    entry.producer_epoch = NONE
-    entry.coordinator_epoch = NONE
-    entry.txn_first_offset = NONE
-    entry.guard = 0
-    entry.guard_epoch = NONE
-    entry.lowest_sequence = NONE
-    entry.supports_epoch_bump = 0
-    entry.batch_count = 0
-    for i in range(CACHED):
-        entry.batches[i].last_sequence = NONE
-        entry.batches[i].offset_delta = 0
-        entry.batches[i].last_offset = NONE

@@ -5,17 +5,11 @@ transactional batches back itself. A fetch returns either the next batch or ever
 knows of aborted producers lasts for one fetch (reference §6).
 """
 
-from zombieproof.checker.transactions.moves import move
 from zombieproof.checker.transactions.world import LOG, PRODUCER_IDS, Partition, Setup, Trail, World
-from zombieproof.model.decisions.consume import Delivery, decide_read
-from zombieproof.model.decisions.fetch import (
-    fetch_bound,
-    first_unstable_offset,
-    is_listed_as_aborted,
-    last_stable_offset,
-)
-from zombieproof.model.vocabulary import ConsumerEvent, ConsumerState, Isolation, LogEntry
-from zombieproof.statemachines.notes import MachineIndex
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, ConsumerState, Isolation, LogEntry
+from zombieproof.statemachines.consumer import reading
+from zombieproof.statemachines.partition_leader import markers, offsets
 
 
 def fetch(world: World, setup: Setup, trail: Trail, r: int, everything: int) -> bool:
@@ -25,8 +19,9 @@ def fetch(world: World, setup: Setup, trail: Trail, r: int, everything: int) -> 
     partition = world.partitions[0]
     reader = world.readers[r]
     isolation = Isolation.READ_COMMITTED if r == 0 else Isolation.READ_COMMITTED_BUFFERING
-    stable = last_stable_offset(partition.end, first_unstable_offset(partition.entries))
-    bound = fetch_bound(isolation, partition.end, stable, setup.rules)
+    reach = offsets.Reach(0, int(partition.end), int(partition.end))
+    stable = offsets.readable(offsets.first_undecided(partition.entries), NONE, reach)
+    bound = int(offsets.bound_of(isolation, stable, reach, setup.rules))
     if reader.position >= bound:
         return False
     if everything == 0:
@@ -36,7 +31,7 @@ def fetch(world: World, setup: Setup, trail: Trail, r: int, everything: int) -> 
     first = int(reader.position)
     for offset in range(first, bound):
         _consume(world, setup, trail, r, isolation, first, bound, offset)
-    if isolation == Isolation.READ_COMMITTED:
+    if not reading.keeps_states(isolation):
         for pid in range(PRODUCER_IDS):
             reader.states[pid] = ConsumerState.DELIVERING
     reader.position = bound
@@ -46,31 +41,24 @@ def fetch(world: World, setup: Setup, trail: Trail, r: int, everything: int) -> 
 def _consume(
     world: World, setup: Setup, trail: Trail, r: int, isolation: int, first: int, bound: int, offset: int
 ) -> None:
-    reader = world.readers[r]
-    record = world.partitions[0].log[offset]
+    reader, partition = world.readers[r], world.partitions[0]
+    record = partition.log[offset]
     pid = int(record.producer_id)
     control = 1 if record.kind in (LogEntry.COMMIT, LogEntry.ABORT) else 0
-    committed = 1 if record.kind == LogEntry.COMMIT else 0
-    transactional = 0 if record.kind == LogEntry.PLAIN else 1
-    begins = 0
-    if isolation == Isolation.READ_COMMITTED and setup.rules.aborted_list == 1 and transactional == 1:
-        begins = 1 if _aborted_begins(world.partitions[0], pid, first, bound, offset) else 0
-    verdict = decide_read(isolation, reader.states[pid], control, committed, transactional, begins)
-    if verdict.event == ConsumerEvent.ABORTED_TRANSACTION_BEGINS:
-        reader.states[pid] = move(trail, MachineIndex.CONSUMER, r, reader.states[pid], verdict.event)
-        verdict = decide_read(isolation, reader.states[pid], control, committed, transactional, 0)
-    stays = verdict.event == ConsumerEvent.ABORT_MARKER and setup.rules.skipping_ends == 0
-    if not stays:
-        reader.states[pid] = move(trail, MachineIndex.CONSUMER, r, reader.states[pid], verdict.event)
-    if verdict.delivery == Delivery.THIS_BATCH:
+    met = reading.Met(control, 1 if record.kind == LogEntry.COMMIT else 0, 0 if record.kind == LogEntry.PLAIN else 1)
+    trail.subject = r
+    if isolation == Isolation.READ_COMMITTED and _aborted_begins(partition, pid, first, bound, offset, setup.rules):
+        reader.states[pid] = reading.aborted_begins(reader.states[pid], isolation, trail)
+    reader.states[pid] = reading.read(reader.states[pid], isolation, met, setup.rules, trail.consumer, trail)
+    if trail.consumer.delivers == 1:
         reader.delivered |= 1 << offset
-    elif verdict.delivery in (Delivery.HELD_BACK, Delivery.DROP_HELD_BACK):
-        held = _held_of(world.partitions[0], int(reader.held), pid)
-        reader.held = reader.held & ~held
-        if verdict.delivery == Delivery.HELD_BACK:
-            reader.delivered |= held
-    elif isolation == Isolation.READ_COMMITTED_BUFFERING and control == 0:
+    if trail.consumer.holds == 1:
         reader.held |= 1 << offset
+    if trail.consumer.delivers_held == 1 or trail.consumer.drops_held == 1:
+        held = _held_of(partition, int(reader.held), pid)
+        reader.held = reader.held & ~held
+        if trail.consumer.delivers_held == 1:
+            reader.delivered |= held
 
 
 def _held_of(partition: Partition, held: int, pid: int) -> int:
@@ -81,22 +69,24 @@ def _held_of(partition: Partition, held: int, pid: int) -> int:
     return mask
 
 
-def _aborted_begins(partition: Partition, pid: int, first: int, bound: int, offset: int) -> bool:
+def _aborted_begins(partition: Partition, pid: int, first: int, bound: int, offset: int, rules: Rules) -> bool:
     """Whether the fetch's list names an aborted transaction of `pid` that begins at or before `offset`.
 
     The list is what the broker's index of aborted transactions holds for the fetched range. An entry whose marker lies
     before `offset` was met and left behind already.
     """
-    begin = -1
+    begin = NONE
     for i in range(partition.end):
         record = partition.log[i]
         if record.producer_id != pid:
             continue
         if record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
-            aborted = record.kind == LogEntry.ABORT and begin >= 0
-            if aborted and begin <= offset <= i and is_listed_as_aborted(begin, i, first, bound):
+            committed = 1 if record.kind == LogEntry.COMMIT else 0
+            ended = markers.ended(markers.ended_from(begin, i, rules), i, committed, NONE)
+            listed = ended.is_listed == 1 and offsets.listing(ended.first_offset, i, i + 1, first, bound).is_listed == 1
+            if listed and offset <= i and reading.is_due(ended.first_offset, pid, offset, rules):
                 return True
-            begin = -1
-        elif record.kind == LogEntry.DATA and begin < 0:
+            begin = NONE
+        elif record.kind == LogEntry.DATA and begin == NONE:
             begin = i
     return False

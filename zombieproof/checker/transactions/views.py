@@ -41,15 +41,6 @@ class MarkerView(NamedTuple):
     transaction_version: int
 
 
-class CommitView(NamedTuple):
-    """TxnOffsetCommit, as the group judges it."""
-
-    version: int
-    generation: int
-    member: int
-    instance: int
-
-
 class GroupView(NamedTuple):
     """The group, as a commit of offsets meets it."""
 

@@ -18,7 +18,10 @@ from zombieproof.model.fields import array, integer
 from zombieproof.model.records import CachedBatch, GroupOffset, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.consumer.reading import ConsumerEffects
+from zombieproof.statemachines.group_coordinator.effects import GroupEffects
 from zombieproof.statemachines.notes import Notes
+from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
 CLIENTS = 2
 IDS = 2
@@ -286,8 +289,12 @@ class Trail(Notes):
     """What one step did. Scratch space (`target`) for records that a step is about to make durable.
 
     `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says.
+    `leader`, `group` and `consumer`: what a step of a partition leader, the group coordinator, a consumer wants done.
     """
 
     answered: int = 0
     error: int = 0
     target: Transaction = field(default_factory=Transaction)
+    leader: PartitionEffects = field(default_factory=PartitionEffects)
+    group: GroupEffects = field(default_factory=GroupEffects)
+    consumer: ConsumerEffects = field(default_factory=ConsumerEffects)

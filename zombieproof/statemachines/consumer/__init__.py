@@ -1,3 +1,3 @@
-"""The read committed consumer: its table and its steps."""
+"""The read committed consumer: its table, and its steps (``reading``)."""
 
 from zombieproof.statemachines.consumer.table import CONSUMER as CONSUMER

@@ -1,0 +1,134 @@
+"""What a broker asks before a partition's log is looked at: Produce, in its order over partitions; and reads.
+
+Theory of operation: a Produce request passes three doors. `enters` looks at each partition alone, `identities_enter` at
+what is left together, `may_ask` at who leads; then the coordinator is asked (``verification``). When its word is there
+each partition that nobody refused comes to the log (`lands`), which is the last place where a client's batch is told
+apart from others; ``batches.append`` follows.
+Source: reference §3.2, §14; ``KafkaApis.handleProduceRequest``, ``ReplicaManager.appendToLocalLog``.
+"""
+
+from typing import NamedTuple
+
+from zombieproof.model.decisions.fetch import error_of_read, error_of_topic
+from zombieproof.model.decisions.produce import (
+    decide_produce_batch,
+    decide_produce_front_door,
+    decide_produce_place,
+    tells_log_start,
+)
+from zombieproof.model.records import AppendVerdict, IncomingBatch
+from zombieproof.model.vocabulary import NONE, Error, Guard
+from zombieproof.statemachines.notes import Decision, Notes, note
+from zombieproof.statemachines.partition_leader.effects import PartitionEffects, answer
+
+
+class Entrance(NamedTuple):
+    """What is seen of one partition of a Produce request when it comes.
+
+    `any_transactional` and `has_transactional_id` are of the whole request; `batches` is how many there are for the
+    partition; `id_is_known`: version 13 names topics by id.
+    """
+
+    any_transactional: int
+    has_transactional_id: int
+    batches: int
+    exists: int
+    id_is_known: int
+
+
+def enters(entrance: Entrance, effects: PartitionEffects, notes: Notes) -> None:
+    """One partition of a Produce request, looked at alone (W1 to W3)."""
+    any_transactional, has_transactional_id, batches, exists, id_is_known = entrance
+    verdict = decide_produce_front_door(any_transactional, has_transactional_id, 1, batches, exists, id_is_known)
+    _pass_or_refuse(verdict, effects, notes)
+
+
+def identities_enter(identities: int, effects: PartitionEffects, notes: Notes) -> None:
+    """The (producer id, epoch) pairs of what is left of the request, looked at together (W4): refused, all are."""
+    _pass_or_refuse(decide_produce_front_door(1, 1, identities, 1), effects, notes)
+
+
+def can_open_transaction(batch: IncomingBatch) -> bool:
+    """Whether a coordinator may have to be asked about a batch: one without a producer id opens nothing."""
+    return batch.transactional == 1 and batch.producer_id != NONE
+
+
+def may_ask(leads: int, effects: PartitionEffects, notes: Notes) -> None:
+    """Who does not lead the partition asks nobody about it."""
+    _pass_or_refuse(decide_produce_place(NONE, 0, leads), effects, notes)
+
+
+class Landing(NamedTuple):
+    """What is seen of a client's batch when it comes to the log; `is_consistent`: as many records as it says.
+
+    `base_offset` is what the batch itself says, `is_corrupt`: its checksum does not match.
+    """
+
+    acks: int
+    is_internal: int
+    leads: int
+    control: int
+    is_consistent: int
+    in_sync: int
+    min_in_sync: int
+    base_offset: int
+    is_corrupt: int
+
+
+def lands(batch: IncomingBatch, landing: Landing, effects: PartitionEffects, notes: Notes) -> None:
+    """A client's batch that nobody refused comes to the log: whether this is the place, and the batch whole."""
+    verdict = decide_produce_place(landing.acks, landing.is_internal, landing.leads)
+    reached = 0
+    if verdict.error == Error.NONE:
+        reached = 1
+        verdict = decide_produce_batch(
+            batch,
+            landing.control,
+            landing.is_consistent,
+            1 if landing.acks == NONE else 0,
+            landing.in_sync,
+            landing.min_in_sync,
+            landing.base_offset,
+            landing.is_corrupt,
+        )
+    _pass_or_refuse(verdict, effects, notes)
+    effects.tells_log_start = 1 if effects.answers == 1 and tells_log_start(verdict.error, reached) else 0
+
+
+def _pass_or_refuse(verdict: AppendVerdict, effects: PartitionEffects, notes: Notes) -> None:
+    if verdict.error == Error.NONE:
+        effects.goes_on = 1
+        return
+    note(notes, Decision.PRODUCE, verdict.guard, verdict.error)
+    answer(effects, verdict.error, verdict.guard)
+
+
+class ReadPlace(NamedTuple):
+    """What a broker knows of a partition that is read; `needs_leader`: no other replica answers such a request."""
+
+    exists: int
+    by_unknown_id: int
+    has_replica: int
+    leads: int
+    needs_leader: int
+
+
+class ReadDoor(NamedTuple):
+    """An error or NONE; `is_unknown` 1 where no log was asked, because there is no such partition."""
+
+    error: int
+    is_unknown: int
+
+
+def reads(place: ReadPlace, notes: Notes) -> ReadDoor:
+    """Fetch, ListOffsets or DescribeProducers of one partition reaches a broker."""
+    if place.exists == 0 and place.by_unknown_id == 1:
+        return ReadDoor(error_of_topic(0, 1), 1)
+    error = error_of_read(place.exists, place.has_replica, place.leads, place.needs_leader)
+    note(notes, Decision.FETCH, Guard.NO_GUARD, error)
+    return ReadDoor(error, 1 - place.exists)
+
+
+def topic_error(exists: int, by_id: int) -> int:
+    """What Metadata says of a topic, asked for by name or (`by_id`) by id."""
+    return error_of_topic(exists, by_id)

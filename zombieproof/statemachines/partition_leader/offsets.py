@@ -1,0 +1,109 @@
+"""What a partition adds up: from where on nothing is stable, how far a reader may read, what it is told is aborted.
+
+Theory of operation: the earliest transaction holds everything behind it back, until it is decided and its marker is
+replicated. A read committed fetch ends there, and is told which transactions that touch it were aborted.
+Source: reference §3.6, §6; ``UnifiedLog.fetchLastStableOffsetMetadata``, ``LocalLog.addAbortedTransactions``.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from zombieproof.model.decisions.fetch import (
+    earlier_offset,
+    error_of_fetch,
+    fetch_bound,
+    first_unstable_offset,
+    is_listed_as_aborted,
+    is_replicated,
+    last_stable_offset,
+    not_below_log_start,
+    offset_by_time,
+)
+from zombieproof.model.records import ProducerEntry
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, Error, Isolation
+
+
+class Reach(NamedTuple):
+    """Where a log starts, where what is replicated of it ends, and where it ends."""
+
+    log_start: int
+    high_watermark: int
+    log_end: int
+
+
+class Readable(NamedTuple):
+    """From where on transactions are not stable (NONE: all are), and where read committed readers stop."""
+
+    first_unstable: int
+    last_stable: int
+
+
+def first_undecided(entries: Sequence[ProducerEntry]) -> int:
+    """Where the earliest open transaction begins, or NONE."""
+    return first_unstable_offset(entries)
+
+
+def is_settled(marker_offset: int, high_watermark: int) -> bool:
+    """Whether a transaction that was ended at `marker_offset` holds nothing back any more."""
+    return is_replicated(marker_offset, high_watermark)
+
+
+def readable(undecided: int, unsettled: int, reach: Reach) -> Readable:
+    """How far a partition is stable.
+
+    Args:
+        undecided: where the earliest open transaction begins, or NONE.
+        unsettled: where the earliest begins that has ended but whose marker is not replicated, or NONE.
+        reach: what there is of the log.
+    """
+    first = not_below_log_start(earlier_offset(undecided, unsettled), reach.log_start)
+    return Readable(first, last_stable_offset(reach.high_watermark, first))
+
+
+def bound_of(isolation: int, stable: Readable, reach: Reach, rules: Rules) -> int:
+    """The offset from which on a reader gets nothing; it is also what ListOffsets says for the latest."""
+    return fetch_bound(isolation, reach.high_watermark, stable.last_stable, rules)
+
+
+class Fetch(NamedTuple):
+    """What a fetch of one partition gets: an error, or what lies below `bound`.
+
+    `lists_aborted` 1: with the aborted transactions that it touches, up to `aborted_below`.
+    """
+
+    error: int
+    bound: int
+    lists_aborted: int
+    aborted_below: int
+
+
+def fetch(offset: int, isolation: int, stable: Readable, reach: Reach, rules: Rules) -> Fetch:
+    """A fetch from `offset` on, at a replica that answers it.
+
+    The bound that Kafka's sparse offset index gives the list of aborted transactions is the log's end, but for
+    megabytes behind the fetch.
+    """
+    error = error_of_fetch(offset, reach.log_start, reach.log_end)
+    if error != Error.NONE:
+        return Fetch(error, NONE, 0, NONE)
+    lists = 1 if isolation == Isolation.READ_COMMITTED else 0
+    return Fetch(error, bound_of(isolation, stable, reach, rules), lists, reach.log_end)
+
+
+class Listing(NamedTuple):
+    """Whether one entry of the aborted index goes with a fetch, and whether none behind it can."""
+
+    is_listed: int
+    is_last: int
+
+
+def listing(first_offset: int, last_offset: int, stable_then: int, fetch_offset: int, below: int) -> Listing:
+    """Judge one entry for a fetch of ``[fetch_offset, below)``; `stable_then` is what was stable at its marker."""
+    touches = is_listed_as_aborted(first_offset, last_offset, fetch_offset, below)
+    return Listing(1 if touches else 0, 1 if stable_then >= below else 0)
+
+
+def offset_for_time(found: int, isolation: int, stable: Readable, reach: Reach, rules: Rules) -> int:
+    """What ListOffsets says for a time; `found` is the first offset with that time or a later one, NONE: none."""
+    return NONE if found == NONE else offset_by_time(found, bound_of(isolation, stable, reach, rules))
