@@ -526,6 +526,7 @@ BEGINS: Mapping[ApiKey, Handler] = {
     ApiKey.TXN_OFFSET_COMMIT: Broker._start_offset_commit,  # noqa: SLF001
     ApiKey.FIND_COORDINATOR: Broker._find_coordinator,  # noqa: SLF001
     ApiKey.FETCH: Broker._start_fetch,  # noqa: SLF001
+    ApiKey.WRITE_TXN_MARKERS: Broker._write_markers,  # noqa: SLF001
 }
 """Requests that may have to wait in the broker, or concern two of its parts."""
 
