@@ -55,6 +55,12 @@ class Decision(IntEnum):
     TXN_OFFSET_COMMIT = 10
     OFFSET_FETCH = 11
     EXPIRATION = 12
+    LOOKUP = 21
+    LOG_APPEND = 22
+    MARKER_DELIVERY = 23
+    KEEP_PREPARED = 24
+    DESCRIBE_TRANSACTIONS = 25
+    LIST_TRANSACTIONS = 26
 
 
 @dataclass(slots=True)
@@ -81,8 +87,8 @@ class NotedDecision:
 class Notes:
     """The first `count` of `moves` and the first `decision_count` of `decisions` are those of the step.
 
-    `illegal` is 1 + the index of a machine whose table has no row for a move that was wanted, `contradicts` 1 after a
-    durable record that may not follow what is in memory.
+    `illegal` is 1 + the index of a machine whose table has no row for a move that was wanted (the move stands behind
+    the last one that was made), `contradicts` 1 after a durable record that may not follow what is in memory.
     """
 
     subject: int = 0
@@ -115,16 +121,17 @@ def move(notes: Notes, machine: int, state: int, event: int) -> int:
     if event == NOTHING:
         return int(state)
     target = successor(machine, state, event)
+    if notes.count < MOVES:
+        wanted = notes.moves[notes.count]
+        wanted.machine = machine
+        wanted.subject = notes.subject
+        wanted.state = state
+        wanted.event = event
+        wanted.target = target
     if target == ILLEGAL:
         notes.illegal = machine + 1
         return int(state)
     if notes.count < MOVES:
-        taken = notes.moves[notes.count]
-        taken.machine = machine
-        taken.subject = notes.subject
-        taken.state = state
-        taken.event = event
-        taken.target = target
         notes.count += 1
     return int(target)
 

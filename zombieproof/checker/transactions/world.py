@@ -18,6 +18,9 @@ from zombieproof.model.fields import array, integer
 from zombieproof.model.records import CachedBatch, GroupOffset, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.coordinator.completion import MarkerAnswer
+from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
+from zombieproof.statemachines.coordinator.records import PendingTransition
 from zombieproof.statemachines.notes import Notes
 
 CLIENTS = 2
@@ -283,11 +286,13 @@ class Setup:
 
 @dataclass(slots=True)
 class Trail(Notes):
-    """What one step did. Scratch space (`target`) for records that a step is about to make durable.
+    """What one step did. Scratch space for what the steps of a coordinator want done, and what they make pending.
 
     `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says.
     """
 
     answered: int = 0
     error: int = 0
-    target: Transaction = field(default_factory=Transaction)
+    pending: PendingTransition = field(default_factory=PendingTransition)
+    effects: CoordinatorEffects = field(default_factory=CoordinatorEffects)
+    markers: MarkerAnswer = field(default_factory=MarkerAnswer)
