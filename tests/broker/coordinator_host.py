@@ -39,6 +39,10 @@ NODE = 1
 class NoProducerIds(ProducerIds):
     """Nothing can be allocated."""
 
+    def peek(self) -> int | None:
+        """None."""
+        return None
+
     def next(self) -> int | None:
         """None."""
         return None

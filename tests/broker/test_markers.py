@@ -12,13 +12,12 @@ from zombieproof.broker.coordinator.markers import (
     MarkerChannel,
     MarkerRequest,
     MarkerResult,
-    Standing,
 )
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import MarkerWritten, WriteTxnMarkersAnswer
-from zombieproof.model.decisions.marker_delivery import MarkerOutcome
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import Error
+from zombieproof.statemachines.coordinator.completion import MarkerOutcome, Standing
 
 A, B, C = ("a", 0), ("b", 0), ("c", 0)
 T1 = DecidedTransaction("t1", 0, 5, 1000, 7, committed=True, transaction_version=2)

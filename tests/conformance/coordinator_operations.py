@@ -161,10 +161,10 @@ def _sweep(scenario: Scenario, client: Client, fields: Fields) -> Told:
     words = r"entry already at epoch (\d+) when the abort is attempted with epoch (\d+)"
     already, attempted = map(int, matched(words, race, "race").groups())
     before = replace(scenario.entry)
-    _, end = scenario.coordinator.fence_timed_out(TRANSACTIONAL_ID, scenario.entry.producer_id)
+    end = scenario.coordinator.fence_timed_out(TRANSACTIONAL_ID, scenario.entry.producer_id)
     if end is None:
         raise Failed("the sweep left the entry alone")
-    check("the epoch of the fence", attempted, end.producer_epoch)
+    check("the epoch of the fence", attempted, end.pending.producer_epoch)
     scenario.hold(replace(before, producer_epoch=already))
     return scenario.carry_out(scenario.coordinator.end_by_server(end))
 

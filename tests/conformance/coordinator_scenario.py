@@ -44,8 +44,14 @@ class ListedProducerIds(ProducerIds):
         self.handed_out: list[int] = []
         self._listed = None if listed is None else list(listed)
 
-    def next(self) -> int | None:
+    def peek(self) -> int | None:
         """The next id; None where the list of the case is used up."""
+        if self._listed is None:
+            return super().peek()
+        return self._listed[0] if self._listed else None
+
+    def next(self) -> int | None:
+        """The next id, handed out."""
         listed = [super().next()] if self._listed is None else self._listed
         fresh = listed.pop(0) if listed else None
         if fresh is not None:

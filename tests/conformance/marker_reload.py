@@ -9,12 +9,11 @@ from zombieproof.broker.coordinator.markers import (
     DecidedTransaction,
     Leader,
     MarkerChannel,
-    Standing,
 )
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import MarkerWritten, WriteTxnMarkersAnswer
-from zombieproof.model.decisions.marker_delivery import MarkerOutcome
 from zombieproof.model.rules import Rules
+from zombieproof.statemachines.coordinator.completion import MarkerOutcome, Standing
 
 
 def no_completion_lost(case: Case) -> None:

@@ -16,7 +16,7 @@ from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.host import CoordinatorHost, batch, value
 from tests.conformance.phrases import Fields, check, error_name, error_of, listed, matched, partition_of, state_of
 from zombieproof.broker.coordinator.effects import Append, Effect, Reply
-from zombieproof.broker.coordinator.store import InvalidTransition
+from zombieproof.broker.coordinator.steps import InvalidTransition
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.formats.transaction_log import value_version
 from zombieproof.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnAnswer, TransactionToAdd

@@ -17,7 +17,7 @@ from tests.conformance.cases import Case, Failed, MalformedCases, NotRunnable, r
 from tests.conformance.lexicon import words_of
 from tests.conformance.phrases import Fields, by_version, check, error_of, partition_of, state_of
 from tests.conformance.runner import Outcome, interpret, run_cases
-from zombieproof.broker.coordinator.store import InvalidTransition
+from zombieproof.broker.coordinator.steps import InvalidTransition
 
 FOLDER = Path(__file__).parent
 SAMPLE = FOLDER / "sample.yaml"

@@ -23,6 +23,8 @@ from zombieproof.messages.partitions import WriteTxnMarkers, WriteTxnMarkersAnsw
 from zombieproof.model.decisions.produce import evolve_expiry, should_expire
 from zombieproof.model.records import CachedBatch, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, PartitionEvent, TransactionState, TransactionVersion
+from zombieproof.statemachines.coordinator.completion import drive
+from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
 
 PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
@@ -137,6 +139,7 @@ def failed_append(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> No
         transaction.client_transaction_version = value.client_transaction_version
         transaction.failed_epoch_fence = 0
         if value.state in PREPARED:
+            drive(transaction, CoordinatorEffects())
             broker._carry_out(broker.coordinator._completions.start(name))
 
 
@@ -148,6 +151,7 @@ def progress_of_markers(kept: Cluster, recovered: Cluster, torn: frozenset[int])
     for name, transaction in transactions(kept).items():
         if transaction.state in PREPARED:
             transaction.partitions = broker.numbers.mask(logged[name][1].partitions)
+            drive(transaction, CoordinatorEffects())
             broker._carry_out(broker.coordinator._completions.start(name))
 
 
@@ -233,6 +237,7 @@ def _prepare_anew(broker: Broker, coordinator_epoch: int) -> None:
         broker.waits.add(again, (), broker._timeout())
     for waiting in broker.coordinator._store._in_flight.values():
         waiting.append = replace(waiting.append, coordinator_epoch=coordinator_epoch)
+        waiting.pending.coordinator_epoch = coordinator_epoch
 
 
 def high_watermark(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:

@@ -10,12 +10,7 @@ from zombieproof.checker.transactions.world import CheckedEntry
 from zombieproof.formats.batches import Batch, OffsetValue
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.records import Transaction
-from zombieproof.model.vocabulary import NONE, TransactionState
-
-
-def has_start(transaction: Transaction) -> bool:
-    """Before 4.0 memory kept the start of the last transaction (`init_clears_start`): nobody reads it in EMPTY."""
-    return transaction.start_ms != NONE and transaction.state != TransactionState.EMPTY
+from zombieproof.model.vocabulary import NONE
 
 
 def without_time(transaction: Transaction) -> Transaction:
@@ -23,7 +18,7 @@ def without_time(transaction: Transaction) -> Transaction:
     return replace(
         transaction,
         timeout_ms=int(transaction.timeout_ms != 0),
-        start_ms=0 if has_start(transaction) else NONE,
+        start_ms=NONE if transaction.start_ms == NONE else 0,
         last_update_ms=NONE if transaction.last_update_ms == NONE else 0,
     )
 

@@ -33,7 +33,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import Journal, KeptJournal
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.checker.engine.layout import layout_of
-from zombieproof.checker.transactions import coordinator_actions, network
+from zombieproof.checker.transactions import coordinator_appends, network
 from zombieproof.checker.transactions.model import initial_world
 from zombieproof.checker.transactions.world import (
     MESSAGES,
@@ -224,7 +224,7 @@ class Twin:
             if state in ENDED and was_open:
                 if message is not None and message.kind == Kind.END_TXN and ghost.owner[k] != label:
                     ghost.usurped = 1
-                coordinator_actions.decide_label(World(ghost=ghost), k, ENDED[state])
+                coordinator_appends.decide_label(World(ghost=ghost), k, ENDED[state])
 
 
 def _in_order(world: World, flights: list[InFlight]) -> list[InFlight | None]:

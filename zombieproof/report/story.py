@@ -42,6 +42,12 @@ DECISION_WORDS = {
     Decision.EXPIRATION: "expiration",
     Decision.FETCH: "fetch",
     Decision.OFFSET_COMMIT: "OffsetCommit",
+    Decision.LOOKUP: "look-up",
+    Decision.LOG_APPEND: "append to the transaction log",
+    Decision.MARKER_DELIVERY: "marker delivery",
+    Decision.KEEP_PREPARED: "InitProducerId, to keep what is prepared",
+    Decision.DESCRIBE_TRANSACTIONS: "DescribeTransactions",
+    Decision.LIST_TRANSACTIONS: "ListTransactions",
 }
 """A decision as Kafka's documents call the request, or what it decides about."""
 

@@ -58,6 +58,14 @@ class Decision(IntEnum):
     TXN_OFFSET_COMMIT = 10
     OFFSET_FETCH = 11
     EXPIRATION = 12
+    FETCH = 20
+    OFFSET_COMMIT = 21
+    LOOKUP = 31
+    LOG_APPEND = 32
+    MARKER_DELIVERY = 33
+    KEEP_PREPARED = 34
+    DESCRIBE_TRANSACTIONS = 35
+    LIST_TRANSACTIONS = 36
     FIND_COORDINATOR = 41
     JOIN_GROUP = 42
     SYNC_GROUP = 43
@@ -65,8 +73,6 @@ class Decision(IntEnum):
     LEAVE_GROUP = 45
     CONSUMER_GROUP_HEARTBEAT = 46
     OFFSET_DELETE = 47
-    FETCH = 20
-    OFFSET_COMMIT = 21
 
 
 @dataclass(slots=True)

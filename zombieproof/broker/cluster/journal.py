@@ -20,6 +20,7 @@ _NAMES = {int(each): each.name.lower() for each in Decision} | {
     int(Decision.TIMEOUT): "transaction_timeout",
     int(Decision.MARKER): "write_txn_markers",
     int(Decision.EXPIRATION): "transactional_id_expiration",
+    int(Decision.LOOKUP): "find_coordinator",
 }
 """Decision -> the module that decides, as a journal names it."""
 
@@ -58,13 +59,13 @@ class Journal:
         clear(self._notes, 0)
         return self._notes
 
-    def take(self, subject: str) -> None:
-        """Take what the step has noted, which was about `subject`.
+    def take(self, subject: str, noted: Notes | None = None) -> None:
+        """Take what a step has noted about `subject`: in the notes of `begin`, or in notes of its own.
 
         Raises:
             IllegalTransition: it wanted a move that its machine's table does not have.
         """
-        notes = self._notes
+        notes = self._notes if noted is None else noted
         if notes.illegal != 0:
             machine = _MACHINES[notes.illegal - 1]
             state, event = machine.states(notes.illegal_state), machine.events(notes.illegal_event)
@@ -92,14 +93,14 @@ class KeptJournal(Journal):
     def __post_init__(self) -> None:
         Journal.__init__(self)
 
-    def take(self, subject: str) -> None:
-        """Write down what the step has noted, which was about `subject`."""
-        notes = self._notes
-        for noted in notes.decisions[: notes.decision_count]:
-            self.decided(_NAMES[noted.decision], noted.guard, noted.error, subject)
+    def take(self, subject: str, noted: Notes | None = None) -> None:
+        """Write down what a step has noted about `subject`."""
+        notes = self._notes if noted is None else noted
+        for each in notes.decisions[: notes.decision_count]:
+            self.decided(_NAMES[each.decision], each.guard, each.error, subject)
         for taken in notes.moves[: notes.count]:
             self.moves.append(Moved(_MACHINES[taken.machine].name, subject, taken.state, taken.event, taken.target))
-        Journal.take(self, subject)
+        Journal.take(self, subject, noted)
 
     def decided(self, decision: str, guard: int, error: int, subject: str) -> None:
         """Note a decision."""

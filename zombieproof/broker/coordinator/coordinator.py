@@ -1,13 +1,13 @@
 """The transaction coordinator of one broker: every request of producers, and what it does by itself.
 
-Theory of operation: an operation looks its id up, lets a decision judge it, and where something has to change hands the
-verdict to the store, which prepares it and gives out an `Append`. What the operation does when the append has its
-outcome is data (``waiting``). Fences are two operations, as in Kafka: `fence` and the EndTxn of the server.
+Theory of operation: a driver of the machine's steps (``zombieproof.statemachines.coordinator``). An operation looks its
+id up, runs a step and carries out what that wants: answers and appends are handed to the host, markers to the channel.
+What follows an append is in its ``PendingTransition``; only who waits (``waiting``) is kept here.
 
 Source: reference §2; ``TransactionCoordinator.scala``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
@@ -16,49 +16,41 @@ from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.coordinator.completions import Completions
 from zombieproof.broker.coordinator.effects import Append, Effect, Reply
-from zombieproof.broker.coordinator.endings import Endings, init_refused, with_producer_id
 from zombieproof.broker.coordinator.joins import Joins
 from zombieproof.broker.coordinator.listings import TransactionListings
 from zombieproof.broker.coordinator.markers import MarkerChannel, MarkerRequest
 from zombieproof.broker.coordinator.producer_ids import ProducerIds
-from zombieproof.broker.coordinator.store import Found, Outcome, TransactionStore
-from zombieproof.broker.coordinator.waiting import (
-    Complete,
-    Decide,
-    EndedByInit,
-    Expire,
-    Grant,
-    Join,
-    JoinOffsets,
-    ServerEnd,
-)
+from zombieproof.broker.coordinator.steps import Steps
+from zombieproof.broker.coordinator.store import TransactionStore
+from zombieproof.broker.coordinator.waiting import Completing, Requester, ServerEnd, Waiter
 from zombieproof.formats.batches import Batch
 from zombieproof.messages.partitions import WriteTxnMarkersAnswer
 from zombieproof.messages.transactions import (
     AddOffsetsToTxn,
+    AddOffsetsToTxnAnswer,
     AddPartitionsToTxn,
     DescribeTransactions,
     EndTxn,
+    EndTxnAnswer,
     InitProducerId,
     InitProducerIdAnswer,
     TransactionRequest,
 )
-from zombieproof.model.decisions.init_producer_id import (
-    TIMEOUT_MS_OF_TWO_PHASE_COMMIT,
-    decide_init_front_door,
-    decide_init_producer_id,
-)
-from zombieproof.model.decisions.keep_prepared import decide_keep_front_door, decide_keep_prepared, granted
-from zombieproof.model.decisions.log_append import error_of_append
-from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
-from zombieproof.model.records import Transaction, Verdict
+from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import (
-    NONE,
-    CoordinatorEvent,
-    Error,
-    Guard,
+from zombieproof.statemachines.coordinator import appends, ends, fences, init_producer_id, loading, outcomes
+from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
+from zombieproof.statemachines.coordinator.records import (
+    IdRequest,
+    InitRequest,
+    Office,
+    Operation,
+    PendingTransition,
 )
+from zombieproof.statemachines.notes import Notes
+
+OutcomeStep = Callable[[Transaction, PendingTransition, int, Office, Rules, CoordinatorEffects, Notes], None]
+"""``outcomes.append_answered`` or ``append_ended``."""
 
 
 class TransactionCoordinator:
@@ -74,14 +66,13 @@ class TransactionCoordinator:
         producer_ids: ProducerIds,
         metadata: Metadata,
     ) -> None:
-        self._rules, self._settings, self._clock, self._journal = rules, settings, clock, journal
-        self._numbers, self._producer_ids, self._metadata = numbers, producer_ids, metadata
-        self._store = TransactionStore(rules, clock, journal, numbers, metadata)
+        self._settings = settings
+        self._store = TransactionStore(rules, numbers, metadata)
+        self._steps = Steps(rules, clock, journal, producer_ids, self._store)
         self.channel = MarkerChannel(rules, journal)
-        self._completions = Completions(rules, clock, journal, numbers, metadata, self._store, self.channel)
-        self._endings = Endings(rules, clock, journal, producer_ids, self._store, self._completions)
-        self._joins = Joins(rules, journal, numbers, metadata, self._store)
-        self._listings = TransactionListings(clock, journal, numbers, self._store)
+        self._completions = Completions(self._steps, numbers, metadata, self.channel)
+        self._joins = Joins(self._steps, numbers, metadata)
+        self._listings = TransactionListings(self._steps, numbers)
 
     # ---------------------------------------------------------------- which ids are here
 
@@ -94,8 +85,7 @@ class TransactionCoordinator:
         """The partition's log was read (Z3 to Z6): its ids are here, and decided transactions go on."""
         effects: list[Effect] = []
         for transactional_id in self._store.finish_loading(partition, coordinator_epoch, batches):
-            if self._rules.reload_drives_markers == 1:
-                effects += self._completions.start(transactional_id)
+            effects += self._completions.start(transactional_id)
         return effects
 
     def load(self, partition: int, coordinator_epoch: int, batches: Iterable[Batch]) -> list[Effect]:
@@ -138,83 +128,84 @@ class TransactionCoordinator:
         if isinstance(request, AddOffsetsToTxn):
             return self._joins.add_offsets(request, ticket)
         if isinstance(request, EndTxn):
-            return self._endings.end_by_client(request, ticket)
+            return self._end_txn(request, ticket)
         if isinstance(request, DescribeTransactions):
             return [Reply(ticket, self._listings.describe(request))]
         return [Reply(ticket, self._listings.list(request))]
 
-    def _note(self, decision: str, verdict: Verdict, subject: str | None) -> Verdict:
-        self._journal.decided(decision, verdict.guard, verdict.error, subject or "")
-        return verdict
-
-    # ---------------------------------------------------------------- InitProducerId
-
     def _init_producer_id(self, request: InitProducerId, ticket: int) -> list[Effect]:
-        name = request.transactional_id
-        front = decide_init_front_door(
-            int(name is not None),
-            int(name == ""),
-            int(request.enable_2pc),
-            int(self._settings.transaction_two_phase_commit_enable),
-            int(request.keep_prepared),
-            request.timeout_ms,
-            self._settings.transaction_max_timeout_ms,
-            int((request.producer_id == NONE) != (request.producer_epoch == NONE)),
-            self._rules.kip939,
+        steps, name, pending = self._steps, request.transactional_id, PendingTransition()
+        asked = InitRequest(
+            version=request.version,
+            producer_id=request.producer_id,
+            producer_epoch=request.producer_epoch,
+            timeout_ms=request.timeout_ms,
+            has_id=int(name is not None),
+            id_is_empty=int(name == ""),
+            enable_2pc=int(request.enable_2pc),
+            keep_prepared=int(request.keep_prepared),
+            two_phase_commit_enabled=int(self._settings.transaction_two_phase_commit_enable),
+            max_timeout_ms=self._settings.transaction_max_timeout_ms,
         )
-        if front.guard == Guard.NO_GUARD and request.keep_prepared:
-            front = decide_keep_front_door(int(request.producer_id != NONE))
-        if front.guard != Guard.NO_GUARD or name is None:
-            self._note("init_producer_id", front, name)
-            if front.guard == Guard.I1:
-                return [self._granted_without_id(ticket)]
-            return [init_refused(ticket, request.version, front.error)]
-        found = self._store.lookup(name)
-        if found.error != Error.NONE:
-            return [init_refused(ticket, request.version, found.error)]
-        return self._take_id(name, found, request, ticket)
+        transaction, office = steps.begin(name or "")
+        init_producer_id.init_producer_id(transaction, pending, asked, office, steps.rules, steps.effects, steps.notes)
+        return self._carry_out(name or "", transaction, pending, Requester(ticket))
 
-    def _granted_without_id(self, ticket: int) -> Reply:
-        fresh = self._producer_ids.next()
-        if fresh is None:
-            return Reply(ticket, InitProducerIdAnswer(Error.COORDINATOR_LOAD_IN_PROGRESS))
-        return Reply(ticket, InitProducerIdAnswer(0, fresh, 0))
+    def _end_txn(self, request: EndTxn, ticket: int) -> list[Effect]:
+        steps, name, pending = self._steps, request.transactional_id or "", PendingTransition()
+        asked = IdRequest(
+            request.version,
+            request.producer_id,
+            request.producer_epoch,
+            int(request.committed),
+            has_id=int(bool(name)),
+        )
+        transaction, office = steps.begin(name)
+        ends.end_txn(transaction, pending, asked, office, steps.rules, steps.effects, steps.notes)
+        return self._carry_out(name, transaction, pending, Requester(ticket))
 
-    def _take_id(self, name: str, found: Found, request: InitProducerId, ticket: int) -> list[Effect]:
-        transaction = found.transaction or (Transaction() if request.keep_prepared else self._fresh(name, found))
+    def _carry_out(
+        self, name: str, transaction: Transaction, pending: PendingTransition, waiter: Waiter
+    ) -> list[Effect]:
+        """What the step about id `name` wants done."""
+        self._steps.end(name, transaction)
+        wanted = self._steps.effects
+        if wanted.owes_end:
+            return self.end_by_server(ServerEnd(name, pending, waiter))
+        effects: list[Effect] = [*self._steps.append(name, pending, waiter)]
+        if isinstance(waiter, Completing):
+            if wanted.retries:
+                self._completions.try_again(waiter)
+        elif wanted.replies and waiter is not None:
+            effects += self._answers(pending, waiter)
+        if wanted.sends_markers:
+            effects += self._completions.start(name)
+        return effects
 
-        def decide(fresh: int) -> Verdict:
-            if request.keep_prepared:
-                return decide_keep_prepared(transaction, self._rules, fresh)
-            return decide_init_producer_id(transaction, request, self._rules, fresh)
-
-        verdict = with_producer_id(self._producer_ids, decide) if transaction.known == 1 else decide(NONE)
-        self._note("keep_prepared" if request.keep_prepared else "init_producer_id", verdict, name)
-        if verdict.event == CoordinatorEvent.FENCE:
-            return self._endings.end_by_server(
-                self._endings.fence(name, transaction, verdict, EndedByInit(ticket, request.version))
-            )
-        if verdict.event == CoordinatorEvent.NOTHING:
-            return [init_refused(ticket, request.version, verdict.error)]
-        timeout_ms = TIMEOUT_MS_OF_TWO_PHASE_COMMIT if request.enable_2pc else request.timeout_ms
-        found = found._replace(transaction=transaction)
-        error, appends = self._store.append(name, found, verdict, Grant(ticket, request.version), timeout_ms)
-        return [init_refused(ticket, request.version, error)] if error else [*appends]
-
-    def _fresh(self, name: str, found: Found) -> Transaction:
-        """Metadata of an id that was not known, held before anything is logged (I7); unknown still without an id."""
-        fresh = self._producer_ids.next()
-        if fresh is None:
-            return Transaction()
-        transaction = Transaction(known=1, producer_id=fresh)
-        self._store.insert(found, name, transaction)
-        return transaction
+    def _answers(self, pending: PendingTransition, requester: Requester) -> list[Effect]:
+        """The answer of the last step, as the request knows it that `pending` is about."""
+        told = self._steps.effects
+        match pending.operation:
+            case Operation.JOIN:
+                return self._joins.joined(requester)
+            case Operation.JOIN_OFFSETS:
+                return [Reply(requester.ticket, AddOffsetsToTxnAnswer(told.error))]
+            case Operation.END_BY_CLIENT:
+                return [Reply(requester.ticket, EndTxnAnswer(told.error, told.producer_id, told.producer_epoch))]
+            case _:
+                ongoing = told.ongoing_producer_id, told.ongoing_producer_epoch
+                granted = InitProducerIdAnswer(told.error, told.producer_id, told.producer_epoch, *ongoing)
+                return [Reply(requester.ticket, granted)]
 
     # ---------------------------------------------------------------- appends and markers
 
     def may_append(self, append: Append) -> int:
         """Why an append may not be made now, or NONE (G1 to G4): for a host that makes it some time later."""
-        return self._store.may_append(append)
+        steps, name = self._steps, append.transactional_id
+        transaction, office = steps.begin(name)
+        error = appends.may_append(transaction, self._store.pending(append), office, steps.rules, steps.notes)
+        steps.end(name, transaction)
+        return error
 
     def appends_in_flight(self, partition: int) -> list[Append]:
         """The appends to a partition that wait for their outcome."""
@@ -222,30 +213,25 @@ class TransactionCoordinator:
 
     def appended(self, append: Append, error: int) -> list[Effect]:
         """The outcome of an `Append`; `error` is the log's."""
-        return self.append_ended(append, error_of_append(error))
+        return self._ended(append, error, outcomes.append_answered)
 
     def append_ended(self, append: Append, error: int) -> list[Effect]:
-        """The outcome of an `Append`; `error` is what its operation is told (``error_of_append``)."""
-        outcome = self._store.appended(append, error)
-        if outcome is None:
+        """The outcome of an `Append`; `error` is what its operation is told (``may_append``, ``error_of_append``)."""
+        return self._ended(append, error, outcomes.append_ended)
+
+    def _ended(self, append: Append, error: int, step: OutcomeStep) -> list[Effect]:
+        waiting = self._store.take(append)
+        if waiting is None:
             return []
-        purpose = outcome.purpose
-        if isinstance(purpose, Grant):
-            return [_granted(purpose, outcome)]
-        if isinstance(purpose, Join):
-            return self._joins.joined(purpose, outcome.error)
-        if isinstance(purpose, JoinOffsets):
-            return self._joins.offsets_joined(purpose, outcome.error)
-        if isinstance(purpose, Decide):
-            return self._endings.decided(append, purpose, outcome)
-        if isinstance(purpose, Complete):
-            self._completions.appended(purpose, outcome.aftermath)
-        return []
+        steps, name = self._steps, append.transactional_id
+        transaction, office = steps.begin(name)
+        step(transaction, waiting.pending, error, office, steps.rules, steps.effects, steps.notes)
+        return self._carry_out(name, transaction, waiting.pending, waiting.waiter)
 
     def markers_to_send(self) -> tuple[list[MarkerRequest], list[Effect]]:
         """The marker requests to send now, and what follows without them (completions, tried again ones too)."""
-        requests, appends = self._completions.to_send()
-        return requests, [*appends]
+        requests, found = self._completions.to_send()
+        return requests, [*found]
 
     def markers_answered(self, number: int, answer: WriteTxnMarkersAnswer | None) -> list[Effect]:
         """A leader answered marker request `number`; None: the connection was lost."""
@@ -254,32 +240,40 @@ class TransactionCoordinator:
     # ---------------------------------------------------------------- what the coordinator does by itself
 
     def abort_timed_out_transactions(self) -> list[Effect]:
-        """One sweep: fence and abort what is open for longer than its timeout (X1 to X5)."""
-        return self._endings.abort_timed_out()
+        """One sweep (X1 to X5): candidates first, then one after the other, until the step ends the pass."""
+        now_ms, effects = self._steps.clock.now_ms(), list[Effect]()
+        held = self._store.transactions()
+        candidates = [(name, each.producer_id) for name, each in held if fences.is_candidate(each, now_ms)]
+        for name, producer_id in candidates:
+            end = self.fence_timed_out(name, producer_id)
+            if self._steps.effects.ends_pass:
+                break
+            if end is not None:
+                effects += self.end_by_server(end)
+        return effects
 
-    def fence_timed_out(self, name: str, producer_id: int) -> tuple[Verdict, ServerEnd | None]:
+    def fence_timed_out(self, name: str, producer_id: int) -> ServerEnd | None:
         """Look at a candidate of the sweep again (X1 to X5): fenced, it has to be ended by the server."""
-        return self._endings.fence_timed_out(name, producer_id)
+        steps, pending = self._steps, PendingTransition()
+        transaction, _ = steps.begin(name)
+        fences.time_out(transaction, pending, producer_id, steps.rules, steps.effects, steps.notes)
+        steps.end(name, transaction)
+        return ServerEnd(name, pending, None) if steps.effects.owes_end else None
 
     def end_by_server(self, end: ServerEnd) -> list[Effect]:
         """Abort a transaction whose owner was fenced: the second half of I12 and X5."""
-        return self._endings.end_by_server(end)
+        steps, name = self._steps, end.transactional_id
+        transaction, office = steps.begin(name)
+        ends.end_by_server(transaction, end.pending, office, steps.rules, steps.effects, steps.notes)
+        return self._carry_out(name, transaction, end.pending, end.waiter)
 
     def remove_expired_ids(self) -> list[Effect]:
         """One sweep: forget the ids that nobody used for too long (Y1, Y2)."""
-        now_ms, effects = self._clock.now_ms(), list[Effect]()
-        for name, transaction in self._store.transactions():
-            unused_for_ms = self._settings.transactional_id_expiration_ms
-            verdict = decide_expiration(transaction, now_ms, unused_for_ms, self._rules)
-            if verdict.event == CoordinatorEvent.NOTHING:
-                continue
-            self._note("transactional_id_expiration", verdict, name)
-            _, appends = self._store.append(name, self._store.lookup(name), verdict, Expire())
-            effects += appends
+        steps, effects = self._steps, list[Effect]()
+        unused_for_ms = self._settings.transactional_id_expiration_ms
+        for name in [name for name, _ in self._store.transactions()]:
+            pending = PendingTransition()
+            transaction, office = steps.begin(name)
+            loading.expire(transaction, pending, unused_for_ms, office, steps.rules, steps.effects, steps.notes)
+            effects += self._carry_out(name, transaction, pending, None)
         return effects
-
-
-def _granted(grant: Grant, outcome: Outcome) -> Reply:
-    if outcome.error != Error.NONE:
-        return init_refused(grant.ticket, grant.version, outcome.error)
-    return Reply(grant.ticket, InitProducerIdAnswer(0, *granted(outcome.target)))

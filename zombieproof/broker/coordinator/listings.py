@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 import re2
 
-from zombieproof.broker.cluster.clock import Clock
-from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
-from zombieproof.broker.coordinator.store import TransactionStore
+from zombieproof.broker.coordinator.steps import Steps
 from zombieproof.messages.transactions import (
     DescribeTransactions,
     DescribeTransactionsAnswer,
@@ -20,33 +18,28 @@ from zombieproof.messages.transactions import (
     TransactionDescription,
     TransactionListing,
 )
-from zombieproof.model.decisions.describe_transactions import decide_describe_transactions
-from zombieproof.model.decisions.list_transactions import STATE_NAMES, decide_list_transactions, is_listed
-from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import Error
+from zombieproof.statemachines.coordinator import listings
+from zombieproof.statemachines.coordinator.listings import STATE_NAMES
 
 
 @dataclass(slots=True)
 class TransactionListings:
     """Describes and lists the transactions of a store."""
 
-    clock: Clock
-    journal: Journal
+    steps: Steps
     numbers: PartitionNumbers
-    store: TransactionStore
 
     def describe(self, request: DescribeTransactions) -> DescribeTransactionsAnswer:
         """One row for each id asked for."""
         return DescribeTransactionsAnswer(tuple(self._describe(name) for name in request.transactional_ids))
 
     def _describe(self, transactional_id: str) -> TransactionDescription:
-        found = None if transactional_id == "" else self.store.lookup(transactional_id)
-        transaction = (found.transaction if found else None) or Transaction()
-        lookup_error = found.error if found else 0
-        verdict = decide_describe_transactions(transaction, int(transactional_id == ""), lookup_error)
-        self.journal.decided("describe_transactions", verdict.guard, verdict.error, transactional_id)
-        if verdict.error != Error.NONE:
-            return TransactionDescription(transactional_id, verdict.error)
+        transaction, office = self.steps.begin(transactional_id)
+        error = listings.describe(transaction, int(transactional_id == ""), office, self.steps.notes)
+        self.steps.end(transactional_id, transaction)
+        if error != Error.NONE:
+            return TransactionDescription(transactional_id, error)
         return TransactionDescription(
             transactional_id,
             0,
@@ -60,18 +53,19 @@ class TransactionListings:
 
     def list(self, request: ListTransactions) -> ListTransactionsAnswer:
         """The transactions that pass every filter, in the order of their ids."""
-        matching = _matching(request.pattern, (name for name, _ in self.store.transactions()))
-        verdict = decide_list_transactions(int(self.store.is_loading), int(matching is not None))
-        self.journal.decided("list_transactions", verdict.guard, verdict.error, "")
-        if verdict.error != Error.NONE or matching is None:
-            return ListTransactionsAnswer(verdict.error)
+        store, now_ms = self.steps.store, self.steps.clock.now_ms()
+        matching = _matching(request.pattern, (name for name, _ in store.transactions()))
+        error = listings.begin_list(int(store.is_loading), int(matching is not None), self.steps.notes)
+        self.steps.journal.take("", self.steps.notes)
+        if error != Error.NONE or matching is None:
+            return ListTransactionsAnswer(error)
         rows = []
-        for name, transaction in self.store.transactions():
+        for name, transaction in store.transactions():
             state = STATE_NAMES[transaction.state]
             state_passes = not request.states or state in request.states
             id_passes = not request.producer_ids or transaction.producer_id in request.producer_ids
             passes = state_passes and id_passes and name in matching
-            if is_listed(transaction, self.clock.now_ms(), request.duration_ms, int(passes)):
+            if listings.shows(transaction, now_ms, request.duration_ms, int(passes)):
                 rows.append(TransactionListing(name, transaction.producer_id, state))
         unknown = tuple(state for state in request.states if state not in STATE_NAMES.values())
         return ListTransactionsAnswer(0, tuple(sorted(rows, key=lambda row: row.transactional_id)), unknown)

@@ -10,25 +10,18 @@ their marker off the transaction, and when none is missing asks `finish`, once, 
 Source: reference §2.12; ``TransactionMarkerChannelManager.scala``, ``TransactionMarkerRequestCompletionHandler.scala``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import MarkerToWrite, WriteTxnMarkers, WriteTxnMarkersAnswer
-from zombieproof.model.decisions.marker_delivery import (
-    MarkerOutcome,
-    Route,
-    judge_marker_answer,
-    judge_standing,
-    route_marker,
-    version_of_write_txn_markers,
-)
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Guard
-
-DECISION = "marker_delivery"
+from zombieproof.statemachines import notes as noting
+from zombieproof.statemachines.coordinator import completion
+from zombieproof.statemachines.coordinator.completion import MarkerAnswer, MarkerOutcome, Route, Standing
+from zombieproof.statemachines.notes import Notes
 
 
 class Leader(NamedTuple):
@@ -36,14 +29,6 @@ class Leader(NamedTuple):
 
     topic_exists: bool
     node: int | None
-
-
-class Standing(NamedTuple):
-    """How the coordinator stands to a transactional id now: error of the lookup, whether known, coordinator epoch."""
-
-    lookup_error: int
-    known: bool
-    coordinator_epoch: int
 
 
 LeaderOf = Callable[[TopicPartition], Leader]
@@ -112,6 +97,7 @@ class MarkerChannel:
     unknown_leader: list[QueuedMarker] = field(default_factory=list)
     in_flight: dict[int, list[QueuedMarker]] = field(default_factory=dict)
     next_number: int = 0
+    _notes: Notes = field(default_factory=lambda: Notes(moves=[]), repr=False, compare=False)
 
     def add(
         self,
@@ -153,29 +139,55 @@ class MarkerChannel:
         sent = self.in_flight.pop(number, [])
         errors = {} if answer is None else {marker.producer_id: marker.errors for marker in answer.markers}
         for queued in sent:
-            transaction = queued.transaction
-            standing = self._judge_standing(transaction, standing_of)
-            is_left_out = answer is not None and transaction.producer_id not in errors
-            if is_left_out or standing == MarkerOutcome.INTERNAL_ERROR:
-                results.append(self._result(queued, MarkerOutcome.INTERNAL_ERROR))
-            elif standing == MarkerOutcome.FORGET:
-                self._forget(transaction)
-                results.append(self._result(queued, MarkerOutcome.FORGET))
-            elif answer is None:
-                results.append(self._result(queued, MarkerOutcome.RETRY))
-                results += self._queue(transaction, frozenset(queued.partitions), leader_of, standing_of)
-            else:
-                results += self._judge(transaction, errors[transaction.producer_id], leader_of, standing_of)
-            if results and results[-1].outcome == MarkerOutcome.INTERNAL_ERROR:
+            of_transaction = errors.get(queued.transaction.producer_id)
+            heard, theirs = self._hear(queued, answer is None, of_transaction, standing_of)
+            results += theirs
+            if heard.forgets:
+                self._forget(queued.transaction)
+            if heard.sends_again:
+                again = theirs[-1].partitions
+                results += self._queue(queued.transaction, again, leader_of, standing_of)
+            if heard.stops:
                 break
         return results
 
+    def _hear(
+        self,
+        queued: QueuedMarker,
+        is_lost: bool,
+        errors: Mapping[TopicPartition, int] | None,
+        standing_of: StandingOf,
+    ) -> tuple[MarkerAnswer, list[MarkerResult]]:
+        """What an answer says of the markers of one transaction; of `errors` nothing counts once it is settled."""
+        transaction, heard, notes = queued.transaction, MarkerAnswer(), self._notes
+        standing = completion.judge(standing_of(transaction.transactional_id), transaction.coordinator_epoch, notes)
+        completion.begin_answer(heard, standing, int(is_lost), int(errors is not None))
+        self._tell(transaction.transactional_id)
+        if errors is None or heard.outcome != MarkerOutcome.WRITTEN:
+            outcome = MarkerOutcome(heard.outcome)
+            return heard, [MarkerResult(transaction, outcome, frozenset(queued.partitions))]
+        by_outcome: dict[int, list[TopicPartition]] = {}
+        for partition, error in errors.items():
+            by_outcome.setdefault(completion.hear_partition(heard, error, notes), []).append(partition)
+            self._tell(f"{transaction.transactional_id} {partition}")
+            if heard.stops:
+                break
+        completion.end_answer(heard)
+        return heard, [
+            MarkerResult(transaction, outcome, frozenset(by_outcome[outcome]))
+            for outcome in MarkerOutcome
+            if outcome in by_outcome
+        ]
+
+    def drives(self, transaction: DecidedTransaction) -> bool:
+        """Whether this is what is driven of its id, and its completion not appended yet."""
+        return self.pending.get(transaction.transactional_id) == transaction
+
     def finish(self, transaction: DecidedTransaction) -> bool:
         """Whether the caller is the one to append the completion: true once, and only for the newest of its id."""
-        if self.pending.get(transaction.transactional_id) != transaction:
-            return False
-        del self.pending[transaction.transactional_id]
-        return True
+        is_driven = self.drives(transaction)
+        self._forget(transaction)
+        return is_driven
 
     def remove(self, txn_partition: int) -> None:
         """The transaction-log partition has another coordinator: drop what is queued of it.
@@ -198,72 +210,39 @@ class MarkerChannel:
     ) -> list[MarkerResult]:
         by_broker: dict[int, list[TopicPartition]] = {}
         waiting: list[TopicPartition] = []
-        skipped: list[TopicPartition] = []
+        skipped: dict[int, list[TopicPartition]] = {}
+        standing, epoch = standing_of(transaction.transactional_id), transaction.coordinator_epoch
         for partition in sorted(partitions):
-            leader = leader_of(partition)
-            route = route_marker(int(leader.topic_exists), int(leader.node is not None), self.rules)
-            if route == Route.SEND and leader.node is not None:
-                by_broker.setdefault(leader.node, []).append(partition)
+            exists, node = leader_of(partition)
+            routed = completion.route(int(exists), int(node is not None), standing, epoch, self.rules, self._notes)
+            if routed.route == Route.SEND and node is not None:
+                by_broker.setdefault(node, []).append(partition)
+            elif routed.route == Route.WAIT:
+                waiting.append(partition)
             else:
-                (waiting if route == Route.WAIT else skipped).append(partition)
+                skipped.setdefault(routed.outcome, []).append(partition)
+        self._tell(transaction.transactional_id)
         for broker, theirs in by_broker.items():
             self.queues.setdefault(broker, []).append(QueuedMarker(transaction, tuple(theirs)))
         if waiting:
             self.unknown_leader.append(QueuedMarker(transaction, tuple(waiting)))
-        return self._skip(transaction, frozenset(skipped), standing_of) if skipped else []
-
-    def _skip(
-        self, transaction: DecidedTransaction, partitions: frozenset[TopicPartition], standing_of: StandingOf
-    ) -> list[MarkerResult]:
-        outcome = self._judge_standing(transaction, standing_of)
-        if outcome == MarkerOutcome.FORGET:
+        if MarkerOutcome.FORGET in skipped:
             self._forget(transaction)
-        return [MarkerResult(transaction, outcome, partitions)]
-
-    def _judge_standing(self, transaction: DecidedTransaction, standing_of: StandingOf) -> MarkerOutcome:
-        standing = standing_of(transaction.transactional_id)
-        same = int(standing.coordinator_epoch == transaction.coordinator_epoch)
-        outcome = MarkerOutcome(judge_standing(standing.lookup_error, int(standing.known), same))
-        if outcome != MarkerOutcome.WRITTEN:
-            self.journal.decided(DECISION, Guard.NO_GUARD, standing.lookup_error, transaction.transactional_id)
-        return outcome
-
-    def _judge(
-        self,
-        transaction: DecidedTransaction,
-        errors: dict[TopicPartition, int],
-        leader_of: LeaderOf,
-        standing_of: StandingOf,
-    ) -> list[MarkerResult]:
-        by_outcome: dict[MarkerOutcome, list[TopicPartition]] = {}
-        for partition, error in errors.items():
-            outcome = MarkerOutcome(judge_marker_answer(error))
-            self.journal.decided(DECISION, Guard.NO_GUARD, error, f"{transaction.transactional_id} {partition}")
-            by_outcome.setdefault(outcome, []).append(partition)
-            if outcome == MarkerOutcome.INTERNAL_ERROR:
-                break
-        results = [
-            MarkerResult(transaction, outcome, frozenset(by_outcome[outcome]))
-            for outcome in MarkerOutcome
-            if outcome in by_outcome
+        return [
+            MarkerResult(transaction, MarkerOutcome(outcome), frozenset(theirs)) for outcome, theirs in skipped.items()
         ]
-        if MarkerOutcome.FORGET in by_outcome:
-            self._forget(transaction)
-        elif MarkerOutcome.RETRY in by_outcome and MarkerOutcome.INTERNAL_ERROR not in by_outcome:
-            again = frozenset(by_outcome[MarkerOutcome.RETRY])
-            results += self._queue(transaction, again, leader_of, standing_of)
-        return results
+
+    def _tell(self, subject: str) -> None:
+        self.journal.take(subject, self._notes)
+        noting.clear(self._notes, 0)
 
     def _forget(self, transaction: DecidedTransaction) -> None:
         """Drop the transaction, unless a newer one (of a later coordinator epoch) has taken its place."""
-        if self.pending.get(transaction.transactional_id) == transaction:
+        if self.drives(transaction):
             del self.pending[transaction.transactional_id]
 
-    def _result(self, queued: QueuedMarker, outcome: MarkerOutcome) -> MarkerResult:
-        return MarkerResult(queued.transaction, outcome, frozenset(queued.partitions))
-
     def _request(self, queue: list[QueuedMarker]) -> WriteTxnMarkers:
-        version = version_of_write_txn_markers(self.rules)
+        version = completion.version_of_markers(self.rules)
         markers = tuple(
             MarkerToWrite(
                 producer_id=queued.transaction.producer_id,

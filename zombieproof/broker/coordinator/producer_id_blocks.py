@@ -77,6 +77,12 @@ class ProducerIdManager(ProducerIds):
         self._is_to_be_sent = False
         self._not_before_ms = 0
 
+    def peek(self) -> int | None:
+        """The producer id that `next` would hand out now."""
+        if self._used < self._current.size:
+            return self._current.first + self._used
+        return None if self._at_hand is None else self._at_hand.first
+
     def next(self) -> int | None:
         """A producer id that nobody has; None while there is none (COORDINATOR_LOAD_IN_PROGRESS)."""
         if self._used == self._current.size and not self._begin_next():

@@ -14,6 +14,10 @@ class ProducerIds:
     def __init__(self, first: int = 0) -> None:
         self._next = first
 
+    def peek(self) -> int | None:
+        """The producer id that `next` would hand out now; None if there is none."""
+        return self._next
+
     def next(self) -> int | None:
         """A producer id that nobody has; None if none could be allocated."""
         self._next += 1

@@ -1,9 +1,8 @@
 """The state behind a transaction coordinator: which ids it holds, and what is on its way into their log.
 
 Theory of operation: an id lives in one partition of ``__transaction_state``; whoever leads it holds its ids in memory,
-as the log says, under the leader epoch with which they were loaded (the coordinator epoch). A transition is *prepared*
-(its target is pending), appended, and *completed* when the append is durable and nobody else took over meanwhile. What
-is on its way waits in `_in_flight` as data.
+as the log says, under the leader epoch with which they were loaded (the coordinator epoch). What is on its way into the
+log waits in `_in_flight` as data. Nothing is judged here.
 
 Source: reference §2.2, §2.4 to §2.6, §2.15; ``TransactionStateManager.scala``.
 """
@@ -12,43 +11,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from zombieproof.broker.cluster.clock import Clock
-from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
 from zombieproof.broker.coordinator.effects import Append
-from zombieproof.broker.coordinator.waiting import Complete, Decide, Purpose
+from zombieproof.broker.coordinator.waiting import Waiter
 from zombieproof.formats.batches import Batch, TransactionValue
-from zombieproof.model.decisions import transition
-from zombieproof.model.decisions.coordinator_elections import ends_load
-from zombieproof.model.decisions.find_coordinator import decide_lookup
-from zombieproof.model.decisions.log_append import Aftermath, decide_append_outcome, decide_log_append
-from zombieproof.model.records import Transaction, Verdict
+from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, TransactionState
-from zombieproof.statemachines.coordinator import COORDINATOR
+from zombieproof.model.vocabulary import NONE, TransactionState
+from zombieproof.statemachines.coordinator import loading
+from zombieproof.statemachines.coordinator.effects import CoordinatorEffects, clear
+from zombieproof.statemachines.coordinator.records import Operation, PendingTransition
 
 
-class InvalidTransition(Exception):
-    """A durable record that may not follow what is in memory: in Kafka an ``IllegalStateException`` (§2.4)."""
+class Place(NamedTuple):
+    """Where an id lives, and how this broker stands to that partition."""
 
-
-class Found(NamedTuple):
-    """What a lookup found: an error (L1, L2), or the coordinator epoch and the transaction (None: not known)."""
-
-    error: int
     partition: int
+    is_loading: int
+    leads: int
     coordinator_epoch: int
-    transaction: Transaction | None
-
-
-class Outcome(NamedTuple):
-    """What came of an append: what it was for, the record it wanted durable, what it does to memory, and the error."""
-
-    purpose: Purpose
-    target: Transaction
-    aftermath: Aftermath
-    error: int
 
 
 @dataclass(slots=True)
@@ -61,21 +43,18 @@ class LoadedPartition:
 
 @dataclass(slots=True)
 class InFlight:
-    """An append whose outcome is not known yet: the record it makes true, and what it is for."""
+    """An append whose outcome is not known yet: what it makes true and what follows, and who waits for that."""
 
     append: Append
-    target: Transaction
-    purpose: Purpose
+    pending: PendingTransition
+    waiter: Waiter
 
 
 class TransactionStore:
     """Ids, their transactions and their log, for one coordinator."""
 
-    def __init__(
-        self, rules: Rules, clock: Clock, journal: Journal, numbers: PartitionNumbers, metadata: Metadata
-    ) -> None:
-        self._rules, self._clock, self._journal = rules, clock, journal
-        self._numbers, self._metadata = numbers, metadata
+    def __init__(self, rules: Rules, numbers: PartitionNumbers, metadata: Metadata) -> None:
+        self._rules, self._numbers, self._metadata = rules, numbers, metadata
         self._loaded: dict[int, LoadedPartition] = {}
         self._loading: set[tuple[int, int]] = set()
         self._in_flight: dict[int, InFlight] = {}
@@ -104,22 +83,26 @@ class TransactionStore:
             for transaction in loaded.transactions.values():
                 yield transaction.partitions
         for waiting in self._in_flight.values():
-            yield waiting.target.partitions
+            yield waiting.pending.target.partitions
 
-    def lookup(self, transactional_id: str) -> Found:
-        """Find an id (L1 to L3)."""
+    def find(self, transactional_id: str) -> tuple[Place, Transaction | None]:
+        """Find an id (L1 to L3): its place, and its transaction if it is known here."""
         _, number = self._metadata.transaction_partition(transactional_id)
-        loaded = self._loaded.get(number)
         loading = any(partition == number for partition, _ in self._loading)
-        verdict = decide_lookup(int(loading), int(loaded is not None))
-        if verdict.error != Error.NONE or loaded is None:
-            self._journal.decided("find_coordinator", verdict.guard, verdict.error, transactional_id)
-            return Found(verdict.error, number, NONE, None)
-        return Found(0, number, loaded.coordinator_epoch, loaded.transactions.get(transactional_id))
+        loaded = self._loaded.get(number)
+        if loaded is None:
+            return Place(number, int(loading), 0, NONE), None
+        # While a partition is being loaded, what is still held of it is nobody's to see.
+        held = None if loading else loaded.transactions.get(transactional_id)
+        return Place(number, int(loading), 1, loaded.coordinator_epoch), held
 
-    def insert(self, found: Found, transactional_id: str, transaction: Transaction) -> None:
+    def insert(self, partition: int, transactional_id: str, transaction: Transaction) -> None:
         """Hold fresh metadata of an id that was not known; nothing of it is in the log yet (§2.2)."""
-        self._loaded[found.partition].transactions[transactional_id] = transaction
+        self._loaded[partition].transactions[transactional_id] = transaction
+
+    def drop(self, partition: int, transactional_id: str) -> None:
+        """The tombstone of an id is durable."""
+        del self._loaded[partition].transactions[transactional_id]
 
     # ---------------------------------------------------------------- load and unload
 
@@ -128,24 +111,25 @@ class TransactionStore:
         self._loading.add((partition, coordinator_epoch))
 
     def finish_loading(self, partition: int, coordinator_epoch: int, batches: Iterable[Batch]) -> list[str]:
-        """The log was read (Z3 to Z5); returned are the ids whose decided transactions must be driven to their end.
+        """The log was read (Z3 to Z5); returned are the ids whose decided transactions are to be driven to their end.
 
         Nothing is installed if the partition was lost meanwhile (Z4), or is here under a newer epoch already.
         """
         if (partition, coordinator_epoch) not in self._loading:
             return []
-        loaded = LoadedPartition(coordinator_epoch)
+        loaded, effects, driven = LoadedPartition(coordinator_epoch), CoordinatorEffects(), list[str]()
         for transactional_id, value in last_values(batches).items():
-            transaction, durable = Transaction(), self._record_of(value)
-            completing = COORDINATOR.table[durable.state][CoordinatorEvent.MARKERS_WRITTEN]
-            transition.load(transaction, durable, completing, self._rules)
-            loaded.transactions[transactional_id] = transaction
+            transaction = loaded.transactions[transactional_id] = Transaction()
+            clear(effects)
+            loading.load(transaction, self._record_of(value), self._rules, effects)
+            if effects.sends_markers:
+                driven.append(transactional_id)
         self._loading.discard((partition, coordinator_epoch))
         present = self._loaded.get(partition)
-        if present is not None and present.coordinator_epoch > coordinator_epoch:
+        if not loading.installs(1, NONE if present is None else present.coordinator_epoch, coordinator_epoch):
             return []
         self._loaded[partition] = loaded
-        return [name for name, transaction in loaded.transactions.items() if transaction.pending_state != NONE]
+        return driven
 
     def remove(self, partition: int, coordinator_epoch: int | None) -> None:
         """A resignation (Z7): what is loaded is dropped, and loads of older epochs end."""
@@ -153,100 +137,35 @@ class TransactionStore:
         self._loading = {
             (number, epoch)
             for number, epoch in self._loading
-            if number != partition or not ends_load(epoch, resigned, self._rules)
+            if number != partition or not loading.ends_load(epoch, resigned, self._rules)
         }
         self._loaded.pop(partition, None)
 
     # ---------------------------------------------------------------- appends
 
-    def append(
-        self,
-        transactional_id: str,
-        found: Found,
-        verdict: Verdict,
-        purpose: Purpose,
-        timeout_ms: int = 0,
-        now_ms: int | None = None,
-    ) -> tuple[int, list[Append]]:
-        """Prepare what `verdict` says and put it on its way into the log; or the error that forbids it (G1 to G4).
-
-        `now_ms` is the time that the record carries; the present by default.
-        """
-        transaction = found.transaction
-        assert transaction is not None, "nothing can be prepared for an id that is not known"
-        fenced = transaction.pending_state == TransactionState.PREPARE_EPOCH_FENCE
-        source = transaction.pending_state if fenced else transaction.state
-        state = self._journal.move(COORDINATOR, transactional_id, source, verdict.event)
-        target = Transaction()
-        when = self._clock.now_ms() if now_ms is None else now_ms
-        transition.prepare(transaction, verdict, state, timeout_ms, when, target)
-        transaction.pending_state = state
-        value = None if verdict.event == CoordinatorEvent.EXPIRE else self._value_of(target)
+    def send(self, partition: int, transactional_id: str, pending: PendingTransition, waiter: Waiter) -> Append:
+        """What is pending is on its way into the log."""
+        value = None if pending.operation == Operation.EXPIRE else self._value_of(pending.target)
         self._appends += 1
-        append = Append(found.partition, found.coordinator_epoch, transactional_id, value, self._appends)
-        error = self.may_append(append)
-        if error != Error.NONE:
-            return error, []
-        self._in_flight[append.number] = InFlight(append, target, purpose)
-        return 0, [append]
+        append = Append(partition, pending.coordinator_epoch, transactional_id, value, self._appends)
+        self._in_flight[append.number] = InFlight(append, pending, waiter)
+        return append
 
-    def may_append(self, append: Append) -> int:
-        """Why an append may not be made now, or NONE (G1 to G4)."""
-        found = self.lookup(append.transactional_id)
-        version = 0 if append.value is None else append.value.client_transaction_version
-        same = int(found.coordinator_epoch == append.coordinator_epoch)
-        verdict = decide_log_append(version, found.error, int(found.transaction is not None), same, self._rules)
-        if verdict.error != Error.NONE:
-            self._journal.decided("log_append", verdict.guard, verdict.error, append.transactional_id)
-        return verdict.error
+    def pending(self, append: Append) -> PendingTransition:
+        """The transition that an append in flight makes true."""
+        return self._in_flight[append.number].pending
+
+    def take(self, append: Append) -> InFlight | None:
+        """An append has its outcome; None: it was answered before."""
+        return self._in_flight.pop(append.number, None)
 
     def in_flight(self, partition: int) -> list[Append]:
         """The appends to a partition whose outcome is not known yet."""
         return [waiting.append for waiting in self._in_flight.values() if waiting.append.partition == partition]
 
-    def in_flight_of(self, transactional_id: str) -> list[Append]:
-        """The appends of an id whose outcome is not known yet."""
-        waiting = (each.append for each in self._in_flight.values())
-        return [append for append in waiting if append.transactional_id == transactional_id]
-
-    def appended(self, append: Append, error: int) -> Outcome | None:
-        """The outcome of an append: complete the transition, or give it up. None: it was answered before.
-
-        `error` is what ``error_of_append`` makes of the log's error.
-
-        Raises:
-            InvalidTransition: the record may not follow what is in memory.
-        """
-        waiting = self._in_flight.pop(append.number, None)
-        if waiting is None:
-            return None
-        found = self.lookup(append.transactional_id)
-        same = int(found.coordinator_epoch == append.coordinator_epoch)
-        known = int(found.transaction is not None)
-        retries = int(isinstance(waiting.purpose, Complete))
-        outcome = decide_append_outcome(error, found.error, known, same, retries)
-        if outcome.aftermath == Aftermath.COMPLETE and found.transaction is not None:
-            self._complete(append, found.transaction, waiting.target)
-        elif outcome.aftermath == Aftermath.GIVE_UP and found.transaction is not None:
-            transition.give_up(found.transaction, self._failed_fence(waiting.purpose), self._rules)
-        return Outcome(waiting.purpose, waiting.target, Aftermath(outcome.aftermath), outcome.error)
-
-    def _failed_fence(self, purpose: Purpose) -> int:
-        if not isinstance(purpose, Decide) or not purpose.fences:
-            return 0
-        return int(transition.fence_counts_at_once(purpose.request.version, self._rules))
-
-    def _complete(self, append: Append, transaction: Transaction, target: Transaction) -> None:
-        if append.value is None:
-            del self._loaded[append.partition].transactions[append.transactional_id]
-            return
-        if not transition.is_valid(transaction, target):
-            state = TransactionState(target.state).name
-            raise InvalidTransition(
-                f"{append.transactional_id!r}: the log holds a record in {state} that may not follow {transaction}; "
-                "its transition was not pending, or is of another producer"
-            )
-        transition.complete_by(transaction, target, self._rules)
+    def is_in_flight(self, transactional_id: str) -> bool:
+        """Whether the outcome of an append of this id is not known yet."""
+        return any(waiting.append.transactional_id == transactional_id for waiting in self._in_flight.values())
 
     # ---------------------------------------------------------------- records
 

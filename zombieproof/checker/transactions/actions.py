@@ -23,8 +23,8 @@ def step(world: World, action: int, setup: Setup, trail: Trail) -> bool:
         return False
     if trail.illegal != 0:
         world.ghost.illegal = trail.illegal
-    if trail.contradicts == 1:
-        world.ghost.contradiction = 1
+    if trail.contradicts != 0:
+        world.ghost.insane = 1
     return True
 
 

@@ -6,16 +6,12 @@ and clients (lost, doubled, late, crashed) is in ``actions`` and ``client_action
 
 from zombieproof.checker.transactions import (
     coordinator_actions,
-    coordinator_log,
     network,
     partition_actions,
 )
 from zombieproof.checker.transactions.acts import Act
-from zombieproof.checker.transactions.moves import move
 from zombieproof.checker.transactions.world import OFFSETS, PRODUCER_IDS, Setup, Trail, World
-from zombieproof.model.decisions.transactional_id_expiration import decide_expiration
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent
-from zombieproof.statemachines.notes import Decision, MachineIndex, note
+from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.partition_leader import forgetting
 
 
@@ -89,18 +85,10 @@ def _resign(world: World, node: int) -> bool:
 
 
 def _expire(world: World, setup: Setup, trail: Trail, k: int) -> bool:
-    """A transactional id that is idle is forgotten: its tombstone is durable, its metadata gone."""
-    txn = world.nodes[world.coordinator].cache[k]
-    if world.budget.expirations == 0:
+    """A transactional id that is idle is forgotten."""
+    if world.budget.expirations == 0 or not coordinator_actions.expire(world, setup, trail, k):
         return False
-    verdict = decide_expiration(txn, 1, 1, setup.rules)
-    if verdict.event != CoordinatorEvent.EXPIRE:
-        return False
-    note(trail, Decision.EXPIRATION, verdict.guard, verdict.error)
     world.budget.expirations -= 1
-    move(trail, MachineIndex.COORDINATOR, k, txn.state, verdict.event)
-    coordinator_log.clear(txn)
-    coordinator_log.clear(world.durable[k])
     return True
 
 

@@ -1,36 +1,33 @@
 """How a coordinator sends the markers of a decided transaction, and completes it (reference §2.12)."""
 
-from zombieproof.checker.transactions import coordinator_log, network
-from zombieproof.checker.transactions.world import IDS, PARTITIONS, Kind, Setup, Trail, World
-from zombieproof.model.decisions import transition
-from zombieproof.model.decisions.end_txn import completion_by
-from zombieproof.model.decisions.marker_delivery import Route, route_marker
-from zombieproof.model.vocabulary import CoordinatorEvent, Error, TransactionState
-from zombieproof.statemachines.notes import MachineIndex, successor
+from zombieproof.checker.transactions import network
+from zombieproof.checker.transactions.coordinator_appends import begin, office, settle
+from zombieproof.checker.transactions.world import IDS, PARTITIONS, Kind, Message, Setup, Trail, World
+from zombieproof.model.vocabulary import TransactionState
+from zombieproof.statemachines.coordinator import completion
+from zombieproof.statemachines.coordinator.completion import MarkerOutcome, Route
+from zombieproof.statemachines.coordinator.records import DecidedFacts
 
 
 def start_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
-    """The decision is durable: the completion is pending, and markers go to every partition."""
-    txn = world.nodes[node].cache[k]
-    completing = successor(MachineIndex.COORDINATOR, txn.state, CoordinatorEvent.MARKERS_WRITTEN)
-    txn.pending_state = completing
+    """The decision is durable: markers go to every partition."""
     world.nodes[node].driving[k] = 1
     send_markers(world, setup, trail, node, k)
 
 
 def send_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
     """Send each missing marker that is not on its way; complete if none is missing."""
-    txn = world.nodes[node].cache[k]
+    txn, at = world.nodes[node].cache[k], office(world, node, 0)
+    standing = completion.stand(txn, at, trail)
     for p in range(PARTITIONS):
         if (txn.partitions >> p) & 1 == 0 or _is_on_its_way(world, node, k, p):
             continue
-        route = route_marker(1, world.partitions[p].leader, setup.rules)
-        if route == Route.SEND:
+        routed = completion.route(1, world.partitions[p].leader, standing, at.coordinator_epoch, setup.rules, trail)
+        if routed.route == Route.SEND:
             _send_marker(world, node, k, p)
-        elif route == Route.SKIP:
-            txn.partitions = txn.partitions & ~(1 << p)
-    if txn.partitions == 0 or setup.rules.markers_before_completion == 0:
-        finish(world, setup, trail, node, k)
+        elif routed.route == Route.SKIP and routed.outcome == MarkerOutcome.WRITTEN:
+            completion.strike_off(txn, 1 << p, at.coordinator_epoch, at)
+    complete(world, setup, trail, node, k)
 
 
 def _is_on_its_way(world: World, node: int, k: int, p: int) -> bool:
@@ -57,15 +54,47 @@ def _send_marker(world: World, node: int, k: int, p: int) -> None:
     message.detail = 1 if txn.state == TransactionState.PREPARE_COMMIT else 0
 
 
-def finish(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
-    """Every marker is written: append the completion. A deposed node cannot, and gives it up (its successor will)."""
-    txn = world.nodes[node].cache[k]
-    if txn.state not in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+def complete(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
+    """Append the completion if every marker is written. A deposed node cannot, and gives up (its successor will)."""
+    held, at = world.nodes[node], office(world, node, 0)
+    begin(trail, k)
+    decided = DecidedFacts(at.coordinator_epoch, 0, int(held.driving[k]))
+    completion.complete(held.cache[k], trail.pending, decided, at, setup.rules, trail.effects, trail)
+    if trail.effects.finishes == 1:
+        held.driving[k] = 0
+    settle(world, setup, trail, node, k, 0, 0)
+
+
+def waits_for_leader(setup: Setup, trail: Trail) -> bool:
+    """Whether the marker of a partition without a leader stays where it is (else it is taken for deleted)."""
+    nobody = completion.Standing(0, 1, 0)
+    return completion.route(1, 0, nobody, 0, setup.rules, trail).route == Route.WAIT
+
+
+def acknowledge(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
+    """The sender of a marker hears the outcome, if it still is the coordinator that sent it."""
+    node, k, p = int(message.node), int(message.client), int(message.partition)
+    coordinator_epoch = int(message.value)
+    held, at, heard = world.nodes[node], office(world, node, 0), trail.markers
+    if message.live == 0 or held.driving[k] == 0 or held.epoch != coordinator_epoch:
+        network.empty(message)
         return
-    world.nodes[node].driving[k] = 0
-    error = coordinator_log.append(world, setup, trail, node, k, completion_by(txn, setup.rules), 0)
-    if error != Error.NONE:
-        transition.give_up(txn, 0, setup.rules)
+    standing = completion.judge(completion.stand(held.cache[k], at, trail), coordinator_epoch, trail)
+    completion.begin_answer(heard, standing, 0, 1)
+    outcome = completion.hear_partition(heard, error, trail)
+    completion.end_answer(heard)
+    if heard.sends_again == 1:
+        return
+    network.empty(message)
+    if outcome == MarkerOutcome.WRITTEN:
+        completion.strike_off(held.cache[k], 1 << p, coordinator_epoch, at)
+        complete(world, setup, trail, node, k)
+    else:
+        # Forgotten: the pending completion stays, nobody drives it any more (reference §2.12).
+        held.driving[k] = 0
+        for other in world.messages:
+            if other.kind == Kind.MARKER and other.node == node and other.client == k:
+                other.live = 0
 
 
 def drive_waiting_markers(world: World, setup: Setup, trail: Trail) -> None:

@@ -26,7 +26,6 @@ from zombieproof.checker.transactions.world import (
     Trail,
     World,
 )
-from zombieproof.model.decisions.marker_delivery import MarkerOutcome, Route, judge_marker_answer, route_marker
 from zombieproof.model.vocabulary import (
     NONE,
     Error,
@@ -175,9 +174,9 @@ def receive_marker(world: World, setup: Setup, trail: Trail, message: Message, l
     """
     p = message.partition
     if world.partitions[p].leader == 0:
-        if lost == 1 or message.live == 0 or route_marker(1, 0, setup.rules) == Route.WAIT:
+        if lost == 1 or message.live == 0 or marker_actions.waits_for_leader(setup, trail):
             return False
-        _acknowledge(world, setup, trail, message, Error.NONE)
+        marker_actions.acknowledge(world, setup, trail, message, Error.NONE)
         return True
     entry = world.partitions[p].entries[message.producer_id]
     marker = marker_view(message)
@@ -193,7 +192,7 @@ def receive_marker(world: World, setup: Setup, trail: Trail, message: Message, l
         if p == OFFSETS:
             _end_offsets(world, trail, message.producer_id, marker.committed)
     if lost == 0:
-        _acknowledge(world, setup, trail, message, error)
+        marker_actions.acknowledge(world, setup, trail, message, error)
     return True
 
 
@@ -212,29 +211,6 @@ def _write_marker(world: World, message: Message) -> int:
 def _end_offsets(world: World, trail: Trail, producer_id: int, committed: int) -> None:
     trail.subject = producer_id
     offsets.ends(world.group.committed, world.group.pending[producer_id], committed, trail)
-
-
-def _acknowledge(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
-    """The sender of a marker hears the outcome, if it still is the coordinator that sent it."""
-    node, k, p = int(message.node), int(message.client), int(message.partition)
-    waited_for = message.live == 1 and world.nodes[node].epoch == message.value and world.nodes[node].driving[k] == 1
-    outcome = judge_marker_answer(error)
-    if waited_for and outcome == MarkerOutcome.RETRY:
-        return
-    network.empty(message)
-    if not waited_for:
-        return
-    txn = world.nodes[node].cache[k]
-    if outcome == MarkerOutcome.WRITTEN:
-        txn.partitions = txn.partitions & ~(1 << p)
-        if txn.partitions == 0:
-            marker_actions.finish(world, setup, trail, node, k)
-    else:
-        # Forgotten: the pending completion stays, nobody drives it any more (reference §2.12).
-        world.nodes[node].driving[k] = 0
-        for other in world.messages:
-            if other.kind == Kind.MARKER and other.node == node and other.client == k:
-                other.live = 0
 
 
 def lose_leader(world: World, p: int) -> None:

@@ -5,20 +5,12 @@ from typing import NamedTuple
 from zombieproof.checker.transactions.world import OFFSETS, Kind, LogRecord, Message, Setup
 from zombieproof.model.vocabulary import LogEntry, TransactionVersion
 
+INIT_PRODUCER_ID = 4
 CLASSIC_VERSION = 3
+VERIFICATION = 4
 TV2_ADD_PARTITIONS = 5
 TV2_END_TXN = 5
 TV2_TXN_OFFSET_COMMIT = 5
-
-
-class RequestView(NamedTuple):
-    """AddPartitionsToTxn, AddOffsetsToTxn, EndTxn, InitProducerId."""
-
-    producer_id: int
-    producer_epoch: int
-    version: int
-    committed: int
-    partitions: int
 
 
 class BatchView(NamedTuple):
@@ -58,11 +50,6 @@ def is_tv2(setup: Setup) -> bool:
 def end_txn_version(setup: Setup) -> int:
     """The version of EndTxn that clients and the server itself use."""
     return TV2_END_TXN if is_tv2(setup) else CLASSIC_VERSION
-
-
-def request_view(producer_id: int, producer_epoch: int, version: int, committed: int, partitions: int) -> RequestView:
-    """A request as decisions read it."""
-    return RequestView(int(producer_id), int(producer_epoch), int(version), int(committed), int(partitions))
 
 
 def batch_view(message: Message, setup: Setup) -> BatchView:

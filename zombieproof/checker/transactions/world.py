@@ -19,6 +19,9 @@ from zombieproof.model.records import CachedBatch, GroupOffset, PendingOffset, P
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.consumer.reading import ConsumerEffects
+from zombieproof.statemachines.coordinator.completion import MarkerAnswer
+from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
+from zombieproof.statemachines.coordinator.records import PendingTransition
 from zombieproof.statemachines.group_coordinator.effects import GroupEffects
 from zombieproof.statemachines.notes import Notes
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects
@@ -286,7 +289,7 @@ class Setup:
 
 @dataclass(slots=True)
 class Trail(Notes):
-    """What one step did. Scratch space (`target`) for records that a step is about to make durable.
+    """What one step did. Scratch space for what the steps of a coordinator want done, and what they make pending.
 
     `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says.
     `leader`, `group` and `consumer`: what a step of a partition leader, the group coordinator, a consumer wants done.
@@ -294,7 +297,9 @@ class Trail(Notes):
 
     answered: int = 0
     error: int = 0
-    target: Transaction = field(default_factory=Transaction)
+    pending: PendingTransition = field(default_factory=PendingTransition)
+    effects: CoordinatorEffects = field(default_factory=CoordinatorEffects)
+    markers: MarkerAnswer = field(default_factory=MarkerAnswer)
     leader: PartitionEffects = field(default_factory=PartitionEffects)
     group: GroupEffects = field(default_factory=GroupEffects)
     consumer: ConsumerEffects = field(default_factory=ConsumerEffects)

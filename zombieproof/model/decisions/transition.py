@@ -83,6 +83,13 @@ def complete_by(txn: Transaction, target: Transaction, rules: Rules) -> None:
         txn.start_ms = start_ms
 
 
+def write(durable: Transaction, target: Transaction) -> None:
+    """What the log holds of a record (§2.2): all but the last producer epoch and a failed fence."""
+    complete(durable, target)
+    durable.last_producer_epoch = NONE
+    durable.failed_epoch_fence = 0
+
+
 def fence_counts_at_once(version: int, rules: Rules) -> bool:
     """Whether a fence raises the epoch in memory before its abort is durable (`version`: of the EndTxn that aborts).
 
@@ -111,10 +118,8 @@ def load(txn: Transaction, durable: Transaction, completing_state: int, rules: R
     driven to its end by whoever loads it. What the log does not hold is lost: the last producer epoch, the failed
     fence, and (before KAFKA-20310, and in value version 0) the previous and next producer ids.
     """
-    complete(txn, durable)
+    write(txn, durable)
     txn.known = durable.known
-    txn.last_producer_epoch = NONE
-    txn.failed_epoch_fence = 0
     holds_both = rules.persist_prev_next == 1 and rules.transaction_version != TransactionVersion.TV0
     if txn.known == 0 or not holds_both:
         txn.previous_producer_id = NONE

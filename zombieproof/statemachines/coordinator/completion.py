@@ -1,0 +1,182 @@
+"""From a decision to its completion: markers for every partition, what their answers mean, then one more record.
+
+Theory of operation: when a decision is durable its completion is pending and markers set out (`drive`). Each partition
+that has its marker, or needs none, is struck off, in memory only; when none is left the completion is appended, with
+the time of the decision. Queues and connections are the host's.
+
+Source: reference §2.12; ``TransactionMarkerChannelManager.scala``, ``TransactionMarkerRequestCompletionHandler.scala``.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from zombieproof.model.decisions.marker_delivery import (
+    MarkerOutcome,
+    Route,
+    decide_completion,
+    judge_marker_answer,
+    judge_standing,
+    route_marker,
+    version_of_write_txn_markers,
+)
+from zombieproof.model.records import Transaction
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NOTHING, CoordinatorEvent, Guard
+from zombieproof.statemachines.coordinator import appends
+from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
+from zombieproof.statemachines.coordinator.records import DecidedFacts, Office, Operation, PendingTransition
+from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, note, successor
+
+
+@dataclass(slots=True)
+class MarkerAnswer:
+    """What an answer has said so far of the markers of one transaction.
+
+    `outcome` is the gravest of it. After the answer `forgets` is 1 if nobody drives the transaction any longer,
+    `sends_again` 1 if the partitions that are to be tried again are queued, `stops` 1 if the rest of it is lost.
+    """
+
+    outcome: int = 0
+    retries: int = 0
+    forgets: int = 0
+    sends_again: int = 0
+    stops: int = 0
+
+
+class Standing(NamedTuple):
+    """How a coordinator stands to an id: the lookup's error, whether the id is known, the present coordinator epoch."""
+
+    lookup_error: int
+    known: int
+    coordinator_epoch: int
+
+
+class Routed(NamedTuple):
+    """Where a marker goes (`Route`); of one that is skipped, whether its partition counts as written."""
+
+    route: int
+    outcome: int
+
+
+def drive(txn: Transaction, effects: CoordinatorEffects) -> None:
+    """The decision is durable (F5, Z5): its completion is pending, and its markers go out (Z6)."""
+    txn.pending_state = successor(MachineIndex.COORDINATOR, txn.state, CoordinatorEvent.MARKERS_WRITTEN)
+    txn.failed_epoch_fence = 0
+    effects.sends_markers = 1
+
+
+def version_of_markers(rules: Rules) -> int:
+    """The version of WriteTxnMarkers in which they go out."""
+    return version_of_write_txn_markers(rules)
+
+
+def stand(txn: Transaction, office: Office, notes: Notes) -> Standing:
+    """How the coordinator stands to an id now."""
+    return Standing(appends.look_up(office, notes), int(txn.known), int(office.coordinator_epoch))
+
+
+def judge(standing: Standing, coordinator_epoch: int, notes: Notes) -> int:
+    """Whether the coordinator still drives what it drove under `coordinator_epoch`: WRITTEN.
+
+    FORGET where another one does; INTERNAL_ERROR where an id in office is not known.
+    """
+    same = 1 if standing.coordinator_epoch == coordinator_epoch else 0
+    outcome = judge_standing(standing.lookup_error, standing.known, same)
+    if outcome != MarkerOutcome.WRITTEN:
+        note(notes, Decision.MARKER_DELIVERY, Guard.NO_GUARD, standing.lookup_error)
+    return outcome
+
+
+def route(
+    topic_exists: int, leader_is_live: int, standing: Standing, coordinator_epoch: int, rules: Rules, notes: Notes
+) -> Routed:
+    """Where the marker of one partition goes: to its leader, into waiting, or nowhere if the topic is gone."""
+    way = route_marker(topic_exists, leader_is_live, rules)
+    if way != Route.SKIP:
+        return Routed(way, int(MarkerOutcome.WRITTEN))
+    return Routed(way, judge(standing, coordinator_epoch, notes))
+
+
+def begin_answer(answer: MarkerAnswer, standing: int, is_lost: int, names_transaction: int) -> None:
+    """An answer comes, or the connection is lost: what counts before any of its errors. `standing` is of ``judge``."""
+    answer.outcome = standing
+    answer.retries = 0
+    answer.forgets = 0
+    answer.sends_again = 0
+    answer.stops = 0
+    if (is_lost == 0 and names_transaction == 0) or standing == MarkerOutcome.INTERNAL_ERROR:
+        answer.outcome = MarkerOutcome.INTERNAL_ERROR
+        answer.stops = 1
+    elif standing == MarkerOutcome.FORGET:
+        answer.forgets = 1
+    elif is_lost == 1:
+        answer.outcome = MarkerOutcome.RETRY
+        answer.sends_again = 1
+
+
+def hear_partition(answer: MarkerAnswer, error: int, notes: Notes) -> int:
+    """What a leader said of one partition; behind an internal error nothing is looked at (`stops`)."""
+    outcome = judge_marker_answer(error)
+    note(notes, Decision.MARKER_DELIVERY, Guard.NO_GUARD, error)
+    if outcome == MarkerOutcome.INTERNAL_ERROR:
+        answer.stops = 1
+    elif outcome == MarkerOutcome.FORGET:
+        answer.forgets = 1
+    elif outcome == MarkerOutcome.RETRY:
+        answer.retries = 1
+    answer.outcome = max(answer.outcome, outcome)
+    return outcome
+
+
+def end_answer(answer: MarkerAnswer) -> None:
+    """Every partition was looked at: what is to be tried again is, unless the transaction is driven no longer."""
+    answer.sends_again = 1 if answer.retries == 1 and answer.forgets == 0 and answer.stops == 0 else 0
+
+
+def strike_off(txn: Transaction, partitions: int, coordinator_epoch: int, office: Office) -> None:
+    """These partitions need no marker any more; another coordinator's list is not touched."""
+    if txn.known == 1 and office.coordinator_epoch == coordinator_epoch:
+        txn.partitions = txn.partitions & ~partitions
+
+
+def complete(
+    txn: Transaction,
+    pending: PendingTransition,
+    decided: DecidedFacts,
+    office: Office,
+    rules: Rules,
+    effects: CoordinatorEffects,
+    notes: Notes,
+) -> None:
+    """Append the completion if no marker is missing and nobody has done it yet (C1 to C5)."""
+    same = 1 if office.coordinator_epoch == decided.coordinator_epoch else 0
+    verdict = decide_completion(txn, appends.look_up(office, notes), same, rules)
+    if verdict.guard == Guard.C1 or decided.is_driven == 0:
+        return
+    effects.finishes = 1
+    note(notes, Decision.MARKER_DELIVERY, verdict.guard, verdict.error)
+    if verdict.event == NOTHING:
+        return
+    pending.operation = Operation.COMPLETE
+    appends.prepare(txn, pending, verdict, 0, decided.decided_ms, office, notes)
+    appends.append(txn, pending, office, rules, effects, notes)
+
+
+__all__ = [
+    "DecidedFacts",
+    "MarkerAnswer",
+    "MarkerOutcome",
+    "Route",
+    "Routed",
+    "Standing",
+    "begin_answer",
+    "complete",
+    "drive",
+    "end_answer",
+    "hear_partition",
+    "judge",
+    "route",
+    "stand",
+    "strike_off",
+    "version_of_markers",
+]

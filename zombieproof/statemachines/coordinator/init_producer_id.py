@@ -1,0 +1,118 @@
+"""InitProducerId: a producer takes its transactional id, keeps what is prepared under it, or gets a producer id.
+
+Source: reference §2.7, §11.2; ``TransactionCoordinator.handleInitProducerId``; KIP-360, KIP-939.
+"""
+
+from zombieproof.model.decisions.init_producer_id import (
+    TIMEOUT_MS_OF_TWO_PHASE_COMMIT,
+    decide_init_front_door,
+    decide_init_producer_id,
+)
+from zombieproof.model.decisions.keep_prepared import decide_keep_front_door, decide_keep_prepared, granted
+from zombieproof.model.decisions.versions import error_on_the_wire
+from zombieproof.model.records import Transaction, Verdict
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, ApiKey, CoordinatorEvent, Error, Guard
+from zombieproof.statemachines.coordinator import appends
+from zombieproof.statemachines.coordinator.effects import CoordinatorEffects, reply
+from zombieproof.statemachines.coordinator.fences import fence
+from zombieproof.statemachines.coordinator.records import InitRequest, Office, Operation, PendingTransition
+from zombieproof.statemachines.notes import Decision, Notes, note
+
+
+def init_producer_id(
+    txn: Transaction,
+    pending: PendingTransition,
+    request: InitRequest,
+    office: Office,
+    rules: Rules,
+    effects: CoordinatorEffects,
+    notes: Notes,
+) -> None:
+    """Answer InitProducerId: the request alone (I1 to I5), the lookup (I6), the id (I7 to I13 or KIP-939)."""
+    if not _passes_front_door(request, office, rules, effects, notes):
+        return
+    error = appends.look_up(office, notes)
+    if error != Error.NONE:
+        refuse_init(effects, request.version, error)
+        return
+    next_producer_id = office.next_producer_id
+    if request.keep_prepared == 0 and txn.known == 0 and next_producer_id != NONE:
+        # Fresh metadata is held before anything is logged (I7).
+        txn.known = 1
+        txn.producer_id = next_producer_id
+        effects.holds = 1
+        effects.takes_producer_id = 1
+        next_producer_id = NONE
+    verdict = _decide(txn, request, rules, next_producer_id, notes)
+    appends.takes_producer_id(verdict, office, effects)
+    pending.asked_version = request.version
+    if verdict.event == CoordinatorEvent.FENCE:
+        fence(txn, pending, verdict, Operation.END_BY_INIT, rules, effects, notes)
+        return
+    if verdict.event == CoordinatorEvent.NOTHING:
+        refuse_init(effects, request.version, verdict.error)
+        return
+    pending.operation = Operation.GRANT
+    timeout_ms = TIMEOUT_MS_OF_TWO_PHASE_COMMIT if request.enable_2pc == 1 else request.timeout_ms
+    appends.prepare(txn, pending, verdict, timeout_ms, office.now_ms, office, notes)
+    error = appends.append(txn, pending, office, rules, effects, notes)
+    if error != Error.NONE:
+        refuse_init(effects, request.version, error)
+
+
+def _passes_front_door(
+    request: InitRequest, office: Office, rules: Rules, effects: CoordinatorEffects, notes: Notes
+) -> bool:
+    half = (request.producer_id == NONE) != (request.producer_epoch == NONE)
+    front = decide_init_front_door(
+        request.has_id,
+        request.id_is_empty,
+        request.enable_2pc,
+        request.two_phase_commit_enabled,
+        request.keep_prepared,
+        request.timeout_ms,
+        request.max_timeout_ms,
+        1 if half else 0,
+        rules.kip939,
+    )
+    if front.guard == Guard.NO_GUARD and request.keep_prepared == 1:
+        front = decide_keep_front_door(1 if request.producer_id != NONE else 0)
+    if front.guard == Guard.NO_GUARD:
+        return True
+    note(notes, Decision.INIT_PRODUCER_ID, front.guard, front.error)
+    if front.guard != Guard.I1:
+        refuse_init(effects, request.version, front.error)
+    elif office.next_producer_id == NONE:
+        effects.lacks_producer_id = 1
+        reply(effects, Error.COORDINATOR_LOAD_IN_PROGRESS)
+    else:
+        effects.takes_producer_id = 1
+        reply(effects, Error.NONE, office.next_producer_id, 0)
+    return False
+
+
+def _decide(txn: Transaction, request: InitRequest, rules: Rules, next_producer_id: int, notes: Notes) -> Verdict:
+    if request.keep_prepared == 1:
+        kept = decide_keep_prepared(txn, rules, next_producer_id)
+        note(notes, Decision.KEEP_PREPARED, kept.guard, kept.error)
+        return kept
+    verdict = decide_init_producer_id(txn, request, rules, next_producer_id)
+    note(notes, Decision.INIT_PRODUCER_ID, verdict.guard, verdict.error)
+    return verdict
+
+
+def refuse_init(effects: CoordinatorEffects, version: int, error: int) -> None:
+    """InitProducerId of `version` is refused."""
+    reply(effects, error_on_the_wire(ApiKey.INIT_PRODUCER_ID, version, error))
+
+
+def grant(pending: PendingTransition, error: int, effects: CoordinatorEffects) -> None:
+    """The append of a grant has its outcome: what its record says is granted."""
+    if error != Error.NONE:
+        refuse_init(effects, pending.asked_version, error)
+        return
+    given = granted(pending.target)
+    reply(effects, Error.NONE, given.producer_id, given.producer_epoch)
+    effects.ongoing_producer_id = given.ongoing_producer_id
+    effects.ongoing_producer_epoch = given.ongoing_producer_epoch

@@ -1,0 +1,112 @@
+"""Partitions join a transaction (AddPartitionsToTxn, AddOffsetsToTxn), or a leader asks whether one has.
+
+Source: reference §2.8, §2.9; ``TransactionCoordinator.handleAddPartitionsToTransaction``,
+``handleVerifyPartitionsInTransaction``.
+"""
+
+from zombieproof.model.decisions.add_offsets_to_txn import decide_add_offsets_to_txn
+from zombieproof.model.decisions.add_partitions_to_txn import (
+    decide_add_partitions_front_door,
+    decide_add_partitions_to_txn,
+    decide_verify_partitions,
+)
+from zombieproof.model.decisions.versions import error_on_the_wire
+from zombieproof.model.records import Transaction, Verdict
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import ApiKey, CoordinatorEvent, Error
+from zombieproof.statemachines.coordinator import appends
+from zombieproof.statemachines.coordinator.effects import CoordinatorEffects, reply
+from zombieproof.statemachines.coordinator.records import IdRequest, Office, Operation, PendingTransition
+from zombieproof.statemachines.notes import Decision, Notes, note
+
+
+def add_partitions(
+    txn: Transaction,
+    pending: PendingTransition,
+    request: IdRequest,
+    office: Office,
+    rules: Rules,
+    effects: CoordinatorEffects,
+    notes: Notes,
+) -> None:
+    """Answer AddPartitionsToTxn that adds (P1 to P8)."""
+    pending.operation = Operation.JOIN
+    pending.asked_version = request.version
+    if not _is_here(pending, request, office, effects, notes):
+        return
+    verdict = decide_add_partitions_to_txn(txn, request, rules)
+    note(notes, Decision.ADD_PARTITIONS, verdict.guard, verdict.error)
+    _join(txn, pending, verdict, office, rules, effects, notes)
+
+
+def add_offsets(
+    txn: Transaction,
+    pending: PendingTransition,
+    request: IdRequest,
+    office: Office,
+    rules: Rules,
+    effects: CoordinatorEffects,
+    notes: Notes,
+) -> None:
+    """Answer AddOffsetsToTxn; the request's mask is that of the group's offsets partition."""
+    pending.operation = Operation.JOIN_OFFSETS
+    pending.asked_version = request.version
+    if not _is_here(pending, request, office, effects, notes):
+        return
+    verdict = decide_add_offsets_to_txn(txn, request, rules)
+    note(notes, Decision.ADD_OFFSETS, verdict.guard, verdict.error)
+    _join(txn, pending, verdict, office, rules, effects, notes)
+
+
+def _is_here(
+    pending: PendingTransition, request: IdRequest, office: Office, effects: CoordinatorEffects, notes: Notes
+) -> bool:
+    """P1, P2: the request names an id, and it is one of ours."""
+    of_offsets = pending.operation == Operation.JOIN_OFFSETS
+    front = decide_add_partitions_front_door(request.has_id, 0)
+    if front.error != Error.NONE:
+        note(notes, Decision.ADD_OFFSETS if of_offsets else Decision.ADD_PARTITIONS, front.guard, front.error)
+    error = front.error if front.error != Error.NONE else appends.look_up(office, notes)
+    if error != Error.NONE:
+        joined(pending, error, effects)
+    return error == Error.NONE
+
+
+def _join(
+    txn: Transaction,
+    pending: PendingTransition,
+    verdict: Verdict,
+    office: Office,
+    rules: Rules,
+    effects: CoordinatorEffects,
+    notes: Notes,
+) -> None:
+    if verdict.event == CoordinatorEvent.NOTHING:
+        joined(pending, verdict.error, effects)
+        return
+    appends.prepare(txn, pending, verdict, 0, office.now_ms, office, notes)
+    error = appends.append(txn, pending, office, rules, effects, notes)
+    if error != Error.NONE:
+        joined(pending, error, effects)
+
+
+def joined(pending: PendingTransition, error: int, effects: CoordinatorEffects) -> None:
+    """The answer to who wanted partitions to join: one error for all of them."""
+    of_offsets = pending.operation == Operation.JOIN_OFFSETS
+    api = ApiKey.ADD_OFFSETS_TO_TXN if of_offsets else ApiKey.ADD_PARTITIONS_TO_TXN
+    reply(effects, error_on_the_wire(api, pending.asked_version, error))
+
+
+def verify_partition(
+    txn: Transaction, request: IdRequest, office: Office, rules: Rules, effects: CoordinatorEffects, notes: Notes
+) -> None:
+    """Answer a leader about one partition (V1 to V7): nothing changes, and what is pending does not count."""
+    front = decide_add_partitions_front_door(request.has_id, 1)
+    if front.error != Error.NONE:
+        note(notes, Decision.VERIFY_PARTITIONS, front.guard, front.error)
+    error = front.error if front.error != Error.NONE else appends.look_up(office, notes)
+    if error == Error.NONE:
+        verdict = decide_verify_partitions(txn, request, rules)
+        note(notes, Decision.VERIFY_PARTITIONS, verdict.guard, verdict.error)
+        error = verdict.error
+    reply(effects, error_on_the_wire(ApiKey.ADD_PARTITIONS_TO_TXN, request.version, error))

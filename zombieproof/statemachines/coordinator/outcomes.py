@@ -1,0 +1,54 @@
+"""The outcome of an append: memory first, then what the operation that wanted it goes on with.
+
+Source: reference §2.6 (after the append), and what each operation does then, §2.7 to §2.14.
+"""
+
+from zombieproof.model.decisions.log_append import Aftermath, error_of_append
+from zombieproof.model.records import Transaction
+from zombieproof.model.rules import Rules
+from zombieproof.statemachines.coordinator import appends
+from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
+from zombieproof.statemachines.coordinator.ends import decided
+from zombieproof.statemachines.coordinator.init_producer_id import grant
+from zombieproof.statemachines.coordinator.joins import joined
+from zombieproof.statemachines.coordinator.records import Office, Operation, PendingTransition
+from zombieproof.statemachines.notes import Notes
+
+
+def append_answered(
+    txn: Transaction,
+    pending: PendingTransition,
+    error: int,
+    office: Office,
+    rules: Rules,
+    effects: CoordinatorEffects,
+    notes: Notes,
+) -> None:
+    """The log has answered an append with `error`."""
+    append_ended(txn, pending, error_of_append(error), office, rules, effects, notes)
+
+
+def append_ended(
+    txn: Transaction,
+    pending: PendingTransition,
+    error: int,
+    office: Office,
+    rules: Rules,
+    effects: CoordinatorEffects,
+    notes: Notes,
+) -> None:
+    """An append has its outcome; `error` is what operations are told of it (``error_of_append``, `may_append`).
+
+    After a record that contradicts memory nothing is answered: Kafka throws there.
+    """
+    outcome = appends.completes(txn, pending, error, office, rules, effects, notes)
+    if notes.contradicts == 1:
+        return
+    if pending.operation == Operation.GRANT:
+        grant(pending, outcome.error, effects)
+    elif pending.operation in (Operation.JOIN, Operation.JOIN_OFFSETS):
+        joined(pending, outcome.error, effects)
+    elif pending.operation in (Operation.END_BY_CLIENT, Operation.END_BY_INIT, Operation.END_BY_TIMEOUT):
+        decided(txn, pending, outcome.error, office, effects, notes)
+    elif pending.operation == Operation.COMPLETE and outcome.aftermath == Aftermath.KEEP_PENDING:
+        effects.retries = 1
