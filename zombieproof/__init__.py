@@ -158,12 +158,14 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its names are in {__name__}.__all__")
-    value = globals()[name] = getattr(importlib.import_module(home), name)
-    return value
+if not TYPE_CHECKING:  # or no checker of types would refuse a name that is not there
+
+    def __getattr__(name: str) -> Any:
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its names are in {__name__}.__all__")
+        value = globals()[name] = getattr(importlib.import_module(home), name)
+        return value
 
 
 def __dir__() -> list[str]:
