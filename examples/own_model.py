@@ -13,11 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from zombieproof.checker.engine.model import Model, Promise
-from zombieproof.checker.scenario import Mutant, Scenario
-from zombieproof.model.fields import array
-from zombieproof.model.rules import Rules
-from zombieproof.statemachines.kernel import ILLEGAL, Machine, T
+from zombieproof import ILLEGAL, Machine, Model, Mutant, Promise, Rules, Scenario, T, array
 
 CLIENTS = 2
 NOBODY = 0

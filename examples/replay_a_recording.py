@@ -8,15 +8,14 @@ Without a path it judges a recording of Kafka 4.3.1 that ships with the project,
 import sys
 from pathlib import Path
 
-from zombieproof.traces.replay import replay
-from zombieproof.traces.verdict.report import Judgement, Outcome
+from zombieproof import Judgement, Outcome, replay
 
 LOST_COMMIT = Path(__file__).resolve().parents[1] / "tests" / "recordings" / "09-offline-partition-lost-commit"
 
 
 def main(paths: list[str]) -> int:
     """Judge what is below the paths; return 0 if it conforms, 1 if a promise is broken, 3 if it is damaged."""
-    report = replay(paths or [LOST_COMMIT])
+    report = replay(*(paths or [str(LOST_COMMIT)]))
     print(f"{report.verdict}: {len(report.transactions)} transactions")
     for transaction in report.transactions:
         if transaction.outcome == Outcome.COMMIT:

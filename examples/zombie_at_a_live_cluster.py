@@ -5,13 +5,24 @@
 Every message waits until it is delivered, so the order of things is the program's to choose.
 """
 
-from zombieproof.broker.cluster.cluster import Cluster
-from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.formats.batches import Batch, Record
-from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, SentBatch
-from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
-from zombieproof.model.rules import preset
-from zombieproof.model.vocabulary import Error, Isolation
+from zombieproof import (
+    Answer,
+    Batch,
+    Cluster,
+    EndTxn,
+    EndTxnAnswer,
+    Error,
+    Fetch,
+    FetchAnswer,
+    InitProducerId,
+    InitProducerIdAnswer,
+    Isolation,
+    Produce,
+    Record,
+    Request,
+    SentBatch,
+    preset,
+)
 
 SHOP = "shop"
 ORDERS = ("orders", 0)

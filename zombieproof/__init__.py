@@ -1,5 +1,172 @@
-"""Kafka's exactly-once protocol as explicit state machines.
+"""Kafka's exactly-once protocol as explicit state machines: the public API.
 
-Start at `zombieproof.model` (what is true), `zombieproof.statemachines` (what may follow what),
-`zombieproof.checker` (what can happen) and `zombieproof.traces` (what happened).
+- Check a scenario: `check("zombie_takeover")`, `tell`, `save`; the scenarios that come with it are `SCENARIOS`.
+- Define one of your own, and check it: `transaction_scenario` and `Op` for producers of Kafka, `Model`, `Promise`,
+  `Machine` and `Scenario` for any protocol; `Mutant`, `array`, `integer`.
+- Judge what a real cluster left behind: `replay(folder)`, which gives a `Report`.
+- Compare brokers in this process with recorded answers of real ones: `conform(recording)`.
+- Run brokers in this process: `Cluster`, its messages (`InitProducerId`, `Produce`, `EndTxn`, `Fetch`, ...).
+- Choose rules: `preset("3.9")`, `with_switches`, `PRESETS`.
+
+Names are loaded when they are first used: importing this package loads nothing else. The deep paths are open to read
+(`zombieproof.model`: what is true, `zombieproof.statemachines`: what may follow what, `zombieproof.checker`: what can
+happen, `zombieproof.traces`: what happened) and may move between releases; the names here stay.
 """
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from zombieproof.api.checking import check, save, tell
+    from zombieproof.api.conforming import conform
+    from zombieproof.api.replaying import replay
+    from zombieproof.api.scenarios import UnknownScenario, scenario
+    from zombieproof.broker.cluster.cluster import Cluster
+    from zombieproof.broker.cluster.network import Answer, Request
+    from zombieproof.broker.cluster.settings import Settings
+    from zombieproof.checker.checking import UnknownMutant
+    from zombieproof.checker.engine.model import Malformed, Model, Promise
+    from zombieproof.checker.own import OwnFault
+    from zombieproof.checker.scenario import ALWAYS, Mutant, Scenario, UnknownBound, transaction_scenario
+    from zombieproof.checker.scenarios import SCENARIOS
+    from zombieproof.checker.transactions.world import Op
+    from zombieproof.checker.validation import ScenarioFault
+    from zombieproof.conformance.recording import RecordingError
+    from zombieproof.conformance.tally import Tally
+    from zombieproof.formats.batches import Batch, Record
+    from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, ProduceAnswer, SentBatch
+    from zombieproof.messages.transactions import (
+        AddPartitionsToTxn,
+        EndTxn,
+        EndTxnAnswer,
+        InitProducerId,
+        InitProducerIdAnswer,
+    )
+    from zombieproof.model.fields import array, integer
+    from zombieproof.model.rules import PRESETS, Rules, UnknownRule, preset, preset_for, switches, with_switches
+    from zombieproof.model.vocabulary import Error, Isolation
+    from zombieproof.report.runs import Run
+    from zombieproof.report.story import Story
+    from zombieproof.statemachines.kernel import ILLEGAL, Machine, T
+    from zombieproof.traces.evidence import EvidenceError
+    from zombieproof.traces.verdict.explanation import Explanation, Values
+    from zombieproof.traces.verdict.report import Finding, Judgement, Outcome, Report
+
+__all__ = [
+    "ALWAYS",
+    "ILLEGAL",
+    "PRESETS",
+    "SCENARIOS",
+    "AddPartitionsToTxn",
+    "Answer",
+    "Batch",
+    "Cluster",
+    "EndTxn",
+    "EndTxnAnswer",
+    "Error",
+    "EvidenceError",
+    "Explanation",
+    "Fetch",
+    "FetchAnswer",
+    "Finding",
+    "InitProducerId",
+    "InitProducerIdAnswer",
+    "Isolation",
+    "Judgement",
+    "Machine",
+    "Malformed",
+    "Model",
+    "Mutant",
+    "Op",
+    "Outcome",
+    "OwnFault",
+    "Produce",
+    "ProduceAnswer",
+    "Promise",
+    "Record",
+    "RecordingError",
+    "Report",
+    "Request",
+    "Rules",
+    "Run",
+    "Scenario",
+    "ScenarioFault",
+    "SentBatch",
+    "Settings",
+    "Story",
+    "T",
+    "Tally",
+    "UnknownBound",
+    "UnknownMutant",
+    "UnknownRule",
+    "UnknownScenario",
+    "Values",
+    "array",
+    "check",
+    "conform",
+    "integer",
+    "preset",
+    "preset_for",
+    "replay",
+    "save",
+    "scenario",
+    "switches",
+    "tell",
+    "transaction_scenario",
+    "with_switches",
+]
+
+_HOMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "zombieproof.api.checking": ("check", "save", "tell"),
+    "zombieproof.api.conforming": ("conform",),
+    "zombieproof.api.replaying": ("replay",),
+    "zombieproof.api.scenarios": ("UnknownScenario", "scenario"),
+    "zombieproof.broker.cluster.cluster": ("Cluster",),
+    "zombieproof.broker.cluster.network": ("Answer", "Request"),
+    "zombieproof.broker.cluster.settings": ("Settings",),
+    "zombieproof.checker.checking": ("UnknownMutant",),
+    "zombieproof.checker.engine.model": ("Malformed", "Model", "Promise"),
+    "zombieproof.checker.own": ("OwnFault",),
+    "zombieproof.checker.scenario": ("ALWAYS", "Mutant", "Scenario", "UnknownBound", "transaction_scenario"),
+    "zombieproof.checker.scenarios": ("SCENARIOS",),
+    "zombieproof.checker.transactions.world": ("Op",),
+    "zombieproof.checker.validation": ("ScenarioFault",),
+    "zombieproof.conformance.recording": ("RecordingError",),
+    "zombieproof.conformance.tally": ("Tally",),
+    "zombieproof.formats.batches": ("Batch", "Record"),
+    "zombieproof.messages.partitions": ("Fetch", "FetchAnswer", "Produce", "ProduceAnswer", "SentBatch"),
+    "zombieproof.messages.transactions": (
+        "AddPartitionsToTxn",
+        "EndTxn",
+        "EndTxnAnswer",
+        "InitProducerId",
+        "InitProducerIdAnswer",
+    ),
+    "zombieproof.model.fields": ("array", "integer"),
+    "zombieproof.model.rules": ("PRESETS", "Rules", "UnknownRule", "preset", "preset_for", "switches", "with_switches"),
+    "zombieproof.model.vocabulary": ("Error", "Isolation"),
+    "zombieproof.report.runs": ("Run",),
+    "zombieproof.report.story": ("Story",),
+    "zombieproof.statemachines.kernel": ("ILLEGAL", "Machine", "T"),
+    "zombieproof.traces.evidence": ("EvidenceError",),
+    "zombieproof.traces.verdict.explanation": ("Explanation", "Values"),
+    "zombieproof.traces.verdict.report": ("Finding", "Judgement", "Outcome", "Report"),
+}
+"""Where each name of the API is defined; nothing of it is imported before it is asked for."""
+
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+
+if not TYPE_CHECKING:  # or no checker of types would refuse a name that is not there
+
+    def __getattr__(name: str) -> Any:
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its names are in {__name__}.__all__")
+        value = globals()[name] = getattr(importlib.import_module(home), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -172,7 +172,7 @@ def test_a_file_may_import_its_neighbours_and_an_edit_there_is_noticed(run: Any,
     beside.write_text("def most(leases: int) -> int:\n    return leases\n")
     text = model.read_text()
     model.write_text(
-        text.replace("from zombieproof.model.rules", "from what_a_lease_is import most\nfrom zombieproof.model.rules")
+        text.replace("from zombieproof import", "from what_a_lease_is import most\nfrom zombieproof import")
         .replace("world.lock.token >= setup.leases", "world.lock.token >= most(setup.leases)")
     )  # fmt: skip
     for more, distinct in (("", 143), (" - 1", None)):
@@ -188,7 +188,7 @@ def test_a_mistake_beside_the_file_is_told_with_its_line(run: Any, model: Path) 
     beside.write_text("def most(leases: int) -> int:\n    return [leases][0]\n")
     model.write_text(
         model.read_text()
-        .replace("from zombieproof.model.rules", "from half_a_lease import most\nfrom zombieproof.model.rules")
+        .replace("from zombieproof import", "from half_a_lease import most\nfrom zombieproof import")
         .replace("world.lock.token >= setup.leases", "world.lock.token >= most(setup.leases)")
     )
     outcome = run("check", model)

@@ -113,7 +113,7 @@ def test_an_interruption_while_judging_says_what_was_found(run: Any, recordings:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(replaying, "judge_across", interrupted)
+    monkeypatch.setattr(replaying, "find", interrupted)
     outcome = run("replay", recordings / "30-tampered-abort-marker-removed")
     assert (outcome.code, outcome.err) == (130, "")
     lines = outcome.out.splitlines()
@@ -133,7 +133,7 @@ def test_what_was_found_before_an_interruption_is_told(run: Any, recordings: Pat
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(replaying, "judge_told", interrupted)
+    monkeypatch.setattr(replaying, "find", interrupted)
     lost = recordings / "09-offline-partition-lost-commit"
     outcome = run("replay", lost)
     assert outcome.code == 130

@@ -1,7 +1,7 @@
 """The catalogue of promises: each is a sentence with a source, is judged where it says so, and is seen broken.
 
-That mutants break what is judged in worlds is shown by `checker/test_scenarios.py`, that changed histories break what is
-judged in recordings by `traces/replay/test_replay_promises.py`: here the catalogue names them.
+That mutants break what is judged in worlds is shown by `checker/test_scenarios.py`, that changed histories break what
+is judged in recordings by `traces/replay/test_replay_promises.py`: here the catalogue names them.
 """
 
 import ast

@@ -32,7 +32,7 @@ _PARAMETERS = {
     for made in (transaction_scenario, Scenario, Mutant, Model, Promise, Machine)
 }
 _OURS = Path(__file__).resolve().parents[1]
-_MADE = "transaction_scenario(...) of zombieproof.checker.scenario, or its Scenario(...)"
+_MADE = "transaction_scenario(...) of zombieproof, or its Scenario(...)"
 
 
 class OwnFault(ValueError):

@@ -2,15 +2,55 @@
 
 `OMISSIONS` is grouped by where the gap is: in the decisions (`MODEL`), in what the checker explores with them
 (`CHECKER`), or in what replay judges of recorded logs (`REPLAY`). An omission of the model is one everywhere.
+Each names what must stay absent for it to be true (`Absent`); a test looks, and fails when it appears.
 `MEMORY_ONLY` is what the logs do not hold, in Kafka as here: all that a broker that reads its logs answers otherwise.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 MODEL: Final = "model"
 CHECKER: Final = "checker"
 REPLAY: Final = "replay"
+
+
+class Sort(StrEnum):
+    """What kind of thing is absent."""
+
+    FIELD = "field"
+    """`where` is a class, by its dotted path, that has no such field or member."""
+    PARAMETER = "parameter"
+    """`where` is a class or function that takes no such argument."""
+    API = "API key"
+    """No class of `zombieproof.messages` says that it is of this API key."""
+    ERROR = "error"
+    """`where` is a module of decisions that never names the error."""
+    ROW = "row"
+    """`where` is a machine; "STATE EVENT" is a row of its table that no scenario takes."""
+    NO_ROW = "no row"
+    """`where` is a machine whose table has no row "STATE EVENT"."""
+    FAULT = "fault"
+    """No action and no budget of the checker's worlds has this name."""
+    BOUND = "bound"
+    """No registered scenario sets this bound."""
+    LIMIT = "limit"
+    """`where` is a module; "NAME=value" is one of its constants, which has no other value."""
+    RULE = "rule"
+    """The rule is on in no preset of a release."""
+    PRESET = "preset"
+    """No preset of rules has this name."""
+    PROMISE = "promise"
+    """No promise of recordings has this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """One thing that is not there as long as an omission is true."""
+
+    sort: Sort
+    name: str
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +63,7 @@ class Omission:
         why: the reason.
         where_kafka: where Kafka does it (file, KIP, reference §).
         consequence: what a result therefore does not say.
+        absent: what would be there if it were not left out.
     """
 
     part: str
@@ -30,6 +71,7 @@ class Omission:
     why: str
     where_kafka: str
     consequence: str
+    absent: tuple[Absent, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +91,10 @@ class MemoryOnly:
     source: str
 
 
+_WORLD: Final = "zombieproof.checker.transactions.world"
+_MESSAGES: Final = "zombieproof.messages"
+
+
 OMISSIONS: Final = (
     Omission(
         MODEL,
@@ -57,6 +103,11 @@ OMISSIONS: Final = (
         "KafkaApis.scala; reference §14.1",
         "error codes 29, 30, 31 and 53 are answered only where a fact about the request itself demands it; a host has "
         "to check rights before it asks a decision",
+        (
+            Absent(Sort.API, "29"),
+            Absent(Sort.API, "30"),
+            Absent(Sort.FIELD, "principal", f"{_MESSAGES}.transactions.InitProducerId"),
+        ),
     ),
     Omission(
         MODEL,
@@ -64,6 +115,7 @@ OMISSIONS: Final = (
         "no release has it whole: brokers refuse KeepPreparedTxn with UNSUPPORTED_VERSION",
         "KIP-939; reference §11.2",
         "by the rules of releases Enable2Pc only lifts the time-out; the preset follows a design, and no recording",
+        (Absent(Sort.RULE, "kip939"), Absent(Sort.ROW, "ONGOING KEEP", "coordinator")),
     ),
     Omission(
         MODEL,
@@ -71,13 +123,21 @@ OMISSIONS: Final = (
         "a partition is a bit of a mask; how a request names it makes no difference to any rule",
         "Produce 13, Fetch 13, OffsetCommit and OffsetFetch 10, TxnOffsetCommit 6, Metadata 10",
         "UNKNOWN_TOPIC_ID is answered where a host says that an id is of no topic; there is no TxnOffsetCommit 6",
+        (
+            Absent(Sort.FIELD, "topic_ids", f"{_MESSAGES}.partitions.Produce"),
+            Absent(Sort.FIELD, "unknown_topic_ids", f"{_MESSAGES}.groups.TxnOffsetCommit"),
+        ),
     ),
     Omission(
         MODEL,
         "bytes: compression, checksums, sizes, time stamps of records",
         "whether a batch is well formed is what the host finds out (`is_consistent`, `is_corrupt`)",
         "LogValidator.java; reference §3.2",
-        "MESSAGE_TOO_LARGE and the splitting of batches that follows it do not occur",
+        "no leader here finds a batch too large; that a client splits one of which it is told so is tested by itself",
+        (
+            Absent(Sort.ERROR, "MESSAGE_TOO_LARGE", "zombieproof.model.decisions.produce"),
+            Absent(Sort.ERROR, "RECORD_LIST_TOO_LARGE", "zombieproof.model.decisions.produce"),
+        ),
     ),
     Omission(
         MODEL,
@@ -85,6 +145,10 @@ OMISSIONS: Final = (
         "they delay answers, and any answer may be late anyway",
         "ClientQuotaManager",
         "nothing",
+        (
+            Absent(Sort.FIELD, "throttle_time_ms", f"{_MESSAGES}.transactions.InitProducerIdAnswer"),
+            Absent(Sort.API, "49"),
+        ),
     ),
     Omission(
         MODEL,
@@ -94,6 +158,10 @@ OMISSIONS: Final = (
         "GroupMetadataManager.java, ClassicGroup.java; KIP-345, KIP-848",
         "a SyncGroup that comes before its leader's is told REBALANCE_IN_PROGRESS instead of waiting; silent members "
         "stay; a consumer group's partition is its new member's before the old one has given it back",
+        (
+            Absent(Sort.FIELD, "session_timeout_ms", f"{_MESSAGES}.groups.JoinGroup"),
+            Absent(Sort.FIELD, "subscription", f"{_MESSAGES}.groups.JoinGroup"),
+        ),
     ),
     Omission(
         CHECKER,
@@ -102,6 +170,11 @@ OMISSIONS: Final = (
         "the producer of `zombieproof.clients` has them and is tested by itself; here they would multiply worlds",
         "Sender.java, TxnPartitionMap.java; reference §5.6",
         "a scenario's client answers by `react_to_produce` while retries are left, and a batch that it gives up fails",
+        (
+            Absent(Sort.FAULT, "SPLIT"),
+            Absent(Sort.FIELD, "unresolved", f"{_WORLD}.Client"),
+            Absent(Sort.FIELD, "log_start", f"{_WORLD}.Partition"),
+        ),
     ),
     Omission(
         CHECKER,
@@ -109,6 +182,7 @@ OMISSIONS: Final = (
         "an append that was answered counts as replicated, so a completed transaction is stable at once",
         "UnifiedLog.unreplicatedTxns; reference §3.6",
         "the last stable offset never waits for the high watermark to pass a marker",
+        (Absent(Sort.FIELD, "high_watermark", f"{_WORLD}.Partition"),),
     ),
     Omission(
         CHECKER,
@@ -117,28 +191,7 @@ OMISSIONS: Final = (
         "by facts: member, generation, position of a record",
         "ClassicGroup.java, OffsetMetadataManager.commitOffset; reference §4.3",
         "a rebalance is a fact: from now on other members and another generation count",
-    ),
-    Omission(
-        MODEL,
-        "read-only requests: DescribeTransactions, ListTransactions, DescribeProducers, the positions in ListOffsets",
-        "they show records as they are and decide nothing",
-        "reference §2.16",
-        "their error rows (reference §14) are up to the host",
-    ),
-    Omission(
-        MODEL,
-        "allocation of producer ids in blocks",
-        "a decision is given the next id, or told that there is none",
-        "RPCProducerIdManager.java, ProducerIdControlManager.java; reference §2.16",
-        "ids that are handed out twice by a faulty allocator (pid_block_order) are not looked for",
-    ),
-    Omission(
-        MODEL,
-        "the inner order of loading and unloading a coordinator partition",
-        "a load is one step from the end of the log to memory; what an older election may still do afterwards "
-        "(unload_by_epoch, KAFKA-18137) concerns the host",
-        "TransactionStateManager.loadTransactionsForTxnTopicPartition; reference §2.15",
-        "a coordinator that is loaded twice, or unloaded by a resignation that came late, is not looked at",
+        (Absent(Sort.FIELD, "JOIN_GROUP", f"{_WORLD}.Kind"), Absent(Sort.FIELD, "OFFSET_COMMIT", f"{_WORLD}.Kind")),
     ),
     Omission(
         MODEL,
@@ -146,6 +199,10 @@ OMISSIONS: Final = (
         "one state of the leader's machine stands for both; the entry is kept until its guard is old enough too",
         "ProducerStateManager.removeExpiredProducers; reference §3.4 step 8, §3.7",
         "such an entry lives longer than Kafka's, by at most the time that a guard lives",
+        (
+            Absent(Sort.NO_ROW, "VERIFYING FORGET", "partition_leader"),
+            Absent(Sort.FIELD, "forgotten", "zombieproof.model.records.ProducerEntry"),
+        ),
     ),
     Omission(
         MODEL,
@@ -154,6 +211,10 @@ OMISSIONS: Final = (
         "none of it changes what a request means; a batch holds a number of records, and is split in the middle",
         "KafkaProducer.java, RecordAccumulator.java; reference §5.3",
         "when a record leaves, and with which neighbours, is ours; in which order and under which sequence is Kafka's",
+        (
+            Absent(Sort.PARAMETER, "linger_ms", "zombieproof.clients.accumulator.Accumulator"),
+            Absent(Sort.PARAMETER, "batch_bytes", "zombieproof.clients.accumulator.Accumulator"),
+        ),
     ),
     Omission(
         MODEL,
@@ -161,6 +222,53 @@ OMISSIONS: Final = (
         "each difference of a rule is a switch of `Rules`; docs/rules.md lists what is none, with reasons",
         "reference §11.3, §12.3",
         "patch releases other than 4.0.0, configuration defaults and formats of older releases are not told apart",
+        (Absent(Sort.PRESET, "3.9.1"),),
+    ),
+    Omission(
+        CHECKER,
+        "read-only requests: DescribeTransactions, ListTransactions, DescribeProducers, the positions in ListOffsets",
+        "they are decided and served by the brokers of this program, and change nothing that a scenario could notice",
+        "reference §2.16",
+        "what they answer in the middle of a transaction is tested on the decisions and recordings, not explored",
+        (
+            Absent(Sort.FIELD, "DESCRIBE_TRANSACTIONS", f"{_WORLD}.Kind"),
+            Absent(Sort.FIELD, "LIST_TRANSACTIONS", f"{_WORLD}.Kind"),
+            Absent(Sort.FIELD, "DESCRIBE_PRODUCERS", f"{_WORLD}.Kind"),
+        ),
+    ),
+    Omission(
+        CHECKER,
+        "allocation of producer ids in blocks",
+        "a scenario hands ids out one by one, each once; how blocks are asked for is decided and tested by itself",
+        "RPCProducerIdManager.java, ProducerIdControlManager.java; reference §2.16",
+        "ids that are handed out twice by a faulty allocator (pid_block_order) are not looked for in scenarios",
+        (Absent(Sort.FIELD, "block", f"{_WORLD}.Node"), Absent(Sort.FIELD, "ALLOCATE_PRODUCER_IDS", f"{_WORLD}.Kind")),
+    ),
+    Omission(
+        CHECKER,
+        "the inner order of loading and unloading a coordinator partition",
+        "a load is one step from the end of the log to memory; which load a resignation ends (unload_by_epoch, "
+        "KAFKA-18137) is decided, and tested on the decision",
+        "TransactionStateManager.loadTransactionsForTxnTopicPartition; reference §2.15",
+        "a coordinator that is loaded twice, or unloaded by a resignation that came late, is not explored",
+        (Absent(Sort.FIELD, "loading", f"{_WORLD}.Node"),),
+    ),
+    Omission(
+        CHECKER,
+        "answers on their way, unless `--bounds answers_travel=1` asks for them",
+        "an answer is handled in the step that gives it: its receiver only waits, and what can happen to it meanwhile "
+        "happens to the request as well; small scopes explored both ways have the same verdicts",
+        "reference §2.17",
+        "stories of registered scenarios have no step in which an answer arrives",
+        (Absent(Sort.BOUND, "answers_travel"),),
+    ),
+    Omission(
+        CHECKER,
+        "late copies that every rule refuses for good, unless `--bounds keep_dead_letters=1` keeps them",
+        "they can change nothing any more; small scopes explored both ways have the same verdicts",
+        "reference §3.3, §2.10",
+        "a rule that would accept one of them again has to be explored with them",
+        (Absent(Sort.BOUND, "keep_dead_letters"),),
     ),
     Omission(
         CHECKER,
@@ -168,6 +276,7 @@ OMISSIONS: Final = (
         "an append that was answered is replicated; a new leader has all that the old one answered",
         "Partition.scala, ReplicaManager.scala; KIP-101, KIP-966",
         "nothing is said about unclean elections, or about acks below all",
+        (Absent(Sort.FIELD, "high_watermark", f"{_WORLD}.Partition"), Absent(Sort.FAULT, "UNCLEAN_ELECTION")),
     ),
     Omission(
         CHECKER,
@@ -175,6 +284,11 @@ OMISSIONS: Final = (
         "logs of some records are explored; what a cleaner removes cannot be part of an open transaction",
         "LogCleaner.java, UnifiedLog.java; reference §3.7, §3.8",
         "bugs of storage (tier C of the published ones) are not found; a leader that returns knows what its log says",
+        (
+            Absent(Sort.FAULT, "COMPACT"),
+            Absent(Sort.FAULT, "TEAR"),
+            Absent(Sort.FIELD, "log_start", f"{_WORLD}.Partition"),
+        ),
     ),
     Omission(
         CHECKER,
@@ -182,6 +296,7 @@ OMISSIONS: Final = (
         "a time-out, an expiry or a resend may happen at any moment at which it is possible at all",
         "reference §2.13, §2.14",
         "every schedule of a real clock is explored, and some that no clock allows",
+        (Absent(Sort.FIELD, "now_ms", f"{_WORLD}.World"),),
     ),
     Omission(
         CHECKER,
@@ -189,6 +304,10 @@ OMISSIONS: Final = (
         "one record is one sequence number; longer batches move the same rules by larger steps",
         "ProducerAppendInfo.java",
         "partial overlaps of batches and the wrap of sequence numbers are tested on the decisions, not explored",
+        (
+            Absent(Sort.FIELD, "records", f"{_WORLD}.LogRecord"),
+            Absent(Sort.FIELD, "last_sequence", f"{_WORLD}.LogRecord"),
+        ),
     ),
     Omission(
         CHECKER,
@@ -196,13 +315,16 @@ OMISSIONS: Final = (
         "a scenario has at most three batches under way",
         "ProducerStateEntry.NUM_BATCHES_TO_RETAIN",
         "the sixth batch is tested on the decisions, not explored",
+        (Absent(Sort.LIMIT, "CACHED=3", _WORLD),),
     ),
     Omission(
         CHECKER,
         "what may come between the guards, the append and the answer of one request at one coordinator",
-        "one action is one atomic step; a second look after the append (F1 to F5) would find what the first one left",
+        "one action is one atomic step: what others may do while an append is under way is left out, so a second look "
+        "after it (F1 to F5, G1 to G4) finds what the first one left",
         "TransactionCoordinator.endTransaction; reference §2.17",
         "a client's EndTxn between a fence and the abort that follows it is tested on the decisions, not explored",
+        (Absent(Sort.FIELD, "appends_travel", f"{_WORLD}.Bounds"),),
     ),
     Omission(
         CHECKER,
@@ -210,6 +332,7 @@ OMISSIONS: Final = (
         "a scenario's rules say which version every client uses",
         "reference §0, §7.7",
         "an id that changes between the rules of version 0 and version 2 is replayed from recordings, not explored",
+        (Absent(Sort.FIELD, "rules", f"{_WORLD}.Client"), Absent(Sort.FIELD, "version", f"{_WORLD}.Client")),
     ),
     Omission(
         CHECKER,
@@ -217,6 +340,7 @@ OMISSIONS: Final = (
         "it is the repair of a fault whose cause is what the checker looks for",
         "KIP-664; reference §3.5",
         "an abort by an operator that hits a live transaction is judged in recordings, not explored",
+        (Absent(Sort.FAULT, "ABORT_HANGING"), Absent(Sort.FAULT, "ADMIN_ABORT")),
     ),
     Omission(
         REPLAY,
@@ -224,6 +348,7 @@ OMISSIONS: Final = (
         "clocks of brokers differ, and time stamps of records are the client's",
         "reference §2.13, §2.14",
         "a transaction that stays open for longer than its time-out allows is not reported",
+        (Absent(Sort.PROMISE, "a_transaction_ends_in_time"),),
     ),
     Omission(
         REPLAY,
@@ -231,6 +356,7 @@ OMISSIONS: Final = (
         "a log holds what was accepted",
         "reference §9",
         "a refusal is judged only where a client or a broker wrote it down",
+        (Absent(Sort.FIELD, "REQUESTS", "zombieproof.model.catalogue.Needs"),),
     ),
     Omission(
         REPLAY,
@@ -238,6 +364,7 @@ OMISSIONS: Final = (
         "group metadata does not take part in transactions",
         "reference §7.2",
         "whether a commit came from a member of the group is not judged",
+        (Absent(Sort.FIELD, "group_metadata", "zombieproof.traces.evidence.Evidence"),),
     ),
 )
 """Everything that is left out on purpose."""

@@ -34,6 +34,16 @@ class Run:
         return self.checked.scenario.asked
 
     @property
+    def verdict(self) -> str:
+        """What came out: "holds", "violated" or "inconclusive"."""
+        return self.checked.result.verdict
+
+    @property
+    def distinct(self) -> int:
+        """How many distinct worlds were reached."""
+        return self.checked.result.distinct
+
+    @property
     def rules(self) -> str:
         """The rules in words."""
         return rules_words(self.checked, self.request)
