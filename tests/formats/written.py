@@ -25,11 +25,12 @@ from zombieproof.formats.compression import Codec
 from zombieproof.formats.consumer_group_records import KEYS as GROUP_KEYS
 from zombieproof.formats.consumer_group_records import GroupRecord, GroupRecordType, records_of, write_record
 from zombieproof.formats.control_records import ControlType
-from zombieproof.formats.encoding import ValueVersions, write_batch
+from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.producer_snapshot import SnapshotEntry, write_snapshot
 from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.schema import Message, Struct
 from zombieproof.formats.transaction_index import IndexEntry, write_index
+from zombieproof.formats.typed_records import ValueVersions
 from zombieproof.model.vocabulary import TransactionState
 
 TIME = 1_700_000_000_000
