@@ -319,13 +319,13 @@ BAD_HOSTS: dict[str, tuple[object, str, object, list[Operation]]] = {
     "a leader that loses open transactions": (
         producer_states,
         "entry_of",
-        lambda told: entry_of(replace(told, current_txn_first_offset=None)),
+        lambda told: entry_of(told._replace(current_txn_first_offset=-1)),
         WAITING,
     ),
     "a leader that loses coordinator epochs": (
         producer_states,
         "entry_of",
-        lambda told: entry_of(replace(told, coordinator_epoch=-1)),
+        lambda told: entry_of(told._replace(coordinator_epoch=-1)),
         ABORTED,
     ),
     "a group coordinator that does not read its log": (GroupStore, "load", blind, [("commit",)]),

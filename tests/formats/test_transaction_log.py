@@ -76,9 +76,9 @@ VALUES = st.builds(
 @given(VALUES)
 def test_what_is_written_is_read(value: TransactionValue) -> None:
     assert read_value(write_value(value, 1)) == value
-    none = {"previous_producer_id": -1, "next_producer_id": -1, "next_producer_epoch": -1}
-    in_version_0 = replace(value, client_transaction_version=0, **none)
-    assert read_value(write_value(value, 0)) == in_version_0
+    assert read_value(write_value(value, 0)) == replace(
+        value, previous_producer_id=-1, next_producer_id=-1, next_producer_epoch=-1, client_transaction_version=0
+    )
 
 
 @given(VALUES)

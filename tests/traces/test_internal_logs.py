@@ -12,6 +12,7 @@ from zombieproof.formats.batches import GroupKey, OffsetKey, OffsetValue
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.offsets_log import read_key as read_offsets_key
 from zombieproof.formats.offsets_log import read_offset
+from zombieproof.formats.transaction_log import read_key as read_transactional_id
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import TransactionLogValue
 from zombieproof.traces.readers import offsets_log, transaction_log
@@ -42,11 +43,11 @@ V0 = TransactionLogValue(
 
 
 def test_the_key_of_the_reference_is_read() -> None:
-    assert transaction_log.read_key(KEY) == "orders-1"
+    assert read_transactional_id(KEY) == "orders-1"
 
 
 def test_a_key_of_another_type_is_passed_over() -> None:
-    assert transaction_log.read_key(b"\0\1" + KEY[2:]) is None
+    assert read_transactional_id(b"\0\1" + KEY[2:]) is None
 
 
 def test_version_0_of_the_reference_is_read() -> None:

@@ -39,7 +39,7 @@ def pack_records(codec: Codec, section: bytes) -> bytes:
         case Codec.SNAPPY:
             return _xerial(section)
         case Codec.LZ4:
-            return bytes(cramjam.lz4.compress(section))
+            return _lz4(section)
         case Codec.ZSTD:
             return bytes(cramjam.zstd.compress(section))
 
@@ -91,6 +91,13 @@ def _snappy(packed: bytes) -> bytes:
         parts.append(bytes(cramjam.snappy.decompress_raw(block)))
         at += 4 + size
     return b"".join(parts)
+
+
+def _lz4(section: bytes) -> bytes:
+    """Kafka reads frames of independent blocks only (``Lz4BlockOutputStream.FLG.validate``)."""
+    frame = cramjam.lz4.Compressor(block_linked=False)
+    frame.compress(section)
+    return bytes(frame.finish())
 
 
 def _xerial(section: bytes) -> bytes:

@@ -26,7 +26,7 @@ from zombieproof.formats.record_batch import (
 )
 from zombieproof.formats.record_batch import write_batch as encode
 from zombieproof.formats.topics import INTERNAL_TOPICS
-from zombieproof.formats.typed_records import KAFKA_4, ValueVersions, read_typed, write_typed
+from zombieproof.formats.typed_records import KAFKA_4_3, ValueVersions, read_typed, write_typed
 from zombieproof.model.vocabulary import NONE
 
 # ---------------------------------------------------------------- from bytes
@@ -117,7 +117,7 @@ def _marker_record(end: EndMarker) -> Record:
 # ---------------------------------------------------------------- to bytes
 
 
-def write_batch(batch: Batch, versions: ValueVersions = KAFKA_4) -> bytes:
+def write_batch(batch: Batch, versions: ValueVersions = KAFKA_4_3) -> bytes:
     """The bytes of a batch; a base offset that is not known yet is written as 0, as clients do.
 
     `versions` are those of the values of typed records.

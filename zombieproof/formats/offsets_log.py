@@ -13,8 +13,8 @@ from zombieproof.model.vocabulary import NONE
 OFFSET_COMMIT_TYPES = (0, 1)
 OFFSET_COMMIT_TYPE, CLASSIC_GROUP_TYPE = 1, 2
 NEWEST_VALUE = 4
-OFFSET_VALUE_VERSION = GROUP_VALUE_VERSION = 3
-"""What brokers write: flexible values are only read, so that an older broker can take over (KIP-915)."""
+OFFSET_VALUE_VERSION, GROUP_VALUE_VERSION = 4, 3
+"""What Kafka 4.3 writes: a flexible version only where it needs a tagged field, so that older brokers can take over."""
 CONSUMER_PROTOCOL = "consumer"
 
 OFFSET_VALUE = Schema(
@@ -100,6 +100,8 @@ def read_offset(value: bytes) -> OffsetValue:
 
 def write_offset(value: OffsetValue, version: int = OFFSET_VALUE_VERSION) -> bytes:
     """The value of a commit. Versions before 3 have no place for the leader epoch; in version 1 it never expires.
+
+    The topic's id is left out, as for a topic that has none.
 
     Raises:
         Unwritable: there is no such version.

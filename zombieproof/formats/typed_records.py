@@ -17,14 +17,14 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 
 class ValueVersions(NamedTuple):
-    """Which versions of values a broker writes into the internal topics; the defaults are those of Kafka 4."""
+    """Which versions of values a broker writes into the internal topics; the defaults are those of Kafka 4.3."""
 
     transaction: int = transaction_log.FLEXIBLE_VERSION
     offset: int = offsets_log.OFFSET_VALUE_VERSION
     group: int = offsets_log.GROUP_VALUE_VERSION
 
 
-KAFKA_4 = ValueVersions()
+KAFKA_4_3 = ValueVersions()
 
 
 def read_typed(topic: str, record: Record) -> Record:
@@ -40,7 +40,7 @@ def read_typed(topic: str, record: Record) -> Record:
     return read(record, record.key, record.value)
 
 
-def write_typed(record: Record, versions: ValueVersions = KAFKA_4) -> tuple[bytes | None, bytes | None]:
+def write_typed(record: Record, versions: ValueVersions = KAFKA_4_3) -> tuple[bytes | None, bytes | None]:
     """Key and value of a record in bytes.
 
     Raises:
