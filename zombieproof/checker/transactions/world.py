@@ -19,6 +19,8 @@ from zombieproof.model.records import CachedBatch, GroupOffset, PendingOffset, P
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.notes import Notes
+from zombieproof.statemachines.producer.effects import ProducerEffects
+from zombieproof.statemachines.producer.records import Numbering, Producer
 
 CLIENTS = 2
 IDS = 2
@@ -143,19 +145,17 @@ class Node:
 
 
 @dataclass(slots=True)
-class Client:
-    """One producer instance and its application's position in its program."""
+class Client(Producer):
+    """One producer instance and its application's position in its program.
+
+    `added` is a mask of the data partitions that have joined the transaction; `sequences` are the next ones.
+    """
 
     alive: int = 0
-    state: int = 0
-    producer_id: int = integer(NONE)
-    producer_epoch: int = integer(NONE)
     node: int = 0
     txn: int = 0
     op: int = 0
     added: int = 0
-    started: int = 0
-    bump: int = 0
     generation: int = integer(NONE)
     position: int = 0
     sequences: list[int] = array(int, PARTITIONS)
@@ -286,8 +286,11 @@ class Trail(Notes):
     """What one step did. Scratch space (`target`) for records that a step is about to make durable.
 
     `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says.
+    `producer` is what a step of a client wants done; `numbering` are the sequences of the partition that it is about.
     """
 
     answered: int = 0
     error: int = 0
     target: Transaction = field(default_factory=Transaction)
+    producer: ProducerEffects = field(default_factory=ProducerEffects)
+    numbering: Numbering = field(default_factory=Numbering)
