@@ -23,7 +23,6 @@ from zombieproof.checker.engine.compilation import entry
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.model import decisions
-from zombieproof.model.decisions.add_offsets_to_txn import java_hash, partition_for
 from zombieproof.model.decisions.end_txn import decide_end_txn
 from zombieproof.model.decisions.fetch import first_unstable_offset
 from zombieproof.model.decisions.write_txn_markers import evolve_marker
@@ -39,9 +38,6 @@ BATCHES = max(2, settings().max_examples // 50)
 """Examples of hypothesis for each function: few in the gate, more in the profile `explore`."""
 
 LOWERING = Lowering()
-
-OF_TEXT: frozenset[Any] = frozenset({java_hash, partition_for})
-"""Functions of text: a compiled host has numbers for partitions."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -89,9 +85,7 @@ def public_functions() -> Iterator[FunctionType]:
 
 
 SUBJECTS: list[Callable[..., Any]] = [
-    first_unstable_of if function is first_unstable_offset else function
-    for function in public_functions()
-    if function not in OF_TEXT
+    first_unstable_of if function is first_unstable_offset else function for function in public_functions()
 ]
 
 DOMAINS: dict[str, tuple[int, int]] = {
@@ -306,7 +300,7 @@ def test_compiled_and_interpreted_agree(function: Callable[..., Any]) -> None:
 def test_every_decision_is_compared() -> None:
     assert len(SUBJECTS) > 80
     assert {function.__name__ for function in public_functions()} - {function.__name__ for function in SUBJECTS} == {
-        *("java_hash", "partition_for", "first_unstable_offset")
+        "first_unstable_offset"
     }
 
 

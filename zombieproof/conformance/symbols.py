@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from zombieproof.conformance.forms import PartitionSymbol, ProducerSymbol
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
-from zombieproof.model.decisions.add_offsets_to_txn import partition_for
+from zombieproof.model.placement import partition_for
 from zombieproof.model.vocabulary import NONE
 
 UNKNOWN_TOPIC_ID = "unknown-id"

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 from zombieproof.conformance.symbols import UNKNOWN_TOPIC_ID, ZERO_TOPIC_ID, place_group, place_transactional_id
 from zombieproof.formats.topics import INTERNAL_TOPICS
-from zombieproof.model.decisions.add_offsets_to_txn import partition_for
+from zombieproof.model.placement import partition_for
 
 PARTITIONS = 2
 """How many partitions each internal topic has, as in all recordings of one broker."""

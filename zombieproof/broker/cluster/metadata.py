@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
-from zombieproof.model.decisions.add_offsets_to_txn import partition_for
+from zombieproof.model.placement import partition_for
 from zombieproof.model.vocabulary import NONE
 
 NOBODY = -1

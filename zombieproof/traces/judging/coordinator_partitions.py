@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from zombieproof.formats.topics import TRANSACTION_STATE
-from zombieproof.model.decisions.add_offsets_to_txn import partition_for
+from zombieproof.model.placement import partition_for
 
 DEFAULT_PARTITIONS = 50
 """``transaction.state.log.num.partitions``."""
