@@ -1,7 +1,11 @@
 """What a client of the checker makes of an answer, interpreted."""
 
+from dataclasses import replace
+
 import pytest
 
+from zombieproof.checker.transactions import network
+from zombieproof.checker.transactions.client_actions import step
 from zombieproof.checker.transactions.client_answers import hear
 from zombieproof.checker.transactions.model import initial_world, setup_of
 from zombieproof.checker.transactions.world import Bounds, Budget, Kind, Op, Setup, Trail, World
@@ -52,3 +56,36 @@ def test_since_kip_360_it_raises_its_epoch() -> None:
     assert (client.producer_id, client.producer_epoch) == (1, 1)
     assert world.messages[0].live == 1
     assert (world.messages[0].producer_epoch, world.messages[0].value) == (1, 0)
+
+
+def test_a_batch_that_fails_for_good_raises_the_epoch_for_those_behind_it() -> None:
+    world, setup = idempotent_client("newest", sequence=3)
+    behind = world.messages[1]
+    network.copy(world.messages[0], behind)
+    behind.value = 4
+    world.clients[0].sequences[0] = 5
+    hear(world, setup, Trail(), 0, int(Error.INVALID_TXN_STATE))
+    assert world.messages[0].live == 0
+    assert (behind.producer_epoch, behind.value, behind.answered) == (1, 0, 0), "it goes out again"
+    assert (world.clients[0].producer_epoch, world.clients[0].sequences[0]) == (1, 1)
+
+
+def test_a_new_batch_waits_for_those_of_the_epoch_before() -> None:
+    world, setup = idempotent_client("newest", sequence=3)
+    setup.bounds.in_flight = 2
+    world.clients[0].producer_epoch, world.clients[0].sequences[0] = 1, 0
+    assert not step(world, setup, Trail(), 0, 0)
+    world.messages[0].partition = 1
+    assert step(world, setup, Trail(), 0, 0)
+    assert (world.messages[1].producer_epoch, world.messages[1].value) == (1, 0)
+
+
+def test_behind_the_largest_epoch_comes_another_producer_id() -> None:
+    world, setup = idempotent_client("newest", sequence=3)
+    setup.rules = replace(setup.rules, epoch_max=0)
+    world.next_producer_id = 1
+    world.clients[0].producer_id = world.messages[0].producer_id = 0
+    hear(world, setup, Trail(), 0, int(Error.OUT_OF_ORDER_SEQUENCE_NUMBER))
+    client, message = world.clients[0], world.messages[0]
+    assert (client.producer_id, client.producer_epoch, client.state) == (1, 0, ProducerState.READY)
+    assert (message.producer_id, message.producer_epoch, message.value) == (1, 0, 0)

@@ -1,6 +1,6 @@
-"""Which partition of an internal topic a name lives in: arithmetic that clients, brokers and readers of logs share.
+"""Where things live: the partition of an internal topic that owns a transactional id or a consumer group.
 
-Source: reference §1; ``Utils.abs(name.hashCode) % partitions``.
+Source: reference §1; ``Utils.abs(id.hashCode) % partitions`` in ``TransactionStateManager`` and ``GroupCoordinator``.
 """
 
 

@@ -5,9 +5,8 @@ when only abort is left, and stops for good when it is fenced. A *zombie* is not
 goes on while a newer one has the same transactional id.
 """
 
-from zombieproof.checker.transactions import network
-from zombieproof.checker.transactions.moves import move
-from zombieproof.checker.transactions.views import is_tv2
+from zombieproof.checker.transactions import client_batches, network
+from zombieproof.checker.transactions.client_batches import host_of
 from zombieproof.checker.transactions.world import (
     OFFSETS,
     OPS,
@@ -17,22 +16,16 @@ from zombieproof.checker.transactions.world import (
     Client,
     Kind,
     Op,
-    Overflow,
     Setup,
     Trail,
     World,
 )
 from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
-from zombieproof.model.decisions.producer_client import end_is_needed, must_bump_after_end
-from zombieproof.model.vocabulary import (
-    NONE,
-    Error,
-    Guard,
-    PendingOffsetsState,
-    ProducerEvent,
-    ProducerState,
-)
-from zombieproof.statemachines.notes import Decision, MachineIndex, note
+from zombieproof.model.vocabulary import NONE, ApiKey, Error, Guard, PendingOffsetsState, ProducerState
+from zombieproof.statemachines.notes import Decision, note
+from zombieproof.statemachines.producer import calls, requests
+from zombieproof.statemachines.producer.effects import Joins, Turn, clear
+from zombieproof.statemachines.producer.records import Joining, Pending, Request
 
 COMMIT, ABORT = 1, 2
 
@@ -76,14 +69,8 @@ def next_op(setup: Setup, client: Client, c: int) -> int:
     return int(setup.programs[c * TXNS + client.txn].ops[client.op])
 
 
-def fire(world: World, trail: Trail, c: int, event: int) -> None:
-    """An event happens to the client's machine."""
-    client = world.clients[c]
-    client.state = move(trail, MachineIndex.PRODUCER, c, client.state, event)
-
-
 def _start(world: World, setup: Setup, trail: Trail, c: int) -> bool:
-    """A new instance asks for its producer id and epoch. Without a transactional id any broker grants one at once."""
+    """A new instance asks for its producer id and epoch."""
     client = world.clients[c]
     if client.txn >= setup.bounds.transactions[c] or network.waits_for_coordinator(world, c):
         return False
@@ -91,33 +78,23 @@ def _start(world: World, setup: Setup, trail: Trail, c: int) -> bool:
         return False
     client.alive = 1
     client.node = world.coordinator
-    fire(world, trail, c, ProducerEvent.INIT_TRANSACTIONS)
-    if setup.bounds.transactional_id[c] >= 0:
-        network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 0, 0)
+    clear(trail.producer)
+    trail.subject = c
+    if setup.bounds.transactional_id[c] < 0:
+        client_batches.keep_identity(world, setup, trail, c)
         return True
-    if world.next_producer_id >= PRODUCER_IDS:
-        world.overflow = Overflow.PRODUCER_IDS
-        return True
-    adopt(client, int(world.next_producer_id), 0)
-    world.next_producer_id += 1
-    fire(world, trail, c, ProducerEvent.INITIALIZED)
+    calls.init_transactions(client, Pending.NOTHING, host_of(setup, c), trail.producer, trail)
+    network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 0, 0)
     return True
-
-
-def adopt(client: Client, producer_id: int, producer_epoch: int) -> None:
-    """Take a granted producer id and epoch; sequences begin again at 0 with each."""
-    if client.producer_id != producer_id or client.producer_epoch != producer_epoch:
-        for p in range(PARTITIONS):
-            client.sequences[p] = 0
-    client.producer_id = producer_id
-    client.producer_epoch = producer_epoch
 
 
 def _begin(world: World, setup: Setup, trail: Trail, c: int) -> None:
     """BeginTransaction is local: it is folded into the first request of the transaction."""
     client = world.clients[c]
+    clear(trail.producer)
+    trail.subject = c
     if client.state == ProducerState.READY and setup.bounds.transactional_id[c] >= 0:
-        fire(world, trail, c, ProducerEvent.BEGIN)
+        calls.begin_transaction(client, Pending.NOTHING, host_of(setup, c), trail.producer, trail)
 
 
 def _fetch_position(world: World, setup: Setup, trail: Trail, c: int) -> bool:
@@ -148,12 +125,17 @@ def _send(world: World, setup: Setup, trail: Trail, c: int, p: int) -> bool:
     client = world.clients[c]
     if network.waits_for_coordinator(world, c) or network.batches_in_flight(world, c) >= setup.bounds.in_flight:
         return False
+    if not client_batches.may_leave(world, setup, trail, c, p):
+        return False
     _begin(world, setup, trail, c)
-    joined = setup.bounds.transactional_id[c] < 0 or is_tv2(setup) or (client.added >> p) & 1 == 1
-    if joined:
-        send_batch(world, c, p)
-    else:
+    joining = Joining.JOINED if (client.added >> p) & 1 == 1 else Joining.OUTSIDE
+    calls.send(client, joining, Pending.NOTHING, host_of(setup, c), trail.producer)
+    if trail.producer.joins == Joins.HAVE_TO_ASK:
         network.send_request(world, Kind.ADD_PARTITIONS, c, p, 0, 0, label_of(world, c))
+    else:
+        if trail.producer.joins == Joins.JOIN:
+            client.added |= 1 << p
+        send_batch(world, setup, trail, c, p)
     client.op += 1
     if setup.bounds.transactional_id[c] < 0:
         client.txn += 1
@@ -161,13 +143,10 @@ def _send(world: World, setup: Setup, trail: Trail, c: int, p: int) -> bool:
     return True
 
 
-def send_batch(world: World, c: int, p: int) -> None:
+def send_batch(world: World, setup: Setup, trail: Trail, c: int, p: int) -> None:
     """The batch goes to its leader under the next sequence."""
-    client = world.clients[c]
-    client.added |= 1 << p
-    client.started = 1
-    network.send_request(world, Kind.PRODUCE, c, p, client.sequences[p], 0, label_of(world, c))
-    client.sequences[p] += 1
+    sequence = client_batches.number(world, setup, trail, c, p)
+    network.send_request(world, Kind.PRODUCE, c, p, sequence, 0, label_of(world, c))
 
 
 def _send_offsets(world: World, setup: Setup, trail: Trail, c: int) -> bool:
@@ -175,7 +154,8 @@ def _send_offsets(world: World, setup: Setup, trail: Trail, c: int) -> bool:
     if network.waits_for_coordinator(world, c):
         return False
     _begin(world, setup, trail, c)
-    if is_tv2(setup) or (client.added >> OFFSETS) & 1 == 1:
+    calls.send_offsets(client, 1, 0, Pending.NOTHING, host_of(setup, c), trail.producer)
+    if trail.producer.sends == ApiKey.TXN_OFFSET_COMMIT:
         send_offset_commit(world, c)
     else:
         network.send_request(world, Kind.ADD_OFFSETS, c, OFFSETS, 0, 0, label_of(world, c))
@@ -186,8 +166,6 @@ def _send_offsets(world: World, setup: Setup, trail: Trail, c: int) -> bool:
 def send_offset_commit(world: World, c: int) -> None:
     """The next input position goes to the group coordinator."""
     client = world.clients[c]
-    client.added |= 1 << OFFSETS
-    client.started = 1
     next_position = client.position + 1
     network.send_request(
         world, Kind.TXN_OFFSET_COMMIT, c, OFFSETS, next_position, client.generation, label_of(world, c)
@@ -201,36 +179,43 @@ def _end(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> bool
         return False
     _begin(world, setup, trail, c)
     world.ghost.labels[label_of(world, c) - 1].asked = outcome
-    fire(world, trail, c, ProducerEvent.COMMIT if outcome == COMMIT else ProducerEvent.ABORT)
-    if end_is_needed(client.started):
-        network.send_request(world, Kind.END_TXN, c, 0, 0, 1 if outcome == COMMIT else 0, label_of(world, c))
+    clear(trail.producer)
+    if outcome == COMMIT:
+        calls.commit_transaction(client, Pending.NOTHING, host_of(setup, c), setup.rules, trail.producer, trail)
     else:
-        ended(world, setup, trail, c, outcome)
+        calls.abort_transaction(client, Pending.NOTHING, host_of(setup, c), setup.rules, trail.producer, trail)
+    committed = int(trail.producer.committed)
+    ends = Request(int(ApiKey.END_TXN), int(trail.producer.transaction_version), committed)
+    clear(trail.producer)
+    requests.take_turn(client, ends, 0, 0, trail.producer, trail)
+    if trail.producer.turn == Turn.LEAVES:
+        network.send_request(world, Kind.END_TXN, c, 0, 0, committed, label_of(world, c))
+    elif trail.producer.ends == 1:
+        is_over(world, c, outcome)
+        client.added = 0
+        raise_epoch(world, setup, trail, c)
     return True
 
 
-def ended(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> None:
-    """The application is told the outcome; the next transaction may begin, after a raised epoch if one is needed."""
+def is_over(world: World, c: int, outcome: int) -> None:
+    """The application is told the outcome, and goes on with its next transaction."""
     client = world.clients[c]
     world.ghost.labels[label_of(world, c) - 1].told = outcome
     client.txn += 1
     client.op = 0
-    client.added = 0
-    client.started = 0
-    if must_bump_after_end(client.bump, setup.rules.transaction_version):
-        fire(world, trail, c, ProducerEvent.BUMP_EPOCH)
-        network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 1, 0)
-    else:
-        fire(world, trail, c, ProducerEvent.END_ACKNOWLEDGED)
-    client.bump = 0
 
 
-def abandon(world: World, c: int) -> None:
-    """The abort was refused, and succeeds with the new identity. What had joined counts as joined still (until 3.9)."""
+def raise_epoch(world: World, setup: Setup, trail: Trail, c: int) -> None:
+    """EndTxn has its answer, or needs none: the InitProducerId that waits behind it has its turn."""
     client = world.clients[c]
-    world.ghost.labels[label_of(world, c) - 1].told = ABORT
-    client.txn += 1
-    client.op = 0
+    if client.raises == 0:
+        return
+    clear(trail.producer)
+    trail.subject = c
+    waiting = Request(int(ApiKey.INIT_PRODUCER_ID), setup.rules.transaction_version, 0, 1)
+    requests.take_turn(client, waiting, 0, 0, trail.producer, trail)
+    if trail.producer.turn == Turn.LEAVES:
+        network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 1, 0)
 
 
 def crash(world: World, c: int) -> bool:
@@ -240,17 +225,12 @@ def crash(world: World, c: int) -> bool:
         return False
     world.budget.crashes -= 1
     network.hang_up(world, c)
-    began = client.state not in (ProducerState.UNINITIALIZED, ProducerState.INITIALIZING, ProducerState.READY)
+    client.txn += 1 if calls.has_transaction(client) else 0
+    calls.forget(client)
     client.alive = 0
-    client.state = ProducerState.UNINITIALIZED
-    client.producer_id = NONE
-    client.producer_epoch = NONE
     client.node = 0
-    client.txn += 1 if began else 0
     client.op = 0
     client.added = 0
-    client.started = 0
-    client.bump = 0
     client.generation = NONE
     client.position = 0
     for p in range(PARTITIONS):

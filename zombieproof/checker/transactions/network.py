@@ -84,6 +84,12 @@ def send_request(world: World, kind: int, c: int, partition: int, value: int, de
     message.label = label
 
 
+def ask_again(message: Message) -> None:
+    """The client sends the request once more."""
+    message.answered = 0
+    message.error = 0
+
+
 def speaks_to_coordinator(kind: int) -> bool:
     """Whether a request goes to a transaction coordinator."""
     return kind in (Kind.INIT_PRODUCER_ID, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS, Kind.END_TXN)

@@ -25,6 +25,8 @@ from zombieproof.statemachines.coordinator.records import PendingTransition
 from zombieproof.statemachines.group_coordinator.effects import GroupEffects
 from zombieproof.statemachines.notes import Notes
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects
+from zombieproof.statemachines.producer.effects import ProducerEffects
+from zombieproof.statemachines.producer.records import Numbering, Producer
 
 CLIENTS = 2
 IDS = 2
@@ -149,19 +151,17 @@ class Node:
 
 
 @dataclass(slots=True)
-class Client:
-    """One producer instance and its application's position in its program."""
+class Client(Producer):
+    """One producer instance and its application's position in its program.
+
+    `added` is a mask of the data partitions that have joined the transaction; `sequences` are the next ones.
+    """
 
     alive: int = 0
-    state: int = 0
-    producer_id: int = integer(NONE)
-    producer_epoch: int = integer(NONE)
     node: int = 0
     txn: int = 0
     op: int = 0
     added: int = 0
-    started: int = 0
-    bump: int = 0
     generation: int = integer(NONE)
     position: int = 0
     sequences: list[int] = array(int, PARTITIONS)
@@ -293,6 +293,7 @@ class Trail(Notes):
 
     `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says.
     `leader`, `group` and `consumer`: what a step of a partition leader, the group coordinator, a consumer wants done.
+    `producer` is what a step of a client wants done; `numbering` are the sequences of the partition that it is about.
     """
 
     answered: int = 0
@@ -303,3 +304,5 @@ class Trail(Notes):
     leader: PartitionEffects = field(default_factory=PartitionEffects)
     group: GroupEffects = field(default_factory=GroupEffects)
     consumer: ConsumerEffects = field(default_factory=ConsumerEffects)
+    producer: ProducerEffects = field(default_factory=ProducerEffects)
+    numbering: Numbering = field(default_factory=Numbering)
