@@ -159,3 +159,74 @@ def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
 def test_users_and_rights_are_an_error_of_their_own(one: Json, tmp_path: Path) -> None:
     with pytest.raises(UsersAndRights, match="legal are sequences without them"):
         list(read(written(tmp_path, with_step(one, principal="root") | {"security": {"acls": []}})))
+
+
+OF_ONE_API: tuple[tuple[str, int, Json, str], ...] = (
+    (
+        "AddPartitionsToTxn",
+        4,
+        {"transactional_id": "x0", "pid": 1, "epoch": 0, "partitions": []},
+        "version 4 has no field 'transactional_id': it exists until 3",
+    ),
+    ("AddPartitionsToTxn", 3, {"transactions": []}, "field 'transactional_id' is missing: version 3 has it"),
+    (
+        "AddPartitionsToTxn",
+        4,
+        {
+            "transactions": [
+                {"transactional_id": "x0", "pid": 1, "epoch": 0, "verify_only": True, "partitions": [[1, 0]]}
+            ]
+        },
+        "request.transactions[0], partitions[0][0]: input should be a valid string",
+    ),
+    (
+        "AddPartitionsToTxn",
+        4,
+        {"transactions": [{"colour": 1}]},
+        "request.transactions[0], transactional_id: field required",
+    ),
+    ("LeaveGroup", 2, {"group": "g0", "members": []}, "field 'member' is missing: version 2 has it"),
+    ("LeaveGroup", 3, {"group": "g0", "members": [["m0"]]}, "request.members[0][1]: field required"),
+    ("LeaveGroup", 1, {"group": "g0", "member": "m0"}, "version 1 is not described here; legal are 2 to 5"),
+    ("TxnOffsetCommit", 2, {}, "request.transactional_id: field required"),
+    (
+        "OffsetCommit",
+        8,
+        {"group": "g0", "generation": -1, "member": "", "offsets": [["t0", 0, 5, True]]},
+        "request.offsets[0][3]",
+    ),
+    (
+        "OffsetCommit",
+        8,
+        {"group": "g0", "generation": -1, "member": "", "offsets": [["t0", 0, 5, 1 << 21]]},
+        "request.offsets[0][3]",
+    ),
+    (
+        "ListOffsets",
+        5,
+        {"isolation": "read", "partitions": []},
+        "input should be 'read_uncommitted' or 'read_committed'",
+    ),
+    (
+        "Fetch",
+        11,
+        {"isolation": "read_committed", "partitions": [["t0", 0]]},
+        "request.partitions[0][2]: field required",
+    ),
+    ("EndTxn", 3, {"transactional_id": "x0", "pid": 1, "epoch": 1 << 15, "committed": True}, "less than 32768"),
+    ("DeleteGroups", 3, {"groups": []}, "version 3 is not described here; legal are 0 to 2"),
+    ("DeleteGroups", 2, {"groups": "g0"}, "request.groups: input should be a valid array"),
+    ("DeleteGroups", 2, {"group": "g0"}, "request.groups: field required"),
+    ("AllocateProducerIds", 0, {"broker": 1, "broker_epoch": 0}, "input tag 'AllocateProducerIds' found using 'api'"),
+)
+"""API, version, request, and what is said: forms are made of messages, and refuse what is not in them."""
+
+
+@pytest.mark.parametrize(("api", "version", "request_", "told"), OF_ONE_API, ids=[f"{r[0]} {r[3]}" for r in OF_ONE_API])
+def test_a_request_that_its_message_does_not_know_is_refused(
+    one: Json, tmp_path: Path, api: str, version: int, request_: Json, told: str
+) -> None:
+    step = {"client": "-", "api": api, "version": version, "request": request_, "answer": {}, "settled": True}
+    said = refusal(written(tmp_path, one | {"steps": [step]}))
+    assert said.startswith(f"{tmp_path / 'recording.jsonl'}, line 1: step 1"), said
+    assert told in said, said

@@ -5,7 +5,6 @@ Source: reference §7.5, §7.6.
 """
 
 from dataclasses import MISSING, fields
-from enum import IntEnum
 from functools import cache
 from types import GenericAlias
 from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
@@ -26,6 +25,7 @@ from zombieproof.messages.schema import (
     without_none,
 )
 from zombieproof.messages.transactions import InitProducerId
+from zombieproof.model.vocabulary import Isolation
 
 NodeSymbol = Annotated[
     str,
@@ -40,6 +40,9 @@ PartitionSymbol = int | Annotated[str, StringConstraints(pattern=r"^(g\d+)?$")]
 PartitionRow = tuple[str, PartitionSymbol]
 Metadata = str | Annotated[int, Field(ge=0, le=1 << 20)] | None
 """An integer is that many ``m``."""
+
+IsolationSymbol = Literal["read_uncommitted", "read_committed"]
+"""The two that a request can name."""
 
 Epoch = Annotated[int, Field(ge=-(1 << 15), lt=1 << 15)]
 Millis = Annotated[int, Field(ge=0, lt=1 << 40)]
@@ -187,8 +190,8 @@ def _kind(message: type, field: FieldOfMessage, since: int) -> Any:
         found = _many(_row(kind, record))
     elif record is not None:
         found = _many(_row_of(record) if record in AS_LISTS else _made(record.__name__, record, since, EVER))
-    elif isinstance(kind, type) and issubclass(kind, IntEnum):
-        found = Literal[tuple(member.name.lower() for member in kind)]
+    elif kind is Isolation:
+        found = IsolationSymbol
     elif field.entity in _KINDS:
         found = _many(_KINDS[field.entity]) if get_args(kind) else _KINDS[field.entity]
     else:

@@ -200,7 +200,8 @@ class InProcess:
                 asked = READER if isinstance(request, ListTransactions) else None
                 return self._coordinator(next(values_of(request, Entity.TRANSACTIONAL_ID), asked))
             case Receiver.GROUP_COORDINATOR:
-                return self.cluster.group_coordinator_of(next(values_of(request, Entity.GROUP)))
+                group = next(values_of(request, Entity.GROUP), None)
+                return None if group is None else self.cluster.group_coordinator_of(group)
             case _:
                 return None
 

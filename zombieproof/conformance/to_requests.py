@@ -1,7 +1,6 @@
 """A recorded request as the typed request that it stands for: field by field, as the message says what it names."""
 
 from collections.abc import Callable, Mapping
-from enum import IntEnum
 from typing import Any
 
 from zombieproof.broker.cluster.network import Request
@@ -13,7 +12,8 @@ from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetToCommit
 from zombieproof.messages.partitions import DescribeTopics, Produce, SentBatch
 from zombieproof.messages.registry import Api
-from zombieproof.messages.schema import Entity, FieldOfMessage, Rows, fields_of, record_in, without_none
+from zombieproof.messages.schema import Entity, FieldOfMessage, Rows, fields_of, record_in
+from zombieproof.model.vocabulary import Isolation
 
 
 def request_of(api: Api, version: int, form: Form, symbols: Symbols) -> Request:
@@ -69,9 +69,8 @@ class _Reader:
             return "m" * value if isinstance(value, int) else value
         if record is not None:
             return tuple(self._record(record, row) for row in value)
-        kind = without_none(field.kind)
-        if isinstance(kind, type) and issubclass(kind, IntEnum):
-            return kind[value.upper()]
+        if field.kind is Isolation:
+            return Isolation[value.upper()]
         convert = self._of.get(field.entity)
         if convert is None:
             return value

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import UnknownTopicIds
-from zombieproof.messages.schema import Entity, Ours, Rows, Wire
+from zombieproof.messages.schema import Entity, Ours, Pairs, Rows, Wire
 from zombieproof.messages.transactions import ErrorCode, ProducerEpoch, ProducerId, TransactionalId
 from zombieproof.model.vocabulary import NONE
 
@@ -227,6 +227,21 @@ class OffsetsDeleted:
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteGroups:
+    """API key 42, versions 0 to 2."""
+
+    version: int
+    groups: Annotated[tuple[str, ...], Wire("GroupsNames", entity=Entity.GROUP)]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsDeleted:
+    """The error of each group."""
+
+    groups: Annotated[dict[str, int], Pairs("Results", key="GroupId", entity=Entity.GROUP)]
+
+
+@dataclass(frozen=True, slots=True)
 class FindCoordinator:
     """API key 10, versions 1 to 6, of one key; `key_type` 0 a group, 1 a transactional id."""
 
@@ -248,6 +263,7 @@ GroupRequest = (
     | OffsetCommit
     | OffsetFetch
     | OffsetDelete
+    | DeleteGroups
     | JoinGroup
     | SyncGroup
     | LeaveGroup
@@ -258,6 +274,7 @@ GroupAnswer = (
     OffsetsCommitted
     | OffsetFetchAnswer
     | OffsetsDeleted
+    | GroupsDeleted
     | JoinGroupAnswer
     | GroupLeft
     | GroupError

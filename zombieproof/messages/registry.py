@@ -78,6 +78,7 @@ APIS = (
     Api(ApiKey.END_TXN, t.EndTxn, t.EndTxnAnswer, range(6), _TRANSACTION),
     Api(ApiKey.WRITE_TXN_MARKERS, p.WriteTxnMarkers, p.WriteTxnMarkersAnswer, range(1, 3), _LEADER, brokers_since=0),
     Api(ApiKey.TXN_OFFSET_COMMIT, g.TxnOffsetCommit, g.OffsetsCommitted, range(6), _GROUP),
+    Api(ApiKey.DELETE_GROUPS, g.DeleteGroups, g.GroupsDeleted, range(3), _GROUP),
     Api(ApiKey.OFFSET_DELETE, g.OffsetDelete, g.OffsetsDeleted, range(1), _GROUP),
     Api(ApiKey.DESCRIBE_PRODUCERS, p.DescribeProducers, p.DescribeProducersAnswer, range(1), _LEADER),
     Api(ApiKey.DESCRIBE_TRANSACTIONS, t.DescribeTransactions, t.DescribeTransactionsAnswer, range(1), _TRANSACTION),

@@ -73,6 +73,7 @@ class Decision(IntEnum):
     LEAVE_GROUP = 45
     CONSUMER_GROUP_HEARTBEAT = 46
     OFFSET_DELETE = 47
+    DELETE_GROUPS = 48
 
 
 @dataclass(slots=True)

@@ -249,8 +249,25 @@ def _of_a_group(request: Request, names: Names) -> Api:
             members = [{"member_id": who.member, "group_instance_id": who.instance} for who in request.leavers]
             group = names.group(request.group)
             return Api("leave_group", {"group_id": group, "member_id": request.member, "members": members})
+        case g.DeleteGroups():
+            return Api("delete_groups", {"groups_names": [names.group(group) for group in request.groups]})
+        case g.ConsumerGroupHeartbeat():
+            return Api("consumer_group_heartbeat", _of_consumer(request, names))
         case _:
             raise TypeError(f"{type(request).__name__} is nothing that is recorded")
+
+
+def _of_consumer(request: g.ConsumerGroupHeartbeat, names: Names) -> Values:
+    """A whole heartbeat, as a member sends it that joins."""
+    topics = None if request.topics is None else [names.topic(topic)["name"] for topic in request.topics]
+    return {
+        "group_id": names.group(request.group),
+        "member_id": request.member,
+        "member_epoch": request.epoch,
+        "rebalance_timeout": REBALANCE_MS,
+        "subscribed_topic_names": topics,
+        "topic_partitions": [],
+    }
 
 
 def _of_member(
@@ -373,6 +390,15 @@ _ANSWERS: Mapping[type, Callable[[Any, Any, Names], Answer]] = {
     g.SyncGroup: lambda _, told, __: g.GroupError(int(told.error_code)),
     g.Heartbeat: lambda _, told, __: g.GroupError(int(told.error_code)),
     g.LeaveGroup: _left,
+    g.DeleteGroups: lambda request, told, names: g.GroupsDeleted(
+        {
+            next(group for group in request.groups if names.group(group) == row.group_id): int(row.error_code)
+            for row in told.results
+        }
+    ),
+    g.ConsumerGroupHeartbeat: lambda _, told, __: g.ConsumerGroupHeartbeatAnswer(
+        int(told.error_code), told.member_id or "", told.member_epoch
+    ),
 }
 
 

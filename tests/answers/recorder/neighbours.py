@@ -15,7 +15,8 @@ INSTANCE = "i1"
 def neighbours(kafka: str, tv: int) -> list[Json]:
     """The sequences for a cluster of a release (3.9.1, or 4.0 and later) at a transaction version."""
     has_ids = not kafka.startswith("3.")
-    scripts = [*_members(), *_late_commits(), *(_by_id() if has_ids else _fetched_by_id(17))]
+    deleted = [*_deleted_groups(), *(_deleted_consumer_groups() if has_ids else ())]
+    scripts = [*_members(), *_late_commits(), *deleted, *(_by_id() if has_ids else _fetched_by_id(17))]
     return [
         {
             "id": f"n-{rule}/{kafka}/tv{tv}",
@@ -348,6 +349,155 @@ def _members() -> Iterator[tuple[str, list[Json]]]:
             txn_commit("A", 0, ["t0", 0, 16, ""]),
             end("A", 0),
             fetch_offsets(),
+        ],
+    )
+
+
+# -------------------------------------------------------------------- groups that are deleted
+
+
+def delete(*groups: str, version: int = 2) -> Json:
+    return step("DeleteGroups", version, "-", groups=list(groups))
+
+
+def commit_to(group: str, offset: int) -> Json:
+    return step("OffsetCommit", 8, group=group, generation=-1, member="", offsets=[["t0", 0, offset, ""]])
+
+
+RESTART = step("Restart", 0, "-", how="clean")
+
+
+def _deleted_groups() -> Iterator[tuple[str, list[Json]]]:
+    pending = [init(), add_offsets("A", 0), txn_commit("A", 0, ["t0", 0, 10, "a"], ["t0", 1, 11, "b"])]
+    yield (
+        "delete-groups",
+        [
+            delete("g0"),
+            delete("g0", version=0),
+            delete(""),
+            delete(),
+            commit_to("g0", 5),
+            delete("g0", version=1),
+            fetch_offsets(),
+            delete("g0"),
+            *[commit_to(group, 6) for group in ("g0", "g1", "g2")],
+            delete("g0", "g0"),
+            delete("g1", "g3", "g2", "g1", "g0", "g3"),
+            *[fetch_offsets(group=group, rows=None) for group in ("g0", "g1", "g2")],
+            commit_to("", 7),
+            delete("", "g0"),
+            fetch_offsets(group="", rows=None),
+        ],
+    )
+    yield (
+        "delete-group-with-members",
+        [
+            join(instance=None, version=5),
+            delete("g0"),
+            join(member="m0", instance=None, version=5),
+            delete("g0"),
+            sync("m0", 1, None),
+            commit(["t0", 0, 5, ""], generation=1, member="m0"),
+            delete("g0", "g1"),
+            beat("m0", 1, None),
+            fetch_offsets(),
+            step("LeaveGroup", 2, group="g0", member="m0"),
+            delete("g0"),
+            delete("g0"),
+            fetch_offsets(rows=None),
+            beat("m0", 1, None),
+            *DYNAMIC[:1],
+            sync("m1", 1, None),
+        ],
+    )
+    yield (
+        "delete-group-of-a-static-member",
+        [*STATIC, delete("g0"), leave(("", INSTANCE)), delete("g0"), join("B"), sync("m1", 1), sync("m1", 3)],
+    )
+    yield (
+        "delete-group-and-restart",
+        [commit_to("g0", 5), RESTART, delete("g0"), RESTART, fetch_offsets(), delete("g0")],
+    )
+    yield (
+        "delete-group-with-pending-offsets-beside-committed-ones",
+        [
+            commit(["t0", 0, 5, "old"], ["t0", 1, 6, "old"]),
+            *pending,
+            fetch_offsets(),
+            delete("g0"),
+            fetch_offsets(),
+            fetch_offsets(rows=None),
+            end("A", 0),
+            fetch_offsets(),
+            RESTART,
+            fetch_offsets(),
+        ],
+    )
+    yield (
+        "delete-group-and-go-on-in-the-transaction",
+        [
+            commit(["t0", 0, 5, "old"], ["t0", 1, 6, "old"]),
+            *pending,
+            delete("g0"),
+            txn_commit("A", 0, ["t0", 1, 20, "c"]),
+            fetch_offsets(),
+            end("A", 0),
+            fetch_offsets(),
+            RESTART,
+            fetch_offsets(),
+        ],
+    )
+    for committed, name in ((True, "committed"), (False, "aborted")):
+        yield (
+            f"delete-group-with-pending-offsets-only-{name}",
+            [
+                *pending,
+                fetch_offsets(),
+                delete("g0"),
+                fetch_offsets(),
+                delete("g0"),
+                end("A", 0, committed=committed),
+                fetch_offsets(),
+                RESTART,
+                fetch_offsets(),
+            ],
+        )
+
+
+def _deleted_consumer_groups() -> Iterator[tuple[str, list[Json]]]:
+    def member(member: str, epoch: int, topics: tuple[str, ...] | None = ("t0",)) -> Json:
+        listed = None if topics is None else list(topics)
+        return step("ConsumerGroupHeartbeat", 0, group="g0", member=member, epoch=epoch, topics=listed)
+
+    yield (
+        "delete-consumer-group",
+        [
+            member("me", 0),
+            delete("g0"),
+            member("me", -1, None),
+            commit_to("g0", 5),
+            delete("g0", "g1"),
+            delete("g0"),
+            fetch_offsets(rows=None),
+            member("me", 1, None),
+            *DYNAMIC,
+        ],
+    )
+    yield (
+        "delete-consumer-group-with-pending-offsets",
+        [
+            member("me", 0),
+            init(),
+            add_offsets("A", 0),
+            txn_commit("A", 0, ["t0", 0, 10, "a"]),
+            member("me", -1, None),
+            fetch_offsets(rows=[["t0", 0]]),
+            delete("g0"),
+            fetch_offsets(rows=[["t0", 0]]),
+            end("A", 0),
+            fetch_offsets(rows=[["t0", 0]]),
+            RESTART,
+            fetch_offsets(rows=[["t0", 0]]),
         ],
     )
 

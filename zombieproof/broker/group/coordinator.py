@@ -18,17 +18,19 @@ from zombieproof.broker.group.classic_group import ClassicGroup, NoGroup
 from zombieproof.broker.group.consumer_group import ConsumerGroup
 from zombieproof.broker.group.membership import Membership
 from zombieproof.broker.group.offsets_commit import CommitContext, OffsetCommitInProgress, commit_offsets
-from zombieproof.broker.group.store import GroupStore, GroupStores
+from zombieproof.broker.group.store import FoundGroup, GroupStore, GroupStores
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import GroupKey, OffsetKey, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatAnswer,
+    DeleteGroups,
     GroupAnswer,
     GroupError,
     GroupLeft,
     GroupRequest,
+    GroupsDeleted,
     Heartbeat,
     JoinGroup,
     JoinGroupAnswer,
@@ -191,6 +193,36 @@ class GroupCoordinator:
         error = self._end(found.store, request.group, pending, effects, tombstones)
         return OffsetsDeleted(error, rows if error == Error.NONE else {})
 
+    def _delete_groups(self, request: DeleteGroups) -> GroupsDeleted:
+        """The groups of one partition go together; one that is named twice is one."""
+        of_store: dict[int, list[str]] = {}
+        for name in dict.fromkeys(request.groups):
+            of_store.setdefault(self._metadata.group_partition(name)[1], []).append(name)
+        errors: dict[str, int] = {}
+        for names in of_store.values():
+            errors |= self._delete_together(self._stores.find(names[0]), names)
+        return GroupsDeleted(errors)
+
+    def _delete_together(self, found: FoundGroup, names: list[str]) -> dict[str, int]:
+        store, errors, tombstones = found.store, dict[str, int](), list[Record]()
+        ending = dict[str, tuple[ClassicGroup | ConsumerGroup | NoGroup, PendingRequest]]()
+        for name in names:
+            group, pending, effects = _group(store, name), PendingRequest(), GroupEffects()
+            deletion.delete_group(group, pending, found.error, effects, self._journal.begin())
+            self._journal.take(name)
+            errors[name] = effects.error
+            if effects.append and store is not None:
+                ending[name] = group, pending
+                tombstones += [Record(key, None) for key in store.offsets.keys(name)]
+                tombstones.append(Record(GroupKey(name, not group.is_consumer), None))
+        if store is None or not tombstones:
+            return errors
+        error = store.write(tuple(tombstones), self._clock.now_ms())
+        for name, (group, pending) in ending.items():
+            steps.appended(group, pending, error, GroupEffects(), self._journal.begin())
+            self._journal.take(name)
+        return {name: deletion.error_of_deletion(told, error) for name, told in errors.items()}
+
     def expire_offsets(self) -> None:
         """One sweep: offsets that nobody reads go when they are old, and groups without members and offsets go."""
         for store in self._stores.all():
@@ -259,6 +291,7 @@ ANSWERS: Mapping[ApiKey, Callable[[GroupCoordinator, Any], GroupAnswer]] = {
     ApiKey.LEAVE_GROUP: GroupCoordinator._leave,  # noqa: SLF001
     ApiKey.SYNC_GROUP: GroupCoordinator._sync,  # noqa: SLF001
     ApiKey.TXN_OFFSET_COMMIT: GroupCoordinator._refuse_to_wait,  # noqa: SLF001
+    ApiKey.DELETE_GROUPS: GroupCoordinator._delete_groups,  # noqa: SLF001
     ApiKey.OFFSET_DELETE: GroupCoordinator._delete_offsets,  # noqa: SLF001
     ApiKey.CONSUMER_GROUP_HEARTBEAT: GroupCoordinator._consumer_heartbeat,  # noqa: SLF001
 }

@@ -53,6 +53,11 @@ class OffsetStore:
         """The keys of a group that have a committed offset."""
         return (key for key in tuple(self._committed) if key.group == group)
 
+    def keys(self, group: str) -> tuple[OffsetKey, ...]:
+        """The keys of a group that have a committed offset, then those of which one only waits."""
+        committed = dict.fromkeys(self.committed_keys(group))
+        return tuple(committed | dict.fromkeys(key for key in self._open if key.group == group))
+
     def pending_transactions(self, key: OffsetKey) -> int:
         """How many producer ids have an offset of `key` that waits."""
         return len(self._open.get(key, ()))

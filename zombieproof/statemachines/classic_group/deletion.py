@@ -1,4 +1,4 @@
-"""The steps by which committed offsets and groups go: OffsetDelete, and the sweep of what nobody reads any more.
+"""The steps by which offsets and groups go: OffsetDelete, DeleteGroups, and the sweep of what nobody reads any more.
 
 Theory of operation: for each offset a step says whether its tombstone is to be written; all tombstones of a request, or
 of a group in a sweep, are one append, and `membership.appended` hears its outcome. A tombstone also ends what waits
@@ -8,6 +8,7 @@ Source: reference §4.2, §4.5; ``GroupCoordinatorShard.java``, ``OffsetMetadata
 
 from typing import NamedTuple
 
+from zombieproof.model.decisions.delete_groups import decide_delete_group
 from zombieproof.model.decisions.offset_delete import decide_offset_delete, decide_offset_expiry, group_may_go
 from zombieproof.model.vocabulary import NOTHING, ClassicGroupEvent, Error
 from zombieproof.statemachines.classic_group.effects import (
@@ -61,6 +62,26 @@ def all_judged(pending: PendingRequest, tombstones: int, effects: GroupEffects) 
         return
     pending.operation = Operation.DELETE
     effects.append = GroupAppend.TOMBSTONES
+
+
+def delete_group(
+    group: GroupRecord, pending: PendingRequest, lookup_error: int, effects: GroupEffects, notes: Notes
+) -> None:
+    """One group of a DeleteGroups, with all its offsets, also those that wait for a marker."""
+    if lookup_error != Error.NONE:
+        reply(effects, lookup_error)
+        return
+    verdict = decide_delete_group(group)
+    note(notes, Decision.DELETE_GROUPS, verdict.guard, verdict.error)
+    if verdict.error != Error.NONE:
+        reply(effects, verdict.error)
+    else:
+        end_group(pending, effects)
+
+
+def error_of_deletion(error: int, append_error: int) -> int:
+    """What one group is told: those of one partition go with one append, and if it fails all of them are told so."""
+    return int(error) if append_error == Error.NONE else int(append_error)
 
 
 def expire_offset(

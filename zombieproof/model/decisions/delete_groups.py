@@ -1,0 +1,20 @@
+"""DeleteGroups (API key 42, versions 0-2): a group that nobody is in goes, with all its offsets.
+
+Behaviour: a group that has members stays; one of the consumer protocol is treated alike. Offsets that wait for a marker
+go as well, and the marker then finds nothing (reference §4.2). A group may be called "" here, as in old releases.
+Source: ``GroupMetadataManager.validateDeleteGroup``, ``OffsetMetadataManager.deleteAllOffsets``.
+"""
+
+from zombieproof.model.decisions.group_members import ClassicFacts
+from zombieproof.model.decisions.verdicts import append_accepted, append_refused
+from zombieproof.model.records import AppendVerdict
+from zombieproof.model.vocabulary import ClassicGroupEvent, Error, Guard
+
+
+def decide_delete_group(group: ClassicFacts) -> AppendVerdict:
+    """DELETE: the tombstones of the group and of its offsets are to be written."""
+    if group.known == 0 or group.dead == 1:
+        return append_refused(Error.GROUP_ID_NOT_FOUND, Guard.NOT_KNOWN)
+    if group.empty == 0:
+        return append_refused(Error.NON_EMPTY_GROUP, Guard.GROUP_IN_USE)
+    return append_accepted(Guard.GROUP_DELETED, ClassicGroupEvent.DELETE)
