@@ -7,7 +7,7 @@ refuses all of them.
 Source: reference §4.1, §3.4; ``KafkaApis.scala``, ``OffsetMetadataManager.java``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -224,6 +224,11 @@ class OffsetCommitInProgress:
         """The transaction coordinator, or the channel to it, has answered for the partition asked for."""
         mode = mode_of_txn_offset_commit(self.request.version)
         self.error = answer_to_txn_offset_commit(answer_of_coordinator(error, mode))
+
+    def told(self, errors: Mapping[TopicPartition, int]) -> None:
+        """The channel's word on the partition that was asked about, as it has translated it."""
+        (error,) = errors.values()
+        self.error = answer_to_txn_offset_commit(error)
 
     def finish(self) -> OffsetsCommitted:
         """Commit, and answer the client."""
