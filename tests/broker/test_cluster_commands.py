@@ -244,7 +244,7 @@ def test_who_waits_for_a_broker_that_is_killed_sees_the_connection_end() -> None
     cluster = cluster_of(nodes=2)
     coordinator = cluster.coordinator_of("x")
     assert coordinator is not None
-    cluster.brokers[coordinator].holds_appends = True
+    cluster.brokers[coordinator].transactions.holds_appends = True
     exchange = cluster.send(InitProducerId(4, "x", 60_000, NONE, NONE), coordinator)
     cluster.settle()
     assert not exchange.is_over, "the broker is at work"

@@ -404,7 +404,7 @@ def test_who_hangs_up_is_not_answered_and_leaves_nothing_behind() -> None:
         sent = send(cluster, request)
         cluster.disconnect(sent)
         settle(cluster)
-        assert (sent.answer, sent.is_closed, len(cluster.brokers[1].waits)) == (None, True, 0)
+        assert (sent.answer, sent.is_closed, len(cluster.brokers[1].desk.waits)) == (None, True, 0)
     assert readable(cluster) == [b"1"], "what was asked for has happened"
 
 
@@ -419,7 +419,7 @@ def test_times_of_what_is_over_are_cleared_away() -> None:
     cluster = cluster_of()
     for number in range(300):
         assert told(ask_and_flush(cluster, produce(batch(b"%d" % number)))).error == Error.NONE
-    assert len(cluster.brokers[1].waits._deadlines) < 100
+    assert len(cluster.brokers[1].desk.waits._deadlines) < 100
 
 
 def test_a_held_log_loses_what_is_not_durable() -> None:

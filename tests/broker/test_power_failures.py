@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from tests.live.held_log import crash, flush, held, settle
-from zombieproof.broker.cluster import node
+from zombieproof.broker.cluster import writes
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Exchange, Request
 from zombieproof.broker.cluster.operations import AppendUnderWay, Need
@@ -293,11 +293,11 @@ BAD_BROKERS: dict[str, tuple[object, str, object]] = {
     ),
     "nobody waits for stores": (Need, "error", at_once),
     "an append to the transaction log counts at once": (AppendUnderWay, "judge", at_once),
-    "a produce is answered at once": (node, "needs_of_produce", lambda *_: ()),
+    "a produce is answered at once": (writes, "needs_of_produce", lambda *_: ()),
     "a group is answered at once": (
-        node.Broker,
-        "_answer_for_group",
-        lambda self, number, _, answer: self._answer(number, answer),
+        writes.Writes,
+        "answer_for_group",
+        lambda self, number, _, answer: self.desk.answer(number, answer),
     ),
 }
 

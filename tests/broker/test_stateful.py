@@ -252,7 +252,7 @@ class LiveCluster(RuleBasedStateMachine):
         waiting = [message for message in requests if message.receiver == node]
         if node is None or not waiting:
             return
-        faults = self.cluster.brokers[node].append_faults
+        faults = self.cluster.brokers[node].transactions.append_faults
         faults.append(AppendFault(error, is_written=True))
         self.observer.deliver(data.draw(st.sampled_from(waiting)))
         faults.clear()

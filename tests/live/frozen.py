@@ -44,5 +44,5 @@ class Frozen:
         cluster = _Unpickler(self._bytes, self._shared).load()
         assert isinstance(cluster, Cluster)
         for broker in cluster.brokers.values():
-            broker.append_faults.clear()
+            broker.transactions.append_faults.clear()
         return cluster

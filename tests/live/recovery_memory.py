@@ -13,11 +13,18 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.network import CLIENT, Message
 from zombieproof.broker.cluster.node import Broker
-from zombieproof.broker.cluster.operations import HeldAppend, MarkersUnderWay, Operation, WriteUnderWay
+from zombieproof.broker.cluster.operations import (
+    HeldAppend,
+    MarkersUnderWay,
+    Operation,
+    QuestionsUnderWay,
+    WriteUnderWay,
+)
 from zombieproof.broker.group.classic_group import ClassicGroup, loaded_classic_group
 from zombieproof.broker.group.consumer_group import ConsumerGroup
 from zombieproof.broker.group.store import GroupStore
 from zombieproof.broker.partition.producer_states import ProducerStates
+from zombieproof.broker.partition.verification_channel import VerificationChannel
 from zombieproof.formats.batches import GroupKey, GroupValue, OffsetKey, TransactionValue
 from zombieproof.messages.partitions import WriteTxnMarkers, WriteTxnMarkersAnswer
 from zombieproof.model.decisions.produce import evolve_expiry, should_expire
@@ -140,7 +147,7 @@ def failed_append(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> No
         transaction.failed_epoch_fence = 0
         if value.state in PREPARED:
             drive(transaction, CoordinatorEffects())
-            broker._carry_out(broker.coordinator._completions.start(name))
+            broker.transactions.carry_out(broker.coordinator._completions.start(name))
 
 
 def progress_of_markers(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
@@ -152,7 +159,7 @@ def progress_of_markers(kept: Cluster, recovered: Cluster, torn: frozenset[int])
         if transaction.state in PREPARED:
             transaction.partitions = broker.numbers.mask(logged[name][1].partitions)
             drive(transaction, CoordinatorEffects())
-            broker._carry_out(broker.coordinator._completions.start(name))
+            broker.transactions.carry_out(broker.coordinator._completions.start(name))
 
 
 def _forget_channel(broker: Broker) -> None:
@@ -168,9 +175,9 @@ def _forget_channel(broker: Broker) -> None:
 
 
 def _forget_waits(broker: Broker, kind: type[Operation]) -> None:
-    for ticket, operation in broker.waits:
+    for ticket, operation in broker.desk.waits:
         if isinstance(operation, kind):
-            broker.waits.remove(ticket)
+            broker.desk.waits.remove(ticket)
 
 
 def _is_of_marker(message: Message) -> bool:
@@ -230,11 +237,11 @@ def epochs(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
 
 def _prepare_anew(broker: Broker, coordinator_epoch: int) -> None:
     """What is under way into the transaction log was prepared under this epoch."""
-    held = broker.held_appends
+    held = broker.transactions.held_appends
     _forget_waits(broker, HeldAppend)
     for append in held:
         again = HeldAppend(replace(append, coordinator_epoch=coordinator_epoch), sends_markers=True)
-        broker.waits.add(again, (), broker._timeout())
+        broker.desk.waits.add(again, (), broker.desk.timeout())
     for waiting in broker.coordinator._store._in_flight.values():
         waiting.append = replace(waiting.append, coordinator_epoch=coordinator_epoch)
         waiting.pending.coordinator_epoch = coordinator_epoch
@@ -251,12 +258,16 @@ def requests_in_progress(kept: Cluster, recovered: Cluster, torn: frozenset[int]
     _drop_appends(coordinator(kept), logged_transactions(kept))
     for broker in kept.brokers.values():
         _forget_waits(broker, WriteUnderWay)
-        broker._requesters = {number: sender for number, sender in broker._requesters.items() if sender != CLIENT}
+        _forget_waits(broker, QuestionsUnderWay)
+        broker.writes.channel = VerificationChannel(broker.software.rules, kept.journal)
+        broker.desk.requesters = {
+            number: sender for number, sender in broker.desk.requesters.items() if sender != CLIENT
+        }
 
 
 def _drop_appends(broker: Broker, logged: dict[str, tuple[int, TransactionValue]]) -> None:
     """Nothing that was to be appended is; a fence that counted at once does not."""
-    for append in broker.held_appends:
+    for append in broker.transactions.held_appends:
         transaction = broker.coordinator.entries(append.partition)[append.transactional_id]
         if transaction.state not in PREPARED:
             transaction.pending_state = NONE

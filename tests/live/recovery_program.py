@@ -89,9 +89,9 @@ def new_cluster(release: str, nodes: int) -> Cluster:
 def release_appends(cluster: Cluster) -> None:
     """What coordinators append is held no longer, and what was held goes into the log."""
     for broker in cluster.brokers.values():
-        broker.holds_appends = False
-        for append in tuple(broker.held_appends):
-            broker.release_append(append)
+        broker.transactions.holds_appends = False
+        for append in tuple(broker.transactions.held_appends):
+            broker.transactions.release_append(append)
         cluster._replicate(broker)
 
 
@@ -259,7 +259,7 @@ class Program:
         node = self.cluster.leader_of(TRANSACTIONS)
         assert node is not None
         error = Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND if written else Error.KAFKA_STORAGE_ERROR
-        faults = self.cluster.brokers[node].append_faults
+        faults = self.cluster.brokers[node].transactions.append_faults
         faults.clear()
         faults.append(AppendFault(error, is_written=written))
 
@@ -267,7 +267,7 @@ class Program:
         """What the coordinator appends stays under way; or it arrives, and nothing is held any more."""
         node = self._coordinator()
         assert node is not None
-        self.cluster.brokers[node].holds_appends = holds
+        self.cluster.brokers[node].transactions.holds_appends = holds
         if not holds:
             release_appends(self.cluster)
             self.cluster.settle()
@@ -378,7 +378,9 @@ class Program:
             self.cluster.network.exchanges.pop(exchange.number, None)
 
     def _written_fault(self) -> bool:
-        return any(fault.is_written for broker in self.cluster.brokers.values() for fault in broker.append_faults)
+        return any(
+            fault.is_written for broker in self.cluster.brokers.values() for fault in broker.transactions.append_faults
+        )
 
     def _transaction_log_end(self) -> int:
         node = self.cluster.leader_of(TRANSACTIONS)

@@ -54,7 +54,7 @@ def double(cluster: Cluster, message: Message) -> Message:
 
 def append_unknown(cluster: Cluster, message: Message) -> None:
     """A request arrives at its coordinator; what it wants appended is in the log, but reported as failed."""
-    faults = cluster.brokers[message.receiver].append_faults
+    faults = cluster.brokers[message.receiver].transactions.append_faults
     faults.append(AppendFault(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND, is_written=True))
     cluster.deliver(message)
     faults.clear()
@@ -222,7 +222,7 @@ def rebalance(cluster: Cluster, group: str, leaves: str) -> str:
 
 def _is_of_coordinator(cluster: Cluster, message: Message) -> bool:
     """Whether a coordinator waits for the answer to markers that it sent with this number."""
-    waits = [broker.waits for broker in cluster.brokers.values()]
+    waits = [broker.desk.waits for broker in cluster.brokers.values()]
     found = (each.get(ticket) for each in waits for ticket in each.tickets(message.number))
     return any(isinstance(operation, MarkersUnderWay) for operation in found)
 

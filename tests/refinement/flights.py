@@ -20,7 +20,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.broker.cluster.node import Broker
-from zombieproof.broker.cluster.operations import InProgress, MarkersUnderWay, WriteUnderWay
+from zombieproof.broker.cluster.operations import InProgress, MarkersUnderWay, QuestionsUnderWay, WriteUnderWay
 from zombieproof.checker.transactions.partition_actions import mode
 from zombieproof.checker.transactions.world import Kind, Message, Setup, Stage
 from zombieproof.formats.batches import TransactionValue
@@ -82,13 +82,15 @@ def _of_client(live: LiveMessage, facts: Sent, names: Names) -> Message:
 def in_progress(cluster: Cluster, live: LiveMessage) -> tuple[int, InProgress]:
     """The client's request behind a leader's question to the coordinator, or behind the answer to it."""
     leader = cluster.brokers[live.receiver if live.is_answer else live.sender]
-    (write,) = waiting_for(leader, live, WriteUnderWay)
+    (asked,) = waiting_for(leader, live, QuestionsUnderWay)
+    write = leader.desk.waits.get(asked.sent.lane)
+    assert isinstance(write, WriteUnderWay), "a question is asked for a write"
     return write.number, write.work
 
 
 def waiting_for(broker: Broker, live: LiveMessage, kind: type[Waiting]) -> list[Waiting]:
     """What of a kind waits at a broker for the answer to a message of its own."""
-    found = (broker.waits.get(ticket) for ticket in broker.waits.tickets(live.number))
+    found = (broker.desk.waits.get(ticket) for ticket in broker.desk.waits.tickets(live.number))
     return [operation for operation in found if isinstance(operation, kind)]
 
 

@@ -88,7 +88,7 @@ def guards_in_play(cluster: Cluster) -> set[int]:
 
 def writes_under_way(broker: Broker) -> list[WriteUnderWay]:
     """The writes for which a broker has asked a coordinator."""
-    return [operation for _, operation in broker.waits if isinstance(operation, WriteUnderWay)]
+    return [operation for _, operation in broker.desk.waits if isinstance(operation, WriteUnderWay)]
 
 
 def guard_of(work: InProgress) -> int:

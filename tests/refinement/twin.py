@@ -32,6 +32,13 @@ from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import Journal, KeptJournal
 from zombieproof.broker.cluster.network import CLIENT
+from zombieproof.broker.cluster.operations import QuestionsUnderWay
+from zombieproof.broker.partition.verification_channel import (
+    Question,
+    VerificationChannel,
+    VerificationRequest,
+    Verified,
+)
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.transactions import coordinator_appends, network
 from zombieproof.checker.transactions.model import initial_world
@@ -50,6 +57,7 @@ from zombieproof.checker.transactions.world import (
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from zombieproof.model.decisions.verification import ChannelFailure
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Isolation, TransactionState
 
@@ -120,9 +128,12 @@ class Twin:
     def lose_on_its_way(self, flight: InFlight) -> None:
         if flight.message.stage == Stage.BACK_TO_LEADER and flight.request:
             leader = self.cluster.brokers[flight.live.receiver]
-            for ticket in leader.waits.tickets(flight.live.number):
-                leader.waits.remove(ticket)
-            del leader._requesters[flight.request]
+            for ticket in leader.desk.waits.tickets(flight.live.number):
+                asked = leader.desk.waits.remove(ticket)
+                assert isinstance(asked, QuestionsUnderWay), "a leader waits for the coordinator's word"
+                leader.writes.channel.answered(asked.sent.lane, ChannelFailure.DISCONNECTED)
+                leader.desk.waits.remove(asked.sent.lane)
+            del leader.desk.requesters[flight.request]
         self.beside.sent.pop(flight.request, None)
         self.cluster.network.in_flight.remove(flight.live)
 
@@ -227,6 +238,31 @@ class Twin:
                 coordinator_appends.decide_label(World(ghost=ghost), k, ENDED[state])
 
 
+@dataclass(slots=True)
+class QuestionsAlone(VerificationChannel):
+    """Each question travels at once and alone, as in the checker's world: none waits for, or replaces, another."""
+
+    nodes: dict[int, int] = field(default_factory=dict)
+
+    def ask(self, node: int | None, question: Question) -> list[Verified]:
+        if node is None:
+            return VerificationChannel.ask(self, None, question)
+        self.nodes[question.ticket] = node
+        return VerificationChannel.ask(self, question.ticket, question)
+
+    def drain(self) -> list[VerificationRequest]:
+        return [sent._replace(node=self.nodes.pop(sent.lane)) for sent in VerificationChannel.drain(self)]
+
+
+class TwinCluster(Cluster):
+    """A cluster whose brokers ask coordinators question by question."""
+
+    def _start(self, node: int, was_clean: bool) -> None:
+        super()._start(node, was_clean)
+        broker = self.brokers[node]
+        broker.writes.channel = QuestionsAlone(broker.software.rules, self.journal)
+
+
 def _in_order(world: World, flights: list[InFlight]) -> list[InFlight | None]:
     """For each message of the world the flight that it was projected from; equal messages are alike."""
     left, ordered = list(flights), list[InFlight | None]()
@@ -268,7 +304,7 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
     replicas = 1 + setup.budget.leader_changes
     broker = iter(range(3, 100))
     of_each = {tp: tuple(next(broker) for _ in range(replicas)) for tp in PARTITIONS}
-    cluster = Cluster(
+    cluster = TwinCluster(
         max(of_each[OFFSETS_PARTITION]),
         rules or setup.rules,
         topics={

@@ -22,7 +22,7 @@ from zombieproof.statemachines.classic_group.membership import MemberRequest
 from zombieproof.statemachines.consumer_group import heartbeat as consumer
 from zombieproof.statemachines.consumer_group.heartbeat import Beat, ConsumerGroupEffects, HeartbeatFacts, HeartbeatHost
 from zombieproof.statemachines.find_coordinator import find_coordinator
-from zombieproof.statemachines.group_coordinator.reading import error_of_marker, fetch_offset
+from zombieproof.statemachines.group_coordinator.offsets import Asked, error_of_marker, is_read
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes
 
 S, E = ClassicGroupState, ClassicGroupEvent
@@ -441,10 +441,10 @@ def test_who_coordinates(topic_exists: int, leader: int, key_type: int, answer: 
 
 def test_a_topic_of_no_id_is_told_before_an_unstable_offset() -> None:
     notes = Notes()
-    assert fetch_offset(0, 1, 1, Rules(), notes) == Error.UNKNOWN_TOPIC_ID
+    assert is_read(Asked(0, 1, 1, 1), Rules(), notes).error == Error.UNKNOWN_TOPIC_ID
     assert notes.decision_count == 0
-    assert fetch_offset(1, 1, 1, Rules(), notes) == Error.UNSTABLE_OFFSET_COMMIT
-    assert (fetch_offset(1, 0, 1, Rules(), notes), notes.decision_count) == (Error.NONE, 2)
+    assert is_read(Asked(1, 1, 1, 1), Rules(), notes).error == Error.UNSTABLE_OFFSET_COMMIT
+    assert (is_read(Asked(1, 0, 1, 1), Rules(), notes).error, notes.decision_count) == (Error.NONE, 2)
 
 
 def test_a_marker_to_a_coordinator_that_moved_is_sent_again() -> None:

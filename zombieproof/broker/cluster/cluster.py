@@ -132,6 +132,8 @@ class Cluster:
             broker = self.brokers[message.receiver]
             broker.receive(message)
             self._replicate(broker)
+        elif not message.is_answer:
+            self.network.answer(message.number, message.receiver, message.sender, None)
 
     def step(self) -> bool:
         """Deliver the message that is in flight for longest; False if there is none."""
@@ -157,7 +159,7 @@ class Cluster:
         self.network.exchanges.pop(exchange.number, None)
         exchange.is_closed = True
         if exchange.node in self.brokers:
-            self.brokers[exchange.node].disconnected(exchange.number)
+            self.brokers[exchange.node].desk.disconnected(exchange.number)
 
     def flushed(self, node: int, partition: TopicPartition) -> None:
         """The store of a replica has made more of it durable; who waits for that goes on."""

@@ -15,6 +15,7 @@ from zombieproof.broker.coordinator.effects import Append
 from zombieproof.broker.group.offsets_commit import OffsetCommitInProgress
 from zombieproof.broker.partition.produce import ProduceInProgress
 from zombieproof.broker.partition.service import PartitionService
+from zombieproof.broker.partition.verification_channel import VerificationRequest
 from zombieproof.formats.batches import Batch
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import (
@@ -144,10 +145,17 @@ class WaitingFetch:
 
 @dataclass(frozen=True, slots=True)
 class WriteUnderWay:
-    """A write of a client, request `number`, for which the coordinator of its transaction is asked."""
+    """A write of a client, request `number`, that has a question in the verification channel under its ticket."""
 
     number: int
     work: InProgress
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionsUnderWay:
+    """A request of the verification channel."""
+
+    sent: VerificationRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +166,12 @@ class MarkersUnderWay:
 
 
 Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch
-Operation = Judged | WriteUnderWay | MarkersUnderWay
+"""What waits for a state of a partition, or for a time."""
+
+Asking = QuestionsUnderWay | MarkersUnderWay
+"""What waits for the answer to a request of the broker itself."""
+
+Operation = Judged | Asking | WriteUnderWay
 
 # ---------------------------------------------------------------- what answers depend on
 

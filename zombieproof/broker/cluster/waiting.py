@@ -67,10 +67,10 @@ class Waits(Generic[Operation]):
         """What waited under a ticket waits no longer."""
         operation, keys = self._operations.pop(ticket, (None, ()))
         for key in keys:
-            tickets = self._by_key[key]
+            tickets = self._by_key.get(key, {})
             tickets.pop(ticket, None)
             if not tickets:
-                del self._by_key[key]
+                self._by_key.pop(key, None)
         if len(self._deadlines) > FEWEST + 2 * len(self._operations):
             self._deadlines = [each for each in self._deadlines if each[1] in self._operations]
             heapq.heapify(self._deadlines)

@@ -6,7 +6,7 @@ again. What is judged, and in which order, is in ``statemachines.group_coordinat
 Source: reference §4.1, §3.4; ``KafkaApis.scala``, ``OffsetMetadataManager.java``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from zombieproof.broker.cluster.clock import Clock
@@ -214,6 +214,11 @@ class OffsetCommitInProgress:
         effects, arrival = PartitionEffects(), verification.Arrival(self._mode, 1, verification.NO_GUARD)
         verification.concludes(error, self.guard, arrival, effects)
         self.error = effects.error
+
+    def told(self, errors: Mapping[TopicPartition, int]) -> None:
+        """The channel's word on the partition that was asked about, as it has translated it."""
+        (error,) = errors.values()
+        self._conclude(error)
 
     def finish(self) -> OffsetsCommitted:
         """Commit, and answer the client."""

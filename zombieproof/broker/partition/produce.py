@@ -92,6 +92,11 @@ class ProduceInProgress:
         for partition in self.asked:
             self._conclude(partition, verification.word_of_coordinator(errors[partition], self.mode))
 
+    def told(self, errors: Mapping[TopicPartition, int]) -> None:
+        """The channel's word on each partition that was asked about, as it has translated it."""
+        for partition in self.asked:
+            self._conclude(partition, errors[partition])
+
     def verification_failed(self, error: int) -> None:
         """The question as a whole was answered with `error` (NETWORK_EXCEPTION: it was not answered)."""
         for partition in self.asked:

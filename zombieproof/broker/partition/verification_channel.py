@@ -46,10 +46,11 @@ class Verified(NamedTuple):
 
 
 class VerificationRequest(NamedTuple):
-    """A request to send to a coordinator node now."""
+    """A request to send to a coordinator node now; it is `answered` by its lane, of which a node has one."""
 
     node: int
     request: AddPartitionsToTxn
+    lane: int
 
 
 @dataclass(slots=True)
@@ -87,14 +88,14 @@ class VerificationChannel:
             self.modes_in_flight[node] = self.modes.pop(node)
             transactions = tuple(_as_transaction(question) for question in questions.values())
             requests.append(
-                VerificationRequest(node, AddPartitionsToTxn(version_of_verification(self.rules), transactions))
+                VerificationRequest(node, AddPartitionsToTxn(version_of_verification(self.rules), transactions), node)
             )
         return requests
 
-    def answered(self, node: int, answer: AddPartitionsToTxnAnswer | ChannelFailure) -> list[Verified]:
-        """The request under way to `node` was answered, or never will be. Without such a request nothing happens."""
-        questions = self.in_flight.pop(node, {})
-        mode = self.modes_in_flight.pop(node, Mode.DEFAULT)
+    def answered(self, lane: int, answer: AddPartitionsToTxnAnswer | ChannelFailure) -> list[Verified]:
+        """The request under way in a lane was answered, or never will be. Without such a request nothing happens."""
+        questions = self.in_flight.pop(lane, {})
+        mode = self.modes_in_flight.pop(lane, Mode.DEFAULT)
         if isinstance(answer, ChannelFailure):
             return [self._same(question, answer_of_failed_channel(answer)) for question in questions.values()]
         if answer.error != Error.NONE:

@@ -1,0 +1,113 @@
+"""Where the parts of a broker leave what has to wait, ask other brokers, and answer.
+
+Theory of operation: a part that cannot finish hands over an operation, and gets it back through `go_on` (what it has
+judged) or `hear` (what its request was answered with; None: the connection was lost, or the time is over), in the step
+that changed what it waited for. Whoever hangs up is not answered; a fetch or an answer that waited for him is dropped.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from zombieproof.broker.cluster.clock import Clock
+from zombieproof.broker.cluster.network import Answer, Network, Request
+from zombieproof.broker.cluster.operations import (
+    Asking,
+    HeldAnswer,
+    Judged,
+    Need,
+    Operation,
+    WriteUnderWay,
+)
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.cluster.waiting import Key, Waits
+from zombieproof.broker.partition.service import PartitionService
+from zombieproof.messages.partitions import ConnectionClosed
+
+FOR_EVER = 1 << 63
+"""A time (ms) that never comes."""
+
+
+@dataclass(slots=True)
+class Desk:
+    """The desk of one broker. `requesters`: who sent which request that is not answered yet."""
+
+    node_id: int
+    network: Network
+    clock: Clock
+    settings: Settings
+    partitions: PartitionService
+    go_on: Callable[[Judged, Answer | int], None]
+    hear: Callable[[Asking, Answer | None], None]
+    waits: Waits[Operation] = field(default_factory=Waits)
+    requesters: dict[int, int] = field(default_factory=dict)
+
+    # ---------------------------------------------------------------- waiting
+
+    def wait(self, operation: Judged, keys: tuple[Key, ...], until_ms: int = FOR_EVER) -> None:
+        """Go on with `operation` now, or when one of `keys` has changed, or at a time."""
+        result = operation.judge(self.partitions, self.clock.now_ms(), is_over=False)
+        if result is None:
+            self.waits.add(operation, keys, until_ms)
+        else:
+            self.go_on(operation, result)
+
+    def changed(self, key: Key) -> None:
+        """Whoever waits for a change of `key` looks again."""
+        for ticket in self.waits.tickets(key):
+            operation = self.waits.get(ticket)
+            if isinstance(operation, Judged):
+                self._look_again(ticket, operation, is_over=False)
+
+    def end_waits(self) -> None:
+        """What has waited for long enough goes on as it can."""
+        for ticket in self.waits.overdue(self.clock.now_ms()):
+            operation = self.waits.get(ticket)
+            if isinstance(operation, Judged):
+                self._look_again(ticket, operation, is_over=True)
+            elif operation is not None and not isinstance(operation, WriteUnderWay):
+                self.waits.remove(ticket)
+                self.hear(operation, None)
+
+    def _look_again(self, ticket: int, operation: Judged, is_over: bool) -> None:
+        result = operation.judge(self.partitions, self.clock.now_ms(), is_over)
+        if result is not None:
+            self.waits.remove(ticket)
+            self.go_on(operation, result)
+
+    def timeout(self) -> int:
+        """When a request or an append that begins now has waited for too long."""
+        return self.clock.now_ms() + self.settings.request_timeout_ms
+
+    # ---------------------------------------------------------------- requests to other brokers
+
+    def ask(self, node: int, request: Request, operation: Asking) -> None:
+        """Send a request; `operation` waits for the answer."""
+        number = self.network.request(self.node_id, node, request)
+        self.waits.add(operation, (number,), self.timeout())
+
+    def answered(self, number: int, answer: Answer | None) -> None:
+        """A request of this broker is answered, None: the connection was lost; nobody hears if nobody waits."""
+        for ticket in self.waits.tickets(number):
+            operation = self.waits.get(ticket)
+            if isinstance(operation, Asking):
+                self.waits.remove(ticket)
+                self.hear(operation, answer)
+
+    # ---------------------------------------------------------------- answers
+
+    def answer(self, number: int, answer: Answer | ConnectionClosed | None) -> None:
+        """Answer request `number`; None: it gets no answer."""
+        sender = self.requesters.pop(number, None)
+        if answer is not None and sender is not None:
+            body = None if isinstance(answer, ConnectionClosed) else answer
+            self.network.answer(number, self.node_id, sender, body)
+
+    def answer_when_durable(self, number: int, answer: Answer, needs: tuple[Need, ...]) -> None:
+        """Answer request `number` when everything is durable that the answer depends on."""
+        self.wait(HeldAnswer(number, answer, needs), (*(need.partition for need in needs), number), self.timeout())
+
+    def disconnected(self, number: int) -> None:
+        """Nobody waits for the answer to request `number` any more. What it has done stays done."""
+        self.requesters.pop(number, None)
+        for ticket in self.waits.tickets(number):
+            self.waits.remove(ticket)

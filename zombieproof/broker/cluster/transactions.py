@@ -1,0 +1,187 @@
+"""What a broker does for its transaction coordinator: hands it requests, and carries out what it wants done.
+
+Theory of operation: an append goes into the log at once, unless it is held, and its outcome is told when it is known:
+at once where it failed, else when it is durable. Markers are sent behind every step of the coordinator.
+Source: reference §2.6, §2.8, §2.12; ``KafkaApis.scala``.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from zombieproof.broker.cluster.desk import Desk
+from zombieproof.broker.cluster.metadata import Metadata
+from zombieproof.broker.cluster.network import Answer
+from zombieproof.broker.cluster.operations import AppendUnderWay, HeldAppend, MarkersUnderWay, Need
+from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
+from zombieproof.broker.coordinator.effects import Append, Effect, Reply
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.topics import INTERNAL_TOPICS, TRANSACTION_STATE
+from zombieproof.messages.partitions import WriteTxnMarkers, WriteTxnMarkersAnswer
+from zombieproof.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnAnswer,
+    TransactionAdded,
+    TransactionRequest,
+    TransactionToAdd,
+)
+from zombieproof.model.decisions.add_partitions_to_txn import error_of_partition_to_add
+from zombieproof.model.decisions.verification import SENTINEL
+from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
+from zombieproof.model.releases import newest_version
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import ApiKey, Error, Origin
+
+
+class Software(NamedTuple):
+    """What a broker runs: its rules (with the feature level of the cluster) and the release that it is."""
+
+    rules: Rules
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class AppendFault:
+    """The next append to a transaction log is told `error`; it is in the log all the same if `is_written`."""
+
+    error: Error
+    is_written: bool
+
+
+@dataclass(slots=True)
+class Transactions:
+    """The coordinator of one broker at its desk.
+
+    `holds_appends`: appends are kept from the log until they are released. `software` is that of every node.
+    """
+
+    desk: Desk
+    metadata: Metadata
+    coordinator: TransactionCoordinator
+    software: Mapping[int, Software]
+    append_faults: deque[AppendFault] = field(default_factory=deque)
+    holds_appends: bool = False
+    _refused: dict[int, tuple[TransactionAdded | None, ...]] = field(default_factory=dict)
+
+    # ---------------------------------------------------------------- requests
+
+    def handle(self, number: int, request: TransactionRequest) -> None:
+        """Hand a request to the coordinator."""
+        if isinstance(request, AddPartitionsToTxn):
+            self._add_partitions(number, request)
+        else:
+            self.carry_out(self.coordinator.handle(request, number))
+
+    def _add_partitions(self, number: int, request: AddPartitionsToTxn) -> None:
+        """Transactions with a partition that cannot join are refused here; the coordinator decides on the others."""
+        refused = tuple(self._refusal(asked, request.version) for asked in request.transactions)
+        left = tuple(asked for asked, refusal in zip(request.transactions, refused, strict=True) if refusal is None)
+        if not left and request.transactions:
+            answer = AddPartitionsToTxnAnswer(int(Error.NONE), tuple(r for r in refused if r is not None))
+            self.desk.answer(number, answer)
+            return
+        if any(refused):
+            self._refused[number] = refused
+        self.carry_out(self.coordinator.handle(AddPartitionsToTxn(request.version, left), number))
+
+    def _refusal(self, asked: TransactionToAdd, version: int) -> TransactionAdded | None:
+        errors = {
+            partition: error_of_partition_to_add(
+                int(self.metadata.exists(partition)), int(partition[0] in INTERNAL_TOPICS), version
+            )
+            for partition in asked.partitions
+        }
+        if not any(errors.values()):
+            return None
+        told = {tp: error or int(Error.OPERATION_NOT_ATTEMPTED) for tp, error in errors.items()}
+        return TransactionAdded(asked.transactional_id, told)
+
+    def _reply(self, reply: Reply) -> None:
+        answer = reply.answer
+        refused = self._refused.pop(reply.ticket, ())
+        if isinstance(answer, AddPartitionsToTxnAnswer) and answer.error == Error.NONE and refused:
+            decided = iter(answer.transactions)
+            merged = tuple(next(decided) if refusal is None else refusal for refusal in refused)
+            answer = AddPartitionsToTxnAnswer(answer.error, merged)
+        self.desk.answer(reply.ticket, answer)
+
+    # ---------------------------------------------------------------- effects
+
+    def carry_out(self, effects: Iterable[Effect], sends_markers: bool = True) -> None:
+        """Do what the coordinator wants done, and what follows from that."""
+        todo = deque(effects)
+        while todo:
+            effect = todo.popleft()
+            if isinstance(effect, Reply):
+                self._reply(effect)
+            elif self.holds_appends:
+                self.desk.waits.add(HeldAppend(effect, sends_markers), (), self.desk.timeout())
+            else:
+                todo.extend(self._append(effect, sends_markers))
+        if sends_markers:
+            self.send_markers()
+
+    def _append(self, append: Append, sends_markers: bool) -> list[Effect]:
+        """Put a record into the transaction log; what follows if its outcome is known at once."""
+        fault = self.append_faults.popleft() if self.append_faults else None
+        partition = TRANSACTION_STATE, append.partition
+        replica = self.desk.partitions.replica(partition)
+        least = self.desk.settings.transaction_state_log_min_isr or self.desk.settings.min_insync_replicas
+        in_sync = 0 if replica is None else replica.in_sync
+        error = error_of_marker_place(1, int(replica is not None and replica.leads), in_sync, least)
+        if replica is not None and error == Error.NONE and (fault is None or fault.is_written):
+            record = Record(append.transactional_id, append.value)
+            batch = Batch(records=(record,), timestamp_ms=self.desk.clock.now_ms())
+            error = replica.append(batch, SENTINEL, Origin.COORDINATOR).error
+        if fault is not None or error != Error.NONE or replica is None:
+            return self.coordinator.appended(append, error if fault is None else fault.error)
+        under_way = AppendUnderWay(append, Need(partition, replica.log.end_offset, least), sends_markers)
+        outcome = under_way.judge(self.desk.partitions, self.desk.clock.now_ms(), is_over=False)
+        if outcome is not None:
+            return self.coordinator.appended(append, outcome)
+        self.desk.waits.add(under_way, (partition,), self.desk.timeout())
+        return []
+
+    def appended(self, operation: AppendUnderWay | HeldAppend, error: int) -> None:
+        """An append has its outcome."""
+        self.carry_out(self.coordinator.appended(operation.append, error), operation.sends_markers)
+
+    @property
+    def held_appends(self) -> list[Append]:
+        """The appends that are kept from the log."""
+        return [operation.append for _, operation in self.desk.waits if isinstance(operation, HeldAppend)]
+
+    def release_append(self, append: Append) -> None:
+        """An append that was held goes into the log now, and the coordinator hears of it."""
+        for ticket, operation in self.desk.waits:
+            if isinstance(operation, HeldAppend) and operation.append == append:
+                self.desk.waits.remove(ticket)
+        error = self.coordinator.may_append(append)
+        if error == Error.NONE:
+            self.carry_out(self._append(append, sends_markers=True))
+        else:
+            self.carry_out(self.coordinator.append_ended(append, error))
+
+    # ---------------------------------------------------------------- markers
+
+    def send_markers(self) -> None:
+        """Put every marker that waits on the network, and go on with what needs none."""
+        requests, effects = self.coordinator.markers_to_send()
+        for request in requests:
+            newest = newest_version(self.software[request.broker].release, ApiKey.WRITE_TXN_MARKERS)
+            self.desk.ask(request.broker, _at_most(request.request, newest), MarkersUnderWay(request.number))
+        if effects:
+            self.carry_out(effects)
+
+    def heard(self, operation: MarkersUnderWay, answer: Answer | None) -> None:
+        """Markers are answered, or never will be."""
+        written = answer if isinstance(answer, WriteTxnMarkersAnswer) else None
+        self.carry_out(self.coordinator.markers_answered(operation.number, written), sends_markers=False)
+
+
+def _at_most(request: WriteTxnMarkers, newest: int) -> WriteTxnMarkers:
+    """`request` in a version that its receiver understands; before 2 markers say nothing of a transaction version."""
+    if request.version <= newest:
+        return request
+    return WriteTxnMarkers(newest, tuple(replace(marker, transaction_version=0) for marker in request.markers))
