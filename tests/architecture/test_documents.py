@@ -1,4 +1,4 @@
-"""README, CONTRIBUTING and tests/README name what exists: files, folders, commands with their options, make targets."""
+"""Documents written by hand name what exists: files, folders, commands with their options, make targets."""
 
 import re
 import shlex
@@ -13,7 +13,11 @@ from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.main import COMMANDS, command_named
 from zombieproof.cli.rules_new import new_command
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "tests/README.md", "examples/README.md")
+DOCUMENTS = (
+    *("README.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md", "examples/README.md"),
+    *("docs/bugs.md", "docs/choices.md", "docs/reference.md"),
+)
+"""What is written by hand."""
 CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 PATH = re.compile(r"[\w.*<>{}-]+(?:/[\w.*<>{}-]+)*/?(?=:\w+$|$)")
@@ -25,6 +29,8 @@ OF_READERS = {
     "segments/": "a reader's folder",
     "server.log": "a reader's log",
     "FILE.py": "stands for a file",
+    "TransactionLogKey.json": "one of Kafka's",
+    "TransactionLogValue.json": "one of Kafka's",
     "bugs.md": "the list of published bugs; docs/bugs.md explains its numbers",
     "__init__.py": "a file that must not be",
     "conftest.py": "one in any folder",

@@ -51,7 +51,7 @@ BREACHES = (
     Breach("checker/engine", "from zombieproof.model.rules import Rules", ENGINE),
     Breach("checker/engine", "from zombieproof import statemachines", ENGINE),
     Breach("traces/readers", "from zombieproof.traces import judging", FLOORS),
-    Breach("traces/judging/histories", "from zombieproof.traces.explaining import shell", FLOORS),
+    Breach("traces/judging/histories", "from zombieproof.traces.explaining.scene import shell", FLOORS),
     Breach("traces/verdict", "from zombieproof.traces.readers import collect", FLOORS),
     Breach("traces/explaining", "from zombieproof.traces import replay", FLOORS),
     Breach("traces", "", FLOORS),

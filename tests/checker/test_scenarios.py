@@ -11,7 +11,7 @@ from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.model import TRANSACTIONS
 from zombieproof.model.catalogue import IN_WORLDS
-from zombieproof.traces.explaining.causes import CAUSES
+from zombieproof.traces.explaining.causes.known import CAUSES
 
 OF_TRANSACTIONS = [scenario for scenario in SCENARIOS.values() if scenario.model(scenario.bounds) is TRANSACTIONS]
 MANY = 5_000_000

@@ -11,9 +11,9 @@ from rich.console import Console
 from zombieproof.report.open_text import duration, show_open
 from zombieproof.report.screen import Screen
 from zombieproof.report.timeline_text import show_timeline
-from zombieproof.traces.explaining.open_transactions import what_is_open
-from zombieproof.traces.explaining.subject import subjects_called
-from zombieproof.traces.explaining.timeline import timeline_of
+from zombieproof.traces.explaining.open.transactions import what_is_open
+from zombieproof.traces.explaining.timeline.subject import subjects_called
+from zombieproof.traces.explaining.timeline.timeline import timeline_of
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.replay import judge
 

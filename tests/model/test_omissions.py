@@ -214,3 +214,43 @@ def test_nothing_is_left_out_twice() -> None:
 )
 def test_what_people_ask_for_first_is_there(word: str) -> None:
     assert any(word in omission.what for omission in OMISSIONS)
+
+
+# ---------------------------------------------------------------- what is in memory only is a field of ours
+
+
+def classes() -> dict[str, list[Any]]:
+    """Every class of the model and of the brokers, by name."""
+    found: dict[str, list[Any]] = {}
+    for package in ("zombieproof.model", "zombieproof.broker"):
+        path = importlib.import_module(package).__path__
+        for each in pkgutil.walk_packages(path, f"{package}."):
+            module = importlib.import_module(each.name)
+            for name, value in inspect.getmembers(module, inspect.isclass):
+                found.setdefault(name, []).append(value)
+    return found
+
+
+def holders_not_there(where: str, known: Mapping[str, list[Any]]) -> list[str]:
+    """The parts of `Class.field, field, Class` that do not exist; a field alone is one of the class before it."""
+    missing, owner = [], ""
+    for part in where.split(", "):
+        name, _, field = part.partition(".") if part[0].isupper() else (owner, "", part)
+        owner = name
+        sources = [inspect.getsource(one) for one in known.get(name, [])]
+        is_held = any(not field or re.search(rf"\b{field}\b", source) for source in sources)
+        if not is_held:
+            missing.append(part)
+    return missing
+
+
+def test_what_is_in_memory_only_is_held_where_it_says() -> None:
+    known = classes()
+    missing = {fact.what: holders_not_there(fact.where, known) for fact in MEMORY_ONLY}
+    assert {what: parts for what, parts in missing.items() if parts} == {}
+
+
+def test_a_holder_that_is_gone_is_noticed() -> None:
+    known = classes()
+    where = "Transaction.state, no_such_field, NoSuchClass.field, ProducerEntry.guard, guard_epoch"
+    assert holders_not_there(where, known) == ["no_such_field", "NoSuchClass.field"]

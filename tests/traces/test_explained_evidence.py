@@ -14,8 +14,8 @@ import yaml
 
 from zombieproof.traces.explaining import explain as explaining
 from zombieproof.traces.explaining.explain import explain
-from zombieproof.traces.explaining.records import ranges
-from zombieproof.traces.explaining.when import in_words
+from zombieproof.traces.explaining.meaning.records import ranges
+from zombieproof.traces.explaining.meaning.when import in_words
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.replay import replay
 from zombieproof.traces.verdict.explanation import RECORDS_MAX, Encoding, Explanation, Records, Values

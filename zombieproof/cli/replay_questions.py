@@ -18,10 +18,10 @@ from zombieproof.report.so_far import SoFar, show_so_far
 from zombieproof.report.timeline_text import Times, show_timeline
 from zombieproof.traces.evidence import Evidence
 from zombieproof.traces.explaining.explain import explain
-from zombieproof.traces.explaining.open_models import Open
-from zombieproof.traces.explaining.open_transactions import what_is_open
-from zombieproof.traces.explaining.subject import Subject, subject_names, subjects_called
-from zombieproof.traces.explaining.timeline import Timeline, timeline_of
+from zombieproof.traces.explaining.open.models import Open
+from zombieproof.traces.explaining.open.transactions import what_is_open
+from zombieproof.traces.explaining.timeline.subject import Subject, subject_names, subjects_called
+from zombieproof.traces.explaining.timeline.timeline import Timeline, timeline_of
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.histories.spans import span_of_evidence
 from zombieproof.traces.narrowing import Narrowing

@@ -7,8 +7,8 @@ from zombieproof.report.coverage_text import how_far, show_gap_names
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Screen, plural
 from zombieproof.report.timeline_text import Times
-from zombieproof.traces.explaining.entries import span
-from zombieproof.traces.explaining.open_models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
+from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
+from zombieproof.traces.explaining.timeline.entries import span
 from zombieproof.traces.readers.timestamps import local, utc
 from zombieproof.traces.verdict.report import Outcome
 

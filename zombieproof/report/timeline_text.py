@@ -5,8 +5,8 @@ from typing import Literal
 from zombieproof.report.coverage_text import how_far, show_gap_names
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Screen, plural
-from zombieproof.traces.explaining.entries import Entry, span
-from zombieproof.traces.explaining.timeline import Timeline
+from zombieproof.traces.explaining.timeline.entries import Entry, span
+from zombieproof.traces.explaining.timeline.timeline import Timeline
 from zombieproof.traces.verdict.report import Finding
 
 Times = Literal["utc", "local", "both"]

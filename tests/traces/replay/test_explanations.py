@@ -16,10 +16,10 @@ from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import switches
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import ClientFact, ClientLine, Marker
-from zombieproof.traces.explaining.causes import CAUSES, TRANSACTION_VERSION, rule
+from zombieproof.traces.explaining.causes.known import CAUSES, TRANSACTION_VERSION, rule
+from zombieproof.traces.explaining.causes.stories import STORIES
 from zombieproof.traces.explaining.explain import explain
-from zombieproof.traces.explaining.shell import quoted
-from zombieproof.traces.explaining.stories import STORIES
+from zombieproof.traces.explaining.scene.shell import quoted
 from zombieproof.traces.replay import replay
 from zombieproof.traces.verdict.circumstances import Harm, Shape
 from zombieproof.traces.verdict.explanation import Explanation

@@ -11,8 +11,8 @@ import pytest
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.explaining.open_models import EndedBy, Open
-from zombieproof.traces.explaining.open_transactions import what_is_open
+from zombieproof.traces.explaining.open.models import EndedBy, Open
+from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.replay import judge

@@ -10,9 +10,9 @@ import pytest
 
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import ClientFact, ClientLine, Damage, ProducerSnapshot, ProducerSnapshotEntry
-from zombieproof.traces.explaining.entries import Entry, EntryKind
-from zombieproof.traces.explaining.subject import SubjectKind, subject_names, subjects_called
-from zombieproof.traces.explaining.timeline import Timeline, in_order, timeline_of
+from zombieproof.traces.explaining.timeline.entries import Entry, EntryKind
+from zombieproof.traces.explaining.timeline.subject import SubjectKind, subject_names, subjects_called
+from zombieproof.traces.explaining.timeline.timeline import Timeline, in_order, timeline_of
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.collect import collect

@@ -1,1 +1,5 @@
-"""Explaining what was found: causes, remedies, times, and what happened in order."""
+"""Explaining what was found.
+
+`relations` says which finding explains which. For each that is reported `explain` puts together, from its `scene/`, its
+`meaning/` and its `causes/`. `timeline/` tells what happened in order, `open/` what is open.
+"""

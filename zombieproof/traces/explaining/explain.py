@@ -4,13 +4,13 @@ Finding comes first and stands alone (`replay`); nothing here changes a verdict.
 """
 
 from zombieproof.traces.evidence import Evidence
-from zombieproof.traces.explaining.causes import causes_of, in_words
-from zombieproof.traces.explaining.effects import effect_of
-from zombieproof.traces.explaining.records import records_of
-from zombieproof.traces.explaining.remedies import remedies_of
-from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.explaining.surroundings import Surroundings
-from zombieproof.traces.explaining.when import moments_of
+from zombieproof.traces.explaining.causes.known import causes_of, in_words
+from zombieproof.traces.explaining.meaning.effects import effect_of
+from zombieproof.traces.explaining.meaning.records import records_of
+from zombieproof.traces.explaining.meaning.remedies import remedies_of
+from zombieproof.traces.explaining.meaning.when import moments_of
+from zombieproof.traces.explaining.scene.finding_scene import Scene
+from zombieproof.traces.explaining.scene.surroundings import Surroundings
 from zombieproof.traces.verdict.explanation import Explanation, Values
 from zombieproof.traces.verdict.report import Finding, Report
 

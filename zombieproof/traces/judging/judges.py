@@ -34,7 +34,7 @@ def _of_partitions(folded: Folded, watch: Watch) -> list[Found]:
     found: list[Found] = []
     for partition in folded.partitions.values():
         runs = partition.runs_of_faults()
-        found += (Found(fault, runs.get(id(fault), ())) for fault in partition.faults)
+        found += (Found(fault, tuple(runs.get(id(fault), ()))) for fault in partition.faults)
     return found
 
 

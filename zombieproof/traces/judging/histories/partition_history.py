@@ -99,13 +99,13 @@ class PartitionHistory:
         """The topic partition."""
         return self.log.topic_partition
 
-    def runs_of_faults(self) -> dict[int, tuple[Run, ...]]:
+    def runs_of_faults(self) -> dict[int, list[Run]]:
         """By the identity of a fault that the log alone shows, the runs that it is about, in log order."""
-        found: dict[int, tuple[Run, ...]] = {}
+        found: dict[int, list[Run]] = {}
         for runs in self.runs.values():
             for run in runs:
                 for fault in dict.fromkeys(map(id, run.faults)):
-                    found[fault] = (*found.get(fault, ()), run)
+                    found.setdefault(fault, []).append(run)
         return found
 
     def open_run(self, producer_id: int) -> Run | None:

@@ -1,9 +1,9 @@
 """Causes of what is wrong in the coordinator's log, in what applications were told, in copies and in indexes."""
 
-from zombieproof.traces.explaining.cause import Cause, Prevention, Witness
-from zombieproof.traces.explaining.causes_of_data import VERSION_2
-from zombieproof.traces.explaining.causes_of_markers import CLEAN_ELECTIONS, OWN_RULES
-from zombieproof.traces.explaining.recognising import (
+from zombieproof.traces.explaining.causes.cause import Cause, Prevention, Witness
+from zombieproof.traces.explaining.causes.of_data import VERSION_2
+from zombieproof.traces.explaining.causes.of_markers import CLEAN_ELECTIONS, OWN_RULES
+from zombieproof.traces.explaining.causes.recognising import (
     always,
     buried,
     by_its_shape,

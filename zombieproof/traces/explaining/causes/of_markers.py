@@ -1,7 +1,7 @@
 """Causes of markers that are missing, too many, or not what was decided."""
 
-from zombieproof.traces.explaining.cause import Cause, Prevention, Witness
-from zombieproof.traces.explaining.recognising import (
+from zombieproof.traces.explaining.causes.cause import Cause, Prevention, Witness
+from zombieproof.traces.explaining.causes.recognising import (
     abort_without_decision,
     always,
     leader_changed_behind,

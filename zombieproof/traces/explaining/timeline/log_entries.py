@@ -10,9 +10,9 @@ from zombieproof.traces.evidence import (
     PartitionLog,
     TransactionStateRecord,
 )
-from zombieproof.traces.explaining.beside_logs import AT, BEFORE, of_index, of_snapshots
-from zombieproof.traces.explaining.entries import Entry, EntryKind, places, span
-from zombieproof.traces.explaining.subject import Subject, SubjectKind
+from zombieproof.traces.explaining.timeline.beside_logs import AT, BEFORE, of_index, of_snapshots
+from zombieproof.traces.explaining.timeline.entries import Entry, EntryKind, places, span
+from zombieproof.traces.explaining.timeline.subject import Subject, SubjectKind
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.histories.partition_history import Ending, PartitionHistory
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 
-from zombieproof.traces.explaining.entries import Entry
-from zombieproof.traces.explaining.line_entries import line_entries, shifted_clocks
-from zombieproof.traces.explaining.log_entries import log_entries
-from zombieproof.traces.explaining.subject import Subject, SubjectKind
+from zombieproof.traces.explaining.timeline.entries import Entry
+from zombieproof.traces.explaining.timeline.line_entries import line_entries, shifted_clocks
+from zombieproof.traces.explaining.timeline.log_entries import log_entries
+from zombieproof.traces.explaining.timeline.subject import Subject, SubjectKind
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.narrowing import EVERYTHING, Narrowing
 from zombieproof.traces.readers.timestamps import utc

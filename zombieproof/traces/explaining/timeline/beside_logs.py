@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.traces.evidence import ProducerSnapshot
-from zombieproof.traces.explaining.entries import Entry, EntryKind, span
-from zombieproof.traces.explaining.subject import Subject
+from zombieproof.traces.explaining.timeline.entries import Entry, EntryKind, span
+from zombieproof.traces.explaining.timeline.subject import Subject
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.verdict.report import named
 

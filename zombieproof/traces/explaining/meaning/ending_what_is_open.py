@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from zombieproof.formats.topics import TRANSACTION_STATE
-from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.explaining.shell import quoted
-from zombieproof.traces.explaining.when import in_words
+from zombieproof.traces.explaining.meaning.when import in_words
+from zombieproof.traces.explaining.scene.finding_scene import Scene
+from zombieproof.traces.explaining.scene.shell import quoted
 from zombieproof.traces.verdict.circumstances import Shape
 from zombieproof.traces.verdict.explanation import Remedy
 

@@ -1,8 +1,8 @@
 """Causes of data that is late, doubled, lost, or belongs to nobody."""
 
-from zombieproof.traces.explaining.cause import Cause, Prevention, Witness
-from zombieproof.traces.explaining.causes_of_markers import CLEAN_ELECTIONS
-from zombieproof.traces.explaining.recognising import (
+from zombieproof.traces.explaining.causes.cause import Cause, Prevention, Witness
+from zombieproof.traces.explaining.causes.of_markers import CLEAN_ELECTIONS
+from zombieproof.traces.explaining.causes.recognising import (
     always,
     by_its_shape,
     leader_changed_before,

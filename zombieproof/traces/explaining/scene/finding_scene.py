@@ -5,8 +5,8 @@ from functools import cached_property
 
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.traces.evidence import Batch, Evidence, TransactionStateRecord
-from zombieproof.traces.explaining.broker_lines import SkippedMarker
-from zombieproof.traces.explaining.surroundings import Log, Surroundings
+from zombieproof.traces.explaining.scene.broker_lines import SkippedMarker
+from zombieproof.traces.explaining.scene.surroundings import Log, Surroundings
 from zombieproof.traces.verdict.circumstances import Circumstances, Shape
 from zombieproof.traces.verdict.report import Finding, named
 

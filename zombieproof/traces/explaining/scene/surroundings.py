@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.evidence import Batch, Evidence, OffsetCommitRecord, PartitionLog, TransactionStateRecord
-from zombieproof.traces.explaining.broker_lines import Skipped, skipped_markers
+from zombieproof.traces.explaining.scene.broker_lines import Skipped, skipped_markers
 from zombieproof.traces.readers.files import opened
 
 

@@ -1,7 +1,7 @@
 """How causes are recognised: small predicates over a finding and what the evidence has around it."""
 
-from zombieproof.traces.explaining.cause import Recognised
-from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.explaining.causes.cause import Recognised
+from zombieproof.traces.explaining.scene.finding_scene import Scene
 from zombieproof.traces.verdict.circumstances import Harm
 
 DAY_MS = 24 * 3600 * 1000

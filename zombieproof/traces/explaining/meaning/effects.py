@@ -1,7 +1,7 @@
 """What became of the records that a finding is about, in one or two sentences."""
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS
-from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.explaining.scene.finding_scene import Scene
 from zombieproof.traces.judging.histories.words import span
 from zombieproof.traces.verdict.circumstances import Harm, Shape
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import Evidence, PartitionLog, TransactionLogValue, TransactionStateRecord
-from zombieproof.traces.explaining.open_models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
+from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
 from zombieproof.traces.judging.across.matching import listed_by_partition, match
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.histories.coordinator_facts import facts_of

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from zombieproof.traces.explaining.scene import Scene
+from zombieproof.traces.explaining.scene.finding_scene import Scene
 from zombieproof.traces.verdict.circumstances import Shape
 
 

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from zombieproof.traces.explaining.cause import Cause
-from zombieproof.traces.explaining.positions import commits_beside, reset_command
-from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.explaining.shell import quoted
-from zombieproof.traces.explaining.what_is_open import (
+from zombieproof.traces.explaining.causes.cause import Cause
+from zombieproof.traces.explaining.meaning.ending_what_is_open import (
     TRANSACTIONS,
     end_what_is_open,
     look_up_the_decision,
     records_in_words,
     remedy,
 )
+from zombieproof.traces.explaining.meaning.positions import commits_beside, reset_command
+from zombieproof.traces.explaining.scene.finding_scene import Scene
+from zombieproof.traces.explaining.scene.shell import quoted
 from zombieproof.traces.verdict.circumstances import Harm, Shape
 from zombieproof.traces.verdict.explanation import Remedy
 

@@ -14,8 +14,8 @@ from zombieproof.traces.evidence import (
     Evidence,
     Phase,
 )
-from zombieproof.traces.explaining.entries import Entry, EntryKind, places
-from zombieproof.traces.explaining.subject import Subject, SubjectKind
+from zombieproof.traces.explaining.timeline.entries import Entry, EntryKind, places
+from zombieproof.traces.explaining.timeline.subject import Subject, SubjectKind
 from zombieproof.traces.judging.histories.client_history import partitions_of, topic_of_outcomes
 
 OPERATOR = "operator"

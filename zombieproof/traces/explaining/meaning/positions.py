@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.traces.evidence import OffsetCommitRecord
-from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.explaining.shell import quoted
+from zombieproof.traces.explaining.scene.finding_scene import Scene
+from zombieproof.traces.explaining.scene.shell import quoted
 from zombieproof.traces.verdict.circumstances import Harm
 
 

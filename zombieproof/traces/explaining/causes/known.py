@@ -4,13 +4,13 @@ from functools import cache
 
 from zombieproof.model.releases import RELEASES, is_between
 from zombieproof.model.rules import switches
-from zombieproof.traces.explaining import causes_of_data, causes_of_markers, causes_of_records
-from zombieproof.traces.explaining.cause import Cause, Recognised
-from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.explaining.stories import STORIES
+from zombieproof.traces.explaining.causes import of_data, of_markers, of_records
+from zombieproof.traces.explaining.causes.cause import Cause, Recognised
+from zombieproof.traces.explaining.causes.stories import STORIES
+from zombieproof.traces.explaining.scene.finding_scene import Scene
 from zombieproof.traces.verdict.explanation import CauseFound, RuleBroken, Shown
 
-CAUSES: tuple[Cause, ...] = (*causes_of_markers.CAUSES, *causes_of_data.CAUSES, *causes_of_records.CAUSES)
+CAUSES: tuple[Cause, ...] = (*of_markers.CAUSES, *of_data.CAUSES, *of_records.CAUSES)
 
 TRANSACTION_VERSION = RuleBroken(
     name="transaction_version",
@@ -26,7 +26,7 @@ def causes_of(scene: Scene) -> list[tuple[Cause, Recognised]]:
     found = [(cause, fits) for cause in CAUSES if scene.told.shape in cause.shapes and (fits := cause.recognise(scene))]
     if any(fits.is_likely for _, fits in found):
         found = [(cause, fits) for cause, fits in found if not cause.is_last_resort]
-    return sorted(found, key=lambda each: not each[1].is_likely) or [(causes_of_records.UNKNOWN, Recognised(False))]
+    return sorted(found, key=lambda each: not each[1].is_likely) or [(of_records.UNKNOWN, Recognised(False))]
 
 
 def in_words(cause: Cause, fits: Recognised) -> CauseFound:

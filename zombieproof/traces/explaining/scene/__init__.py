@@ -1,0 +1,1 @@
+"""What an explanation looks at: a finding, and what the evidence has around it."""

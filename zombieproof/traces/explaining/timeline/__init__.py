@@ -1,0 +1,1 @@
+"""What happened to one transactional id, partition or producer, in order."""
