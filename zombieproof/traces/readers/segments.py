@@ -4,7 +4,16 @@ from enum import Enum
 
 from zombieproof.formats.control_records import read_end_marker
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.record_batch import BatchHeader, add_to_sequence, header_at, is_sound, read_records
+from zombieproof.formats.record_batch import (
+    CONTROL_BIT,
+    LOG_OVERHEAD,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    add_to_sequence,
+    header_at,
+    is_sound,
+    read_records,
+)
 from zombieproof.formats.segments import WINDOW, Part, PartKind, parts_of
 from zombieproof.traces.evidence import Batch, Damage, Marker, Record
 from zombieproof.traces.readers.files import base_offset_of, place_of
@@ -29,14 +38,13 @@ def read_segment(
         if part.position >= tell_at and reached is not None:
             reached(part.position)
             tell_at = part.position + WINDOW
-        match part.kind:
-            case PartKind.OLD_FORMAT:
-                content.old_format += 1
-                content.skipped = True
-            case PartKind.UNREADABLE:
-                content.breaks(_unreadable(file, data, part))
-            case PartKind.BATCH | PartKind.BAD_CHECKSUM if part.header is not None:
-                _take(data, part.header, part.position, content, keep, sound=part.kind is PartKind.BATCH)
+        if part.header is not None:
+            _take(data, part.header, part.position, content, keep, sound=part.kind is PartKind.BATCH)
+        elif part.kind is PartKind.OLD_FORMAT:
+            content.old_format += 1
+            content.skipped = True
+        elif part.kind is PartKind.UNREADABLE:
+            content.breaks(_unreadable(file, data, part))
     return content
 
 
@@ -55,18 +63,7 @@ def read_payload(data: memoryview, batch: Batch) -> list[Record]:
     Raises:
         Undecodable: the records section is not what the header says.
     """
-    header = header_at(data, batch.position)
-    append_time = header.max_timestamp_ms if header.timestamp_type else None
-    return [
-        Record(
-            header.base_offset + stored.offset_delta,
-            header.base_timestamp_ms + stored.timestamp_delta if append_time is None else append_time,
-            add_to_sequence(header.base_sequence, stored.offset_delta),
-            stored.key,
-            stored.value,
-        )
-        for stored in read_records(data, batch.position, header)
-    ]
+    return _payload(data, batch.position, header_at(data, batch.position))
 
 
 def marker_in(records: list[Record]) -> Marker | None:
@@ -84,7 +81,7 @@ def _take(data: memoryview, header: BatchHeader, at: int, content: SegmentConten
     if not sound:
         content.breaks(_bad_checksum(batch))
     else:
-        batch.is_valid = _complete(data, batch, content, keep)
+        batch.is_valid = _complete(data, header, batch, content, keep)
     if batch.is_valid:
         content.take(batch)
     else:
@@ -92,35 +89,51 @@ def _take(data: memoryview, header: BatchHeader, at: int, content: SegmentConten
 
 
 def _recorded(header: BatchHeader, at: int, file: str, *, sound: bool) -> Batch:
+    base, length, leader_epoch, _, crc, attributes, delta, _, max_time, pid, epoch, sequence, count = header
     return Batch(
-        base_offset=header.base_offset,
-        last_offset=header.base_offset + header.last_offset_delta,
-        count=header.record_count,
-        base_sequence=header.base_sequence,
-        last_sequence=add_to_sequence(header.base_sequence, header.last_offset_delta),
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        partition_leader_epoch=header.leader_epoch,
-        is_transactional=header.is_transactional,
-        is_control=header.is_control,
+        base_offset=base,
+        last_offset=base + delta,
+        count=count,
+        base_sequence=sequence,
+        last_sequence=add_to_sequence(sequence, delta),
+        producer_id=pid,
+        producer_epoch=epoch,
+        partition_leader_epoch=leader_epoch,
+        is_transactional=bool(attributes & TRANSACTIONAL_BIT),
+        is_control=bool(attributes & CONTROL_BIT),
         delete_horizon_ms=header.delete_horizon_ms,
         position=at,
-        max_timestamp_ms=header.max_timestamp_ms,
+        max_timestamp_ms=max_time,
         timestamp_type=header.timestamp_type,
-        size=header.size,
+        size=LOG_OVERHEAD + length,
         codec=header.codec,
-        crc=header.crc,
+        crc=crc,
         is_valid=sound,
         file=file,
     )
 
 
-def _complete(data: memoryview, batch: Batch, content: SegmentContent, keep: Keep) -> bool:
+def _payload(data: memoryview, at: int, header: BatchHeader) -> list[Record]:
+    base_time, base_offset, base_sequence = header.base_timestamp_ms, header.base_offset, header.base_sequence
+    stamped = header.max_timestamp_ms if header.timestamp_type else None
+    return [
+        Record(
+            base_offset + stored.offset_delta,
+            base_time + stored.timestamp_delta if stamped is None else stamped,
+            add_to_sequence(base_sequence, stored.offset_delta),
+            stored.key,
+            stored.value,
+        )
+        for stored in read_records(data, at, header)
+    ]
+
+
+def _complete(data: memoryview, header: BatchHeader, batch: Batch, content: SegmentContent, keep: Keep) -> bool:
     """Read the records that are needed; False when the batch cannot be believed without them."""
     if not batch.is_control and batch.is_dense and keep is Keep.NEEDED:
         return True
     try:
-        batch.records = read_payload(data, batch)
+        batch.records = _payload(data, batch.position, header)
         if batch.is_control:
             batch.marker = marker_in(batch.records)
     except Undecodable as fault:
