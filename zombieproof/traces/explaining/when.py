@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import TRANSACTION_STATE
-from zombieproof.traces.evidence import Batch
+from zombieproof.traces.evidence import LoggedBatch
 from zombieproof.traces.explaining.models import Moment
 from zombieproof.traces.explaining.scene import Scene
 from zombieproof.traces.judging.circumstances import Shape
@@ -68,7 +68,7 @@ def _decisions(scene: Scene) -> Iterator[Moment | None]:
         yield moment("the transaction was recorded as complete", decided.completed_ms, COORDINATOR, at)
 
 
-def _of_batch(scene: Scene, batch: Batch, what: str) -> Moment | None:
+def _of_batch(scene: Scene, batch: LoggedBatch, what: str) -> Moment | None:
     if batch.max_timestamp_ms < 0:
         return None
     by_broker = batch.is_control or batch.timestamp_type is TimestampType.LOG_APPEND_TIME

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import Batch, OffsetCommitRecord
+from zombieproof.traces.evidence import LoggedBatch, OffsetCommitRecord
 from zombieproof.traces.judging.belonging import decision_about, seen
 from zombieproof.traces.judging.circumstances import Circumstances, Decided, Harm, Shape
 from zombieproof.traces.judging.client_history import ApplicationTransaction, Told
@@ -41,7 +41,7 @@ class Records:
         self.partitions = partitions
         self.bases: dict[TopicPartition, list[int]] = {}
 
-    def batch(self, record: Record) -> Batch | None:
+    def batch(self, record: Record) -> LoggedBatch | None:
         """The batch that holds a record, a marker too; None where no batch is at its offset."""
         place, offset = record
         history = self.partitions[place]

@@ -15,7 +15,7 @@ from zombieproof.formats.record_batch import (
     read_records,
 )
 from zombieproof.formats.segments import WINDOW, Part, PartKind, parts_of
-from zombieproof.traces.evidence import Batch, Damage, Marker, Record
+from zombieproof.traces.evidence import Damage, LoggedBatch, LoggedMarker, LoggedRecord
 from zombieproof.traces.readers.files import base_offset_of, place_of
 from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.segment_content import SegmentContent
@@ -48,7 +48,7 @@ def read_segment(
     return content
 
 
-def read_header(data: memoryview, at: int, file: str) -> Batch:
+def read_header(data: memoryview, at: int, file: str) -> LoggedBatch:
     """The batch whose header starts at byte `at` and whose bytes are all there, as it is recorded in `file`.
 
     `is_valid` compares the CRC-32C and asks that the header makes sense; a codec that does not exist is not valid.
@@ -57,7 +57,7 @@ def read_header(data: memoryview, at: int, file: str) -> Batch:
     return _recorded(header, at, file, sound=is_sound(header, data, at))
 
 
-def read_payload(data: memoryview, batch: Batch) -> list[Record]:
+def read_payload(data: memoryview, batch: LoggedBatch) -> list[LoggedRecord]:
     """The records of a sound batch, which stands at `batch.position` in `data`.
 
     Raises:
@@ -66,14 +66,14 @@ def read_payload(data: memoryview, batch: Batch) -> list[Record]:
     return _payload(data, batch.position, header_at(data, batch.position))
 
 
-def marker_in(records: list[Record]) -> Marker | None:
+def marker_in(records: list[LoggedRecord]) -> LoggedMarker | None:
     """The marker that the records of a control batch hold; None for other control records and for empty batches.
 
     Raises:
         Undecodable: a control record without type, or an end-transaction marker of a version below 0 or too short.
     """
     end = read_end_marker(records[0].key, records[0].value) if records else None
-    return None if end is None else Marker(end.committed, end.coordinator_epoch)
+    return None if end is None else LoggedMarker(end.committed, end.coordinator_epoch)
 
 
 def _take(data: memoryview, header: BatchHeader, at: int, content: SegmentContent, keep: Keep, *, sound: bool) -> None:
@@ -88,9 +88,9 @@ def _take(data: memoryview, header: BatchHeader, at: int, content: SegmentConten
         content.unsound.append(batch)
 
 
-def _recorded(header: BatchHeader, at: int, file: str, *, sound: bool) -> Batch:
+def _recorded(header: BatchHeader, at: int, file: str, *, sound: bool) -> LoggedBatch:
     base, length, leader_epoch, _, crc, attributes, delta, _, max_time, pid, epoch, sequence, count = header
-    return Batch(
+    return LoggedBatch(
         base_offset=base,
         last_offset=base + delta,
         count=count,
@@ -113,11 +113,11 @@ def _recorded(header: BatchHeader, at: int, file: str, *, sound: bool) -> Batch:
     )
 
 
-def _payload(data: memoryview, at: int, header: BatchHeader) -> list[Record]:
+def _payload(data: memoryview, at: int, header: BatchHeader) -> list[LoggedRecord]:
     base_time, base_offset, base_sequence = header.base_timestamp_ms, header.base_offset, header.base_sequence
     stamped = header.max_timestamp_ms if header.timestamp_type else None
     return [
-        Record(
+        LoggedRecord(
             base_offset + stored.offset_delta,
             base_time + stored.timestamp_delta if stamped is None else stamped,
             add_to_sequence(base_sequence, stored.offset_delta),
@@ -128,7 +128,7 @@ def _payload(data: memoryview, at: int, header: BatchHeader) -> list[Record]:
     ]
 
 
-def _complete(data: memoryview, header: BatchHeader, batch: Batch, content: SegmentContent, keep: Keep) -> bool:
+def _complete(data: memoryview, header: BatchHeader, batch: LoggedBatch, content: SegmentContent, keep: Keep) -> bool:
     """Read the records that are needed; False when the batch cannot be believed without them."""
     if not batch.is_control and batch.is_dense and keep is Keep.NEEDED:
         return True
@@ -150,7 +150,7 @@ def _unreadable(file: str, data: memoryview, part: Part) -> Damage:
     return Damage(file, part.position, f"the last {part.size} bytes are not a whole batch: the tail is torn")
 
 
-def _bad_checksum(batch: Batch) -> Damage:
+def _bad_checksum(batch: LoggedBatch) -> Damage:
     return Damage(
         batch.file,
         batch.position,
