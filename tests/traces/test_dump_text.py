@@ -10,10 +10,10 @@ from zombieproof.formats.record_batch import TimestampType
 from zombieproof.model.vocabulary import NONE, TransactionState
 from zombieproof.traces.evidence import (
     AbortedTransaction,
-    Batch,
-    Marker,
+    LoggedBatch,
+    LoggedMarker,
+    LoggedRecord,
     ProducerSnapshotEntry,
-    Record,
     TransactionLogValue,
 )
 from zombieproof.traces.readers.dump_text import DumpContent, looks_like_dump, read_dump
@@ -128,7 +128,7 @@ def only(text: str, keep: Keep = Keep.NEEDED) -> SegmentContent:
     return dump.segments[0]
 
 
-def facts(batch: Batch) -> tuple[object, ...]:
+def facts(batch: LoggedBatch) -> tuple[object, ...]:
     return (
         batch.base_offset,
         batch.last_offset,
@@ -157,13 +157,13 @@ def test_every_dialect_tells_the_same_batches(release: str) -> None:
 @pytest.mark.parametrize("release", [release for release in DIALECTS if "batches" not in release])
 def test_every_dialect_with_records_tells_the_marker_and_the_payloads(release: str) -> None:
     data, commit = only(DIALECTS[release], Keep.ALL).batches
-    assert commit.marker == Marker(commit=True, coordinator_epoch=7)
-    assert data.records == [Record(n, TIME + n, n, f"k{n}".encode(), f"v{n}".encode()) for n in range(3)]
+    assert commit.marker == LoggedMarker(commit=True, coordinator_epoch=7)
+    assert data.records == [LoggedRecord(n, TIME + n, n, f"k{n}".encode(), f"v{n}".encode()) for n in range(3)]
 
 
 def test_the_newest_dialect_tells_all_of_a_batch() -> None:
     data = only(NEWEST).batches[0]
-    assert data == Batch(
+    assert data == LoggedBatch(
         base_offset=0,
         last_offset=2,
         count=3,
@@ -242,7 +242,7 @@ def test_null_and_misleading_keys_and_values_are_told_apart_by_their_sizes(name:
 @pytest.mark.parametrize("headers", ["[a]", "[a,b]", "[x]y]", "[] key: z]"])
 def test_header_keys_may_hold_brackets(headers: str) -> None:
     content = only(one(" key: k0 payload: v0", 2, 2, headers))
-    assert content.batches[1].marker == Marker(commit=True, coordinator_epoch=7)
+    assert content.batches[1].marker == LoggedMarker(commit=True, coordinator_epoch=7)
 
 
 LIES = {
@@ -262,7 +262,7 @@ def test_a_payload_with_line_feeds_is_read_as_long_as_it_is(name: str, keep: Kee
     value = LIES[name]
     content = only(one(f" key: k\n0 payload: {value}", 3, len(value.encode())), keep)
     assert [batch.base_offset for batch in content.batches] == [0, 1]
-    assert content.batches[1].marker == Marker(commit=True, coordinator_epoch=7)
+    assert content.batches[1].marker == LoggedMarker(commit=True, coordinator_epoch=7)
     if keep is Keep.ALL:
         record = (content.batches[0].records or [])[0]
         assert (record.key, record.value) == (b"k\n0", value.encode())

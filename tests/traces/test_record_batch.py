@@ -13,7 +13,7 @@ from zombieproof.formats.compression import Codec, unpack_records
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.primitives import read_varint
 from zombieproof.formats.record_batch import TimestampType, add_to_sequence
-from zombieproof.traces.evidence import Marker
+from zombieproof.traces.evidence import LoggedMarker
 from zombieproof.traces.readers.segments import marker_in, read_header, read_payload
 
 Encode = Callable[..., bytes]
@@ -85,7 +85,7 @@ def test_the_data_batch_of_the_reference_holds_its_records() -> None:
 def test_the_marker_of_the_reference_commits() -> None:
     batch = read_header(view(COMMIT), 0, "f")
     assert batch.is_control
-    assert marker_in(read_payload(view(COMMIT), batch)) == Marker(commit=True, coordinator_epoch=7)
+    assert marker_in(read_payload(view(COMMIT), batch)) == LoggedMarker(commit=True, coordinator_epoch=7)
 
 
 @pytest.mark.parametrize("codec", list(Codec))
@@ -217,7 +217,7 @@ def test_other_control_records_end_no_transaction(batch: Encode, kind: int) -> N
 def test_a_newer_marker_is_read_as_the_prefix_that_is_known(batch: Encode) -> None:
     data = batch([(0, pack(">hh", 0, 0), pack(">hiq", 3, 9, 1))], attributes=0x30)
     found = marker_in(read_payload(view(data), read_header(view(data), 0, "f")))
-    assert found == Marker(commit=False, coordinator_epoch=9)
+    assert found == LoggedMarker(commit=False, coordinator_epoch=9)
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

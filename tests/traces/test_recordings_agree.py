@@ -14,8 +14,8 @@ from zombieproof.formats.producer_snapshot import read_snapshot
 from zombieproof.formats.transaction_index import read_index
 from zombieproof.model.vocabulary import TransactionState
 from zombieproof.traces.evidence import (
-    Batch,
     Evidence,
+    LoggedBatch,
     OffsetCommitRecord,
     Phase,
     TransactionLogValue,
@@ -69,9 +69,9 @@ def segment_at(path: Path) -> SegmentContent:
         return read_segment(content.data, str(path), Keep.ALL)
 
 
-def differences(shown: Batch, held: Batch, *, with_records: bool) -> Iterator[str]:
+def differences(shown: LoggedBatch, held: LoggedBatch, *, with_records: bool) -> Iterator[str]:
     """Fields in which the dump and the segment differ; records of internal topics are compared when decoded."""
-    for field in fields(Batch):
+    for field in fields(LoggedBatch):
         name = field.name
         if name == "file" or (name in ("marker", "records") and not with_records):
             continue

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zombieproof.formats.segments import begins_with_batch
-from zombieproof.traces.evidence import Marker, Unit
+from zombieproof.traces.evidence import LoggedMarker, Unit
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
 
@@ -42,7 +42,7 @@ def test_a_sound_segment_is_read_without_damage(three: list[bytes]) -> None:
     assert offsets(content) == [0, 2, 3]
     assert content.damage == []
     assert not content.torn_tail
-    assert content.batches[2].marker == Marker(commit=True, coordinator_epoch=4)
+    assert content.batches[2].marker == LoggedMarker(commit=True, coordinator_epoch=4)
     assert [found.position for found in content.batches] == [0, len(three[0]), len(three[0]) + len(three[1])]
 
 

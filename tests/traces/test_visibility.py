@@ -233,7 +233,7 @@ def test_a_hidden_outcome_makes_it_uncertain(batch: Encode, marker: Encode) -> N
     log.batches[1].marker = log.batches[1].records = None
     assert not visibility(log).is_certain
     assert visibility(log).last_stable_offset == 0
-    log.batches[1].marker = Marker(commit=True, coordinator_epoch=0)
+    log.batches[1].marker = LoggedMarker(commit=True, coordinator_epoch=0)
     log.torn_tail = True
     assert not visibility(log).is_certain
 
@@ -248,5 +248,5 @@ def test_a_dump_of_batches_alone_is_uncertain_and_one_with_records_is_not() -> N
 
 def test_batches_are_handed_on_with_their_offsets(batch: Encode, marker: Encode) -> None:
     log = log_of(data(batch, 0, 2), marker(commit=True, base_offset=2, producer_id=7))
-    read: list[tuple[Batch, list[int]]] = list(visibility(log).read(Isolation.READ_COMMITTED))
+    read: list[tuple[LoggedBatch, list[int]]] = list(visibility(log).read(Isolation.READ_COMMITTED))
     assert [(found.base_offset, handed) for found, handed in read] == [(0, [0, 1])]

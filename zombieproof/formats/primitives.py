@@ -4,6 +4,7 @@ Text that is not UTF-8 is kept where Kafka's own reader keeps it (keys of record
 """
 
 from struct import Struct
+from typing import Any
 from uuid import UUID
 
 from zombieproof.formats.faults import Undecodable, Unwritable
@@ -45,9 +46,13 @@ class Fields:
 
     def uvarint(self) -> int:
         """An unsigned varint of at most 5 bytes."""
+        at = self._at
+        if at < len(self._data) and (only := self._data[at]) < 0x80:
+            self._at = at + 1
+            return only
         value = 0
         for shift in range(0, 35, 7):
-            byte = self.take(1)[0]
+            byte = self._data[self._pass(1)]
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
@@ -55,20 +60,15 @@ class Fields:
 
     def string(self, *, compact: bool = False) -> str:
         """A string that may not be null."""
-        text = self.nullable_string(compact=compact)
-        if text is None:
+        size = self.uvarint() - 1 if compact else self.int16()
+        if size < 0:
             raise Undecodable("a string that may not be null is null", self._at)
-        return text
+        return self._text(size)
 
     def nullable_string(self, *, compact: bool = False) -> str | None:
         """A string or null."""
         size = self.uvarint() - 1 if compact else self.int16()
-        if size < 0:
-            return None
-        try:
-            return self.take(size).decode()
-        except UnicodeDecodeError as error:
-            raise Undecodable(f"a string is not UTF-8: {error}", self._at) from error
+        return None if size < 0 else self._text(size)
 
     def sized(self, *, compact: bool = False) -> bytes:
         """Bytes behind their number; they may not be null."""
@@ -94,21 +94,35 @@ class Fields:
 
     def take(self, size: int) -> bytes:
         """The next `size` bytes."""
-        end = self._at + size
-        if end > len(self._data):
-            left = len(self._data) - self._at
-            raise Undecodable(f"{size} bytes are expected where {left} are left", self._at)
-        part = self._data[self._at : end]
-        self._at = end
-        return part
+        at = self._pass(size)
+        return self._data[at : at + size]
 
     def rest(self) -> bytes:
         """Everything that is left."""
         return self.take(len(self._data) - self._at)
 
+    def numbers(self, form: Struct) -> tuple[Any, ...]:
+        """What `form` makes of the next bytes."""
+        return form.unpack_from(self._data, self._pass(form.size))
+
+    def _text(self, size: int) -> str:
+        try:
+            return self.take(size).decode()
+        except UnicodeDecodeError as error:
+            raise Undecodable(f"a string is not UTF-8: {error}", self._at) from error
+
     def _number(self, form: Struct) -> int:
-        (value,) = form.unpack(self.take(form.size))
+        (value,) = form.unpack_from(self._data, self._pass(form.size))
         return int(value)
+
+    def _pass(self, size: int) -> int:
+        """Where `size` bytes begin that are passed by here."""
+        at = self._at
+        left = len(self._data) - at
+        if size > left:
+            raise Undecodable(f"{size} bytes are expected where {left} are left", at)
+        self._at = at + size
+        return at
 
 
 def write_uvarint(number: int) -> bytes:
@@ -150,6 +164,8 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     Raises:
         Undecodable: it runs over the end, or over 10 bytes.
     """
+    if at < len(data) and (only := data[at]) < 0x80:
+        return (only >> 1) ^ -(only & 1), at + 1
     value = 0
     for index in range(VARINT_BYTES_MAX):
         if at >= len(data):

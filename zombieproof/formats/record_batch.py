@@ -29,6 +29,8 @@ LEADER_EPOCH_AT, MAGIC_AT, CRC_AT, CHECKSUMMED_FROM = 12, 16, 17, 21
 MAGIC = 2
 
 CODEC_BITS = 0x07
+NEWEST_CODEC = int(Codec.ZSTD)
+CODECS: tuple[Codec, ...] = (*Codec, *(Codec.NONE for _ in range(CODEC_BITS + 1 - len(Codec))))
 LOG_APPEND_TIME_BIT = 0x08
 TRANSACTIONAL_BIT = 0x10
 CONTROL_BIT = 0x20
@@ -68,8 +70,7 @@ class BatchHeader(NamedTuple):
     @property
     def codec(self) -> Codec:
         """How the records are packed; a codec that does not exist counts as none, and its batch is never sound."""
-        codec = self.attributes & CODEC_BITS
-        return Codec(codec) if codec <= Codec.ZSTD else Codec.NONE
+        return CODECS[self.attributes & CODEC_BITS]
 
     @property
     def timestamp_type(self) -> TimestampType:
@@ -116,7 +117,8 @@ def header_at(data: bytes | memoryview, at: int) -> BatchHeader:
     """
     if len(data) - at < HEADER.size:
         raise Undecodable(f"a batch has at least {HEADER.size} bytes, and {len(data) - at} are left", at)
-    return BatchHeader._make(HEADER.unpack_from(data, at))
+    # What `BatchHeader._make` does, without its check of the length: there is one header for each batch of a log.
+    return tuple.__new__(BatchHeader, HEADER.unpack_from(data, at))
 
 
 def is_sound(header: BatchHeader, data: bytes | memoryview, at: int) -> bool:
@@ -124,7 +126,7 @@ def is_sound(header: BatchHeader, data: bytes | memoryview, at: int) -> bool:
     if crc32c.crc32c(data[at + CHECKSUMMED_FROM : at + LOG_OVERHEAD + header.length]) != header.crc:
         return False
     delta, count = header.last_offset_delta, header.record_count
-    if header.attributes & CODEC_BITS > Codec.ZSTD or header.base_offset < 0 or delta < 0:
+    if header.attributes & CODEC_BITS > NEWEST_CODEC or header.base_offset < 0 or delta < 0:
         return False
     return 0 <= count <= delta + 1 and header.producer_epoch >= NONE and header.producer_id >= NONE
 
@@ -197,7 +199,7 @@ def _read_record(section: bytes, at: int) -> tuple[StoredRecord, int]:
     if at != end:
         is_what = "longer" if at > end else "shorter"
         raise Undecodable(f"a record is {is_what} than its length says", at)
-    return StoredRecord(offset_delta, timestamp_delta, key, value, headers, attributes), at
+    return tuple.__new__(StoredRecord, (offset_delta, timestamp_delta, key, value, headers, attributes)), at
 
 
 def _read_headers(section: bytes, at: int, end: int) -> tuple[tuple[RecordHeader, ...], int]:

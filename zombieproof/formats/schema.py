@@ -7,9 +7,10 @@ Source: the message JSON of Kafka, ``generator/`` (what a field is in bytes); KI
 """
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from zombieproof.formats.faults import Undecodable, Unwritable
@@ -57,7 +58,7 @@ class Field:
     tag: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Schema:
     """A key or value: `versions` (first, last) can be read; from `flexible` on strings are compact and tags follow."""
 
@@ -86,7 +87,7 @@ def read_message(schema: Schema, data: bytes) -> Message:
     first, last = schema.versions
     if not first <= version <= last:
         raise Undecodable(f"version {version} of {schema.name} is unknown; versions {first} to {last} are read", 0)
-    fields = _struct_reader(schema.fields, version, version >= schema.flexible)(cursor)
+    fields = _message_reader(schema, version)(cursor)
     return Message(version, fields, cursor.rest())
 
 
@@ -101,7 +102,7 @@ def write_message(schema: Schema, message: Message) -> bytes:
     if not first <= version <= last:
         raise Unwritable(f"version {version} of {schema.name} is unknown; versions {first} to {last} are written")
     try:
-        written = _struct_writer(schema.fields, version, version >= schema.flexible)(message.fields)
+        written = _message_writer(schema, version)(message.fields)
     except KeyError as missing:
         raise Unwritable(f"{schema.name} of version {version} has a field {missing}, and none is given") from missing
     except (struct.error, UnicodeEncodeError) as fault:
@@ -111,6 +112,8 @@ def write_message(schema: Schema, message: Message) -> bytes:
 
 # ---------------------------------------------------------------- reading
 
+NUMBERS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q"}
+"""Each kind of number as `struct` calls it."""
 PRIMITIVE_READERS: dict[str, Read] = {
     "int8": Fields.int8,
     "int16": Fields.int16,
@@ -121,13 +124,22 @@ PRIMITIVE_READERS: dict[str, Read] = {
 
 
 @cache
+def _message_reader(schema: Schema, version: int) -> Read:
+    return _struct_reader(schema.fields, version, version >= schema.flexible)
+
+
 def _struct_reader(fields: tuple[Field, ...], version: int, flexible: bool) -> Read:
     present = [field for field in fields if field.since <= version <= field.until]
-    plain = tuple((field.name, _reader(field, version, flexible)) for field in present if field.tag is None)
+    steps = tuple(_steps([field for field in present if field.tag is None], version, flexible))
     tagged = {field.tag: (field.name, _reader(field, version, flexible)) for field in present if field.tag is not None}
 
     def read(cursor: Fields) -> Struct:
-        found: Struct = {name: read_field(cursor) for name, read_field in plain}
+        found: Struct = {}
+        for names, form, read_field in steps:
+            if form is None:
+                found[names[0]] = read_field(cursor)
+            else:
+                found.update(zip(names, cursor.numbers(form), strict=True))
         if flexible:
             tags = cursor.tags()
             if tags:
@@ -135,6 +147,17 @@ def _struct_reader(fields: tuple[Field, ...], version: int, flexible: bool) -> R
         return found
 
     return read
+
+
+def _steps(plain: list[Field], version: int, flexible: bool) -> Iterator[tuple[list[str], struct.Struct | None, Read]]:
+    """What is read at once: numbers that follow each other, or one field of another kind."""
+    for are_numbers, run in groupby(plain, lambda field: field.type in NUMBERS):
+        held = list(run)
+        if are_numbers:
+            form = struct.Struct(">" + "".join(NUMBERS[field.type] for field in held if isinstance(field.type, str)))
+            yield [field.name for field in held], form, Fields.rest
+        else:
+            yield from (([field.name], None, _reader(field, version, flexible)) for field in held)
 
 
 def _take_tags(found: Struct, tags: dict[int, bytes], known: dict[int, tuple[str, Read]]) -> None:
@@ -198,6 +221,10 @@ PRIMITIVE_WRITERS: dict[str, Write] = {
 
 
 @cache
+def _message_writer(schema: Schema, version: int) -> Write:
+    return _struct_writer(schema.fields, version, version >= schema.flexible)
+
+
 def _struct_writer(fields: tuple[Field, ...], version: int, flexible: bool) -> Write:
     present = [field for field in fields if field.since <= version <= field.until]
     plain = tuple((field.name, _writer(field, version, flexible)) for field in present if field.tag is None)

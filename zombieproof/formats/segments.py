@@ -19,6 +19,7 @@ from zombieproof.formats.record_batch import (
     header_at,
     is_sound,
 )
+from zombieproof.model.vocabulary import NONE
 
 LENGTH = Struct(">i")
 LENGTH_AT = 8
@@ -83,11 +84,12 @@ def begins_with_batch(data: memoryview) -> bool:
 
 def _part_at(data: memoryview, at: int) -> Part:
     size = _size_at(data, at)
-    if size is None or (data[MAGIC_AT + at] != MAGIC and not _is_old(data, at, size)):
+    magic = NONE if size is None else data[MAGIC_AT + at]
+    if size is None or (magic != MAGIC and not _is_old(data, at, size)):
         if _is_zero(data, at):
             return Part(PartKind.PREALLOCATED, at, len(data) - at)
         return Part(PartKind.UNREADABLE, at, _next_sound(data, at + 1) - at)
-    if data[MAGIC_AT + at] != MAGIC:
+    if magic != MAGIC:
         return Part(PartKind.OLD_FORMAT, at, size)
     header = header_at(data, at)
     if is_sound(header, data, at):

@@ -52,8 +52,8 @@ class Ignored:
 
 
 @dataclass(slots=True)
-class Record:
-    """One record of a batch.
+class LoggedRecord:
+    """One record of a batch, as a log or a dump shows it; a broker's is `formats.batches.Record`.
 
     `key` and `value` are None when null in the log, and also when `has_payload` is False: then the source
     (a text dump without payloads) does not show them.
@@ -68,16 +68,16 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
-    """The end of a transaction on one partition (reference §7.4)."""
+class LoggedMarker:
+    """The end of a transaction on one partition, as a log or a dump shows it (reference §7.4)."""
 
     commit: bool
     coordinator_epoch: int
 
 
 @dataclass(slots=True)
-class Batch:
-    """One record batch of magic 2 (reference §7.3).
+class LoggedBatch:
+    """One record batch of magic 2, as a log or a dump shows it (reference §7.3); a broker's is `formats.batches.Batch`.
 
     `position` and `size` are bytes in the segment. `count` is the number of records left, which after compaction can be
     below `last_offset - base_offset + 1` and even 0. `crc` is None in dialects that do not print it.
@@ -106,8 +106,8 @@ class Batch:
     crc: int | None
     is_valid: bool
     file: str
-    marker: Marker | None = None
-    records: list[Record] | None = None
+    marker: LoggedMarker | None = None
+    records: list[LoggedRecord] | None = None
 
     @property
     def is_dense(self) -> bool:
@@ -161,8 +161,8 @@ class PartitionLog:
     partition: int
     replica: str
     source: Source
-    batches: list[Batch] = field(default_factory=list)
-    unsound: list[Batch] = field(default_factory=list)
+    batches: list[LoggedBatch] = field(default_factory=list)
+    unsound: list[LoggedBatch] = field(default_factory=list)
     start_offset: int = 0
     end_offset: int = 0
     torn_tail: bool = False

@@ -11,11 +11,11 @@ from zombieproof.model.rules import preset
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.evidence import (
     AbortedTransaction,
-    Batch,
     ClientCall,
     CoordinatorLine,
     Evidence,
-    Marker,
+    LoggedBatch,
+    LoggedMarker,
     OffsetCommitRecord,
     PartitionLog,
     Phase,
@@ -46,11 +46,11 @@ class History:
         self.evidence.logs.append(log)
         return log
 
-    def batch(self, place: TopicPartition, count: int, **fields: object) -> Batch:
+    def batch(self, place: TopicPartition, count: int, **fields: object) -> LoggedBatch:
         self.now += 10
         log = self.log(place)
         base = log.end_offset
-        batch = Batch(
+        batch = LoggedBatch(
             base_offset=base,
             last_offset=base + count - 1,
             count=count,
@@ -103,7 +103,7 @@ class History:
             producer_epoch=epoch,
             is_transactional=True,
             is_control=True,
-            marker=Marker(commit, coordinator_epoch),
+            marker=LoggedMarker(commit, coordinator_epoch),
         )
         return batch.base_offset
 
@@ -200,7 +200,7 @@ class History:
             log.batches[i] = replace(batch, **moved)  # type: ignore[arg-type]  # two integers
         log.end_offset -= count
 
-    def insert(self, place: TopicPartition, index: int, batch: Batch) -> None:
+    def insert(self, place: TopicPartition, index: int, batch: LoggedBatch) -> None:
         """Put a copy of a batch behind `index` batches, and let the later ones move down."""
         log = self.log(place)
         count = batch.last_offset - batch.base_offset + 1
@@ -217,7 +217,7 @@ class History:
         """Make a COMMIT of an ABORT marker, and the other way round."""
         marker = self.log(place).batches[index].marker
         assert marker is not None
-        self.change(place, index, marker=Marker(not marker.commit, marker.coordinator_epoch))
+        self.change(place, index, marker=LoggedMarker(not marker.commit, marker.coordinator_epoch))
 
     def restate(self, index: int, **fields: object) -> None:
         record = self.evidence.transaction_states[index]

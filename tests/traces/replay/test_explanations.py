@@ -272,8 +272,8 @@ def test_what_hangs_is_aborted_by_the_offset_at_which_it_opened(made: "type[Hist
 
 def test_the_coordinator_epoch_of_an_abort_is_that_of_the_newest_marker(made: "type[History]") -> None:
     history = late(made)
-    history.change(T0, 1, marker=Marker(True, 3))
-    history.change(T0, 3, marker=Marker(False, 4))
+    history.change(T0, 1, marker=LoggedMarker(True, 3))
+    history.change(T0, 3, marker=LoggedMarker(False, 4))
     assert explanation_of(history).remedies[0].commands[2].endswith("--coordinator-epoch 4")
 
 
@@ -385,7 +385,7 @@ def test_a_marker_is_of_a_deposed_coordinator_only_if_there_is_a_newer_one(made:
     history = made.two_transactions()
     history.change(T0, 3, producer_epoch=0)
     assert "marker_of_a_deposed_coordinator" not in {cause.name for cause in explanation_of(history).causes}
-    history.change(T1, 1, marker=Marker(True, 5))
+    history.change(T1, 1, marker=LoggedMarker(True, 5))
     assert likely(explanation_of(history)) == ["marker_of_a_deposed_coordinator"]
 
 

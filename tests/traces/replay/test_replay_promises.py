@@ -12,7 +12,7 @@ import pytest
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.evidence import Marker
+from zombieproof.traces.evidence import LoggedMarker
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.replay import replay
 
@@ -78,7 +78,7 @@ def begin_later(history: "History") -> None:
 
 
 def lead_later(history: "History") -> None:
-    history.change(T0, 1, marker=Marker(True, 5))
+    history.change(T0, 1, marker=LoggedMarker(True, 5))
 
 
 def list_less(history: "History") -> None:
@@ -119,7 +119,7 @@ def do_not_answer(history: "History") -> None:
 
 def change_a_replica(history: "History") -> None:
     copy = history.log(T1, "broker-2")
-    copy.batches[1] = replace(copy.batches[1], marker=Marker(False, 0))
+    copy.batches[1] = replace(copy.batches[1], marker=LoggedMarker(False, 0))
 
 
 def forget_an_entry(history: "History") -> None:

@@ -13,7 +13,7 @@ from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.transaction_index import IndexEntry
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import Batch, Marker, ProducerSnapshotEntry
+from zombieproof.traces.evidence import LoggedBatch, LoggedMarker, ProducerSnapshotEntry
 
 TIMESTAMP_TYPES = {
     "NoTimestampType:": TimestampType.NO_TIMESTAMP,
@@ -114,7 +114,7 @@ def optional(value: str | None) -> int | None:
     return None if found["value"] is None else int(found["value"])
 
 
-def batch_of(line: str, file: str) -> Batch:
+def batch_of(line: str, file: str) -> LoggedBatch:
     """The batch of a line that begins with ``baseOffset:``.
 
     Raises:
@@ -130,7 +130,7 @@ def batch_of(line: str, file: str) -> Batch:
         raise Undecodable("compresscodec: is missing or unknown")
     if last < base:
         raise Undecodable(f"lastOffset {last} is below baseOffset {base}")
-    batch = Batch(
+    batch = LoggedBatch(
         base_offset=base,
         last_offset=last,
         count=number(found, "count:", last - base + 1),
@@ -185,7 +185,7 @@ def _behind_headers(line: str, at: int) -> str:
     raise Undecodable("the line of a record is cut behind its sizes")
 
 
-def old_record_of(line: str, file: str) -> tuple[RecordLine, Batch]:
+def old_record_of(line: str, file: str) -> tuple[RecordLine, LoggedBatch]:
     """A record line of releases up to 2.1, and a batch of this one record.
 
     Raises:
@@ -196,7 +196,7 @@ def old_record_of(line: str, file: str) -> tuple[RecordLine, Batch]:
         raise Undecodable("the line of a record is cut or garbled")
     rest = _behind_headers(line, found.end())
     offset, sequence, time = int(found["offset"]), int(found["sequence"]), int(found["time"])
-    batch = Batch(
+    batch = LoggedBatch(
         base_offset=offset,
         last_offset=offset,
         count=1,
@@ -220,7 +220,7 @@ def old_record_of(line: str, file: str) -> tuple[RecordLine, Batch]:
     return RecordLine(offset, time, sequence, int(found["key"]), int(found["value"]), rest), batch
 
 
-def marker_of(rest: str) -> Marker | None:
+def marker_of(rest: str) -> LoggedMarker | None:
     """The marker in what follows the header keys; None for other control records.
 
     Raises:
@@ -233,7 +233,7 @@ def marker_of(rest: str) -> Marker | None:
     found = MARKER.fullmatch(rest.rstrip())
     if found is None:
         raise Undecodable("the line of a marker is cut")
-    return Marker(found["kind"] == "COMMIT", int(found["epoch"]))
+    return LoggedMarker(found["kind"] == "COMMIT", int(found["epoch"]))
 
 
 def snapshot_entry_of(line: str) -> ProducerSnapshotEntry:

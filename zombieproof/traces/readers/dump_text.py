@@ -13,7 +13,14 @@ from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.formats.transaction_index import IndexEntry
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import Batch, Damage, ProducerSnapshotEntry, Record, TransactionStateRecord, Unit
+from zombieproof.traces.evidence import (
+    Damage,
+    LoggedBatch,
+    LoggedRecord,
+    ProducerSnapshotEntry,
+    TransactionStateRecord,
+    Unit,
+)
 from zombieproof.traces.readers import dump_lines, internal_text
 from zombieproof.traces.readers.dump_lines import RecordLine
 from zombieproof.traces.readers.files import base_offset_of, place_of
@@ -81,7 +88,7 @@ class _Segment:
 
     content: SegmentContent
     next_position: int = 0
-    batch: Batch | None = None
+    batch: LoggedBatch | None = None
     batch_line: int = 0
     shown: int = 0
     is_short: bool = False
@@ -178,7 +185,7 @@ class _Reader:
         segment.next_position = batch.position + batch.size
         self._accept(batch)
 
-    def _accept(self, batch: Batch) -> None:
+    def _accept(self, batch: LoggedBatch) -> None:
         segment = self._open()
         segment.batch, segment.batch_line, segment.shown, segment.is_short = batch, self._lines.number, 0, False
         if batch.is_valid:
@@ -247,7 +254,7 @@ class _Reader:
             return topic
         return place.topic
 
-    def _internal(self, segment: _Segment, batch: Batch, record: RecordLine) -> None:
+    def _internal(self, segment: _Segment, batch: LoggedBatch, record: RecordLine) -> None:
         if not record.rest.startswith("key: ") or not batch.is_valid:
             return
         place = segment.content.place
@@ -273,7 +280,7 @@ class _Reader:
             key, offset = commit
             segment.content.offset_commits.append(commit_record(batch, place.partition, record.offset, key, offset))
 
-    def _payload(self, segment: _Segment, batch: Batch, record: RecordLine) -> None:
+    def _payload(self, segment: _Segment, batch: LoggedBatch, record: RecordLine) -> None:
         body = self._whole_body(record)
         segment.shows_payloads |= bool(body)
         if record.value_size >= 0 and segment.shows_payloads and "payload: " not in body:
@@ -283,7 +290,7 @@ class _Reader:
         if batch.records is None:
             batch.records = []
         key, value, shown = _split(body, record)
-        batch.records.append(Record(record.offset, record.timestamp_ms, record.sequence, key, value, shown))
+        batch.records.append(LoggedRecord(record.offset, record.timestamp_ms, record.sequence, key, value, shown))
 
     def _whole_body(self, record: RecordLine) -> str:
         """Key and payload with the lines that they run over."""

@@ -12,8 +12,8 @@ from pathlib import Path
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.traces.evidence import (
-    Batch,
     Damage,
+    LoggedBatch,
     Lost,
     OffsetCommitRecord,
     PartitionLog,
@@ -141,7 +141,7 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
     return copy
 
 
-def _same(one: Batch, other: Batch) -> bool:
+def _same(one: LoggedBatch, other: LoggedBatch) -> bool:
     """Whether two readings show the same batch, in what both of them show."""
     if one.crc is not None and other.crc is not None and one.crc != other.crc:
         return False

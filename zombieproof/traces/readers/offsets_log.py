@@ -6,11 +6,11 @@ from zombieproof.formats.batches import OffsetKey, OffsetValue
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.offsets_log import read_key, read_offset
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import Batch, OffsetCommitRecord
+from zombieproof.traces.evidence import LoggedBatch, OffsetCommitRecord
 
 
 def commit_record(
-    batch: Batch, log_partition: int, log_offset: int, key: OffsetKey, value: OffsetValue | None
+    batch: LoggedBatch, log_partition: int, log_offset: int, key: OffsetKey, value: OffsetValue | None
 ) -> OffsetCommitRecord:
     """The record that `key` and `value` (None: tombstone) are, with what its batch says of the producer."""
     return OffsetCommitRecord(
@@ -29,7 +29,7 @@ def commit_record(
     )
 
 
-def read_batch(batch: Batch, partition: int) -> Iterator[OffsetCommitRecord]:
+def read_batch(batch: LoggedBatch, partition: int) -> Iterator[OffsetCommitRecord]:
     """The offset commits in a sound batch of ``__consumer_offsets-<partition>`` whose `records` were kept.
 
     Raises:

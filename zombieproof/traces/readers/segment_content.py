@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from zombieproof.traces.evidence import Batch, Damage, OffsetCommitRecord, TransactionStateRecord, Unit
+from zombieproof.traces.evidence import Damage, LoggedBatch, OffsetCommitRecord, TransactionStateRecord, Unit
 from zombieproof.traces.readers.files import Place
 
 OFFSETS_OF_A_SEGMENT = 0x7FFFFFFF
@@ -26,8 +26,8 @@ class SegmentContent:
     file: str
     unit: Unit = Unit.BYTE
     start_offset: int | None = None
-    batches: list[Batch] = field(default_factory=list)
-    unsound: list[Batch] = field(default_factory=list)
+    batches: list[LoggedBatch] = field(default_factory=list)
+    unsound: list[LoggedBatch] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
     broken_at: set[int] = field(default_factory=set)
     torn_tail: bool = False
@@ -42,7 +42,7 @@ class SegmentContent:
         self.damage.append(damage)
         self.torn_tail = True
 
-    def take(self, batch: Batch, place: int | None = None) -> None:
+    def take(self, batch: LoggedBatch, place: int | None = None) -> None:
         """Put a sound batch behind the others. `place` is where `file` shows it, if not its position in the segment.
 
         Offset and leader epoch, which no checksum covers, must not fall; a batch that breaks the order is unsound.
@@ -68,12 +68,12 @@ class SegmentContent:
         """The offset from which on a batch may stand behind `behind` sound ones."""
         return self.batches[behind - 1].last_offset + 1 if behind else self.start_offset or 0
 
-    def _fits(self, batch: Batch) -> bool:
+    def _fits(self, batch: LoggedBatch) -> bool:
         if self.start_offset is not None and batch.last_offset - self.start_offset > OFFSETS_OF_A_SEGMENT:
             return False
         return batch.base_offset >= self._expected(len(self.batches))
 
-    def _previous_lies(self, batch: Batch) -> bool:
+    def _previous_lies(self, batch: LoggedBatch) -> bool:
         """Whether the last sound batch, not this one, has the wrong offset; it is then put away."""
         if not self.batches:
             return False
@@ -85,7 +85,7 @@ class SegmentContent:
         self._misplaced(last, self.last_place)
         return True
 
-    def _misplaced(self, batch: Batch, where: int) -> None:
+    def _misplaced(self, batch: LoggedBatch, where: int) -> None:
         batch.is_valid = False
         self.unsound.append(batch)
         message = (

@@ -4,9 +4,18 @@ from enum import Enum
 
 from zombieproof.formats.control_records import read_end_marker
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.record_batch import BatchHeader, add_to_sequence, header_at, is_sound, read_records
+from zombieproof.formats.record_batch import (
+    CONTROL_BIT,
+    LOG_OVERHEAD,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    add_to_sequence,
+    header_at,
+    is_sound,
+    read_records,
+)
 from zombieproof.formats.segments import WINDOW, Part, PartKind, parts_of
-from zombieproof.traces.evidence import Batch, Damage, Marker, Record
+from zombieproof.traces.evidence import Damage, LoggedBatch, LoggedMarker, LoggedRecord
 from zombieproof.traces.readers.files import base_offset_of, place_of
 from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.segment_content import SegmentContent
@@ -29,18 +38,17 @@ def read_segment(
         if part.position >= tell_at and reached is not None:
             reached(part.position)
             tell_at = part.position + WINDOW
-        match part.kind:
-            case PartKind.OLD_FORMAT:
-                content.old_format += 1
-                content.skipped = True
-            case PartKind.UNREADABLE:
-                content.breaks(_unreadable(file, data, part))
-            case PartKind.BATCH | PartKind.BAD_CHECKSUM if part.header is not None:
-                _take(data, part.header, part.position, content, keep, sound=part.kind is PartKind.BATCH)
+        if part.header is not None:
+            _take(data, part.header, part.position, content, keep, sound=part.kind is PartKind.BATCH)
+        elif part.kind is PartKind.OLD_FORMAT:
+            content.old_format += 1
+            content.skipped = True
+        elif part.kind is PartKind.UNREADABLE:
+            content.breaks(_unreadable(file, data, part))
     return content
 
 
-def read_header(data: memoryview, at: int, file: str) -> Batch:
+def read_header(data: memoryview, at: int, file: str) -> LoggedBatch:
     """The batch whose header starts at byte `at` and whose bytes are all there, as it is recorded in `file`.
 
     `is_valid` compares the CRC-32C and asks that the header makes sense; a codec that does not exist is not valid.
@@ -49,34 +57,23 @@ def read_header(data: memoryview, at: int, file: str) -> Batch:
     return _recorded(header, at, file, sound=is_sound(header, data, at))
 
 
-def read_payload(data: memoryview, batch: Batch) -> list[Record]:
+def read_payload(data: memoryview, batch: LoggedBatch) -> list[LoggedRecord]:
     """The records of a sound batch, which stands at `batch.position` in `data`.
 
     Raises:
         Undecodable: the records section is not what the header says.
     """
-    header = header_at(data, batch.position)
-    append_time = header.max_timestamp_ms if header.timestamp_type else None
-    return [
-        Record(
-            header.base_offset + stored.offset_delta,
-            header.base_timestamp_ms + stored.timestamp_delta if append_time is None else append_time,
-            add_to_sequence(header.base_sequence, stored.offset_delta),
-            stored.key,
-            stored.value,
-        )
-        for stored in read_records(data, batch.position, header)
-    ]
+    return _payload(data, batch.position, header_at(data, batch.position))
 
 
-def marker_in(records: list[Record]) -> Marker | None:
+def marker_in(records: list[LoggedRecord]) -> LoggedMarker | None:
     """The marker that the records of a control batch hold; None for other control records and for empty batches.
 
     Raises:
         Undecodable: a control record without type, or an end-transaction marker of a version below 0 or too short.
     """
     end = read_end_marker(records[0].key, records[0].value) if records else None
-    return None if end is None else Marker(end.committed, end.coordinator_epoch)
+    return None if end is None else LoggedMarker(end.committed, end.coordinator_epoch)
 
 
 def _take(data: memoryview, header: BatchHeader, at: int, content: SegmentContent, keep: Keep, *, sound: bool) -> None:
@@ -84,43 +81,59 @@ def _take(data: memoryview, header: BatchHeader, at: int, content: SegmentConten
     if not sound:
         content.breaks(_bad_checksum(batch))
     else:
-        batch.is_valid = _complete(data, batch, content, keep)
+        batch.is_valid = _complete(data, header, batch, content, keep)
     if batch.is_valid:
         content.take(batch)
     else:
         content.unsound.append(batch)
 
 
-def _recorded(header: BatchHeader, at: int, file: str, *, sound: bool) -> Batch:
-    return Batch(
-        base_offset=header.base_offset,
-        last_offset=header.base_offset + header.last_offset_delta,
-        count=header.record_count,
-        base_sequence=header.base_sequence,
-        last_sequence=add_to_sequence(header.base_sequence, header.last_offset_delta),
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        partition_leader_epoch=header.leader_epoch,
-        is_transactional=header.is_transactional,
-        is_control=header.is_control,
+def _recorded(header: BatchHeader, at: int, file: str, *, sound: bool) -> LoggedBatch:
+    base, length, leader_epoch, _, crc, attributes, delta, _, max_time, pid, epoch, sequence, count = header
+    return LoggedBatch(
+        base_offset=base,
+        last_offset=base + delta,
+        count=count,
+        base_sequence=sequence,
+        last_sequence=add_to_sequence(sequence, delta),
+        producer_id=pid,
+        producer_epoch=epoch,
+        partition_leader_epoch=leader_epoch,
+        is_transactional=bool(attributes & TRANSACTIONAL_BIT),
+        is_control=bool(attributes & CONTROL_BIT),
         delete_horizon_ms=header.delete_horizon_ms,
         position=at,
-        max_timestamp_ms=header.max_timestamp_ms,
+        max_timestamp_ms=max_time,
         timestamp_type=header.timestamp_type,
-        size=header.size,
+        size=LOG_OVERHEAD + length,
         codec=header.codec,
-        crc=header.crc,
+        crc=crc,
         is_valid=sound,
         file=file,
     )
 
 
-def _complete(data: memoryview, batch: Batch, content: SegmentContent, keep: Keep) -> bool:
+def _payload(data: memoryview, at: int, header: BatchHeader) -> list[LoggedRecord]:
+    base_time, base_offset, base_sequence = header.base_timestamp_ms, header.base_offset, header.base_sequence
+    stamped = header.max_timestamp_ms if header.timestamp_type else None
+    return [
+        LoggedRecord(
+            base_offset + stored.offset_delta,
+            base_time + stored.timestamp_delta if stamped is None else stamped,
+            add_to_sequence(base_sequence, stored.offset_delta),
+            stored.key,
+            stored.value,
+        )
+        for stored in read_records(data, at, header)
+    ]
+
+
+def _complete(data: memoryview, header: BatchHeader, batch: LoggedBatch, content: SegmentContent, keep: Keep) -> bool:
     """Read the records that are needed; False when the batch cannot be believed without them."""
     if not batch.is_control and batch.is_dense and keep is Keep.NEEDED:
         return True
     try:
-        batch.records = read_payload(data, batch)
+        batch.records = _payload(data, batch.position, header)
         if batch.is_control:
             batch.marker = marker_in(batch.records)
     except Undecodable as fault:
@@ -137,7 +150,7 @@ def _unreadable(file: str, data: memoryview, part: Part) -> Damage:
     return Damage(file, part.position, f"the last {part.size} bytes are not a whole batch: the tail is torn")
 
 
-def _bad_checksum(batch: Batch) -> Damage:
+def _bad_checksum(batch: LoggedBatch) -> Damage:
     return Damage(
         batch.file,
         batch.position,

@@ -7,7 +7,7 @@ from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.schema import read_message
 from zombieproof.formats.transaction_log import FLEXIBLE_VERSION, VALUE, durable_state, partitions_of, read_key
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import Batch, TransactionLogValue, TransactionStateRecord
+from zombieproof.traces.evidence import LoggedBatch, TransactionLogValue, TransactionStateRecord
 
 
 def read_value(value: bytes) -> TransactionLogValue:
@@ -32,7 +32,7 @@ def read_value(value: bytes) -> TransactionLogValue:
     )
 
 
-def read_batch(batch: Batch, partition: int) -> Iterator[TransactionStateRecord]:
+def read_batch(batch: LoggedBatch, partition: int) -> Iterator[TransactionStateRecord]:
     """The records of a sound batch of ``__transaction_state-<partition>`` whose `records` were kept.
 
     Raises:

@@ -80,7 +80,7 @@ class _Reader:
         self.log, self.files = log, files
         self.fault = ""
 
-    def read(self, batches: Iterable[Batch]) -> Iterator[Record]:
+    def read(self, batches: Iterable[LoggedBatch]) -> Iterator[LoggedRecord]:
         """The records of batches whose payload the evidence shows."""
         for file, group in groupby(batches, key=lambda batch: batch.file):
             kept = list(group)
@@ -94,7 +94,7 @@ class _Reader:
     def _cannot(self, file: str, why: str) -> None:
         self.fault = self.fault or f"{file} cannot be read again: {why}"
 
-    def _of_file(self, file: str, batches: Sequence[Batch]) -> Iterator[Record]:
+    def _of_file(self, file: str, batches: Sequence[LoggedBatch]) -> Iterator[LoggedRecord]:
         if all(batch.records is not None for batch in batches):
             yield from (record for batch in batches for record in batch.records or ())
             return
@@ -105,7 +105,7 @@ class _Reader:
             except Undecodable as fault:
                 self._cannot(file, str(fault))
 
-    def _again(self, data: memoryview, batch: Batch) -> list[Record]:
+    def _again(self, data: memoryview, batch: LoggedBatch) -> list[LoggedRecord]:
         if batch.records is not None:
             return batch.records
         if self.log.log.source is not Source.SEGMENT:
@@ -114,7 +114,7 @@ class _Reader:
             raise Undecodable(CHANGED)
         return read_payload(data, batch)
 
-    def _of_dump(self, data: memoryview, batch: Batch) -> list[Record]:
+    def _of_dump(self, data: memoryview, batch: LoggedBatch) -> list[LoggedRecord]:
         """The records that a dump prints of a batch: the reader gets the lines of this batch alone."""
         begin = _line_of(batch).search(data)
         if begin is None:
@@ -130,7 +130,7 @@ class _Reader:
         return []
 
 
-def _line_of(batch: Batch) -> re.Pattern[bytes]:
+def _line_of(batch: LoggedBatch) -> re.Pattern[bytes]:
     """The line of a batch in a dump, in the dialects with and without lines of their own for batches."""
     if batch.crc is None:
         whose = (
@@ -142,7 +142,7 @@ def _line_of(batch: Batch) -> re.Pattern[bytes]:
     return re.compile(line.encode(), re.MULTILINE)
 
 
-def _shown(record: Record, values: Values) -> RecordShown:
+def _shown(record: LoggedRecord, values: Values) -> RecordShown:
     key, key_encoding = as_text(record.key)
     value: str | None = None
     value_encoding: Encoding | None = None

@@ -70,7 +70,7 @@ def _decisions(scene: Scene) -> Iterator[Moment | None]:
         yield moment("the transaction was recorded as complete", decided.completed_ms, COORDINATOR, at)
 
 
-def _of_batch(scene: Scene, batch: Batch, what: str) -> Moment | None:
+def _of_batch(scene: Scene, batch: LoggedBatch, what: str) -> Moment | None:
     if batch.max_timestamp_ms < 0:
         return None
     by_broker = batch.is_control or batch.timestamp_type is TimestampType.LOG_APPEND_TIME

@@ -56,23 +56,23 @@ class Scene:
         topic, partition = self.finding.topic, self.finding.partition
         return None if topic is None or partition is None else self.around.log((topic, partition))
 
-    def batch_at(self, offset: int | None) -> Batch | None:
+    def batch_at(self, offset: int | None) -> LoggedBatch | None:
         """The batch that holds an offset of the partition."""
         return None if self.log is None or offset is None else self.log.at(offset)
 
     @cached_property
-    def data(self) -> list[Batch]:
+    def data(self) -> list[LoggedBatch]:
         """The data batches that the finding is about, in order."""
         return list({batch.base_offset: batch for _, batch in self._parts()}.values())
 
-    def _parts(self) -> Iterator[tuple[tuple[int, int], Batch]]:
+    def _parts(self) -> Iterator[tuple[tuple[int, int], LoggedBatch]]:
         """Each span with each data batch in it."""
         for span in self.told.spans:
             yield from (
                 (span, batch) for batch in (self.log.between(*span) if self.log else ()) if self._is_meant(batch)
             )
 
-    def _is_meant(self, batch: Batch) -> bool:
+    def _is_meant(self, batch: LoggedBatch) -> bool:
         if batch.is_control or (self.finding.producer_id is not None and batch.producer_id != self.finding.producer_id):
             return False
         epoch = self.told.data_epoch
@@ -92,25 +92,25 @@ class Scene:
         return len(self.offsets)
 
     @cached_property
-    def marker(self) -> Batch | None:
+    def marker(self) -> LoggedBatch | None:
         """The marker at the offset of the finding, if one stands there."""
         batch = self.batch_at(self.finding.offset)
         return batch if batch is not None and batch.is_control else None
 
     @cached_property
-    def behind(self) -> Batch | None:
+    def behind(self) -> LoggedBatch | None:
         """The batch that follows the data, or what else the finding is about."""
         last = self.data[-1].base_offset if self.data else self.finding.offset
         return None if self.log is None or last is None else self.log.behind(last)
 
     @cached_property
-    def before(self) -> Batch | None:
+    def before(self) -> LoggedBatch | None:
         """The batch in front of what the finding is about."""
         first = self.data[0].base_offset if self.data else self.finding.offset
         return None if self.log is None or first is None else self.log.before(first)
 
     @cached_property
-    def before_of_producer(self) -> Batch | None:
+    def before_of_producer(self) -> LoggedBatch | None:
         """The last batch of the producer in front of what the finding is about."""
         first = self.finding.offset if self.is_about_the_marker or not self.data else self.data[0].base_offset
         return None if self.log is None or first is None else self.log.before(first, self.finding.producer_id)
@@ -175,7 +175,7 @@ class Scene:
         ]
 
 
-def _leader_epochs(one: Batch | None, other: Batch | None) -> tuple[int, int] | None:
+def _leader_epochs(one: LoggedBatch | None, other: LoggedBatch | None) -> tuple[int, int] | None:
     if one is None or other is None or -1 in (one.partition_leader_epoch, other.partition_leader_epoch):
         return None
     return one.partition_leader_epoch, other.partition_leader_epoch

@@ -19,24 +19,24 @@ class Log:
         self.log = log
         self._bases = [batch.base_offset for batch in log.batches]
 
-    def at(self, offset: int) -> Batch | None:
+    def at(self, offset: int) -> LoggedBatch | None:
         """The batch that holds an offset."""
         index = bisect_right(self._bases, offset) - 1
         found = self.log.batches[index] if index >= 0 else None
         return found if found is not None and offset <= found.last_offset else None
 
-    def between(self, first: int, last: int) -> list[Batch]:
+    def between(self, first: int, last: int) -> list[LoggedBatch]:
         """The batches that hold an offset from first to last."""
         begin = max(0, bisect_right(self._bases, first) - 1)
         found = self.log.batches[begin : bisect_right(self._bases, last)]
         return [batch for batch in found if batch.last_offset >= first]
 
-    def behind(self, offset: int) -> Batch | None:
+    def behind(self, offset: int) -> LoggedBatch | None:
         """The first batch that begins behind an offset."""
         index = bisect_right(self._bases, offset)
         return self.log.batches[index] if index < len(self._bases) else None
 
-    def before(self, offset: int, producer_id: int | None = None) -> Batch | None:
+    def before(self, offset: int, producer_id: int | None = None) -> LoggedBatch | None:
         """The last batch that begins in front of an offset, of one producer if it is named."""
         for index in range(bisect_left(self._bases, offset) - 1, -1, -1):
             batch = self.log.batches[index]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.traces.evidence import (
-    Batch,
+    LoggedBatch,
     OffsetCommitRecord,
     PartitionLog,
     TransactionStateRecord,
@@ -138,13 +138,15 @@ def _of_an_epoch(subject: Subject, history: PartitionHistory) -> set[int]:
     }
 
 
-def _is_of(subject: Subject, batch: Batch, commits: Iterable[OffsetCommitRecord]) -> bool:
+def _is_of(subject: Subject, batch: LoggedBatch, commits: Iterable[OffsetCommitRecord]) -> bool:
     if batch.producer_id >= 0 and subject.is_producer(batch.producer_id, batch.producer_epoch):
         return True
     return subject.place is not None and any((commit.topic, commit.partition) == subject.place for commit in commits)
 
 
-def _batch(batch: Batch, place: TopicPartition, ending: Ending | None, commits: list[OffsetCommitRecord]) -> Entry:
+def _batch(
+    batch: LoggedBatch, place: TopicPartition, ending: Ending | None, commits: list[OffsetCommitRecord]
+) -> Entry:
     has_producer = batch.producer_id >= 0
     entry = Entry(
         kind=EntryKind.DATA,
@@ -178,7 +180,7 @@ def _batch(batch: Batch, place: TopicPartition, ending: Ending | None, commits: 
     return entry
 
 
-def _marker(batch: Batch, ending: Ending | None) -> str:
+def _marker(batch: LoggedBatch, ending: Ending | None) -> str:
     if batch.marker is not None:
         return f"{'COMMIT' if batch.marker.commit else 'ABORT'} marker"
     if ending is not None:

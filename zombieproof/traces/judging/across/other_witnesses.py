@@ -8,7 +8,6 @@ from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.statemachines.kernel import Machine
 from zombieproof.statemachines.producer import PRODUCER
 from zombieproof.traces.evidence import (
-    Batch,
     ClientFact,
     ClientLine,
     CoordinatorLine,
@@ -65,13 +64,13 @@ def _disagreement(log: PartitionLog, other: PartitionLog) -> Fault | None:
     return None
 
 
-def _agree(one: Batch, other: Batch) -> bool:
+def _agree(one: LoggedBatch, other: LoggedBatch) -> bool:
     if one.marker is not None and other.marker is not None and one.marker != other.marker:
         return False
     return _header(one) == _header(other) and (None in (one.crc, other.crc) or one.crc == other.crc)
 
 
-def _header(batch: Batch) -> tuple[int, int, int, int, bool, bool]:
+def _header(batch: LoggedBatch) -> tuple[int, int, int, int, bool, bool]:
     return (
         batch.last_offset,
         batch.producer_id,

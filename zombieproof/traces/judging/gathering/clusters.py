@@ -141,11 +141,11 @@ def _differences(one: PartitionLog, other: PartitionLog) -> list[bool]:
     return [_differ(mine, theirs) for mine, theirs in pairs if mine and _comparable(mine, theirs)]
 
 
-def _comparable(one: Batch, other: Batch) -> bool:
+def _comparable(one: LoggedBatch, other: LoggedBatch) -> bool:
     return one.partition_leader_epoch == other.partition_leader_epoch
 
 
-def _differ(one: Batch, other: Batch) -> bool:
+def _differ(one: LoggedBatch, other: LoggedBatch) -> bool:
     if one.crc is not None and other.crc is not None:
         return one.crc != other.crc
     return (one.producer_id, one.producer_epoch, one.base_sequence, one.max_timestamp_ms) != (

@@ -93,7 +93,7 @@ class _Fold:
         """Producer ids behind a fault that says nothing of their next sequence."""
         self.faults = PartitionFaults(self.history, facts)
 
-    def step(self, batch: Batch) -> None:
+    def step(self, batch: LoggedBatch) -> None:
         """Fold one batch."""
         if batch.base_offset > self.expected:
             self.gap_at = batch.base_offset
@@ -111,7 +111,7 @@ class _Fold:
         elif batch.marker is not None or (batch.count and batch.records is None):
             self._marker(batch)
 
-    def _note_time(self, batch: Batch) -> None:
+    def _note_time(self, batch: LoggedBatch) -> None:
         earliest = self.history.earliest_ms
         if batch.max_timestamp_ms >= 0 and (earliest is None or batch.max_timestamp_ms < earliest):
             self.history.earliest_ms = batch.max_timestamp_ms
@@ -124,7 +124,7 @@ class _Fold:
 
     # ---- data
 
-    def _data(self, batch: Batch) -> None:
+    def _data(self, batch: LoggedBatch) -> None:
         entry = self._entry(batch.producer_id)
         data = _Data(
             batch.producer_id,
@@ -155,7 +155,7 @@ class _Fold:
             self._extend(entry, batch, fault)
         self._append(entry, batch, data, verdict)
 
-    def _foreign(self, entry: ProducerEntry, batch: Batch) -> None:
+    def _foreign(self, entry: ProducerEntry, batch: LoggedBatch) -> None:
         """Data of an epoch that has no transaction: it is in the log, but tells nothing of its producer."""
         owner = self.facts.owners[batch.producer_id].transactional_id
         epoch = f"the coordinator has no transaction of {owner!r} under this epoch"
@@ -163,7 +163,7 @@ class _Fold:
         self._extend(entry, batch, self.faults.report("no_open_transaction_that_nobody_owns", batch, lambda: message))
         self._stay_open(entry, batch)
 
-    def _stay_open(self, entry: ProducerEntry, batch: Batch) -> None:
+    def _stay_open(self, entry: ProducerEntry, batch: LoggedBatch) -> None:
         """Data that a leader would have refused opens a transaction all the same, when it is in the log."""
         self.confused.add(batch.producer_id)
         if batch.is_transactional and entry.txn_first_offset == NONE:
@@ -182,7 +182,7 @@ class _Fold:
         state = PARTITION_LEADER.target(entry.state, verdict.event)
         return evolve_verification(entry, data, mode, self.token, state)
 
-    def _append(self, entry: ProducerEntry, batch: Batch, data: _Data, verdict: AppendVerdict) -> None:
+    def _append(self, entry: ProducerEntry, batch: LoggedBatch, data: _Data, verdict: AppendVerdict) -> None:
         """The batch is in the log, so memory takes it in; but an older epoch never makes a newer one forgotten."""
         if data.producer_epoch < entry.producer_epoch:
             self._stay_open(entry, batch)
@@ -198,7 +198,7 @@ class _Fold:
         state = PARTITION_LEADER.target(entry.state, event, self.subject)
         evolve_append(entry, data, batch.base_offset, batch.last_offset, state, self.rules)
 
-    def _doubled(self, entry: ProducerEntry, batch: Batch, data: _Data) -> Fault | None:
+    def _doubled(self, entry: ProducerEntry, batch: LoggedBatch, data: _Data) -> Fault | None:
         """Behind a gap sequences may jump, but what is remembered from before it cannot come again."""
         offset = find_duplicate(entry, data, self.rules)
         if offset == NONE:
@@ -210,7 +210,7 @@ class _Fold:
 
     # ---- runs
 
-    def _lose_interrupted(self, entry: ProducerEntry, batch: Batch) -> None:
+    def _lose_interrupted(self, entry: ProducerEntry, batch: LoggedBatch) -> None:
         """An unreadable place may have held the marker: data of another epoch behind it begins a run of its own."""
         run = self.open.get(batch.producer_id)
         if run is not None and run.interrupted and batch.producer_epoch != run.epoch:
@@ -218,7 +218,7 @@ class _Fold:
             entry.txn_first_offset = NONE
             entry.state = int(PartitionState.IDLE)
 
-    def _extend(self, entry: ProducerEntry, batch: Batch, fault: Fault | None) -> None:
+    def _extend(self, entry: ProducerEntry, batch: LoggedBatch, fault: Fault | None) -> None:
         run = self.open.get(batch.producer_id)
         if run is None:
             run = self.open[batch.producer_id] = Run(batch.producer_id)
@@ -235,7 +235,7 @@ class _Fold:
         if last is not None and batch.producer_epoch > last.epoch and fault is None:
             run.faults.append(self._new_epoch(last, batch))
 
-    def _new_epoch(self, last: Stretch, batch: Batch) -> Fault:
+    def _new_epoch(self, last: Stretch, batch: LoggedBatch) -> Fault:
         opened = f"data of epoch {last.epoch} has no marker behind it"
         joined = f"data of epoch {batch.producer_epoch} at offset {batch.base_offset} joins its open transaction"
         fault = self.faults.report("a_new_epoch_begins_behind_a_marker", batch, lambda: f"{opened}, and {joined}")
@@ -247,7 +247,7 @@ class _Fold:
 
     # ---- markers
 
-    def _marker(self, batch: Batch) -> None:
+    def _marker(self, batch: LoggedBatch) -> None:
         entry = self._entry(batch.producer_id)
         told = batch.marker
         marker = _Marker(

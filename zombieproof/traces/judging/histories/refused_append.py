@@ -8,7 +8,7 @@ from zombieproof.traces.evidence import Batch, PartitionLog
 from zombieproof.traces.verdict.circumstances import Circumstances
 
 
-def promise_of_data(entry: ProducerEntry, batch: Batch, verdict: AppendVerdict, rules: Rules) -> str:
+def promise_of_data(entry: ProducerEntry, batch: LoggedBatch, verdict: AppendVerdict, rules: Rules) -> str:
     """The promise that a data batch breaks which a leader that knows `entry` refuses, or answers without appending."""
     if verdict.error == Error.NONE:
         return "each_sequence_is_appended_once"
@@ -19,7 +19,7 @@ def promise_of_data(entry: ProducerEntry, batch: Batch, verdict: AppendVerdict, 
 
 
 def why_data_is_refused(
-    log: PartitionLog, entry: ProducerEntry, batch: Batch, verdict: AppendVerdict, rules: Rules
+    log: PartitionLog, entry: ProducerEntry, batch: LoggedBatch, verdict: AppendVerdict, rules: Rules
 ) -> str:
     """The same in words."""
     if verdict.error == Error.NONE:
@@ -37,7 +37,12 @@ def why_data_is_refused(
 
 
 def note_sequences(
-    found: Circumstances, log: PartitionLog, entry: ProducerEntry, batch: Batch, verdict: AppendVerdict, rules: Rules
+    found: Circumstances,
+    log: PartitionLog,
+    entry: ProducerEntry,
+    batch: LoggedBatch,
+    verdict: AppendVerdict,
+    rules: Rules,
 ) -> None:
     """Write down which sequence was next, or where the refused one stands already; the first time tells."""
     if found.found_sequence is not None or verdict.error not in (Error.NONE, Error.OUT_OF_ORDER_SEQUENCE_NUMBER):
@@ -57,7 +62,7 @@ def promise_of_marker(verdict: AppendVerdict) -> str:
     return "coordinator_epochs_never_go_down" if deposed else "epochs_never_go_down"
 
 
-def why_marker_is_refused(entry: ProducerEntry, batch: Batch, verdict: AppendVerdict) -> str:
+def why_marker_is_refused(entry: ProducerEntry, batch: LoggedBatch, verdict: AppendVerdict) -> str:
     """The same in words."""
     marker = batch.marker
     kind = "control" if marker is None else "COMMIT" if marker.commit else "ABORT"
@@ -68,7 +73,7 @@ def why_marker_is_refused(entry: ProducerEntry, batch: Batch, verdict: AppendVer
     return f"the {kind} marker {older}; a leader refuses it {_told(verdict)}"
 
 
-def repeated(batch: Batch, offset: int) -> str:
+def repeated(batch: LoggedBatch, offset: int) -> str:
     """What is wrong about a batch whose sequences are in the log already, at `offset` (NONE: not known where)."""
     before = f"at offset {offset}" if offset != NONE else "further up"
     again = f"{_sequences(batch)} is appended, and is in the log already, {before}"
@@ -79,7 +84,7 @@ def _told(verdict: AppendVerdict) -> str:
     return f"({Error(verdict.error).name}, row {Guard(verdict.guard).name})"
 
 
-def _is_behind(entry: ProducerEntry, batch: Batch, rules: Rules) -> bool:
+def _is_behind(entry: ProducerEntry, batch: LoggedBatch, rules: Rules) -> bool:
     """Whether the batch's sequences lie behind the newest one, so that they were appended before (they wrap)."""
     newest = newest_sequence(entry)
     if batch.producer_epoch != entry.producer_epoch or newest == NONE:
@@ -88,7 +93,7 @@ def _is_behind(entry: ProducerEntry, batch: Batch, rules: Rules) -> bool:
     return (newest - batch.base_sequence) % cycle < cycle // 2
 
 
-def _appended_at(log: PartitionLog, batch: Batch) -> int:
+def _appended_at(log: PartitionLog, batch: LoggedBatch) -> int:
     """The offset of the newest earlier record with the first sequence of `batch`, or NONE."""
     for earlier in reversed(log.batches):
         if earlier.base_offset >= batch.base_offset or earlier.is_control:
@@ -99,19 +104,19 @@ def _appended_at(log: PartitionLog, batch: Batch) -> int:
     return NONE
 
 
-def _gap(entry: ProducerEntry, batch: Batch, verdict: AppendVerdict, rules: Rules) -> str:
+def _gap(entry: ProducerEntry, batch: LoggedBatch, verdict: AppendVerdict, rules: Rules) -> str:
     expected = _expected(entry, batch, rules)
     lost = f"{_sequences(batch)} follows where {expected} was next: what should stand between is lost"
     return f"{lost}, and a leader refuses the batch {_told(verdict)}"
 
 
-def _expected(entry: ProducerEntry, batch: Batch, rules: Rules) -> int:
+def _expected(entry: ProducerEntry, batch: LoggedBatch, rules: Rules) -> int:
     newest = newest_sequence(entry)
     continues = batch.producer_epoch == entry.producer_epoch and newest != NONE
     return int((newest + 1) % (rules.sequence_max + 1)) if continues else 0
 
 
-def _sequences(batch: Batch) -> str:
+def _sequences(batch: LoggedBatch) -> str:
     producer = f"of producer id {batch.producer_id}, epoch {batch.producer_epoch},"
     if batch.base_sequence == batch.last_sequence:
         return f"sequence {batch.base_sequence} {producer}"

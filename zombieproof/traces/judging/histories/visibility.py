@@ -82,7 +82,7 @@ class Visibility:
     producers: dict[int, ProducerEntry] = field(default_factory=dict)
     is_certain: bool = True
 
-    def read(self, isolation: Isolation, rules: Rules | None = None) -> Iterator[tuple[Batch, list[int]]]:
+    def read(self, isolation: Isolation, rules: Rules | None = None) -> Iterator[tuple[LoggedBatch, list[int]]]:
         """The batches that a consumer which starts at the log start hands on, with the offsets it delivers of each.
 
         Isolation READ_COMMITTED_BUFFERING is not Kafka's way and is not read here.
@@ -116,7 +116,7 @@ class _Reader:
         self._begins: set[int] = set()
         self._states: dict[int, int] = {}
 
-    def delivers(self, batch: Batch) -> bool:
+    def delivers(self, batch: LoggedBatch) -> bool:
         """Whether the records of the next batch are handed to the application."""
         if batch.producer_id < 0:
             return not batch.is_control
@@ -127,7 +127,7 @@ class _Reader:
             self._judge(batch, 1)
         return self._judge(batch, 0) == Delivery.THIS_BATCH
 
-    def _judge(self, batch: Batch, aborted_begins: int) -> int:
+    def _judge(self, batch: LoggedBatch, aborted_begins: int) -> int:
         state = self._states.get(batch.producer_id, int(CONSUMER.initial))
         if batch.is_control and batch.marker is None:
             return Delivery.NOTHING
@@ -178,10 +178,10 @@ class _Fold:
         self.entries: dict[int, ProducerEntry] = {}
         self.aborted: list[AbortedSpan] = []
 
-    def _entry(self, batch: Batch) -> ProducerEntry:
+    def _entry(self, batch: LoggedBatch) -> ProducerEntry:
         return self.entries.setdefault(batch.producer_id, ProducerEntry())
 
-    def data(self, batch: Batch) -> None:
+    def data(self, batch: LoggedBatch) -> None:
         entry = self._entry(batch)
         incoming = _Data(
             batch.producer_id,
@@ -196,7 +196,7 @@ class _Fold:
         state = PARTITION_LEADER.target(entry.state, verdict.event, f"producer id {batch.producer_id}")
         evolve_append(entry, incoming, batch.base_offset, batch.last_offset, state, self._rules)
 
-    def marker(self, batch: Batch, marker: Marker) -> None:
+    def marker(self, batch: LoggedBatch, marker: LoggedMarker) -> None:
         entry = self._entry(batch)
         incoming = _Marker(batch.producer_id, batch.producer_epoch, int(marker.commit), marker.coordinator_epoch)
         verdict = decide_marker(entry, incoming, Origin.REPLICATION, self._rules)
