@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from zombieproof.model.vocabulary import NONE, Isolation
-from zombieproof.traces.evidence import Batch, Evidence, Marker, PartitionLog, Source
+from zombieproof.traces.evidence import Evidence, LoggedBatch, LoggedMarker, PartitionLog, Source
 from zombieproof.traces.judging.histories.visibility import AbortedSpan, OpenTransaction, visibility
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.readers.segments import Keep, read_segment

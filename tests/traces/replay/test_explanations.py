@@ -15,7 +15,7 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import switches
 from zombieproof.model.vocabulary import TransactionState as S
-from zombieproof.traces.evidence import ClientFact, ClientLine, Marker
+from zombieproof.traces.evidence import ClientFact, ClientLine, LoggedMarker
 from zombieproof.traces.explaining.causes.known import CAUSES, TRANSACTION_VERSION, rule
 from zombieproof.traces.explaining.causes.stories import STORIES
 from zombieproof.traces.explaining.explain import explain

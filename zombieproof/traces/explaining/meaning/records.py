@@ -9,12 +9,9 @@ from itertools import groupby
 
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import CONSUMER_OFFSETS
-from zombieproof.traces.evidence import Batch, Record, Source
-from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.explaining.surroundings import LastFile, Log
+from zombieproof.traces.evidence import LoggedBatch, LoggedRecord, Source
 from zombieproof.traces.explaining.scene.finding_scene import Scene
 from zombieproof.traces.explaining.scene.surroundings import LastFile, Log
-from zombieproof.traces.readers.codecs import Undecodable
 from zombieproof.traces.readers.dump_text import read_dump
 from zombieproof.traces.readers.segments import Keep, read_header, read_payload
 from zombieproof.traces.verdict.explanation import RECORDS_MAX, Encoding, Records, RecordShown, Values

@@ -5,9 +5,7 @@ from datetime import UTC, datetime
 
 from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import TRANSACTION_STATE
-from zombieproof.traces.evidence import Batch
-from zombieproof.traces.explaining.scene import Scene
-from zombieproof.traces.evidence import Batch, TimestampType
+from zombieproof.traces.evidence import LoggedBatch
 from zombieproof.traces.explaining.scene.finding_scene import Scene
 from zombieproof.traces.verdict.circumstances import Shape
 from zombieproof.traces.verdict.explanation import Moment

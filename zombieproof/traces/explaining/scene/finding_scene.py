@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from zombieproof.model.vocabulary import TransactionVersion
-from zombieproof.traces.evidence import Batch, Evidence, TransactionStateRecord
+from zombieproof.traces.evidence import Evidence, LoggedBatch, TransactionStateRecord
 from zombieproof.traces.explaining.scene.broker_lines import SkippedMarker
 from zombieproof.traces.explaining.scene.surroundings import Log, Surroundings
 from zombieproof.traces.verdict.circumstances import Circumstances, Shape

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.traces.evidence import Batch, Evidence, OffsetCommitRecord, PartitionLog, TransactionStateRecord
+from zombieproof.traces.evidence import Evidence, LoggedBatch, OffsetCommitRecord, PartitionLog, TransactionStateRecord
 from zombieproof.traces.explaining.scene.broker_lines import Skipped, skipped_markers
 from zombieproof.traces.readers.files import opened
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
-from zombieproof.traces.evidence import Batch
+from zombieproof.traces.evidence import LoggedBatch
 from zombieproof.traces.judging.histories.partition_history import PartitionHistory, Run
 from zombieproof.traces.verdict.report import named
 
@@ -30,7 +30,7 @@ class Records:
         self.partitions = partitions
         self.bases: dict[TopicPartition, list[int]] = {}
 
-    def batch(self, record: Record) -> Batch | None:
+    def batch(self, record: Record) -> LoggedBatch | None:
         """The batch that holds a record, a marker too; None where no batch is at its offset."""
         place, offset = record
         history = self.partitions[place]

@@ -11,6 +11,7 @@ from zombieproof.traces.evidence import (
     ClientFact,
     ClientLine,
     CoordinatorLine,
+    LoggedBatch,
     PartitionLog,
     Phase,
     TransitTarget,

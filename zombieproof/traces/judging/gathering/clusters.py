@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
-from zombieproof.traces.evidence import Batch, Evidence, PartitionLog, Unit
+from zombieproof.traces.evidence import Evidence, LoggedBatch, PartitionLog, Unit
 from zombieproof.traces.judging.gathering.coverage import judged
 from zombieproof.traces.readers.merge import node_folder
 from zombieproof.traces.verdict.report import DamagedPlace, Gap, Judgement, NotJudged, Report, named

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from zombieproof.traces.evidence import Batch
+from zombieproof.traces.evidence import LoggedBatch
 from zombieproof.traces.judging.histories.coordinator_facts import CoordinatorFacts
 from zombieproof.traces.judging.histories.partition_history import PartitionHistory
 from zombieproof.traces.verdict.circumstances import Circumstances, Shape
@@ -27,7 +27,7 @@ class PartitionFaults:
         self._history, self._facts = history, facts
         self._known: dict[tuple[str, int, int], Fault] = {}
 
-    def report(self, promise: str, batch: Batch, message: Callable[[], str]) -> Fault:
+    def report(self, promise: str, batch: LoggedBatch, message: Callable[[], str]) -> Fault:
         """Report a fault of a producer's epoch once; what follows of the same kind is counted."""
         key = (promise, batch.producer_id, batch.producer_epoch)
         known = self._known.get(key)
@@ -53,7 +53,7 @@ class PartitionFaults:
         return fault
 
 
-def _circumstances(promise: str, batch: Batch) -> Circumstances:
+def _circumstances(promise: str, batch: LoggedBatch) -> Circumstances:
     shape = SHAPES[promise]
     if shape is Shape.DATA_FENCED and batch.is_control:
         shape = Shape.MARKER_FENCED

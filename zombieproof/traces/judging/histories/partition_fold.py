@@ -25,7 +25,7 @@ from zombieproof.model.vocabulary import (
     TransactionVersion,
 )
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
-from zombieproof.traces.evidence import Batch, PartitionLog
+from zombieproof.traces.evidence import LoggedBatch, PartitionLog
 from zombieproof.traces.judging.histories.belonging import settle
 from zombieproof.traces.judging.histories.coordinator_facts import CoordinatorFacts
 from zombieproof.traces.judging.histories.partition_faults import PartitionFaults

@@ -4,7 +4,7 @@ from zombieproof.model.decisions.produce import newest_sequence
 from zombieproof.model.records import AppendVerdict, ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Guard
-from zombieproof.traces.evidence import Batch, PartitionLog
+from zombieproof.traces.evidence import LoggedBatch, PartitionLog
 from zombieproof.traces.verdict.circumstances import Circumstances
 
 

@@ -25,7 +25,7 @@ from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, ConsumerEvent, Isolation, Origin
 from zombieproof.statemachines.consumer import CONSUMER
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
-from zombieproof.traces.evidence import Batch, Marker, PartitionLog
+from zombieproof.traces.evidence import LoggedBatch, LoggedMarker, PartitionLog
 from zombieproof.traces.watching import Watch, in_steps
 
 
