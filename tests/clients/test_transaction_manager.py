@@ -21,6 +21,7 @@ from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTr
 from zombieproof.messages.groups import FindCoordinator, TxnOffsetCommit
 from zombieproof.messages.transactions import EndTxn, InitProducerId
 from zombieproof.model.vocabulary import NONE, Error, ProducerEvent, ProducerState
+from zombieproof.statemachines.kernel import IllegalTransition
 from zombieproof.statemachines.producer.failures import happen
 
 # ---------------------------------------------------------------- transaction version 2
@@ -371,6 +372,18 @@ def test_an_illegal_move_that_an_answer_asks_for_poisons_the_producer() -> None:
         with pytest.raises(IllegalState, match="END_ACKNOWLEDGED is illegal in READY"):
             call()
         assert producer.state == ProducerState.FATAL_ERROR, name
+
+
+def test_a_step_that_moves_otherwise_than_the_table_is_found() -> None:
+    lifecycle = Producer().initialised().manager.lifecycle
+    lifecycle.clear()
+    lifecycle.notes.count, lifecycle.notes.moves[0].event = 1, int(ProducerEvent.END_ACKNOWLEDGED)
+    with pytest.raises(IllegalTransition, match="END_ACKNOWLEDGED is illegal in READY"):
+        lifecycle.follow(None)
+    lifecycle.clear()
+    lifecycle.producer.state = int(ProducerState.IN_TRANSACTION)
+    with pytest.raises(AssertionError, match="noted"):
+        lifecycle.follow(None)
 
 
 def test_an_answer_that_comes_after_a_fatal_error_changes_nothing() -> None:

@@ -66,6 +66,7 @@ class Lifecycle:
             self.last_error = failure if noted.event == ProducerEvent.FATAL_FAILURE else None
             if noted.event == ProducerEvent.FATAL_FAILURE and failure is not None:
                 self.fail_pending(failure)
+        assert self.state == self.producer.state, "what moves the record is noted"
         if self.effects.fails == 1:
             self.last_error = failure
 
