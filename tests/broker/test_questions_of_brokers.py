@@ -23,7 +23,11 @@ Identity = tuple[int, int]
 @pytest.fixture
 def cluster() -> Cluster:
     """Node 1 coordinates, and nodes 2 and 3 could; node 4 leads the data and the offsets."""
-    topics = {"t": [(4,), (4,)], TRANSACTION_STATE: [(1, 2, 3)], CONSUMER_OFFSETS: [(4,)]}
+    topics: dict[str, int | list[tuple[int, ...]]] = {
+        "t": [(4,), (4,)],
+        TRANSACTION_STATE: [(1, 2, 3)],
+        CONSUMER_OFFSETS: [(4,)],
+    }
     return Cluster(4, settings=Settings(), topics=topics)
 
 

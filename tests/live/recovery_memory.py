@@ -288,8 +288,8 @@ def pending_members(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> 
 
 def _name_members_alike(kept: Cluster, recovered: Cluster) -> None:
     """The next id of a member has a number of the coordinator's in it, which in Kafka is drawn by chance."""
-    given = _group_coordinator(recovered).groups._membership._ids
-    _group_coordinator(kept).groups._membership._ids = given
+    given = _group_coordinator(recovered).groups.membership._ids
+    _group_coordinator(kept).groups.membership._ids = given
 
 
 def _group_coordinator(cluster: Cluster) -> Broker:

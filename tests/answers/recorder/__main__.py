@@ -36,11 +36,13 @@ def main(arguments: Many[str] | None = None) -> int:
         help="the command that starts the broker again; {folder}/pid has its process id",
     )
     parser.add_argument("--folder", required=True)
+    parser.add_argument("--only", default="", metavar="WORD", help="ask only what has it in its name; the rest stays")
     given = parser.parse_args(arguments)
     connection = Connection("127.0.0.1", given.port)
     restart = restarter(given.start, given.folder)
     kept, unstable = [], 0
-    for sequence in neighbours(given.kafka, given.tv):
+    asked = [sequence for sequence in neighbours(given.kafka, given.tv) if given.only in sequence["id"]]
+    for sequence in asked:
         runs = [played(sequence, connection, f"{sequence['id']}-{number}", restart) for number in range(2)]
         if runs[0] != runs[1]:
             unstable += 1
@@ -57,7 +59,7 @@ def main(arguments: Many[str] | None = None) -> int:
                 ]
             }
         )
-    before = _others(given.out, given.kafka, given.tv)
+    before = _others(given.out, given.kafka, given.tv, given.only)
     lines = "".join(json.dumps(each, separators=(",", ":")) + "\n" for each in [*before, *kept])
     given.out.write_bytes(gzip.compress(lines.encode(), mtime=0))
     sys.stdout.write(f"{len(kept)} sequences kept beside {len(before)}, {unstable} not\n")
@@ -72,12 +74,13 @@ def played(sequence: Json, connection: Connection, run: str, restart: Any) -> li
     return answers_of(recorded, lambda each: RealBroker(each, connection, name, restart))
 
 
-def _others(out: Path, kafka: str, tv: int) -> list[Json]:
-    """What a recording holds of other clusters."""
+def _others(out: Path, kafka: str, tv: int, only: str) -> list[Json]:
+    """What a recording holds of other clusters, and of this one what was not to be asked."""
     if not out.exists():
         return []
     with gzip.open(out, "rt", encoding="utf-8") as file:
-        return [each for each in map(json.loads, file) if (each["kafka"], each["tv"]) != (kafka, tv)]
+        found = [json.loads(line) for line in file]
+    return [each for each in found if (each["kafka"], each["tv"]) != (kafka, tv) or only not in each["id"]]
 
 
 if __name__ == "__main__":

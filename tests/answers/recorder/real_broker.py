@@ -13,7 +13,7 @@ from typing import Any
 
 from kio.serial import entity_reader, entity_writer
 
-from tests.answers.recorder.messages import answer_of, api_of, made, request_of, topic_ids
+from tests.answers.recorder.messages import answer_of, made, request_of, topic_ids
 from tests.answers.recorder.names import PARTITIONS, Names
 from zombieproof.broker.cluster.journal import Decided
 from zombieproof.broker.cluster.network import Answer, Request
@@ -157,7 +157,7 @@ class RealBroker:
         return answer
 
     def _ask(self, request: Request) -> Answer | Closed:
-        message = request_of(api_of(request, self.names, int(time.time() * 1000)), request.version)
+        message = request_of(request, self.names, int(time.time() * 1000))
         try:
             return answer_of(request, self._connection.ask(message), self.names)
         except ConnectionError:

@@ -23,18 +23,10 @@ from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import GroupKey, OffsetKey, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import (
-    ConsumerGroupHeartbeat,
-    ConsumerGroupHeartbeatAnswer,
     DeleteGroups,
     GroupAnswer,
-    GroupError,
-    GroupLeft,
     GroupRequest,
     GroupsDeleted,
-    Heartbeat,
-    JoinGroup,
-    JoinGroupAnswer,
-    LeaveGroup,
     OffsetCommit,
     OffsetDelete,
     OffsetFetch,
@@ -42,7 +34,6 @@ from zombieproof.messages.groups import (
     OffsetFetched,
     OffsetsCommitted,
     OffsetsDeleted,
-    SyncGroup,
     TxnOffsetCommit,
 )
 from zombieproof.messages.registry import api_of
@@ -71,7 +62,7 @@ class GroupCoordinator:
         self._rules, self._settings, self._clock = rules, settings, clock
         self._journal, self._metadata = journal, metadata
         self._stores = GroupStores(rules, journal, metadata)
-        self._membership = Membership(self._stores, settings, clock, journal, metadata)
+        self.membership = Membership(self._stores, settings, clock, journal, metadata)
 
     # ---------------------------------------------------------------- partitions
 
@@ -101,21 +92,6 @@ class GroupCoordinator:
         """
         answer: GroupAnswer = ANSWERS[api_of(type(request)).key](self, request)
         return answer
-
-    def _join(self, request: JoinGroup) -> JoinGroupAnswer:
-        return self._membership.join(request)
-
-    def _sync(self, request: SyncGroup) -> GroupError:
-        return self._membership.sync(request)
-
-    def _leave(self, request: LeaveGroup) -> GroupLeft:
-        return self._membership.leave(request)
-
-    def _classic_heartbeat(self, request: Heartbeat) -> GroupError:
-        return self._membership.classic_heartbeat(request)
-
-    def _consumer_heartbeat(self, request: ConsumerGroupHeartbeat) -> ConsumerGroupHeartbeatAnswer:
-        return self._membership.heartbeat(request)
 
     def _commit_offsets(self, request: OffsetCommit) -> OffsetsCommitted:
         return commit_offsets(request, self._commit_context())
@@ -286,13 +262,13 @@ def _known(store: GroupStore | None, key: OffsetKey) -> KnownOffset:
 ANSWERS: Mapping[ApiKey, Callable[[GroupCoordinator, Any], GroupAnswer]] = {
     ApiKey.OFFSET_COMMIT: GroupCoordinator._commit_offsets,  # noqa: SLF001
     ApiKey.OFFSET_FETCH: GroupCoordinator._fetch_offsets,  # noqa: SLF001
-    ApiKey.JOIN_GROUP: GroupCoordinator._join,  # noqa: SLF001
-    ApiKey.HEARTBEAT: GroupCoordinator._classic_heartbeat,  # noqa: SLF001
-    ApiKey.LEAVE_GROUP: GroupCoordinator._leave,  # noqa: SLF001
-    ApiKey.SYNC_GROUP: GroupCoordinator._sync,  # noqa: SLF001
+    ApiKey.JOIN_GROUP: lambda groups, request: groups.membership.join(request),
+    ApiKey.HEARTBEAT: lambda groups, request: groups.membership.classic_heartbeat(request),
+    ApiKey.LEAVE_GROUP: lambda groups, request: groups.membership.leave(request),
+    ApiKey.SYNC_GROUP: lambda groups, request: groups.membership.sync(request),
     ApiKey.TXN_OFFSET_COMMIT: GroupCoordinator._refuse_to_wait,  # noqa: SLF001
     ApiKey.DELETE_GROUPS: GroupCoordinator._delete_groups,  # noqa: SLF001
     ApiKey.OFFSET_DELETE: GroupCoordinator._delete_offsets,  # noqa: SLF001
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: GroupCoordinator._consumer_heartbeat,  # noqa: SLF001
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: lambda groups, request: groups.membership.heartbeat(request),
 }
 """Every request that goes to a group coordinator."""
