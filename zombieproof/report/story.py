@@ -42,6 +42,7 @@ DECISION_WORDS = {
     Decision.EXPIRATION: "expiration",
     Decision.FETCH: "fetch",
     Decision.OFFSET_COMMIT: "OffsetCommit",
+    Decision.FIND_COORDINATOR: "look-up",
 }
 """A decision as Kafka's documents call the request, or what it decides about."""
 

@@ -55,8 +55,9 @@ class Decision(IntEnum):
     TXN_OFFSET_COMMIT = 10
     OFFSET_FETCH = 11
     EXPIRATION = 12
-    FETCH = 20
-    OFFSET_COMMIT = 21
+    FETCH = 31
+    OFFSET_COMMIT = 32
+    FIND_COORDINATOR = 41
 
 
 @dataclass(slots=True)
