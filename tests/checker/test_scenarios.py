@@ -7,6 +7,7 @@ import pytest
 from zombieproof.checker.checking import Checked, Request, check
 from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.replay import agree_everywhere, replay
+from zombieproof.checker.engine.result import Result
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.model import TRANSACTIONS
@@ -38,6 +39,7 @@ REDUCIBLE: dict[str, dict[str, int]] = {
     "coordinator_failover": {"unknown_appends": 0},
     "late_offset_commit": {"leader_changes": 0},
     "idempotent_producer": {},
+    "producer_expiration": {},
 }
 """Small scopes on which a reduction is switched off: name of a scenario -> bounds that make it small."""
 
@@ -114,17 +116,29 @@ def test_fingerprints_buffers_and_compilation_change_nothing(name: str) -> None:
     assert not exact.broken & set(scenario.always)
 
 
-@pytest.mark.parametrize("switch", ["answers_travel", "keep_dead_letters"])
+@pytest.mark.parametrize("switch", ["answers_travel", "keep_refused_copies"])
 @pytest.mark.parametrize("name", REDUCIBLE)
 def test_a_reduction_changes_no_verdict(name: str, switch: str) -> None:
     scenario = SCENARIOS[name]
     small = {**scenario.bounds, **REDUCIBLE[name]}
     for mutant in (None, *scenario.mutants):
         rules = scenario.own_rules(mutant=mutant)
-        judged = scenario.always if mutant is None else (mutant.breaks,)
+        judged = (*scenario.always, *scenario.sometimes) if mutant is None else (mutant.breaks,)
         reduced, full = (
             explore(TRANSACTIONS, scenario.setup(rules, bounds), promises=judged)
             for bounds in (small, {**small, switch: 1})
         )
         assert full.verdict == reduced.verdict, mutant
         assert full.distinct >= reduced.distinct or full.violated
+        if switch == "keep_refused_copies":
+            assert steps_of(full) == steps_of(reduced), mutant
+
+
+def steps_of(result: Result) -> int:
+    """How long the shortest story of a violation is; 0: there is none."""
+    return len(result.violated.actions or ()) if result.violated is not None else 0
+
+
+def test_there_are_nine_small_scopes_to_reduce() -> None:
+    assert len(REDUCIBLE) >= 9
+    assert set(REDUCIBLE) <= set(SCENARIOS)

@@ -21,7 +21,7 @@ from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.broker.cluster.node import Broker
 from zombieproof.broker.cluster.operations import InProgress, MarkersUnderWay, QuestionsUnderWay, WriteUnderWay
-from zombieproof.checker.transactions.partition_actions import mode
+from zombieproof.checker.transactions.views import mode
 from zombieproof.checker.transactions.world import Kind, Message, Setup, Stage
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.messages.partitions import MarkerToWrite, WriteTxnMarkers

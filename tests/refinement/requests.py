@@ -1,8 +1,7 @@
 """Requests of the checker's clients as typed requests, and back: compact fields on one side, names on the other."""
 
 from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.checker.transactions.partition_actions import mode
-from zombieproof.checker.transactions.views import end_txn_version
+from zombieproof.checker.transactions.views import end_txn_version, mode
 from zombieproof.checker.transactions.world import OFFSETS, Kind, Message, Setup
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition

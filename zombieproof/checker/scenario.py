@@ -165,14 +165,17 @@ class Scenario:
         for name, value in changed.items():
             if name not in self.bounds:
                 legal = ", ".join(self.bounds) or "none"
-                raise UnknownBound(f"{self.name}: there is no bound {name!r}; there are: {legal}", name)
+                now = f"it is called {RENAMED[name]} now; " if name in RENAMED else ""
+                raise UnknownBound(f"{self.name}: there is no bound {name!r}; {now}there are: {legal}", name)
             if not 0 <= value <= MOST:
                 raise UnknownBound(f"{self.name}: {name}={value} is out of range; give 0 to {MOST}", name)
         return {**self.bounds, **changed}
 
 
 FAULTS = tuple(f.name for f in fields(Budget))
-_CHOICES = ("in_flight", "may_abort", "answers_travel", "keep_dead_letters")
+_CHOICES = ("in_flight", "may_abort", "answers_travel", "keep_refused_copies")
+RENAMED = {"keep_dead_letters": "keep_refused_copies"}
+"""What a bound was called -> what it is called."""
 _OF_RULES = ("epoch_max", "cached_batches")
 
 Programs = tuple[tuple[tuple[Op, ...], ...], ...]
@@ -213,7 +216,8 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     own |= {"epoch_max": 100, "cached_batches": 3}
     unknown = set(bounds) - set(own)
     if unknown:
-        raise UnknownBound(unknown_bounds(name, unknown, own), min(unknown))
+        renamed = "".join(f"; {old} is called {RENAMED[old]} now" for old in sorted(unknown & set(RENAMED)))
+        raise UnknownBound(unknown_bounds(name, unknown, own) + renamed, min(unknown))
     own |= bounds
 
     def build(base: Rules, chosen: Mapping[str, int]) -> object:

@@ -48,6 +48,7 @@ DECISION_WORDS = {
     Decision.KEEP_PREPARED: "InitProducerId, to keep what is prepared",
     Decision.DESCRIBE_TRANSACTIONS: "DescribeTransactions",
     Decision.LIST_TRANSACTIONS: "ListTransactions",
+    Decision.FIND_COORDINATOR: "FindCoordinator",
 }
 """A decision as Kafka's documents call the request, or what it decides about."""
 

@@ -17,11 +17,11 @@ from zombieproof.broker.group.offset_store import OffsetStore
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
 from zombieproof.formats.topics import CONSUMER_OFFSETS
-from zombieproof.model.decisions.find_coordinator import decide_lookup
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Origin
 from zombieproof.statemachines.group_coordinator import commits
 from zombieproof.statemachines.group_coordinator.effects import GroupEffects
+from zombieproof.statemachines.group_coordinator.lookup import look_up
 
 Group = ClassicGroup | ConsumerGroup
 
@@ -160,10 +160,9 @@ class GroupStores:
 
     def error_of(self, partition: int) -> int:
         """NONE, or why this broker does not answer for a partition (L1, L2)."""
-        verdict = decide_lookup(int(partition in self._loading), int(partition in self._stores))
-        if verdict.error != Error.NONE:
-            self.journal.decided("find_coordinator", verdict.guard, verdict.error, f"{CONSUMER_OFFSETS}-{partition}")
-        return verdict.error
+        error = look_up(int(partition in self._loading), int(partition in self._stores), self.journal.begin())
+        self.journal.take(f"{CONSUMER_OFFSETS}-{partition}")
+        return error
 
     def store(self, partition: int) -> GroupStore | None:
         """What is held of a partition."""

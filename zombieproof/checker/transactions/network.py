@@ -14,11 +14,12 @@ Reductions, each with a switch that turns it off and a test that verdicts stay t
 
 - answers are handled in the step that answers (`Bounds.answers_travel` puts them in the bag instead): until the answer
   arrives its receiver only waits, and what can happen to it meanwhile (crash, loss) happens to the request as well;
-- dead letters are dropped (`Bounds.keep_dead_letters` keeps them): late copies that the rules refuse for good.
+- late copies that are refused for good are dropped (``late_copies``; `Bounds.keep_refused_copies` keeps them).
 """
 
-from zombieproof.checker.transactions.world import MESSAGES, PARTITIONS, Kind, Message, Overflow, Setup, Stage, World
-from zombieproof.model.vocabulary import NONE, TransactionVersion
+from zombieproof.checker.transactions.late_copies import is_refused_for_good
+from zombieproof.checker.transactions.world import MESSAGES, PARTITIONS, Kind, Message, Overflow, Setup, World
+from zombieproof.model.vocabulary import NONE
 
 
 def empty(message: Message) -> None:
@@ -154,54 +155,12 @@ def token(world: World) -> int:
 
 
 def normalise(world: World, setup: Setup) -> None:
-    """The normal form: dead letters dropped, messages in one order."""
-    if setup.bounds.keep_dead_letters == 0:
+    """The normal form: late copies that are refused for good are dropped, messages in one order."""
+    if setup.bounds.keep_refused_copies == 0:
         for i in range(MESSAGES):
-            if is_dead_letter(world, setup, world.messages[i]):
+            if is_refused_for_good(world, setup, world.messages[i]):
                 empty(world.messages[i])
     _sort(world)
-
-
-def is_dead_letter(world: World, setup: Setup, message: Message) -> bool:
-    """A late copy that can never again change anything.
-
-    A batch or marker below the epoch that its partition knows is refused for good (A4, M1); an end, or a partition
-    that wants to join, below the durable epoch of its producer id is refused for good (E4, P5; under TV2 it is at most
-    answered as a retry). Epochs of a producer id never go down, and coordinators load no less than what is durable.
-    A batch that the coordinator is asked about first (until KAFKA-19690) leaves a guard behind before it is refused.
-    """
-    if message.live == 1 or message.kind == Kind.EMPTY:
-        return False
-    rules = setup.rules
-    if message.kind == Kind.TXN_OFFSET_COMMIT and rules.refused_commit_keeps_pending == 0:
-        # Refused it may take along what waits.
-        return False
-    if message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.TO_COORDINATOR:
-        if message.stage == Stage.TO_LEADER and _is_asked_about(setup, message):
-            return False
-        return rules.epoch_fencing == 1 and message.producer_epoch < _known_epoch(world, message)
-    if message.kind == Kind.MARKER:
-        return message.producer_epoch < _known_epoch(world, message)
-    if message.kind in (Kind.END_TXN, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS) and rules.strict_end == 1:
-        durable = world.durable[setup.bounds.transactional_id[message.client]]
-        same = durable.known == 1 and durable.producer_id == message.producer_id
-        return same and message.producer_epoch < durable.producer_epoch
-    return False
-
-
-def _is_asked_about(setup: Setup, message: Message) -> bool:
-    """Whether a leader asks the coordinator about a batch whose epoch is too old (``decide_verification``)."""
-    rules = setup.rules
-    verifies = rules.verification == 1 or rules.transaction_version == TransactionVersion.TV2
-    transactional = message.kind == Kind.TXN_OFFSET_COMMIT or setup.bounds.transactional_id[message.client] >= 0
-    return rules.stale_epoch_first == 0 and verifies and transactional
-
-
-def _known_epoch(world: World, message: Message) -> int:
-    if message.producer_id < 0:
-        return NONE
-    entry = world.partitions[message.partition].entries[message.producer_id]
-    return int(entry.producer_epoch)
 
 
 def _sort(world: World) -> None:

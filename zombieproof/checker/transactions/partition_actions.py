@@ -9,9 +9,9 @@ from zombieproof.checker.transactions.views import (
     GroupView,
     batch_of,
     batch_view,
-    is_tv2,
     marker_of,
     marker_view,
+    mode,
 )
 from zombieproof.checker.transactions.world import (
     LOG,
@@ -30,7 +30,6 @@ from zombieproof.model.vocabulary import (
     NONE,
     Error,
     LogEntry,
-    Mode,
     Origin,
 )
 from zombieproof.statemachines.group_coordinator import commits, offsets
@@ -43,13 +42,6 @@ NO_ROWS = (NONE,)
 
 WAITS = -2
 """Not an error: the message went on to its next stage, and nobody is answered yet."""
-
-
-def mode(setup: Setup) -> int:
-    """How partitions join a transaction under the rules in force (reference §3.4)."""
-    if is_tv2(setup):
-        return int(Mode.ADD)
-    return int(Mode.GENERIC) if setup.rules.abortable_code == 1 else int(Mode.DEFAULT)
 
 
 def _arrival(setup: Setup, message: Message, token: int) -> verification.Arrival:

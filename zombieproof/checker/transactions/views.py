@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from zombieproof.checker.transactions.world import OFFSETS, Kind, LogRecord, Message, Setup
-from zombieproof.model.vocabulary import LogEntry, TransactionVersion
+from zombieproof.model.vocabulary import LogEntry, Mode, TransactionVersion
 
 INIT_PRODUCER_ID = 4
 CLASSIC_VERSION = 3
@@ -45,6 +45,13 @@ class GroupView(NamedTuple):
 def is_tv2(setup: Setup) -> bool:
     """Whether clients speak transaction version 2."""
     return setup.rules.transaction_version == TransactionVersion.TV2
+
+
+def mode(setup: Setup) -> int:
+    """How partitions join a transaction under the rules in force (reference §3.4)."""
+    if is_tv2(setup):
+        return int(Mode.ADD)
+    return int(Mode.GENERIC) if setup.rules.abortable_code == 1 else int(Mode.DEFAULT)
 
 
 def end_txn_version(setup: Setup) -> int:

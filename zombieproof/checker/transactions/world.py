@@ -255,7 +255,7 @@ class Bounds:
     """What is fixed for a run besides rules and programs.
 
     `transactional_id` of a client is the index of its id, or -1 for an idempotent producer. `answers_travel` and
-    `keep_dead_letters` switch a reduction off (see ``network``), to show that it changes no verdict.
+    `keep_refused_copies` switch a reduction off (see ``network``), to show that it changes no verdict.
     """
 
     clients: int = 1
@@ -267,7 +267,7 @@ class Bounds:
     inputs: int = 1
     readers: int = 0
     answers_travel: int = 0
-    keep_dead_letters: int = 0
+    keep_refused_copies: int = 0
 
 
 @dataclass(slots=True)

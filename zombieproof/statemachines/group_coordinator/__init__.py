@@ -1,5 +1,6 @@
 """The group coordinator: its table and its steps.
 
+- ``lookup``: who answers for a group.
 - ``commits``: a commit of offsets on its way to the log.
 - ``offsets``: what the log does to offsets, and what a reader is told.
 """

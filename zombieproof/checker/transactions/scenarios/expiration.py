@@ -36,7 +36,7 @@ PRODUCER_EXPIRATION = transaction_scenario(
     "Leaders forget producers that were silent for long, and verifications that nobody used. A batch that was given up "
     "comes back after that. Under transaction version 2 the coordinator still knows that it is too old.",
     (((Op.SEND_0, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
-    distinct=7_263,
+    distinct=9_282,
     always=tuple(name for name in ALWAYS if name != "memory_is_the_fold_of_the_log"),
     sometimes=("two_transactions_commit", "a_transaction_aborts"),
     forgotten=2,

@@ -1,0 +1,161 @@
+"""Whether a late copy of a batch or marker can ever count again at the leader of its partition.
+
+Theory of operation: nothing is known here of why a copy is refused. It is judged by the same decisions as in
+``verification``, ``batches`` and ``markers``, against every entry that its leader can still come to have: of the
+producer epoch known now or a higher one, with a transaction open or not, with or without its guard, and, where a leader
+may forget, with nothing known at all. A copy that does nothing to any of them is refused for good, if no other batch of
+its epoch can bring that epoch back.
+"""
+
+from typing import NamedTuple, cast
+
+from zombieproof.model.decisions.produce import decide_append
+from zombieproof.model.decisions.txn_offset_commit import decide_refused_append
+from zombieproof.model.decisions.verification import decide_verification
+from zombieproof.model.decisions.write_txn_markers import decide_marker
+from zombieproof.model.records import IncomingBatch, IncomingMarker, PendingOffset, ProducerEntry
+from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Origin, PartitionEvent, PendingOffsetsState
+
+FUTURES = 16
+"""How many entries are tried: 4 epochs, each with and without an open transaction and a guard."""
+
+
+class CachedBatch(NamedTuple):
+    """A remembered batch."""
+
+    last_sequence: int
+    offset_delta: int
+    last_offset: int
+
+
+class PossibleEntry(NamedTuple):
+    """What a leader may come to know of a producer id: the fields of ``ProducerEntry``."""
+
+    known: int
+    state: int
+    producer_epoch: int
+    coordinator_epoch: int
+    txn_first_offset: int
+    guard: int
+    guard_epoch: int
+    lowest_sequence: int
+    supports_epoch_bump: int
+    batch_count: int
+    batches: tuple[CachedBatch, CachedBatch]
+
+
+class PossibleBatch(NamedTuple):
+    """Any batch with which a producer begins an epoch."""
+
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    last_sequence: int
+    transactional: int
+
+
+class PossiblePending(NamedTuple):
+    """An offset that may wait where a commit was to go: the fields of ``PendingOffset``."""
+
+    state: int
+    offset: int
+    record_offset: int
+
+
+class Copy(NamedTuple):
+    """How a late copy stands.
+
+    `is_verified` 1: it waits for the coordinator's word with `guard`, and comes to the log when that is good. `mode` is
+    how its partition joins, `of_group` 1 for offsets. `known_epoch` is the producer epoch that its leader knows, NONE:
+    none; `forgets` 1 if leaders may forget producers.
+    """
+
+    is_verified: int
+    guard: int
+    mode: int
+    of_group: int
+    known_epoch: int
+    forgets: int
+
+
+def is_possible(number: int, known_epoch: int, forgets: int) -> bool:
+    """Whether the leader can come to the entry of that number; only the last four know nothing."""
+    return known_epoch == NONE or number < FUTURES - 4 or forgets == 1
+
+
+def possible_entry(number: int, known_epoch: int, epoch: int, sequence: int, guard: int) -> PossibleEntry:
+    """An entry to which a copy of this epoch, base sequence and guard may come; those that take it most easily first.
+
+    What it remembers is the batch before: of its own epoch the copy is the next in sequence.
+    """
+    which, is_open, has_guard = number // 4, number % 2, number // 2 % 2
+    known = 0 if which == 3 else 1
+    lowest = max(known_epoch, 0)
+    at = NONE if which == 3 else (max(lowest, epoch) if which == 0 else lowest + which - 1)
+    token = (guard if guard != 0 else 1) if has_guard == 1 else 0
+    before = CachedBatch(sequence - 1 if sequence > 0 else NONE, 0, 0)
+    return PossibleEntry(
+        known,
+        0,
+        at,
+        NONE,
+        0 if is_open == 1 and known == 1 else NONE,
+        token,
+        epoch if token != 0 else NONE,
+        sequence if token != 0 else NONE,
+        0,
+        known,
+        (before, before),
+    )
+
+
+def batch_can_count(batch: IncomingBatch, copy: Copy, rules: Rules) -> bool:
+    """Whether a late copy of a batch may still be asked about, be appended, or take along an offset that waits."""
+    for number in range(FUTURES):
+        if is_possible(number, copy.known_epoch, copy.forgets):
+            possible = possible_entry(number, copy.known_epoch, batch.producer_epoch, batch.base_sequence, copy.guard)
+            if _batch_counts(cast("ProducerEntry", possible), batch, copy, rules):
+                return True
+    return _epoch_comes_back(batch.producer_epoch, copy.known_epoch, rules)
+
+
+def _epoch_comes_back(epoch: int, known_epoch: int, rules: Rules) -> bool:
+    """Whether a batch of an epoch below the one that is known can be appended, and make it the known one again."""
+    for number in range(FUTURES - 4):
+        entry = cast("ProducerEntry", possible_entry(number, known_epoch, epoch, 0, 1))
+        for transactional in range(2):
+            begins = PossibleBatch(0, epoch, 0, 0, transactional)
+            if decide_append(entry, begins, 1, Origin.CLIENT, rules).event != PartitionEvent.NOTHING:
+                return True
+    return False
+
+
+def _batch_counts(entry: ProducerEntry, batch: IncomingBatch, copy: Copy, rules: Rules) -> bool:
+    guard = copy.guard
+    if copy.is_verified == 0:
+        asked = decide_verification(entry, batch, copy.mode, rules)
+        if asked.error != Error.NONE:
+            return False
+        if asked.event != PartitionEvent.NOTHING:
+            return True
+        guard = 0
+    origin = Origin.COORDINATOR if copy.of_group == 1 else Origin.CLIENT
+    verdict = decide_append(entry, batch, guard, origin, rules)
+    if verdict.event != PartitionEvent.NOTHING:
+        return True
+    if copy.of_group == 0 or verdict.error == Error.NONE:
+        return False
+    waits = PossiblePending(int(PendingOffsetsState.PENDING), 0, 0)
+    return decide_refused_append(cast("PendingOffset", waits), rules) != GroupEvent.NOTHING
+
+
+def marker_can_count(marker: IncomingMarker, known_epoch: int, forgets: int, rules: Rules) -> bool:
+    """Whether a late copy of a marker may still be written."""
+    for number in range(FUTURES):
+        if is_possible(number, known_epoch, forgets):
+            possible = possible_entry(number, known_epoch, marker.producer_epoch, 0, 0)
+            verdict = decide_marker(cast("ProducerEntry", possible), marker, Origin.COORDINATOR, rules)
+            if verdict.event != PartitionEvent.NOTHING:
+                return True
+    return _epoch_comes_back(marker.producer_epoch, known_epoch, rules)
