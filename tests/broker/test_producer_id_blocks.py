@@ -5,12 +5,8 @@ from dataclasses import replace
 import pytest
 
 from zombieproof.broker.cluster.clock import ManualClock
-from zombieproof.broker.coordinator.producer_id_blocks import (
-    AllocateProducerIdsAnswer,
-    ProducerIdBlock,
-    ProducerIdController,
-    ProducerIdManager,
-)
+from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController, ProducerIdManager
+from zombieproof.messages.controller import AllocateProducerIdsAnswer, ProducerIdBlock
 from zombieproof.model.decisions.allocate_producer_ids import PRODUCER_ID_MAX
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error
