@@ -214,6 +214,7 @@ def test_an_upgraded_broker_speaks_to_an_old_one_as_that_understands_it() -> Non
     cluster.stop(2)
     cluster.upgrade(2, preset_for("4.3"), "4.3")
     cluster.start(2)
+    cluster.settle()
     cluster.elect(("__transaction_state", 0), 2)
     granted = begin_transaction(cluster)
     exchange = cluster.send(EndTxn(3, "x", granted.producer_id, granted.producer_epoch, True), 2)

@@ -5,12 +5,8 @@ from dataclasses import replace
 import pytest
 
 from zombieproof.broker.cluster.clock import ManualClock
-from zombieproof.broker.coordinator.producer_id_blocks import (
-    AllocateProducerIdsAnswer,
-    ProducerIdBlock,
-    ProducerIdController,
-    ProducerIdManager,
-)
+from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController, ProducerIdManager
+from zombieproof.messages.controller import AllocateProducerIdsAnswer
 from zombieproof.model.decisions.allocate_producer_ids import PRODUCER_ID_MAX
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error
@@ -23,7 +19,7 @@ def manager_with(*blocks: tuple[int, int], rules: Rules | None = None) -> Produc
         while manager.next() is not None:
             pass
         assert manager.wants_block()
-        manager.answered(AllocateProducerIdsAnswer(0, ProducerIdBlock(first, size)))
+        manager.answered(AllocateProducerIdsAnswer(0, first, size))
     return manager
 
 
@@ -32,7 +28,7 @@ def test_the_first_id_has_to_be_asked_for_twice() -> None:
     assert manager.next() is None
     assert manager.wants_block()
     assert not manager.wants_block()
-    manager.answered(AllocateProducerIdsAnswer(0, ProducerIdBlock(5000, 1000)))
+    manager.answered(AllocateProducerIdsAnswer(0, 5000, 1000))
     assert [manager.next(), manager.next()] == [5000, 5001]
 
 
@@ -49,7 +45,7 @@ def test_a_block_that_is_at_hand_is_used_without_a_gap_in_time() -> None:
     while manager.next() != 9:
         pass
     assert manager.wants_block()
-    manager.answered(AllocateProducerIdsAnswer(0, ProducerIdBlock(70, 10)))
+    manager.answered(AllocateProducerIdsAnswer(0, 70, 10))
     assert manager.next() == 70
     assert not manager.wants_block()
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.cluster import Cluster, Replicas
 from zombieproof.broker.cluster.network import Exchange
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.formats.batches import Batch, Record
@@ -23,11 +23,7 @@ Identity = tuple[int, int]
 @pytest.fixture
 def cluster() -> Cluster:
     """Node 1 coordinates, and nodes 2 and 3 could; node 4 leads the data and the offsets."""
-    topics: dict[str, int | list[tuple[int, ...]]] = {
-        "t": [(4,), (4,)],
-        TRANSACTION_STATE: [(1, 2, 3)],
-        CONSUMER_OFFSETS: [(4,)],
-    }
+    topics: dict[str, int | Replicas] = {"t": [(4,), (4,)], TRANSACTION_STATE: [(1, 2, 3)], CONSUMER_OFFSETS: [(4,)]}
     return Cluster(4, settings=Settings(), topics=topics)
 
 

@@ -26,10 +26,11 @@ from tests.live.application import Application
 from tests.live.world import LiveReader, Observer
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
-from zombieproof.broker.cluster.metadata import NOBODY
+from zombieproof.broker.cluster.metadata import NOBODY, Metadata
 from zombieproof.broker.cluster.network import Message, Request
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.checker.transactions.acts import Act
 from zombieproof.clients.errors import IllegalState, ProducerFailure
 from zombieproof.clients.read_committed import FetchFilter
@@ -100,6 +101,7 @@ class LiveCluster(RuleBasedStateMachine):
                 producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
             ),
             {"t": [around[0], around[1]], "input": 1, TRANSACTION_STATE: [around[1]], CONSUMER_OFFSETS: [around[2]]},
+            metadata=Metadata(producer_ids=ProducerIdController(block_size=10)),
         )
         self.observer = Observer(self.cluster, PARTITIONS, IDS)
         self.applications: list[Application] = []

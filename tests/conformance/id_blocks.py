@@ -7,12 +7,8 @@ from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, Failed, NotRunnable
 from tests.conformance.phrases import Fields, check, error_name, error_of, listed, matched
 from zombieproof.broker.cluster.clock import ManualClock
-from zombieproof.broker.coordinator.producer_id_blocks import (
-    AllocateProducerIdsAnswer,
-    ProducerIdBlock,
-    ProducerIdController,
-    ProducerIdManager,
-)
+from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController, ProducerIdManager
+from zombieproof.messages.controller import AllocateProducerIdsAnswer, ProducerIdBlock
 from zombieproof.model.decisions.allocate_producer_ids import BLOCK_SIZE, RETRY_BACKOFF_MS
 from zombieproof.model.vocabulary import Error
 
@@ -79,7 +75,7 @@ def _bad_blocks(case: Case) -> None:
             claimed = manager.next()
             check(f"{phrase}: error", error, REFUSED if claimed is None else "NONE")
             if manager.wants_block():
-                manager.answered(AllocateProducerIdsAnswer(0, _block(phrase)))
+                manager.answered(AllocateProducerIdsAnswer(0, *_block(phrase)))
         check(f"{phrase}: block is {used[0]}", None, manager.next())
 
 

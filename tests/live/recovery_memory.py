@@ -371,6 +371,15 @@ SURVIVES_ELSEWHERE = frozenset(
 """What another replica knows too: lost when a broker starts again, not when another one takes over."""
 
 
+def _take_producer_ids_alike(kept: Cluster, recovered: Cluster) -> None:
+    """Which block of producer ids a coordinator uses is the controller's affair; another one, or one that starts again,
+    uses another.
+    """
+    mine, theirs = coordinator(kept).producer_ids, coordinator(recovered).producer_ids
+    for name in ("_current", "_used", "_at_hand", "_is_asked_for", "_is_to_be_sent", "_not_before_ms"):
+        setattr(mine, name, getattr(theirs, name))
+
+
 def _order_alike(kept: dict[str, Transaction], recovered: dict[str, Transaction]) -> None:
     """In which order a sweep comes to the ids is chance in Kafka (a ConcurrentHashMap)."""
     for name in (*(name for name in recovered if name in kept), *(name for name in kept if name not in recovered)):
@@ -381,6 +390,7 @@ def forget(frozen: Frozen, recovered: Cluster, program: Program, facts: Iterable
     """A copy that has forgotten `facts`, and has gone on until nothing was under way."""
     kept, names = frozen.thaw(), frozenset(facts)
     _name_members_alike(kept, recovered)
+    _take_producer_ids_alike(kept, recovered)
     _order_alike(transactions(kept), transactions(recovered))
     for name, takes_out in FORGET.items():
         if name in names:

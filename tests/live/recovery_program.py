@@ -92,7 +92,7 @@ def release_appends(cluster: Cluster) -> None:
         broker.transactions.holds_appends = False
         for append in tuple(broker.transactions.held_appends):
             broker.transactions.release_append(append)
-        cluster._replicate(broker)
+        cluster.replication.replicate(broker)
 
 
 @dataclass

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages import controller as c
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
 from zombieproof.messages import transactions as t
@@ -40,7 +41,7 @@ REQUESTS: dict[type, Any] = {
     t.EndTxn: lambda v: t.EndTxn(v, "x0", 5, 1, True),
     t.DescribeTransactions: lambda v: t.DescribeTransactions(v, ("x0",)),
     t.ListTransactions: lambda v: t.ListTransactions(v, ("Ongoing",), (5,), 7, "x.*"),
-    t.AllocateProducerIds: lambda v: t.AllocateProducerIds(v, 1, 2),
+    c.AllocateProducerIds: lambda v: c.AllocateProducerIds(v, 1, 2),
 }
 
 EVERY = [(kind, version) for kind in REQUESTS for version in api_of(kind).versions]

@@ -57,6 +57,7 @@ from zombieproof.checker.transactions.world import (
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from zombieproof.messages.controller import AllocateProducerIds, AllocateProducerIdsAnswer
 from zombieproof.model.decisions.verification import ChannelFailure
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Isolation, TransactionState
@@ -238,6 +239,9 @@ class Twin:
                 coordinator_appends.decide_label(World(ghost=ghost), k, ENDED[state])
 
 
+OF_PRODUCER_IDS = AllocateProducerIds | AllocateProducerIdsAnswer
+
+
 @dataclass(slots=True)
 class QuestionsAlone(VerificationChannel):
     """Each question travels at once and alone, as in the checker's world: none waits for, or replaces, another."""
@@ -255,12 +259,14 @@ class QuestionsAlone(VerificationChannel):
 
 
 class TwinCluster(Cluster):
-    """A cluster whose brokers ask coordinators question by question."""
+    """A cluster whose brokers ask coordinators question by question, and have their producer ids when they start."""
 
     def _start(self, node: int, was_clean: bool) -> None:
         super()._start(node, was_clean)
         broker = self.brokers[node]
         broker.writes.channel = QuestionsAlone(broker.software.rules, self.journal)
+        while ids := [message for message in self.network.in_flight if isinstance(message.body, OF_PRODUCER_IDS)]:
+            self.deliver(ids[0])
 
 
 def _in_order(world: World, flights: list[InFlight]) -> list[InFlight | None]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from zombieproof.messages import controller as c
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
 from zombieproof.messages import transactions as t
@@ -85,8 +86,8 @@ APIS = (
     Api(ApiKey.LIST_TRANSACTIONS, t.ListTransactions, t.ListTransactionsAnswer, range(3), _TRANSACTION),
     Api(
         ApiKey.ALLOCATE_PRODUCER_IDS,
-        t.AllocateProducerIds,
-        t.ProducerIdsAllocated,
+        c.AllocateProducerIds,
+        c.AllocateProducerIdsAnswer,
         range(1),
         Receiver.CONTROLLER,
         brokers_since=0,

@@ -193,24 +193,6 @@ class ListTransactionsAnswer:
     unknown_states: Annotated[tuple[str, ...], Wire("UnknownStateFilters")] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AllocateProducerIds:
-    """API key 67, version 0, from a broker to the controller (KIP-730)."""
-
-    version: int
-    broker: Annotated[int, Wire("BrokerId")]
-    broker_epoch: Annotated[int, Wire("BrokerEpoch")] = NONE
-
-
-@dataclass(frozen=True, slots=True)
-class ProducerIdsAllocated:
-    """`count` consecutive producer ids from `first` on."""
-
-    error: ErrorCode
-    first: Annotated[int, Wire("ProducerIdStart", entity=Entity.PRODUCER_ID)] = NONE
-    count: Annotated[int, Wire("ProducerIdLen")] = 0
-
-
 TransactionRequest = (
     InitProducerId | AddPartitionsToTxn | AddOffsetsToTxn | EndTxn | DescribeTransactions | ListTransactions
 )

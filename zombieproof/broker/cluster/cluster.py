@@ -18,6 +18,7 @@ from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import NOBODY, Metadata
 from zombieproof.broker.cluster.network import CLIENT, Answer, Exchange, Message, Network, Request
 from zombieproof.broker.cluster.node import Broker, Software, Store, Surroundings
+from zombieproof.broker.cluster.replication import Replication
 from zombieproof.broker.cluster.settings import RECONFIGURABLE, Settings
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.snapshots import MemorySnapshots
@@ -79,6 +80,7 @@ class Cluster:
         self.stores: dict[tuple[int, TopicPartition], Store] = {}
         self._open_store = open_store
         self.brokers: dict[int, Broker] = {}
+        self.replication = Replication(self.metadata, self.stores, self.brokers)
         self.rules = replace(rules or Rules())
         self.features_epoch = 1
         self._surroundings = Surroundings(self.settings, self.clock, self.journal, self.metadata, self.network)
@@ -90,6 +92,7 @@ class Cluster:
         for node in self._node_ids:
             self._start(node, was_clean=True)
         self._take_over(self.metadata.partitions)
+        self.settle()
 
     def _all_topics(self, topics: Mapping[str, int | Replicas]) -> dict[str, Replicas]:
         every = dict[str, Replicas]()
@@ -131,7 +134,7 @@ class Cluster:
         elif message.receiver in self.brokers:
             broker = self.brokers[message.receiver]
             broker.receive(message)
-            self._replicate(broker)
+            self.replication.replicate(broker)
         elif not message.is_answer:
             self.network.answer(message.number, message.receiver, message.sender, None)
 
@@ -163,10 +166,10 @@ class Cluster:
 
     def flushed(self, node: int, partition: TopicPartition) -> None:
         """The store of a replica has made more of it durable; who waits for that goes on."""
-        self._raise_high_watermark(partition)
+        self.replication.raise_high_watermark(partition)
         leader = self.leader_of(partition)
         if leader is not None:
-            self._replicate(self.brokers[leader])
+            self.replication.replicate(self.brokers[leader])
 
     # ---------------------------------------------------------------- timers, on command
 
@@ -205,7 +208,7 @@ class Cluster:
     def _on_each(self, node: int | None, timer: Callable[[Broker], None]) -> None:
         for broker in [self.brokers[node]] if node is not None else list(self.brokers.values()):
             timer(broker)
-            self._replicate(broker)
+            self.replication.replicate(broker)
 
     # ---------------------------------------------------------------- administration
 
@@ -319,8 +322,8 @@ class Cluster:
                 self.metadata.elect(partition, node)
                 led.append(partition)
             elif known.leader != NOBODY:
-                self._catch_up(partition, node)
-                self._raise_high_watermark(partition)
+                self.replication.catch_up(partition, node)
+                self.replication.raise_high_watermark(partition)
         self._take_over(led)
         self.resend_markers()
 
@@ -343,9 +346,14 @@ class Cluster:
                 self.stores[node, partition] = self._open_store(node, partition)
         stores = {partition: self.stores[node, partition] for partition in theirs}
         self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)
+        if self.metadata.controller == NOBODY:
+            self.metadata.controller = node
+        self.brokers[node].begin()
 
     def _lose(self, node: int) -> None:
         del self.brokers[node]
+        if self.metadata.controller == node:
+            self.metadata.controller = min(self.brokers, default=NOBODY)
         self.network.cut_off(node)
         led, shrunk = [], []
         for partition, known in self.metadata.partitions.items():
@@ -360,7 +368,7 @@ class Cluster:
                 led.append(partition)
         self._take_over(led)
         for partition in shrunk:
-            self._raise_high_watermark(partition)
+            self.replication.raise_high_watermark(partition)
         self.resend_markers()
 
     def _hand_over(self, partition: TopicPartition, node: int, old_resigns: bool = True) -> None:
@@ -379,45 +387,7 @@ class Cluster:
             leader = self.leader_of(partition)
             if leader is not None:
                 self.brokers[leader].take_over(partition)
-                self._replicate(self.brokers[leader])
-
-    # ---------------------------------------------------------------- replication
-
-    def _replicate(self, broker: Broker) -> None:
-        """What a leader appended in this step is on every replica that is up, and what follows from that happens."""
-        while written := broker.partitions.take_written():
-            for partition in written:
-                for node in self.metadata.partitions[partition].replicas:
-                    if node != broker.node_id:
-                        self._catch_up(partition, node)
-                self._raise_high_watermark(partition)
-
-    def _raise_high_watermark(self, partition: TopicPartition) -> None:
-        """The replicas learn what is durable at all of them that are in sync; who has all of that is in sync too."""
-        known = self.metadata.partitions[partition]
-        if known.leader == NOBODY:
-            return
-        if len(known.replicas) == 1:
-            self.brokers[known.leader].replicated(partition, None)
-            return
-        durable = min(self.stores[node, partition].log.durable_offset for node in known.in_sync)
-        up = [node for node in known.replicas if node in self.brokers]
-        for node in up:
-            self.brokers[node].replicated(partition, durable)
-        replicated = self.brokers[known.leader].partitions.replicas[partition].high_watermark
-        for node in up:
-            if node not in known.in_sync and self.stores[node, partition].log.durable_offset >= replicated:
-                self.metadata.set_in_sync(partition, (*known.in_sync, node))
-
-    def _catch_up(self, partition: TopicPartition, node: int) -> None:
-        leader = self.leader_of(partition)
-        if leader is None or leader == node or node not in self.brokers:
-            return
-        theirs = self.stores[leader, partition].log
-        mine = self.stores[node, partition].log
-        self.brokers[node].partitions.catch_up(
-            partition, self.metadata.leader_epoch(partition), theirs.read(mine.end_offset), theirs.end_offset
-        )
+                self.replication.replicate(self.brokers[leader])
 
 
 def _listed(nodes: Iterable[int]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.placement import partition_for
 from zombieproof.model.vocabulary import NONE
@@ -43,11 +44,16 @@ class Metadata:
     Args:
         place_transactional_id: the partition of ``__transaction_state`` for an id; Kafka's own rule by default.
         place_group: the same for groups and ``__consumer_offsets``.
+        producer_ids: which blocks of producer ids were handed out.
+
+    `controller` is the node that answers for all of this to the others; NOBODY while no node is up.
     """
 
     partitions: dict[TopicPartition, PartitionMetadata] = field(default_factory=dict)
     place_transactional_id: Placement = partition_for
     place_group: Placement = partition_for
+    producer_ids: ProducerIdController = field(default_factory=ProducerIdController)
+    controller: int = NOBODY
     version: int = 0
     _topics: dict[str, list[TopicPartition]] = field(default_factory=dict)
 

@@ -21,6 +21,7 @@ from zombieproof.broker.cluster.network import Answer, Message, Network, Request
 from zombieproof.broker.cluster.operations import (
     AppendUnderWay,
     Asking,
+    BlockUnderWay,
     HeldAppend,
     Judged,
     Load,
@@ -34,7 +35,7 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.transactions import AppendFault, Software, Transactions
 from zombieproof.broker.cluster.writes import Writes
 from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
-from zombieproof.broker.coordinator.producer_ids import ProducerIds
+from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdManager
 from zombieproof.broker.group.coordinator import GroupCoordinator
 from zombieproof.broker.partition.log import Log
 from zombieproof.broker.partition.produce import ProduceInProgress
@@ -43,6 +44,7 @@ from zombieproof.broker.partition.service import PartitionService
 from zombieproof.broker.partition.snapshots import SnapshotStore
 from zombieproof.broker.partition.verification_channel import VerificationChannel
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.controller import AllocateProducerIds
 from zombieproof.messages.groups import CoordinatorFound, DeleteGroups, FindCoordinator, GroupRequest, TxnOffsetCommit
 from zombieproof.messages.partitions import (
     ConnectionClosed,
@@ -84,7 +86,6 @@ class Surroundings:
     journal: Journal
     metadata: Metadata
     network: Network
-    producer_ids: ProducerIds = field(default_factory=ProducerIds)
     tokens: Tokens = field(default_factory=Tokens)
     software: dict[int, Software] = field(default_factory=dict)
 
@@ -118,11 +119,14 @@ class Broker:
         self.groups = GroupCoordinator(rules, settings, clock, journal, self._metadata)
         self.partitions = PartitionService(self._metadata, settings, self.groups, journal)
         self.numbers = PartitionNumbers()
+        self.producer_ids = ProducerIdManager(rules, clock)
         self.coordinator = TransactionCoordinator(
-            rules, settings, clock, journal, self.numbers, around.producer_ids, self._metadata
+            rules, settings, clock, journal, self.numbers, self.producer_ids, self._metadata
         )
         self.desk = Desk(node_id, around.network, clock, settings, self.partitions, self._go_on, self._hear)
-        self.transactions = Transactions(self.desk, self._metadata, self.coordinator, around.software)
+        self.transactions = Transactions(
+            self.desk, self._metadata, self.coordinator, self.producer_ids, around.software
+        )
         self.writes = Writes(self.desk, self._metadata, VerificationChannel(rules, journal))
         for partition, store in stores.items():
             replica = Replica(partition, store.log, rules, settings, clock, journal, around.tokens, store.snapshots)
@@ -134,6 +138,11 @@ class Broker:
             self.partitions.replicas[partition] = replica
 
     # ---------------------------------------------------------------- roles
+
+    def begin(self) -> None:
+        """The broker is up: it asks for producer ids before anybody needs one."""
+        self.producer_ids.prefetch()
+        self.transactions.ask_for_producer_ids()
 
     def take_over(self, partition: TopicPartition) -> None:
         """Lead `partition` from now on, under the leader epoch that the metadata has."""
@@ -244,6 +253,10 @@ class Broker:
         groups = request.groups if isinstance(request, DeleteGroups) else (request.group,)
         self.writes.answer_for_groups(number, groups, self.groups.handle(request))
 
+    def _allocate_producer_ids(self, number: int, _: AllocateProducerIds) -> None:
+        leads = self._metadata.controller == self.node_id
+        self.desk.answer(number, self._metadata.producer_ids.allocate() if leads else ConnectionClosed())
+
     def _write_markers(self, number: int, request: WriteTxnMarkers) -> None:
         answer = self.partitions.write_markers(request)
         written = dict.fromkeys(tp for row in answer.markers for tp, error in row.errors.items() if error == Error.NONE)
@@ -279,6 +292,8 @@ class Broker:
                 self.writes.heard(operation, answer)
             case MarkersUnderWay():
                 self.transactions.heard(operation, answer)
+            case BlockUnderWay():
+                self.transactions.allocated(answer)
 
     def _load(self, load: Load) -> None:
         (topic, number), epoch = load.need.partition, load.leader_epoch
@@ -307,5 +322,6 @@ PARTS: Mapping[Receiver, Handler] = {
     Receiver.PARTITION_LEADER: Broker._ask_partitions,  # noqa: SLF001
     Receiver.ANY_BROKER: Broker._ask_partitions,  # noqa: SLF001
     Receiver.GROUP_COORDINATOR: Broker._ask_groups,  # noqa: SLF001
+    Receiver.CONTROLLER: Broker._allocate_producer_ids,  # noqa: SLF001
 }
 """The part of a broker that answers any other request to whom it goes."""

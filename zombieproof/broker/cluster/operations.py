@@ -165,10 +165,15 @@ class MarkersUnderWay:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class BlockUnderWay:
+    """A request for a block of producer ids."""
+
+
 Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch
 """What waits for a state of a partition, or for a time."""
 
-Asking = QuestionsUnderWay | MarkersUnderWay
+Asking = QuestionsUnderWay | MarkersUnderWay | BlockUnderWay
 """What waits for the answer to a request of the broker itself."""
 
 Operation = Judged | Asking | WriteUnderWay

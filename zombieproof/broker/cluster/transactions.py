@@ -11,13 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from zombieproof.broker.cluster.desk import Desk
-from zombieproof.broker.cluster.metadata import Metadata
+from zombieproof.broker.cluster.metadata import NOBODY, Metadata
 from zombieproof.broker.cluster.network import Answer
-from zombieproof.broker.cluster.operations import AppendUnderWay, HeldAppend, MarkersUnderWay, Need
+from zombieproof.broker.cluster.operations import AppendUnderWay, BlockUnderWay, HeldAppend, MarkersUnderWay, Need
 from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
 from zombieproof.broker.coordinator.effects import Append, Effect, Reply
+from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdManager
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import INTERNAL_TOPICS, TRANSACTION_STATE
+from zombieproof.messages.controller import AllocateProducerIds, AllocateProducerIdsAnswer
 from zombieproof.messages.partitions import WriteTxnMarkers, WriteTxnMarkersAnswer
 from zombieproof.messages.transactions import (
     AddPartitionsToTxn,
@@ -59,6 +61,7 @@ class Transactions:
     desk: Desk
     metadata: Metadata
     coordinator: TransactionCoordinator
+    producer_ids: ProducerIdManager
     software: Mapping[int, Software]
     append_faults: deque[AppendFault] = field(default_factory=deque)
     holds_appends: bool = False
@@ -121,6 +124,7 @@ class Transactions:
                 todo.extend(self._append(effect, sends_markers))
         if sends_markers:
             self.send_markers()
+        self.ask_for_producer_ids()
 
     def _append(self, append: Append, sends_markers: bool) -> list[Effect]:
         """Put a record into the transaction log; what follows if its outcome is known at once."""
@@ -162,6 +166,22 @@ class Transactions:
             self.carry_out(self._append(append, sends_markers=True))
         else:
             self.carry_out(self.coordinator.append_ended(append, error))
+
+    # ---------------------------------------------------------------- producer ids
+
+    def ask_for_producer_ids(self) -> None:
+        """Ask the controller for a block, if one is wanted. Without a controller it is asked for when it is needed."""
+        if not self.producer_ids.wants_block():
+            return
+        if self.metadata.controller == NOBODY:
+            self.producer_ids.answered(None)
+        else:
+            request = AllocateProducerIds(0, self.desk.node_id)
+            self.desk.ask(self.metadata.controller, request, BlockUnderWay())
+
+    def allocated(self, answer: Answer | None) -> None:
+        """The controller has answered, or never will."""
+        self.producer_ids.answered(answer if isinstance(answer, AllocateProducerIdsAnswer) else None)
 
     # ---------------------------------------------------------------- markers
 

@@ -5,10 +5,9 @@ longer has, when it is started anew, are skipped for ever.
 Source: reference §2.16; ``RPCProducerIdManager``, ``ProducerIdControlManager``.
 """
 
-from typing import NamedTuple
-
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.coordinator.producer_ids import ProducerIds
+from zombieproof.messages.controller import AllocateProducerIdsAnswer, ProducerIdBlock
 from zombieproof.model.decisions.allocate_producer_ids import (
     BLOCK_SIZE,
     RETRY_BACKOFF_MS,
@@ -19,28 +18,13 @@ from zombieproof.model.decisions.allocate_producer_ids import (
     may_ask_for_block,
 )
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error
-
-
-class ProducerIdBlock(NamedTuple):
-    """`size` consecutive ids from `first` on."""
-
-    first: int
-    size: int
-
-
-class AllocateProducerIdsAnswer(NamedTuple):
-    """The controller's answer; with an error the block counts for nothing."""
-
-    error: int
-    block: ProducerIdBlock = ProducerIdBlock(NONE, 0)
-
+from zombieproof.model.vocabulary import Error
 
 NO_BLOCK = ProducerIdBlock(0, 0)
 
 
 class ProducerIdController:
-    """The side of the controller: consecutive blocks, each handed out once.
+    """The side of the controller: consecutive blocks, each handed out once. It is in the metadata log of the cluster.
 
     Args:
         next_id: the first id that was never handed out.
@@ -58,7 +42,7 @@ class ProducerIdController:
             return AllocateProducerIdsAnswer(verdict.error)
         block = ProducerIdBlock(self._next_id, self._block_size)
         self._next_id += self._block_size
-        return AllocateProducerIdsAnswer(0, block)
+        return AllocateProducerIdsAnswer(0, *block)
 
 
 class ProducerIdManager(ProducerIds):
@@ -93,6 +77,10 @@ class ProducerIdManager(ProducerIds):
         if asks_for_next_block(claimed, *self._current):
             self._ask()
         return claimed
+
+    def prefetch(self) -> None:
+        """Ask for the first block before an id is needed (a broker that starts)."""
+        self._ask()
 
     def wants_block(self) -> bool:
         """Whether an AllocateProducerIds is to be sent now; said once for each request."""
