@@ -206,7 +206,7 @@ class ConsumerGroupHeartbeatAnswer:
 
     error: ErrorCode
     member: MemberId = ""
-    epoch: Annotated[int, Wire("MemberEpoch")] = NONE
+    epoch: Annotated[int, Wire("MemberEpoch")] = 0
 
 
 @dataclass(frozen=True, slots=True)
