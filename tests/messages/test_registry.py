@@ -11,20 +11,16 @@ from tests.messages.kafka_fields import FILE, SIDES, fields_in_kio, snake, writt
 from zombieproof.broker.cluster import network, node
 from zombieproof.broker.cluster.apis import is_understood
 from zombieproof.broker.group import coordinator as group_coordinator
-from zombieproof.messages import groups, partitions, transactions
+from zombieproof.messages import controller, groups, partitions, transactions
 from zombieproof.messages.groups import DeleteGroups, LeaveGroup, Leaver, OffsetCommit, OffsetToCommit
 from zombieproof.messages.partitions import ConnectionClosed, MarkerToWrite, WriteTxnMarkers
-from zombieproof.messages.registry import APIS, Api, Receiver, UnknownRequest, api_of, apis_for, values_of
+from zombieproof.messages.registry import APIS, Api, Receiver, UnknownRequest, api_of, values_of
 from zombieproof.messages.schema import Entity, Ours, UndescribedField, Wire, fields_of, paths_of, record_in
 from zombieproof.messages.transactions import AddPartitionsToTxn, InitProducerId, TransactionToAdd
 from zombieproof.model.releases import NEWEST_VERSIONS, OLDEST_VERSIONS, RELEASES, newest_version
 from zombieproof.model.vocabulary import ApiKey, Isolation
 
 every_api = pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
-
-ELSEWHERE = {Receiver.CONTROLLER: "no broker is a controller: blocks of producer ids are handed over in the process"}
-"""Whose requests no broker answers, and why."""
-
 
 def test_every_key_and_every_request_has_one_row() -> None:
     assert [api.key for api in APIS] == sorted({api.key for api in APIS}) == sorted(ApiKey)
@@ -42,22 +38,17 @@ def test_every_message_is_in_the_registry() -> None:
         message = todo.pop()
         reached.add(message)
         todo += [record for field in fields_of(message) if (record := record_in(field.kind)) and record not in reached]
-    not_on_the_wire = {partitions.SentBatch, ConnectionClosed}
-    assert classes(groups) | classes(partitions) | classes(transactions) == reached | not_on_the_wire
+    not_on_the_wire = {partitions.SentBatch, ConnectionClosed, controller.ProducerIdBlock}
+    assert classes(controller) | classes(groups) | classes(partitions) | classes(transactions) == reached | not_on_the_wire
 
 
 def test_what_brokers_take_and_give_is_what_the_registry_has() -> None:
-    between_brokers = {api.request for api in apis_for(Receiver.CONTROLLER)}
-    assert set(get_args(network.Request)) == {api.request for api in APIS} - between_brokers
-    answers = {api.answer for api in APIS if api.request not in between_brokers}
-    assert set(get_args(network.Answer)) == answers
+    assert set(get_args(network.Request)) == {api.request for api in APIS}
+    assert set(get_args(network.Answer)) == {api.answer for api in APIS}
 
 
 @every_api
 def test_somebody_answers(api: Api) -> None:
-    if api.receiver in ELSEWHERE:
-        assert api.key not in node.BEGINS
-        return
     assert api.key in node.BEGINS or api.receiver in node.PARTS
     assert (api.key in group_coordinator.ANSWERS) == (api.receiver is Receiver.GROUP_COORDINATOR)
 
