@@ -12,6 +12,7 @@ import pytest
 LAYERS = "A layer imports only layers below it"
 TWO_SIDES = "The checker does not import the live system"
 ENGINE = "The engine knows no protocol"
+DECISIONS = "Only the model, its machines and the readers of logs ask decisions"
 PURE = "No clock, chance, thread, input or output in the model and the state machines"
 NUMBA = "Numba and NumPy only under checker"
 FLOORS = "Readers, judges and explanations are floors"
@@ -57,6 +58,11 @@ BREACHES = (
     Breach("traces", "", FLOORS),
     Breach("traces/judging/histories", "from zombieproof.traces.judging.across import markers", FOLDED_FIRST),
     Breach("traces/judging/across", "from zombieproof.traces.judging import judges", FOLDED_FIRST),
+    Breach("checker/transactions", "from zombieproof.model.decisions.end_txn import decide_end_txn", DECISIONS),
+    Breach("broker/coordinator", "from zombieproof.model.decisions import transition", DECISIONS),
+    Breach("clients", "from zombieproof.model import decisions", DECISIONS),
+    Breach("conformance", "from zombieproof.model.decisions.fetch import fetch_bound", DECISIONS),
+    Breach("report", "from zombieproof.model.decisions.produce import decide_append", DECISIONS),
     Breach("model", "import time", PURE),
     Breach("model", "import random", PURE),
     Breach("statemachines", "import threading", PURE),

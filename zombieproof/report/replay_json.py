@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from zombieproof.checker.transactions.narration import id_name
 from zombieproof.checker.transactions.world import OFFSETS, TXNS, Setup, World
-from zombieproof.model.decisions.fetch import first_unstable_offset, last_stable_offset
 from zombieproof.model.promises import fate, is_data
-from zombieproof.model.vocabulary import Outcome
+from zombieproof.model.vocabulary import NONE, Outcome
 from zombieproof.report.counterexample import Again
 from zombieproof.report.replay_text import Replayed, worst
+from zombieproof.statemachines.partition_leader.offsets import Reach, first_undecided, readable
 from zombieproof.traces.evidence import Unit
 from zombieproof.traces.verdict.report import DamagedPlace, Finding, Judgement, Report, TransactionSummary
 from zombieproof.traces.verdict.report import Outcome as Ended
@@ -106,7 +106,9 @@ def _committed(world: World) -> dict[str, list[int]]:
 
 def _last_stable(world: World) -> dict[str, int]:
     return {
-        _place(p): int(last_stable_offset(partition.end, first_unstable_offset(partition.entries)))
+        _place(p): readable(
+            first_undecided(partition.entries), NONE, Reach(0, partition.end, partition.end)
+        ).last_stable
         for p, partition in enumerate(world.partitions)
         if partition.end
     }

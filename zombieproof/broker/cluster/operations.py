@@ -36,10 +36,10 @@ from zombieproof.messages.partitions import (
     Produced,
     WriteTxnMarkersAnswer,
 )
-from zombieproof.model.decisions.fetch import is_due
-from zombieproof.model.decisions.verification import answer_to_txn_offset_commit
 from zombieproof.model.vocabulary import NONE, Error
+from zombieproof.statemachines.group_coordinator.commits import answer_of_log
 from zombieproof.statemachines.partition_leader.acknowledging import WAITS, acknowledge
+from zombieproof.statemachines.partition_leader.offsets import FetchRead, fetch_goes
 
 InProgress = ProduceInProgress | OffsetCommitInProgress
 """A write that may have to wait for the coordinator of its transaction."""
@@ -140,7 +140,8 @@ class WaitingFetch:
         failed = int(not fetched or any(one.error != Error.NONE for one in fetched))
         size = _size((batch for one in fetched for batch in one.batches), self.request.min_bytes)
         waited_ms = now_ms - self.since_ms
-        return answer if is_due(failed, size, self.request.min_bytes, waited_ms, self.request.max_wait_ms) else None
+        read = FetchRead(failed, size, self.request.min_bytes, waited_ms, self.request.max_wait_ms)
+        return answer if fetch_goes(read) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,7 @@ def needs_of_produce(
 
 def with_error(answer: Answer, partition: TopicPartition, error: int) -> Answer:
     """`answer`, but that what it says of `partition` could not be made durable: it failed with `error` of the log."""
-    of_group = answer_to_txn_offset_commit(error)
+    of_group = answer_of_log(error)
     match answer:
         case ProduceAnswer():
             return ProduceAnswer({**answer.partitions, partition: Produced(error)})

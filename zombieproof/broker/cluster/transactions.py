@@ -28,12 +28,12 @@ from zombieproof.messages.transactions import (
     TransactionRequest,
     TransactionToAdd,
 )
-from zombieproof.model.decisions.add_partitions_to_txn import error_of_partition_to_add
-from zombieproof.model.decisions.verification import SENTINEL
-from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
 from zombieproof.model.releases import newest_version
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey, Error, Origin
+from zombieproof.statemachines.coordinator import joins
+from zombieproof.statemachines.partition_leader.front_door import takes_record
+from zombieproof.statemachines.partition_leader.verification import NO_GUARD
 
 
 class Software(NamedTuple):
@@ -90,14 +90,14 @@ class Transactions:
 
     def _refusal(self, asked: TransactionToAdd, version: int) -> TransactionAdded | None:
         errors = {
-            partition: error_of_partition_to_add(
+            partition: joins.partition_is_refused(
                 int(self.metadata.exists(partition)), int(partition[0] in INTERNAL_TOPICS), version
             )
             for partition in asked.partitions
         }
         if not any(errors.values()):
             return None
-        told = {tp: error or int(Error.OPERATION_NOT_ATTEMPTED) for tp, error in errors.items()}
+        told = {tp: joins.told_beside_refused(error) for tp, error in errors.items()}
         return TransactionAdded(asked.transactional_id, told)
 
     def _reply(self, reply: Reply) -> None:
@@ -133,11 +133,11 @@ class Transactions:
         replica = self.desk.partitions.replica(partition)
         least = self.desk.settings.transaction_state_log_min_isr or self.desk.settings.min_insync_replicas
         in_sync = 0 if replica is None else replica.in_sync
-        error = error_of_marker_place(1, int(replica is not None and replica.leads), in_sync, least)
+        error = takes_record(int(replica is not None and replica.leads), in_sync, least)
         if replica is not None and error == Error.NONE and (fault is None or fault.is_written):
             record = Record(append.transactional_id, append.value)
             batch = Batch(records=(record,), timestamp_ms=self.desk.clock.now_ms())
-            error = replica.append(batch, SENTINEL, Origin.COORDINATOR).error
+            error = replica.append(batch, NO_GUARD, Origin.COORDINATOR).error
         if fault is not None or error != Error.NONE or replica is None:
             return self.coordinator.appended(append, error if fault is None else fault.error)
         under_way = AppendUnderWay(append, Need(partition, replica.log.end_offset, least), sends_markers)

@@ -24,7 +24,7 @@ from zombieproof.broker.partition.produce import PartitionsToVerify
 from zombieproof.broker.partition.verification_channel import Question, VerificationChannel, Verified
 from zombieproof.messages.partitions import ProduceAnswer
 from zombieproof.messages.transactions import AddPartitionsToTxnAnswer
-from zombieproof.model.decisions.verification import ChannelFailure
+from zombieproof.statemachines.partition_leader.questions import ChannelFailure
 
 
 @dataclass(slots=True)

@@ -6,24 +6,17 @@ that counts for the answers of a request is that of the question that waited fir
 Source: reference §3.4 (steps 3 to 5); ``AddPartitionsToTxnManager.java``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnAnswer, TransactionToAdd
-from zombieproof.model.decisions.verification import (
-    ChannelFailure,
-    answer_of_broker_channel,
-    answer_of_coordinator,
-    answer_of_failed_channel,
-    decide_queue,
-    version_of_verification,
-)
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Guard, Mode
-
-DECISION = "verification"
+from zombieproof.statemachines.partition_leader import questions
+from zombieproof.statemachines.partition_leader.questions import ChannelFailure, Returned
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +59,15 @@ class VerificationChannel:
 
     def ask(self, node: int | None, question: Question) -> list[Verified]:
         """Let a question wait for coordinator `node` (None: there is none); who is answered by that at once."""
-        if node is None:
-            return [self._same(question, Error.COORDINATOR_NOT_AVAILABLE)]
-        queue = self.waiting.setdefault(node, {})
-        if not queue:
-            self.modes[node] = question.mode
+        queue = self.waiting.get(NONE if node is None else node, {})
         waits = queue.get(question.transactional_id)
-        verdict = decide_queue(NONE if waits is None else waits.producer_epoch, question.producer_epoch)
-        if verdict.error_of_incoming != Error.NONE:
+        queued_epoch = NONE if waits is None else waits.producer_epoch
+        verdict = questions.asks(int(node is not None), queued_epoch, question.producer_epoch)
+        if verdict.error_of_incoming != Error.NONE or node is None:
             return [self._same(question, verdict.error_of_incoming)]
+        if not queue:
+            queue = self.waiting[node] = {}
+            self.modes[node] = question.mode
         queue.pop(question.transactional_id, None)
         queue[question.transactional_id] = question
         return [] if waits is None else [self._same(waits, verdict.error_of_queued)]
@@ -83,38 +76,43 @@ class VerificationChannel:
         """The requests to send now: one to each node that has none under way."""
         requests = []
         for node in [node for node in self.waiting if node not in self.in_flight]:
-            questions = self.waiting.pop(node)
-            self.in_flight[node] = questions
+            waiting = self.waiting.pop(node)
+            self.in_flight[node] = waiting
             self.modes_in_flight[node] = self.modes.pop(node)
-            transactions = tuple(_as_transaction(question) for question in questions.values())
+            transactions = tuple(_as_transaction(question) for question in waiting.values())
             requests.append(
-                VerificationRequest(node, AddPartitionsToTxn(version_of_verification(self.rules), transactions), node)
+                VerificationRequest(node, AddPartitionsToTxn(questions.version_of(self.rules), transactions), node)
             )
         return requests
 
     def answered(self, lane: int, answer: AddPartitionsToTxnAnswer | ChannelFailure) -> list[Verified]:
         """The request under way in a lane was answered, or never will be. Without such a request nothing happens."""
-        questions = self.in_flight.pop(lane, {})
+        asked = self.in_flight.pop(lane, {})
         mode = self.modes_in_flight.pop(lane, Mode.DEFAULT)
         if isinstance(answer, ChannelFailure):
-            return [self._same(question, answer_of_failed_channel(answer)) for question in questions.values()]
+            return [self._verified(question, Returned(answer, Error.NONE), {}, mode) for question in asked.values()]
+        returned = Returned(NONE, answer.error)
         if answer.error != Error.NONE:
-            return [self._same(question, answer_of_broker_channel(answer.error)) for question in questions.values()]
-        verified = []
-        for transaction in answer.transactions:
-            question = questions.get(transaction.transactional_id or "")
-            if question is not None:
-                told = {tp: answer_of_coordinator(error, mode) for tp, error in transaction.errors.items()}
-                verified.append(self._tell(question, {**dict.fromkeys(question.partitions, 0), **told}))
-        return verified
+            return [self._verified(question, returned, {}, mode) for question in asked.values()]
+        answered = ((asked.get(each.transactional_id or ""), each.errors) for each in answer.transactions)
+        return [
+            self._verified(question, returned, errors, mode) for question, errors in answered if question is not None
+        ]
+
+    def _verified(
+        self, question: Question, returned: Returned, errors: Mapping[TopicPartition, int], mode: Mode
+    ) -> Verified:
+        """The word on each partition; one of which an answer says nothing may be written to."""
+        told = {}
+        for partition in question.partitions:
+            told[partition] = questions.word(returned, errors.get(partition, 0), mode, self.journal.begin())
+            self.journal.take(f"{question.transactional_id} {partition}")
+        return Verified(question.ticket, told)
 
     def _same(self, question: Question, error: int) -> Verified:
-        return self._tell(question, dict.fromkeys(question.partitions, int(error)))
-
-    def _tell(self, question: Question, errors: dict[TopicPartition, int]) -> Verified:
-        for partition, error in errors.items():
-            self.journal.decided(DECISION, Guard.NO_GUARD, error, f"{question.transactional_id} {partition}")
-        return Verified(question.ticket, errors)
+        for partition in question.partitions:
+            self.journal.decided("verification", Guard.NO_GUARD, error, f"{question.transactional_id} {partition}")
+        return Verified(question.ticket, dict.fromkeys(question.partitions, int(error)))
 
 
 def _as_transaction(question: Question) -> TransactionToAdd:

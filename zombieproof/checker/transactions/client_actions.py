@@ -20,9 +20,8 @@ from zombieproof.checker.transactions.world import (
     Trail,
     World,
 )
-from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
-from zombieproof.model.vocabulary import NONE, ApiKey, Error, Guard, PendingOffsetsState, ProducerState
-from zombieproof.statemachines.notes import Decision, note
+from zombieproof.model.vocabulary import NONE, ApiKey, PendingOffsetsState, ProducerState
+from zombieproof.statemachines.group_coordinator.offsets import Asked, is_read
 from zombieproof.statemachines.producer import calls, requests
 from zombieproof.statemachines.producer.effects import Joins, Turn, clear
 from zombieproof.statemachines.producer.records import Joining, Pending, Request
@@ -106,9 +105,7 @@ def _fetch_position(world: World, setup: Setup, trail: Trail, c: int) -> bool:
     for pid in range(PRODUCER_IDS):
         if world.group.pending[pid].state == PendingOffsetsState.PENDING:
             pending += 1
-    error = decide_offset_fetch(setup.rules.kip447_stable, pending, setup.rules)
-    note(trail, Decision.OFFSET_FETCH, Guard.NO_GUARD, error)
-    if error != Error.NONE:
+    if is_read(Asked(1, setup.rules.kip447_stable, pending, 1), setup.rules, trail).is_shown == 0:
         return False
     client.generation = world.group.generation
     client.position = world.group.committed.offset

@@ -9,6 +9,7 @@ from zombieproof.model.decisions.add_partitions_to_txn import (
     decide_add_partitions_front_door,
     decide_add_partitions_to_txn,
     decide_verify_partitions,
+    error_of_partition_to_add,
 )
 from zombieproof.model.decisions.versions import error_on_the_wire
 from zombieproof.model.records import Transaction, Verdict
@@ -70,6 +71,16 @@ def _is_here(
     if error != Error.NONE:
         joined(pending, error, effects)
     return error == Error.NONE
+
+
+def partition_is_refused(exists: int, is_internal: int, version: int) -> int:
+    """Why one partition of AddPartitionsToTxn cannot join any transaction, or NONE: looked at before the id is."""
+    return error_of_partition_to_add(exists, is_internal, version)
+
+
+def told_beside_refused(error: int) -> int:
+    """What each partition is told of a transaction of which one was refused: the others were not attempted."""
+    return int(error if error != Error.NONE else Error.OPERATION_NOT_ATTEMPTED)
 
 
 def _join(

@@ -184,9 +184,14 @@ def _judge(verdict: AppendVerdict, decision: int, effects: GroupEffects, notes: 
     effects.row = verdict.guard
 
 
+def answer_of_log(error: int) -> int:
+    """What whoever asked a group coordinator is told of an error of the log behind it."""
+    return answer_to_txn_offset_commit(error)
+
+
 def log_answers(error: int, rules: Rules, effects: GroupEffects) -> None:
     """The log of the group's partition has taken a commit (NONE), or refused it."""
-    answer(effects, answer_to_txn_offset_commit(error), Guard.NO_GUARD)
+    answer(effects, answer_of_log(error), Guard.NO_GUARD)
     effects.tells_all = 1 if is_told_to_all(effects.error, rules) else 0
 
 

@@ -16,6 +16,7 @@ from zombieproof.model.decisions.produce import (
     decide_produce_place,
     tells_log_start,
 )
+from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
 from zombieproof.model.records import AppendVerdict, IncomingBatch
 from zombieproof.model.vocabulary import NONE, Error, Guard
 from zombieproof.statemachines.notes import Decision, Notes, note
@@ -101,6 +102,11 @@ def _pass_or_refuse(verdict: AppendVerdict, effects: PartitionEffects, notes: No
         return
     note(notes, Decision.PRODUCE, verdict.guard, verdict.error)
     answer(effects, verdict.error, verdict.guard)
+
+
+def takes_record(leads: int, in_sync: int, min_in_sync: int) -> int:
+    """Whether a log takes a record of its own broker (a transition of a transactional id): the log's error, or NONE."""
+    return error_of_marker_place(1, leads, in_sync, min_in_sync)
 
 
 class ReadPlace(NamedTuple):

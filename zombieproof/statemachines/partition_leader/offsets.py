@@ -13,6 +13,7 @@ from zombieproof.model.decisions.fetch import (
     error_of_fetch,
     fetch_bound,
     first_unstable_offset,
+    is_due,
     is_listed_as_aborted,
     is_replicated,
     last_stable_offset,
@@ -107,3 +108,18 @@ def listing(first_offset: int, last_offset: int, stable_then: int, fetch_offset:
 def offset_for_time(found: int, isolation: int, stable: Readable, reach: Reach, rules: Rules) -> int:
     """What ListOffsets says for a time; `found` is the first offset with that time or a later one, NONE: none."""
     return NONE if found == NONE else offset_by_time(found, bound_of(isolation, stable, reach, rules))
+
+
+class FetchRead(NamedTuple):
+    """What a fetch that may wait has read: whether a partition failed, how many bytes, and how long it has waited."""
+
+    has_error: int
+    size: int
+    min_bytes: int
+    waited_ms: int
+    max_wait_ms: int
+
+
+def fetch_goes(read: FetchRead) -> bool:
+    """Whether a fetch is answered now, and waits no longer for more."""
+    return is_due(read.has_error, read.size, read.min_bytes, read.waited_ms, read.max_wait_ms)
