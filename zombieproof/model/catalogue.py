@@ -97,7 +97,7 @@ def _witness(holds: Callable[[p.World], bool]) -> Guarantee:
     )
 
 
-def _of_recordings(  # one parameter for each thing that the catalogue says of a promise
+def _of_recordings(
     name: str, sentence: str, source: str, needs: tuple[Needs, ...], broken_by: str, form_of: str = ""
 ) -> Guarantee:
     return Guarantee(name, sentence, source, "always", (Where.RECORDING,), broken_by, None, needs, form_of)
