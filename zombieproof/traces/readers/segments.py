@@ -38,8 +38,17 @@ def read_segment(
         if part.position >= tell_at and reached is not None:
             reached(part.position)
             tell_at = part.position + WINDOW
-        if part.header is not None:
-            _take(data, part.header, part.position, content, keep, sound=part.kind is PartKind.BATCH)
+        header = part.header
+        if header is not None:
+            batch = _recorded(header, part.position, file, part.kind is PartKind.BATCH)
+            if not batch.is_valid:
+                content.breaks(_bad_checksum(batch))
+            elif batch.is_control or keep is Keep.ALL or not batch.is_dense:
+                batch.is_valid = _complete(data, header, batch, content)
+            if batch.is_valid:
+                content.take(batch)
+            else:
+                content.unsound.append(batch)
         elif part.kind is PartKind.OLD_FORMAT:
             content.old_format += 1
             content.skipped = True
@@ -54,7 +63,7 @@ def read_header(data: memoryview, at: int, file: str) -> LoggedBatch:
     `is_valid` compares the CRC-32C and asks that the header makes sense; a codec that does not exist is not valid.
     """
     header = header_at(data, at)
-    return _recorded(header, at, file, sound=is_sound(header, data, at))
+    return _recorded(header, at, file, is_sound(header, data, at))
 
 
 def read_payload(data: memoryview, batch: LoggedBatch) -> list[LoggedRecord]:
@@ -76,19 +85,7 @@ def marker_in(records: list[LoggedRecord]) -> LoggedMarker | None:
     return None if end is None else LoggedMarker(end.committed, end.coordinator_epoch)
 
 
-def _take(data: memoryview, header: BatchHeader, at: int, content: SegmentContent, keep: Keep, *, sound: bool) -> None:
-    batch = _recorded(header, at, content.file, sound=sound)
-    if not sound:
-        content.breaks(_bad_checksum(batch))
-    else:
-        batch.is_valid = _complete(data, header, batch, content, keep)
-    if batch.is_valid:
-        content.take(batch)
-    else:
-        content.unsound.append(batch)
-
-
-def _recorded(header: BatchHeader, at: int, file: str, *, sound: bool) -> LoggedBatch:
+def _recorded(header: BatchHeader, at: int, file: str, sound: bool) -> LoggedBatch:
     base, length, leader_epoch, _, crc, attributes, delta, _, max_time, pid, epoch, sequence, count = header
     return LoggedBatch(
         base_offset=base,
@@ -128,10 +125,8 @@ def _payload(data: memoryview, at: int, header: BatchHeader) -> list[LoggedRecor
     ]
 
 
-def _complete(data: memoryview, header: BatchHeader, batch: LoggedBatch, content: SegmentContent, keep: Keep) -> bool:
-    """Read the records that are needed; False when the batch cannot be believed without them."""
-    if not batch.is_control and batch.is_dense and keep is Keep.NEEDED:
-        return True
+def _complete(data: memoryview, header: BatchHeader, batch: LoggedBatch, content: SegmentContent) -> bool:
+    """Read the records; False when the batch cannot be believed without them."""
     try:
         batch.records = _payload(data, batch.position, header)
         if batch.is_control:
