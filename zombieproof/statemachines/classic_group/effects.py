@@ -63,9 +63,9 @@ class Operation(IntEnum):
 class PendingRequest:
     """A request that waits for its append.
 
-    `error` is what it is answered with if that is durable, `event` the event of the group, `is_pending_id` 1 if the
-    sender only gets its id, `replaces` 1 if it takes the place of its static instance. Of a LeaveGroup: how many have
-    left so far, and the error of the whole request.
+    `error` is what it is answered with if that is durable (of LeaveGroup that of the whole request), `event` the event
+    of the group, `replaces` 1 if the sender takes the place of its static instance, `ends` 1 if the group goes, `left`
+    how many have left so far.
     """
 
     operation: int = 0
