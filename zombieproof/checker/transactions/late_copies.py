@@ -10,7 +10,7 @@ from zombieproof.statemachines.partition_leader.late_copies import Copy, batch_c
 
 def is_refused_for_good(world: World, setup: Setup, message: Message) -> bool:
     """Whether nobody waits for the message, and it can never again change anything."""
-    if message.live == 1 or message.kind == Kind.EMPTY or not _is_overtaken(world, setup, message):
+    if message.live == 1 or message.kind == Kind.EMPTY:
         return False
     if message.kind == Kind.MARKER:
         known, forgets = _known_epoch(world, message), _forgets(world, setup, message)
@@ -21,17 +21,6 @@ def is_refused_for_good(world: World, setup: Setup, message: Message) -> bool:
         return not batch_can_count(batch_view(message, setup), _copy(world, setup, message), setup.rules)
     if message.kind in (Kind.END_TXN, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS):
         return _moves_nothing(world, setup, message)
-    return False
-
-
-def _is_overtaken(world: World, setup: Setup, message: Message) -> bool:
-    """Whether its receiver knows a higher epoch: asking is dear, and a copy that is kept too long harms nothing."""
-    if message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT, Kind.MARKER):
-        return message.producer_epoch < _known_epoch(world, message)
-    if message.kind in (Kind.END_TXN, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS):
-        durable = world.durable[setup.bounds.transactional_id[message.client]]
-        same = durable.known == 1 and durable.producer_id == message.producer_id
-        return same and message.producer_epoch < durable.producer_epoch
     return False
 
 
@@ -62,6 +51,8 @@ def _forgets(world: World, setup: Setup, message: Message) -> int:
 
 def _moves_nothing(world: World, setup: Setup, message: Message) -> bool:
     durable = world.durable[setup.bounds.transactional_id[message.client]]
+    if durable.known == 0 or durable.producer_id != message.producer_id:
+        return False
     ends = 1 if message.kind == Kind.END_TXN else 0
     version = end_txn_version(setup) if ends == 1 else 3
     request = request_view(message.producer_id, message.producer_epoch, version, message.detail, 1)
