@@ -95,6 +95,16 @@ def test_the_guard_of_the_next_transaction_survives_the_marker_of_the_one_before
     assert replica.append(following, guard, Origin.CLIENT).error == Error.NONE
 
 
+def test_a_batch_that_nobody_was_asked_about_does_not_come_in_with_the_guard_of_another() -> None:
+    replica = Place().leader()
+    verified(replica, data(1, 0))
+    assert not replica.begin_verification(data(1, 1), Mode.GENERIC).asks, "its transaction is open"
+    end(replica, 1)
+    guard = replica.begin_verification(data(1, 1), Mode.GENERIC).guard
+    assert client(replica, data(1, 1)) == Error.INVALID_TXN_STATE
+    assert replica.append(data(1, 1), guard, Origin.CLIENT).error == Error.NONE
+
+
 def test_two_replicas_never_give_the_same_guard() -> None:
     place = Place()
     one, other = place.leader(), replace(place, log=MemoryLog()).leader()

@@ -246,6 +246,12 @@ def test_a_marker_that_is_too_old_is_refused(marker: Marker, error: Error, row: 
     assert entry.producer_epoch == marker.producer_epoch, "what lies in a log counts"
 
 
+def test_a_marker_that_lies_in_a_log_ends_what_is_open_whatever_it_says() -> None:
+    entry, effects, notes = in_transaction(offset=10), PartitionEffects(), Notes()
+    markers.in_log(entry, Marker(producer_epoch=4), 12, RULES, effects, notes)
+    assert (entry.state, entry.txn_first_offset, effects.ended_from, notes.count) == (S.IDLE, NONE, 10, 1)
+
+
 @pytest.mark.parametrize(
     ("place", "error"),
     [

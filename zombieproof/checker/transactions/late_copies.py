@@ -21,7 +21,7 @@ def is_refused_for_good(world: World, setup: Setup, message: Message) -> bool:
             return False
         return not batch_can_count(batch_view(message, setup), _copy(world, setup, message), setup.rules)
     if message.kind in (Kind.END_TXN, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS):
-        return _is_behind_durable(world, setup, message)
+        return _moves_nothing(world, setup, message)
     return False
 
 
@@ -50,7 +50,7 @@ def _forgets(world: World, setup: Setup, message: Message) -> int:
     return 1 if budget.forgotten > 0 or (changes and not reads_its_log(setup.rules)) else 0
 
 
-def _is_behind_durable(world: World, setup: Setup, message: Message) -> bool:
+def _moves_nothing(world: World, setup: Setup, message: Message) -> bool:
     durable = world.durable[setup.bounds.transactional_id[message.client]]
     if durable.known == 0 or durable.producer_id != message.producer_id:
         return False

@@ -2,8 +2,9 @@
 
 Theory of operation: nothing is known here of why a copy is refused. It is judged by the same decisions as one that is
 waited for, against every transaction that a coordinator can still come to hold behind the durable record: of the same
-producer id and its epoch or a higher one (a coordinator loads no less than what is durable), or of another producer id;
-in every state, with every transition pending. A copy that wants nothing appended by any of them is refused for good.
+producer id and its epoch or the next (a coordinator loads no less than what is durable), in every state, with every
+transition pending; or of another producer id. A copy that wants nothing appended by any of them is refused for good.
+One of an epoch that is not below the durable one is kept without asking.
 """
 
 from typing import NamedTuple, cast
@@ -23,8 +24,8 @@ OPEN_FIRST = (
     TransactionState.PREPARE_ABORT,
 )
 PENDING = (NONE, TransactionState.PREPARE_EPOCH_FENCE, TransactionState.ONGOING)
-IDENTITIES = 5
-"""The request's own epoch, the durable one, the next; and another producer id, behind this one or behind none."""
+DURABLE, NEXT, BEHIND, OTHER = 0, 1, 2, 3
+"""Identities: the durable epoch, the next one; and another producer id, behind the request's or behind none."""
 
 OTHER_PRODUCER = 100
 """A producer id that is not the request's."""
@@ -51,22 +52,20 @@ class PossibleTransaction(NamedTuple):
 
 
 def possible_transaction(
-    state: int, pending: int, identity: int, kept: int, version: int, epoch: int, durable_epoch: int, producer_id: int
+    state: int, pending: int, identity: int, kept: int, version: int, durable_epoch: int, producer_id: int
 ) -> PossibleTransaction:
-    """One transaction to which a request of this producer id and epoch may come; `kept` 1: it is kept (KIP-939)."""
-    same = identity < IDENTITIES - 2
-    at = 0
-    if same:
-        at = max(durable_epoch, epoch) if identity == 0 else durable_epoch + identity - 1
+    """One transaction to which a request of this producer id may come; `kept` 1: it is kept (KIP-939)."""
+    same = identity in (DURABLE, NEXT)
+    at = durable_epoch + identity if same else 0
     return PossibleTransaction(
         1,
         state,
         pending,
         producer_id if same else producer_id + OTHER_PRODUCER,
-        producer_id if identity == IDENTITIES - 1 else NONE,
+        producer_id if identity == BEHIND else NONE,
         producer_id if kept == 1 else NONE,
         at,
-        epoch,
+        NONE,
         0,
         0,
         NONE,
@@ -82,25 +81,22 @@ def request_can_count(request: TransactionRequest, ends: int, durable_epoch: int
 
     `durable_epoch` is the producer epoch of the durable record, which has the producer id of the request.
     """
-    keeps = 2 if rules.kip939 == 1 else 1
-    for identity in range(IDENTITIES):
+    if request.producer_epoch >= durable_epoch:
+        return True
+    for identity in range(OTHER + 1):
+        # Nothing pends of an identity that is over; and the version of a record is that of its cluster, or older.
+        pends = len(PENDING) if identity in (DURABLE, NEXT) else 1
+        versions = 2 if identity == DURABLE else 1
         for state in OPEN_FIRST:
-            for pending in PENDING:
-                for variant in range(2 * keeps):
-                    version = TransactionVersion.TV0 if variant % 2 == 0 else TransactionVersion.TV2
-                    possible = possible_transaction(
-                        state,
-                        pending,
-                        identity,
-                        variant // 2,
-                        version,
-                        request.producer_epoch,
-                        durable_epoch,
-                        request.producer_id,
-                    )
-                    verdict = _judge(cast("Transaction", possible), request, ends, rules)
-                    if verdict.event != CoordinatorEvent.NOTHING:
-                        return True
+            for number in range(pends * versions * (1 + rules.kip939)):
+                version = TransactionVersion.TV2 if number // pends % versions == 0 else TransactionVersion.TV0
+                kept = number // (pends * versions)
+                possible = possible_transaction(
+                    state, PENDING[number % pends], identity, kept, version, durable_epoch, request.producer_id
+                )
+                verdict = _judge(cast("Transaction", possible), request, ends, rules)
+                if verdict.event != CoordinatorEvent.NOTHING:
+                    return True
     return False
 
 

@@ -2,9 +2,9 @@
 
 Theory of operation: nothing is known here of why a copy is refused. It is judged by the same decisions as in
 ``verification``, ``batches`` and ``markers``, against every entry that its leader can still come to have: of the
-producer epoch known now or a higher one, with a transaction open or not, with or without its guard, and, where a leader
-may forget, with nothing known at all. A copy that does nothing to any of them is refused for good, if no other batch of
-its epoch can bring that epoch back.
+producer epoch known now or the next, with a transaction open or not, with or without its guard, and, where a leader may
+forget, with nothing known at all. A copy that does nothing to any of them is refused for good, if no other batch of its
+epoch can bring that epoch back. One of an epoch that is not below the known one is kept without asking.
 """
 
 from typing import NamedTuple, cast
@@ -17,8 +17,11 @@ from zombieproof.model.records import IncomingBatch, IncomingMarker, PendingOffs
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Origin, PartitionEvent, PendingOffsetsState
 
-FUTURES = 16
-"""How many entries are tried: 4 epochs, each with and without an open transaction and a guard."""
+KNOWING = 8
+"""How many entries are tried that know the producer: of two epochs, with and without open transaction and guard."""
+
+FUTURES = KNOWING + 2
+"""And of those that know nothing, with and without the guard."""
 
 
 class CachedBatch(NamedTuple):
@@ -79,26 +82,21 @@ class Copy(NamedTuple):
     forgets: int
 
 
-def is_possible(number: int, known_epoch: int, forgets: int) -> bool:
-    """Whether the leader can come to the entry of that number; only the last four know nothing."""
-    return known_epoch == NONE or number < FUTURES - 4 or forgets == 1
-
-
 def possible_entry(number: int, known_epoch: int, epoch: int, sequence: int, guard: int) -> PossibleEntry:
-    """An entry to which a copy of this epoch, base sequence and guard may come; those that take it most easily first.
+    """An entry to which a copy of this epoch, base sequence and guard may come.
 
     What it remembers is the batch before: of its own epoch the copy is the next in sequence.
     """
-    which, is_open, has_guard = number // 4, number % 2, number // 2 % 2
-    known = 0 if which == 3 else 1
-    lowest = max(known_epoch, 0)
-    at = NONE if which == 3 else (max(lowest, epoch) if which == 0 else lowest + which - 1)
-    token = (guard if guard != 0 else 1) if has_guard == 1 else 0
+    known = 1 if number < KNOWING else 0
+    has_guard, is_open = number % 2, number // 2 % 2
+    token = 0
+    if has_guard == 1:
+        token = guard if guard != 0 else 1
     before = CachedBatch(sequence - 1 if sequence > 0 else NONE, 0, 0)
     return PossibleEntry(
         known,
         0,
-        at,
+        known_epoch + number // 4 if known == 1 else NONE,
         NONE,
         0 if is_open == 1 and known == 1 else NONE,
         token,
@@ -112,17 +110,18 @@ def possible_entry(number: int, known_epoch: int, epoch: int, sequence: int, gua
 
 def batch_can_count(batch: IncomingBatch, copy: Copy, rules: Rules) -> bool:
     """Whether a late copy of a batch may still be asked about, be appended, or take along an offset that waits."""
-    for number in range(FUTURES):
-        if is_possible(number, copy.known_epoch, copy.forgets):
-            possible = possible_entry(number, copy.known_epoch, batch.producer_epoch, batch.base_sequence, copy.guard)
-            if _batch_counts(cast("ProducerEntry", possible), batch, copy, rules):
-                return True
+    if batch.producer_epoch >= copy.known_epoch:
+        return True
+    for number in range(FUTURES if copy.forgets == 1 else KNOWING):
+        possible = possible_entry(number, copy.known_epoch, batch.producer_epoch, batch.base_sequence, copy.guard)
+        if _batch_counts(cast("ProducerEntry", possible), batch, copy, rules):
+            return True
     return _epoch_comes_back(batch.producer_epoch, copy.known_epoch, rules)
 
 
 def _epoch_comes_back(epoch: int, known_epoch: int, rules: Rules) -> bool:
     """Whether a batch of an epoch below the one that is known can be appended, and make it the known one again."""
-    for number in range(FUTURES - 4):
+    for number in range(1, KNOWING, 2):
         entry = cast("ProducerEntry", possible_entry(number, known_epoch, epoch, 0, 1))
         for transactional in range(2):
             begins = PossibleBatch(0, epoch, 0, 0, transactional)
@@ -152,10 +151,11 @@ def _batch_counts(entry: ProducerEntry, batch: IncomingBatch, copy: Copy, rules:
 
 def marker_can_count(marker: IncomingMarker, known_epoch: int, forgets: int, rules: Rules) -> bool:
     """Whether a late copy of a marker may still be written."""
-    for number in range(FUTURES):
-        if is_possible(number, known_epoch, forgets):
-            possible = possible_entry(number, known_epoch, marker.producer_epoch, 0, 0)
-            verdict = decide_marker(cast("ProducerEntry", possible), marker, Origin.COORDINATOR, rules)
-            if verdict.event != PartitionEvent.NOTHING:
-                return True
+    if marker.producer_epoch >= known_epoch:
+        return True
+    for number in range(FUTURES if forgets == 1 else KNOWING):
+        possible = possible_entry(number, known_epoch, marker.producer_epoch, 0, 0)
+        verdict = decide_marker(cast("ProducerEntry", possible), marker, Origin.COORDINATOR, rules)
+        if verdict.event != PartitionEvent.NOTHING:
+            return True
     return _epoch_comes_back(marker.producer_epoch, known_epoch, rules)
