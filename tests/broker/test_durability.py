@@ -272,6 +272,23 @@ def test_no_marker_is_sent_before_the_decision_is_durable_and_nothing_completes_
     assert state(cluster) == "CompleteCommit"
 
 
+def test_a_coordinator_that_is_deposed_while_it_loads_can_be_elected_again() -> None:
+    cluster = cluster_of(nodes=2)
+    send(cluster, INIT)
+    send(cluster, commit(5))
+    for partition in (LOG, OFFSETS):
+        cluster.elect(partition, 2)
+        cluster.elect(partition, 1, old_resigns=False)
+        cluster.elect(partition, 2)
+    settle(cluster)
+    taken = cluster.send(INIT, 2)
+    asked = cluster.send(OffsetFetch(7, "g", True, (T0,)), 2)
+    settle(cluster)
+    assert isinstance(taken.answer, InitProducerIdAnswer)
+    assert isinstance(asked.answer, OffsetFetchAnswer)
+    assert (taken.answer.error, asked.answer.partitions[T0].offset) == (Error.NONE, 5)
+
+
 def test_a_coordinator_that_begins_too_early_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Load, "judge", lambda *_, is_over: Error.NONE)
     with pytest.raises(AssertionError):

@@ -22,6 +22,7 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.waiting import Key, Waits
 from zombieproof.broker.partition.service import PartitionService
 from zombieproof.messages.partitions import ConnectionClosed
+from zombieproof.model.vocabulary import Error
 
 FOR_EVER = 1 << 63
 """A time (ms) that never comes."""
@@ -103,7 +104,13 @@ class Desk:
             self.network.answer(number, self.node_id, sender, body)
 
     def answer_when_durable(self, number: int, answer: Answer, needs: tuple[Need, ...]) -> None:
-        """Answer request `number` when everything is durable that the answer depends on."""
+        """Answer request `number` when everything is durable that the answer depends on, which it may be already."""
+        for need in needs:
+            if need.error(self.partitions, is_over=False) != Error.NONE:
+                break
+        else:
+            self.answer(number, answer)
+            return
         self.wait(HeldAnswer(number, answer, needs), (*(need.partition for need in needs), number), self.timeout())
 
     def disconnected(self, number: int) -> None:

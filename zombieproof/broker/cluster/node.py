@@ -172,12 +172,16 @@ class Broker:
 
     def step_down(self, partition: TopicPartition) -> None:
         """The coordinators learn that somebody else leads `partition`."""
-        epoch = self._metadata.leader_epoch(partition)
         self.lose_leadership(partition)
-        if partition[0] == TRANSACTION_STATE:
-            self.transactions.carry_out(self.coordinator.resign(partition[1], epoch))
-        elif partition[0] == CONSUMER_OFFSETS:
-            self.groups.resign(partition[1])
+        self._resign(partition)
+
+    def _resign(self, partition: TopicPartition) -> None:
+        topic, number = partition
+        if topic == TRANSACTION_STATE:
+            resigned = self.coordinator.resign(number, self._metadata.leader_epoch(partition))
+            self.transactions.carry_out(resigned)
+        elif topic == CONSUMER_OFFSETS:
+            self.groups.resign(number)
 
     def close(self) -> None:
         """Stop in order: producer states are kept with the logs."""
@@ -284,6 +288,8 @@ class Broker:
             self.transactions.appended(operation, result)
         elif isinstance(operation, Load) and result == Error.NONE:
             self._load(operation)
+        elif isinstance(operation, Load):
+            self._resign(operation.need.partition)
 
     def _hear(self, operation: Asking, answer: Answer | None) -> None:
         """What a request of this broker was answered with; None: the connection was lost, or time is over."""

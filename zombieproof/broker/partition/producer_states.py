@@ -282,11 +282,9 @@ class ProducerStates:
 
     def on_high_watermark(self, high_watermark: int) -> None:
         """Everything below `high_watermark` is replicated: transactions that have ended there are stable."""
-        self._unreplicated = {
-            first: marker
-            for first, marker in self._unreplicated.items()
-            if not offsets.is_settled(marker, high_watermark)
-        }
+        if self._unreplicated:
+            left = self._unreplicated.items()
+            self._unreplicated = {first: end for first, end in left if not offsets.is_settled(end, high_watermark)}
 
     def on_log_start(self, log_start: int) -> None:
         """Everything below `log_start` is gone; producers are remembered all the same."""

@@ -170,7 +170,8 @@ class Replica:
 
     def _write(self, batch: Batch) -> Batch:
         time = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
-        written = self.log.append(replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch))
+        end = self.log.end_offset
+        written = self.log.append(replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch, base_offset=end))
         self.written.add(self.partition)
         return written
 
