@@ -10,7 +10,7 @@ from dataclasses import replace
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Answer, Message, Request
 from zombieproof.broker.cluster.node import AppendFault
-from zombieproof.checker.transactions.acts import Act
+from zombieproof.checker.transactions.acts import AT_APPENDS, Act
 from zombieproof.clients.read_committed import Delivered, FetchFilter
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
@@ -249,6 +249,11 @@ COMMANDS: Mapping[Act, Callable[..., object]] = {
     Act.READ_ALL: read_all,
 }
 """Kind of action -> the command."""
+
+WHERE_APPENDS_TRAVEL: Mapping[Act, str] = dict.fromkeys(
+    AT_APPENDS, "a twin's appends are durable at once (`Twin`); that they are held back is tested in tests/broker"
+)
+"""What only a scenario with travelling appends does, and why it is no command."""
 
 OF_CLIENTS: Mapping[Act, str] = {
     Act.STEP: "an application goes on with its program",

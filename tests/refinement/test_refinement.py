@@ -102,8 +102,9 @@ def test_the_live_system_takes_the_checkers_steps_and_reaches_its_worlds(scope: 
 
 
 def test_every_kind_of_action_has_a_command_or_is_the_clients() -> None:
-    assert set(commands.COMMANDS) | set(commands.OF_CLIENTS) == set(Act)
-    assert not set(commands.COMMANDS) & set(commands.OF_CLIENTS)
+    kinds = [commands.COMMANDS, commands.OF_CLIENTS, commands.WHERE_APPENDS_TRAVEL]
+    assert set[Act]().union(*kinds) == set(Act)
+    assert sum(map(len, kinds)) == len(Act)
 
 
 def test_every_kind_of_action_is_taken_in_some_scope() -> None:

@@ -164,7 +164,7 @@ def is_dead_letter(world: World, setup: Setup, message: Message) -> bool:
     answered as a retry). Epochs of a producer id never go down, and coordinators load no less than what is durable.
     A batch that the coordinator is asked about first (until KAFKA-19690) leaves a guard behind before it is refused.
     """
-    if message.live == 1 or message.kind == Kind.EMPTY:
+    if message.live == 1 or message.kind == Kind.EMPTY or message.stage == Stage.APPENDING:
         return False
     rules = setup.rules
     if message.kind == Kind.TXN_OFFSET_COMMIT and rules.refused_commit_keeps_pending == 0:
