@@ -24,8 +24,9 @@ APPENDS_UNDER_WAY = transaction_scenario(
         Mutant(
             "markers_of_a_coordinator_of_before_count",
             breaks="epochs_never_go_down",
-            steps=17,
+            steps=18,
             without=("marker_coordinator_epoch",),
+            bounds={"deposed": 1},
         ),
         Mutant(
             "a_decision_found_in_the_log_is_not_driven",
