@@ -12,7 +12,7 @@ from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.cluster.network import Answer, Message, Request
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.broker.cluster.operations import MarkersUnderWay
-from zombieproof.checker.transactions.acts import Act
+from zombieproof.checker.transactions.acts import AT_APPENDS, Act
 from zombieproof.clients.read_committed import Delivered, FetchFilter
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
@@ -264,6 +264,11 @@ COMMANDS: Mapping[Act, Callable[..., object]] = {
     Act.READ_ALL: read_all,
 }
 """Kind of action -> the command."""
+
+WHERE_APPENDS_TRAVEL: Mapping[Act, str] = dict.fromkeys(
+    AT_APPENDS, "a twin's appends are durable at once (`Twin`); that they are held back is tested in tests/broker"
+)
+"""What only a scenario with travelling appends does, and why it is no command."""
 
 OF_CLIENTS: Mapping[Act, str] = {
     Act.STEP: "an application goes on with its program",

@@ -54,6 +54,7 @@ NOT_PROJECTED: Mapping[str, str] = {
     "ghost": "no broker knows what applications were told; a twin works decisions out from the durable records",
     "budget": "how often a fault may still strike is a bound of the exploration",
     "overflow": "the live system has no capacities",
+    "appends": "a twin's appends are durable at once, and none is ever under way",
 }
 """Fields of `World` that have no live counterpart, and why."""
 

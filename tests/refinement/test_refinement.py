@@ -102,13 +102,14 @@ def test_the_live_system_takes_the_checkers_steps_and_reaches_its_worlds(scope: 
 
 
 def test_every_kind_of_action_has_a_command_or_is_the_clients() -> None:
-    assert set(commands.COMMANDS) | set(commands.OF_CLIENTS) == set(Act)
-    assert not set(commands.COMMANDS) & set(commands.OF_CLIENTS)
+    kinds = [commands.COMMANDS, commands.OF_CLIENTS, commands.WHERE_APPENDS_TRAVEL]
+    assert set[Act]().union(*kinds) == set(Act)
+    assert sum(map(len, kinds)) == len(Act)
 
 
 def test_every_kind_of_action_is_taken_in_some_scope() -> None:
     taken = {kind for scope in SMALL for kind in explored(scope.scenario.name).kinds}
-    assert taken == set(Act)
+    assert taken == set(Act) - set(commands.WHERE_APPENDS_TRAVEL)
 
 
 def test_every_field_of_a_world_is_projected_or_listed() -> None:

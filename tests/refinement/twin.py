@@ -303,7 +303,12 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
         OutOfScope: the scenario has what a twin cannot do.
     """
     bounds, budget = setup.bounds, setup.budget
-    if bounds.answers_travel or bounds.keep_refused_copies or min(bounds.transactional_id[: bounds.clients]) < 0:
+    if (
+        bounds.answers_travel
+        or bounds.appends_travel
+        or bounds.keep_refused_copies
+        or min(bounds.transactional_id[: bounds.clients]) < 0
+    ):
         raise OutOfScope("a twin knows the world in its smallest form, and no producers without transactional id")
     if budget.leaderless and (budget.leader_changes or bounds.grouped or bounds.readers):
         raise OutOfScope("a partition without a leader has one replica, and nobody reads it")

@@ -64,6 +64,14 @@ WHY = {
             "it finds x0 as PREPARE_COMMIT (producer 0, epoch 1), partitions p0, p1; nobody sends its markers"
         ),
     },
+    "appends_under_way": {
+        "markers_of_a_coordinator_of_before_count": (
+            "p0 has at offset 2: COMMIT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
+        ),
+        "a_decision_found_in_the_log_is_not_driven": (
+            "it finds x0 as PREPARE_COMMIT (producer 0, epoch 1), partitions p0; nobody sends its markers"
+        ),
+    },
     "leader_failover": {
         "a_new_leader_knows_nothing": ("the leader of p0 knows nothing of producer 0, whose records are in the log"),
     },
@@ -135,6 +143,14 @@ REASONS = [(scenario, mutant, why) for scenario, mutants in WHY.items() for muta
 
 DELIVERIES = ("deliver", "lose_answer", "unknown_append")
 ALSO = {
+    "appends_under_way": (
+        "the answer waits for an append",
+        (
+            "node 0 (deposed, and does not know it) looks again, the record of x0 in PREPARE_COMMIT (producer 0, "
+            "epoch 1) being durable"
+        ),
+        "the leader of p0 is answered NONE",
+    ),
     "consume_transform_produce": (
         "offset 1 of producer 0 is pending, and B does not wait for it",
         "it is accepted, although B owns the input in generation 1",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.transactions.model import TRANSACTIONS, setup_of
+from zombieproof.checker.transactions.model import TRANSACTIONS, TRAVELLING_APPENDS, setup_of
 from zombieproof.checker.transactions.world import Bounds, Budget, Op
 from zombieproof.checker.validation import (
     MOST,
@@ -20,6 +20,7 @@ from zombieproof.checker.validation import (
     unknown_bounds,
 )
 from zombieproof.model.rules import NUMBERS, Rules, preset, with_switches
+from zombieproof.model.vocabulary import NONE
 
 ALWAYS = (
     "only_what_was_asked_to_commit_is_committed",
@@ -169,11 +170,18 @@ class Scenario:
                 raise UnknownBound(f"{self.name}: there is no bound {name!r}; {now}there are: {legal}", name)
             if not 0 <= value <= MOST:
                 raise UnknownBound(f"{self.name}: {name}={value} is out of range; give 0 to {MOST}", name)
-        return {**self.bounds, **changed}
+        own = {**self.bounds, **changed}
+        if own.get("failed_appends") and not own.get("appends_travel"):
+            raise UnknownBound(
+                f"{self.name}: failed_appends={own['failed_appends']} changes nothing where an append is durable at "
+                "once; add appends_travel=1",
+                "failed_appends",
+            )
+        return own
 
 
 FAULTS = tuple(f.name for f in fields(Budget))
-_CHOICES = ("in_flight", "may_abort", "answers_travel", "keep_refused_copies")
+_CHOICES = ("in_flight", "may_abort", "answers_travel", "keep_refused_copies", "appends_travel")
 RENAMED = {"keep_dead_letters": "keep_refused_copies"}
 """What a bound was called -> what it is called."""
 _OF_RULES = ("epoch_max", "cached_batches")
@@ -214,6 +222,10 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     check_programs(name, programs, ids, grouped, readers)
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
     own |= {"epoch_max": 100, "cached_batches": 3}
+    if NONE in ids[: len(programs)]:
+        for of_coordinator in ("appends_travel", "failed_appends"):
+            # Without a transactional id nobody asks a coordinator, and producer ids are counted.
+            del own[of_coordinator]
     unknown = set(bounds) - set(own)
     if unknown:
         renamed = "".join(f"; {old} is called {RENAMED[old]} now" for old in sorted(unknown & set(RENAMED)))
@@ -223,10 +235,10 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     def build(base: Rules, chosen: Mapping[str, int]) -> object:
         limits = Bounds(grouped=grouped, readers=readers)
         for choice in _CHOICES:
-            setattr(limits, choice, chosen[choice])
+            setattr(limits, choice, chosen.get(choice, 0))
         limits.transactional_id[: len(ids)] = list(ids)
         small = replace(base, **{limit: min(getattr(base, limit), chosen[limit]) for limit in _OF_RULES})
-        return setup_of(small, limits, Budget(**{fault: chosen[fault] for fault in FAULTS}), programs)
+        return setup_of(small, limits, Budget(**{fault: chosen.get(fault, 0) for fault in FAULTS}), programs)
 
     return Scenario(
         name=name,
@@ -235,7 +247,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         sometimes=sometimes,
         distinct=distinct,
         bounds=own,
-        model=lambda _: TRANSACTIONS,
+        model=lambda chosen: TRAVELLING_APPENDS if chosen.get("appends_travel") else TRANSACTIONS,
         setup=build,
         mutants=mutants,
         rules=rules,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from zombieproof.checker.scenario import Scenario
+from zombieproof.checker.transactions.scenarios.appends import APPENDS_UNDER_WAY
 from zombieproof.checker.transactions.scenarios.exhaustion import EPOCH_EXHAUSTION, ROTATION_FAILOVER
 from zombieproof.checker.transactions.scenarios.expiration import FORGOTTEN_OWNER, ID_EXPIRATION, PRODUCER_EXPIRATION
 from zombieproof.checker.transactions.scenarios.failover import (
@@ -45,6 +46,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         EPOCH_RECOVERY,
         TIMEOUT,
         COORDINATOR_FAILOVER,
+        APPENDS_UNDER_WAY,
         LEADER_FAILOVER,
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,

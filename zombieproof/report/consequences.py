@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, Act
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.narration import (
     client_name,
@@ -31,6 +31,9 @@ def consequences(before: World, after: World, setup: Setup, action: int, trail: 
         brokers += (*_wrong_transaction(before, after, setup, message), *_remarks(before, after, message, trail))
         answer = _answer(after, setup, act, message, trail, is_told=bool(brokers or clients))
         between = (*answer, *_then_sends(before, after, setup, message))
+    elif act in AT_APPENDS and trail.asker > 0:
+        asker = _asker(before, i)
+        between = _said(after, setup, act, asker, trail, is_told=bool(brokers or clients))
     elif act in (Act.FAIL_OVER, Act.DEPOSE):
         brokers = (*_loaded(after), *brokers)
     elif act in (Act.ELECT, Act.CHANGE_LEADER):
@@ -44,6 +47,15 @@ def consequences(before: World, after: World, setup: Setup, action: int, trail: 
 # ---------------------------------------------------------------- answers
 
 
+def _asker(before: World, number: int) -> Message:
+    """The request that waits for an append, as it was when it asked."""
+    asker = replace(
+        next(each for each in before.messages if each.stage == Stage.APPENDING and each.error == number + 1)
+    )
+    asker.stage = Stage.TO_LEADER if speaks_to_coordinator(asker.kind) else Stage.TO_COORDINATOR
+    return asker
+
+
 def _answer(after: World, setup: Setup, act: int, message: Message, trail: Trail, *, is_told: bool) -> Iterator[str]:
     """What the answer to a message says. An acceptance is not said where its effect is told."""
     if message.kind == Kind.MARKER:
@@ -51,6 +63,8 @@ def _answer(after: World, setup: Setup, act: int, message: Message, trail: Trail
     elif message.answered == 1:
         if not is_told and act != Act.LOSE_ANSWER:
             yield f"{client_name(message.client)} goes on{_and_then(after, message)}"
+    elif trail.answered == 0 and (speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR):
+        yield "the answer waits for an append"
     elif trail.answered == 0:
         yield f"{leader_name(message.partition)} asks {coordinator_name(after, setup, after.coordinator)} first"
     else:

@@ -172,6 +172,10 @@ class TransactionCoordinator:
         wanted = self._steps.effects
         if wanted.owes_end:
             return self.end_by_server(ServerEnd(name, pending, waiter))
+        if wanted.owes_look:
+            transaction, office = self._steps.begin(name)
+            ends.look_again(transaction, pending, office, wanted, self._steps.notes)
+            return self._carry_out(name, transaction, pending, waiter)
         effects: list[Effect] = [*self._steps.append(name, pending, waiter)]
         if isinstance(waiter, Completing):
             if wanted.retries:

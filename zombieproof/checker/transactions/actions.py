@@ -4,6 +4,7 @@
 """
 
 from zombieproof.checker.transactions import (
+    appends_under_way,
     client_actions,
     client_answers,
     coordinator_actions,
@@ -12,7 +13,7 @@ from zombieproof.checker.transactions import (
     partition_actions,
     reader_actions,
 )
-from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, Act
 from zombieproof.checker.transactions.moves import note_answer
 from zombieproof.checker.transactions.world import MESSAGES, Kind, Message, Setup, Stage, Trail, World
 
@@ -33,6 +34,8 @@ def _take(world: World, act: int, i: int, setup: Setup, trail: Trail) -> bool:
         return client_actions.step(world, setup, trail, i, 0)
     if act == Act.ABORT_INSTEAD:
         return client_actions.step(world, setup, trail, i, 1)
+    if act in AT_APPENDS:
+        return _handle_append(world, setup, trail, act, i)
     if Act.DELIVER <= act <= Act.UNKNOWN_APPEND:
         return _handle_message(world, setup, trail, act, i)
     if act in (Act.READ_ONE, Act.READ_ALL):
@@ -45,6 +48,8 @@ def _take(world: World, act: int, i: int, setup: Setup, trail: Trail) -> bool:
 def _handle_message(world: World, setup: Setup, trail: Trail, act: int, i: int) -> bool:
     message = world.messages[i]
     if message.kind == Kind.EMPTY or _repeats(world, i):
+        return False
+    if message.stage == Stage.APPENDING and act != Act.GIVE_UP:
         return False
     if act == Act.DELIVER:
         return _deliver(world, setup, trail, i, 0, 0)
@@ -91,14 +96,18 @@ def _deliver(world: World, setup: Setup, trail: Trail, i: int, lost: int, unknow
         return True
     if network.speaks_to_coordinator(message.kind):
         error = coordinator_actions.answer(world, setup, trail, i, unknown)
-        _reply(world, setup, trail, i, error, lost)
+        if error != partition_actions.WAITS:
+            _reply(world, setup, trail, i, error, lost)
+        elif lost == 1:
+            message.stage = Stage.TO_LEADER
+            _restore_request(world, message)
         return True
     if message.stage == Stage.TO_COORDINATOR:
         if lost == 1:
             return False
-        partition_actions.hear_coordinator(
-            world, setup, trail, message, coordinator_actions.answer(world, setup, trail, i, unknown)
-        )
+        error = coordinator_actions.answer(world, setup, trail, i, unknown)
+        if error != partition_actions.WAITS:
+            partition_actions.hear_coordinator(world, setup, trail, message, error)
         return True
     if world.partitions[message.partition].leader == 0 or _is_behind_another(world, message):
         return False
@@ -108,6 +117,26 @@ def _deliver(world: World, setup: Setup, trail: Trail, i: int, lost: int, unknow
         error = partition_actions.receive(world, setup, trail, message)
     if error != partition_actions.WAITS:
         _reply(world, setup, trail, i, error, lost)
+    return True
+
+
+def _handle_append(world: World, setup: Setup, trail: Trail, act: int, number: int) -> bool:
+    """An append is made, or its outcome told; who waits for that is answered."""
+    if number >= len(world.appends):
+        return False
+    if act == Act.TELL_APPEND:
+        if not appends_under_way.tell(world, setup, trail, number):
+            return False
+    elif not appends_under_way.make(world, setup, trail, number, act):
+        return False
+    if trail.asker == 0:
+        return True
+    i, error = trail.asker - 1, int(trail.error)
+    message = world.messages[i]
+    if network.speaks_to_coordinator(message.kind):
+        _reply(world, setup, trail, i, error, 0)
+    else:
+        partition_actions.hear_coordinator(world, setup, trail, message, error)
     return True
 
 
@@ -194,6 +223,8 @@ def _append_unknown(world: World, setup: Setup, trail: Trail, i: int) -> bool:
     message = world.messages[i]
     to_coordinator = network.speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR
     if world.budget.unknown_appends == 0 or not to_coordinator or message.answered == 1 or message.live == 0:
+        return False
+    if setup.bounds.appends_travel == 1:
         return False
     if message.kind == Kind.MARKER or message.node != world.coordinator:
         return False

@@ -2,7 +2,16 @@
 
 from enum import IntEnum
 
-from zombieproof.checker.transactions.world import CLIENTS, IDS, MESSAGES, NODES, PARTITIONS, PRODUCER_IDS, READERS
+from zombieproof.checker.transactions.world import (
+    APPENDS,
+    CLIENTS,
+    IDS,
+    MESSAGES,
+    NODES,
+    PARTITIONS,
+    PRODUCER_IDS,
+    READERS,
+)
 
 
 class Act(IntEnum):
@@ -29,6 +38,14 @@ class Act(IntEnum):
     EXPIRE = 18
     FORGET_PRODUCER = 19
     FORGET_GUARD = 20
+    MAKE_APPEND = 21
+    FAIL_APPEND = 22
+    DOUBT_APPEND = 23
+    TELL_APPEND = 24
+
+
+AT_APPENDS = (Act.MAKE_APPEND, Act.FAIL_APPEND, Act.DOUBT_APPEND, Act.TELL_APPEND)
+"""What happens to appends to the transaction log that are under way, where they travel."""
 
 
 def _numbered() -> tuple[tuple[int, int], ...]:
@@ -54,9 +71,13 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Act.EXPIRE: IDS,
         Act.FORGET_PRODUCER: PARTITIONS * PRODUCER_IDS,
         Act.FORGET_GUARD: PARTITIONS * PRODUCER_IDS,
+        **dict.fromkeys(AT_APPENDS, APPENDS),
     }
     return tuple((int(act), i) for act, count in counts.items() for i in range(count))
 
 
 ACTIONS: tuple[tuple[int, int], ...] = _numbered()
-"""(kind, argument) of each action, by its number."""
+"""(kind, argument) of each action, by its number; those at appends that travel come last."""
+
+ACTIONS_AT_ONCE: int = sum(act not in AT_APPENDS for act, _ in ACTIONS)
+"""How many actions there are where appends do not travel."""

@@ -7,6 +7,7 @@ what needs one fails at a log that it does not lead.
 
 from zombieproof.checker.transactions import marker_actions, network
 from zombieproof.checker.transactions.coordinator_appends import begin, office, settle
+from zombieproof.checker.transactions.partition_actions import WAITS
 from zombieproof.checker.transactions.views import (
     INIT_PRODUCER_ID,
     TV2_ADD_PARTITIONS,
@@ -20,6 +21,7 @@ from zombieproof.checker.transactions.world import (
     Kind,
     Message,
     Setup,
+    Stage,
     Trail,
     World,
 )
@@ -33,7 +35,7 @@ LATER = 2
 
 
 def answer(world: World, setup: Setup, trail: Trail, i: int, unknown: int) -> int:
-    """The coordinator that message `i` went to answers it; returns the error.
+    """The coordinator that message `i` went to answers it; returns the error, or WAITS for the outcome of an append.
 
     With `unknown` 1 the append becomes durable but is reported as failed (reference §2.6). A granted producer id and
     epoch are left in the message.
@@ -54,7 +56,11 @@ def answer(world: World, setup: Setup, trail: Trail, i: int, unknown: int) -> in
         joins.add_partitions(txn, trail.pending, _asked(message, TV2_ADD_PARTITIONS), at, rules, trail.effects, trail)
     else:
         joins.verify_partition(txn, _asked(message, VERIFICATION), at, rules, trail.effects, trail)
-    carry_out(world, setup, trail, node, k, message.label, unknown)
+    under_way = carry_out(world, setup, trail, node, k, message.label, unknown)
+    if under_way > 0:
+        message.stage = Stage.APPENDING
+        message.error = under_way
+        return WAITS
     error = int(trail.effects.error)
     if error == Error.NONE and trail.effects.producer_id != NONE:
         message.producer_id = trail.effects.producer_id
@@ -81,20 +87,20 @@ def _asked(message: Message, version: int) -> IdRequest:
     return IdRequest(version, int(message.producer_id), int(message.producer_epoch), committed, 1 << partition)
 
 
-def carry_out(world: World, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: int) -> None:
+def carry_out(world: World, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: int) -> int:
     """Put the effects of a step into the world: the server's EndTxn behind a fence, and the append.
 
-    `label` is that of the request, 0 where nobody asked. What is left are the answer, and whether markers set out.
+    `label` is that of the request, 0 where nobody asked. What is left are the answer, and whether markers set out;
+    returned is what ``settle`` returns.
     """
     if trail.effects.owes_end == 0:
-        settle(world, setup, trail, node, k, label, unknown)
-        return
+        return settle(world, setup, trail, node, k, label, unknown)
     begin(trail, k)
     txn, at = world.nodes[node].cache[k], office(world, node, 0)
     ends.end_by_server(txn, trail.pending, at, setup.rules, trail.effects, trail)
     if trail.effects.appends == 0 and trail.effects.error == Error.UNKNOWN_SERVER_ERROR:
         world.ghost.insane = 1
-    settle(world, setup, trail, node, k, label, 0)
+    return settle(world, setup, trail, node, k, label, 0)
 
 
 def drive(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:

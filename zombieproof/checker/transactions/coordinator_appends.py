@@ -1,12 +1,13 @@
-"""What a coordinator's step wants appended, put into the world: durable at once, with its outcome told.
+"""What a coordinator's step wants appended, put into the world: durable at once, with its outcome told, or under way.
 
 Only the world's facts are here: which node leads the log, what is durable, producer ids (one is taken with the record
 that needs it), and the ghost facts.
 """
 
-from zombieproof.checker.transactions.world import PRODUCER_IDS, Overflow, Setup, Trail, World
+from zombieproof.checker.transactions.world import PRODUCER_IDS, Overflow, Phase, Setup, Trail, World
+from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
-from zombieproof.statemachines.coordinator import appends, loading, outcomes
+from zombieproof.statemachines.coordinator import appends, ends, loading, outcomes
 from zombieproof.statemachines.coordinator.effects import clear
 from zombieproof.statemachines.coordinator.records import Office, Operation, PendingTransition
 
@@ -17,8 +18,45 @@ ENDS_OF_SERVER = (Operation.END_BY_INIT, Operation.END_BY_TIMEOUT)
 def office(world: World, node: int, now_ms: int) -> Office:
     """What a node knows of itself, and the next producer id, NONE when this record can hold no more."""
     held = world.nodes[node]
-    fresh = NONE if world.next_producer_id >= PRODUCER_IDS else int(world.next_producer_id)
-    return Office(0, int(held.role), int(held.epoch), fresh, now_ms)
+    fresh = int(world.next_producer_id)
+    if len(world.appends) > 0:
+        # An id that went with a transition that never was durable is as if it had never been given.
+        while fresh < PRODUCER_IDS and _is_used(world, fresh):
+            fresh += 1
+    return Office(0, int(held.role), int(held.epoch), NONE if fresh >= PRODUCER_IDS else fresh, now_ms)
+
+
+def _is_used(world: World, producer_id: int) -> bool:
+    """Whether anybody knows a producer id, or a log holds it."""
+    for node in world.nodes:
+        for txn in node.cache:
+            if _names(txn, producer_id):
+                return True
+    for durable in world.durable:
+        if _names(durable, producer_id):
+            return True
+    for under_way in world.appends:
+        if _names(under_way.pending.target, producer_id):
+            return True
+    for message in world.messages:
+        if message.producer_id == producer_id:
+            return True
+    for client in world.clients:
+        if client.producer_id == producer_id:
+            return True
+    return _is_in_a_log(world, producer_id)
+
+
+def _names(txn: Transaction, producer_id: int) -> bool:
+    return bool(producer_id in (txn.producer_id, txn.previous_producer_id, txn.next_producer_id))
+
+
+def _is_in_a_log(world: World, producer_id: int) -> bool:
+    for partition in world.partitions:
+        for offset in range(partition.end):
+            if partition.log[offset].producer_id == producer_id:
+                return True
+    return False
 
 
 def begin(trail: Trail, k: int) -> None:
@@ -27,17 +65,22 @@ def begin(trail: Trail, k: int) -> None:
     clear(trail.effects)
 
 
-def settle(world: World, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: int) -> None:
+def settle(world: World, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: int) -> int:
     """What is to be appended is durable, or not, at once, and the step behind the append follows.
 
-    With `unknown` 1 it is durable but reported as failed. `label` is that of the request that asked.
+    With `unknown` 1 it is durable but reported as failed. `label` is that of the request that asked. Where appends
+    travel nothing of this happens yet: returned is 1 + the number under which the append is under way, else 0.
     """
     effects, pending = trail.effects, trail.pending
     if effects.lacks_producer_id == 1:
         world.overflow = Overflow.PRODUCER_IDS
     if effects.appends == 0:
-        return
+        return 0
     takes, holds = int(effects.takes_producer_id), int(effects.holds)
+    if setup.bounds.appends_travel == 1:
+        if holds == 1 and node != world.coordinator:
+            appends.forget(world.nodes[node].cache[k])
+        return 1 + _send(world, pending, node, k, label)
     error = int(Error.NOT_LEADER_OR_FOLLOWER)
     if node == world.coordinator:
         error = int(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND) if unknown == 1 else int(Error.NONE)
@@ -46,11 +89,65 @@ def settle(world: World, setup: Setup, trail: Trail, node: int, k: int, label: i
     txn = world.nodes[node].cache[k]
     clear(effects)
     outcomes.append_answered(txn, pending, error, office(world, node, 0), setup.rules, effects, trail)
+    if effects.owes_look == 1:
+        clear(effects)
+        ends.look_again(txn, pending, office(world, node, 0), effects, trail)
     if holds == 1 and node != world.coordinator:
         # Metadata that a deposed node made up is nobody's: no producer id is taken for it.
         appends.forget(txn)
     if trail.contradicts == 1:
         effects.error = Error.UNKNOWN_SERVER_ERROR
+    return 0
+
+
+def _send(world: World, pending: PendingTransition, node: int, k: int, label: int) -> int:
+    """The append is under way; returns its number."""
+    number = 0
+    while number < len(world.appends) - 1 and world.appends[number].phase != Phase.FREE:
+        number += 1
+    under_way = world.appends[number]
+    if under_way.phase != Phase.FREE:
+        world.overflow = Overflow.APPENDS
+    under_way.phase = Phase.PREPARED
+    under_way.node = node
+    under_way.subject = k
+    under_way.label = label
+    under_way.error = 0
+    copy_pending(pending, under_way.pending)
+    return number
+
+
+def copy_pending(source: PendingTransition, target: PendingTransition) -> None:
+    """Copy every field."""
+    target.operation = source.operation
+    target.coordinator_epoch = source.coordinator_epoch
+    target.asked_version = source.asked_version
+    target.version = source.version
+    target.producer_id = source.producer_id
+    target.producer_epoch = source.producer_epoch
+    target.committed = source.committed
+    target.partitions = source.partitions
+    target.fences = source.fences
+    copy_transaction(source.target, target.target)
+
+
+def copy_transaction(source: Transaction, target: Transaction) -> None:
+    """Copy every field."""
+    target.known = source.known
+    target.state = source.state
+    target.pending_state = source.pending_state
+    target.producer_id = source.producer_id
+    target.previous_producer_id = source.previous_producer_id
+    target.next_producer_id = source.next_producer_id
+    target.producer_epoch = source.producer_epoch
+    target.last_producer_epoch = source.last_producer_epoch
+    target.partitions = source.partitions
+    target.timeout_ms = source.timeout_ms
+    target.start_ms = source.start_ms
+    target.last_update_ms = source.last_update_ms
+    target.client_transaction_version = source.client_transaction_version
+    target.failed_epoch_fence = source.failed_epoch_fence
+    target.next_producer_epoch = source.next_producer_epoch
 
 
 def make_durable(world: World, node: int, k: int, pending: PendingTransition, label: int) -> None:

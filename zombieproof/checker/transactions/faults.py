@@ -5,6 +5,7 @@ and clients (lost, doubled, late, crashed) is in ``actions`` and ``client_action
 """
 
 from zombieproof.checker.transactions import (
+    appends_under_way,
     coordinator_actions,
     network,
     partition_actions,
@@ -52,6 +53,7 @@ def _fail_over(world: World, setup: Setup, trail: Trail) -> bool:
     if world.budget.failovers == 0:
         return False
     world.budget.failovers -= 1
+    appends_under_way.drop(world, world.coordinator)
     coordinator_actions.forget(world, world.coordinator)
     _take_over(world, setup, trail)
     return True

@@ -11,7 +11,7 @@ from zombieproof.statemachines.partition_leader.late_copies import Copy, batch_c
 
 def is_refused_for_good(world: World, setup: Setup, message: Message) -> bool:
     """Whether nobody waits for the message, and it can never again change anything."""
-    if message.live == 1 or message.kind == Kind.EMPTY:
+    if message.live == 1 or message.kind == Kind.EMPTY or message.stage == Stage.APPENDING:
         return False
     if message.kind == Kind.MARKER:
         known, forgets = _known_epoch(world, message), _forgets(world, setup, message)

@@ -8,6 +8,9 @@ from zombieproof.statemachines.coordinator import completion
 from zombieproof.statemachines.coordinator.completion import MarkerOutcome, Route
 from zombieproof.statemachines.coordinator.records import DecidedFacts
 
+AT_LOG = 2
+"""`Node.driving` while a completion is under way into the log, or a decision is there and will be looked at again."""
+
 
 def start_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
     """The decision is durable: markers go to every partition."""
@@ -58,11 +61,12 @@ def complete(world: World, setup: Setup, trail: Trail, node: int, k: int) -> Non
     """Append the completion if every marker is written. A deposed node cannot, and gives up (its successor will)."""
     held, at = world.nodes[node], office(world, node, 0)
     begin(trail, k)
-    decided = DecidedFacts(at.coordinator_epoch, 0, int(held.driving[k]))
+    decided = DecidedFacts(at.coordinator_epoch, 0, 1 if held.driving[k] == 1 else 0)
     completion.complete(held.cache[k], trail.pending, decided, at, setup.rules, trail.effects, trail)
     if trail.effects.finishes == 1:
         held.driving[k] = 0
-    settle(world, setup, trail, node, k, 0, 0)
+    if settle(world, setup, trail, node, k, 0, 0) > 0:
+        held.driving[k] = AT_LOG
 
 
 def waits_for_leader(setup: Setup, trail: Trail) -> bool:
@@ -76,7 +80,7 @@ def acknowledge(world: World, setup: Setup, trail: Trail, message: Message, erro
     node, k, p = int(message.node), int(message.client), int(message.partition)
     coordinator_epoch = int(message.value)
     held, at, heard = world.nodes[node], office(world, node, 0), trail.markers
-    if message.live == 0 or held.driving[k] == 0 or held.epoch != coordinator_epoch:
+    if message.live == 0 or held.driving[k] != 1 or held.epoch != coordinator_epoch:
         network.empty(message)
         return
     standing = completion.judge(completion.stand(held.cache[k], at, trail), coordinator_epoch, trail)

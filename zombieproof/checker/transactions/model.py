@@ -6,9 +6,22 @@ from dataclasses import replace
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.transactions import network
 from zombieproof.checker.transactions.actions import step
-from zombieproof.checker.transactions.acts import ACTIONS
+from zombieproof.checker.transactions.acts import ACTIONS, ACTIONS_AT_ONCE
 from zombieproof.checker.transactions.narration import describe
-from zombieproof.checker.transactions.world import CLIENTS, OPS, TXNS, Bounds, Budget, Op, Overflow, Setup, Trail, World
+from zombieproof.checker.transactions.world import (
+    APPENDS,
+    CLIENTS,
+    OPS,
+    TXNS,
+    Bounds,
+    Budget,
+    Op,
+    Overflow,
+    Setup,
+    Trail,
+    UnderWay,
+    World,
+)
 from zombieproof.model.catalogue import IN_WORLDS
 from zombieproof.model.rules import Rules
 from zombieproof.statemachines.registry import MACHINES
@@ -17,6 +30,7 @@ OVERFLOWS: Mapping[int, str] = {
     int(Overflow.MESSAGE_SLOTS): "messages in flight",
     int(Overflow.LOG_END): "records in a partition's log",
     int(Overflow.PRODUCER_IDS): "producer ids",
+    int(Overflow.APPENDS): "appends under way",
 }
 
 
@@ -44,6 +58,8 @@ def initial_world(setup: Setup) -> World:
     world = World(budget=replace(setup.budget))
     world.nodes[0].role = 1
     world.group.committed.offset = 0
+    if setup.bounds.appends_travel == 1:
+        world.appends = [UnderWay() for _ in range(APPENDS)]
     return world
 
 
@@ -57,7 +73,7 @@ TRANSACTIONS = Model(
     world=World,
     setup=Setup,
     trail=Trail,
-    actions=len(ACTIONS),
+    actions=ACTIONS_AT_ONCE,
     step=step,
     normalise=network.normalise,
     describe=describe,
@@ -75,4 +91,12 @@ TRANSACTIONS = Model(
         max(len(machine.events) for machine in MACHINES.values()),
     ),
 )
-"""One model for every transaction scenario, so that it is compiled once."""
+"""One model for every scenario in which an append is durable at once, so that it is compiled once."""
+
+TRAVELLING_APPENDS = replace(
+    TRANSACTIONS,
+    name="transactions_with_travelling_appends",
+    actions=len(ACTIONS),
+    sizes={(World, "appends"): APPENDS},
+)
+"""The same with room for appends that are under way."""

@@ -1,11 +1,23 @@
 """An action in words: who does what, and where a message arrives."""
 
-from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, Act
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.views import is_tv2
-from zombieproof.checker.transactions.world import OFFSETS, PRODUCER_IDS, Kind, Message, Op, Setup, Stage, World
-from zombieproof.model.vocabulary import Error, ProducerState
+from zombieproof.checker.transactions.world import (
+    OFFSETS,
+    PRODUCER_IDS,
+    Kind,
+    Message,
+    Op,
+    Phase,
+    Setup,
+    Stage,
+    UnderWay,
+    World,
+)
+from zombieproof.model.vocabulary import Error, ProducerState, TransactionState
+from zombieproof.statemachines.coordinator.records import Operation
 
 NAMES = "AB"
 READERS = ("the read_committed reader", "the buffering reader")
@@ -52,6 +64,8 @@ def describe(world: World, action: int, setup: Setup) -> str:
         return _message_act(world, setup, act, world.messages[i])
     if act in (Act.RESIGN, Act.TIME_OUT, Act.FAIL_OVER, Act.DEPOSE, Act.EXPIRE):
         return _strike_coordinator(world, setup, act, i)
+    if act in AT_APPENDS:
+        return _at_append(world, setup, act, i)
     return _strike(setup, act, i)
 
 
@@ -158,6 +172,31 @@ def _strike_coordinator(world: World, setup: Setup, act: int, i: int) -> str:
         Act.FAIL_OVER: f"{now} crashes; node {other} takes over and loads the log",
         Act.DEPOSE: f"node {other} becomes coordinator and loads the log; node {world.coordinator} does not know it",
         Act.EXPIRE: f"{now} takes {id_name(i)} for unused and lets it expire",
+    }
+    return words[Act(act)]
+
+
+def append_name(under_way: UnderWay) -> str:
+    """An append in words: the record that it makes true."""
+    k, target = id_name(under_way.subject), under_way.pending.target
+    if under_way.pending.operation == Operation.EXPIRE:
+        return f"the tombstone of {k}"
+    identity = f"producer {target.producer_id}, epoch {target.producer_epoch}"
+    return f"the record of {k} in {TransactionState(target.state).name} ({identity})"
+
+
+def _at_append(world: World, setup: Setup, act: int, number: int) -> str:
+    under_way = world.appends[number]
+    who, what = coordinator_name(world, setup, under_way.node), append_name(under_way)
+    if act == Act.TELL_APPEND and under_way.phase == Phase.COMPLETED:
+        return f"{who} looks again, {what} being durable"
+    if act == Act.TELL_APPEND:
+        outcome = "is durable" if under_way.error == Error.NONE else f"failed with {Error(under_way.error).name}"
+        return f"{who} hears that {what} {outcome}"
+    words = {
+        Act.MAKE_APPEND: f"{who} appends {what}",
+        Act.FAIL_APPEND: f"{who} appends {what}, which fails",
+        Act.DOUBT_APPEND: f"{who} appends {what}, which is durable but reported as failed",
     }
     return words[Act(act)]
 

@@ -41,6 +41,7 @@ OPS = 6
 CACHED = 3
 READERS = 2
 LABELS = CLIENTS * TXNS
+APPENDS = 3
 
 
 class Kind(IntEnum):
@@ -57,11 +58,27 @@ class Kind(IntEnum):
 
 
 class Stage(IntEnum):
-    """Where a PRODUCE or TXN_OFFSET_COMMIT is on its way to the log (KIP-890)."""
+    """Where a PRODUCE or TXN_OFFSET_COMMIT is on its way to the log (KIP-890).
+
+    APPENDING: a request, of either kind or to a coordinator, waits there for the outcome of an append.
+    """
 
     TO_LEADER = 0
     TO_COORDINATOR = 1
     BACK_TO_LEADER = 2
+    APPENDING = 3
+
+
+class Phase(IntEnum):
+    """How far an append to the transaction log is, where appends travel.
+
+    COMPLETED: what it made true is in memory, and the look behind a decision is still to come.
+    """
+
+    FREE = 0
+    PREPARED = 1
+    ANSWERED = 2
+    COMPLETED = 3
 
 
 class Op(IntEnum):
@@ -83,6 +100,7 @@ class Overflow(IntEnum):
     MESSAGE_SLOTS = 1
     LOG_END = 2
     PRODUCER_IDS = 3
+    APPENDS = 4
 
 
 @dataclass(slots=True)
@@ -93,7 +111,7 @@ class Message:
     its answer reaches nobody. `value` is the sequence of a PRODUCE, the offset of a TXN_OFFSET_COMMIT, the coordinator
     epoch of a MARKER. `detail` is 1 for commit (END_TXN, MARKER), the generation of a TXN_OFFSET_COMMIT, 1 for a
     recovering INIT_PRODUCER_ID. `client` is the sender; for a MARKER the index of the transactional id, and `stage` its
-    transaction version.
+    transaction version. In stage APPENDING `error` is 1 + the number of the append that is waited for.
     """
 
     kind: int = 0
@@ -229,11 +247,27 @@ class Budget:
     rebalances: int = 0
     expirations: int = 0
     forgotten: int = 0
+    failed_appends: int = 0
+
+
+@dataclass(slots=True)
+class UnderWay:
+    """An append of a coordinator node that is under way, for transactional id `subject`.
+
+    `label` is that of the request that asked for it. `error` is what the log has answered, once `phase` is ANSWERED.
+    """
+
+    phase: int = 0
+    node: int = 0
+    subject: int = 0
+    label: int = 0
+    error: int = 0
+    pending: PendingTransition = field(default_factory=PendingTransition)
 
 
 @dataclass(slots=True)
 class World:
-    """Everything."""
+    """Everything. `appends` has room only in the model in which appends travel (`APPENDS`)."""
 
     messages: list[Message] = array(Message, MESSAGES)
     clients: list[Client] = array(Client, CLIENTS)
@@ -248,6 +282,7 @@ class World:
     highest_epoch: int = 0
     next_producer_id: int = 0
     overflow: int = 0
+    appends: list[UnderWay] = array(UnderWay, 0)
 
 
 @dataclass(slots=True)
@@ -255,7 +290,8 @@ class Bounds:
     """What is fixed for a run besides rules and programs.
 
     `transactional_id` of a client is the index of its id, or -1 for an idempotent producer. `answers_travel` and
-    `keep_refused_copies` switch a reduction off (see ``network``), to show that it changes no verdict.
+    `keep_refused_copies` switch a reduction off (see ``network``), to show that it changes no verdict. With
+    `appends_travel` an append to the transaction log is a step of its own, and so is its outcome.
     """
 
     clients: int = 1
@@ -268,6 +304,7 @@ class Bounds:
     readers: int = 0
     answers_travel: int = 0
     keep_refused_copies: int = 0
+    appends_travel: int = 0
 
 
 @dataclass(slots=True)
@@ -291,13 +328,15 @@ class Setup:
 class Trail(Notes):
     """What one step did. Scratch space for what the steps of a coordinator want done, and what they make pending.
 
-    `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says.
+    `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says;
+    `asker` is 1 + the slot of the message that an append has an answer for.
     `leader`, `group` and `consumer`: what a step of a partition leader, the group coordinator, a consumer wants done.
     `producer` is what a step of a client wants done; `numbering` are the sequences of the partition that it is about.
     """
 
     answered: int = 0
     error: int = 0
+    asker: int = 0
     pending: PendingTransition = field(default_factory=PendingTransition)
     effects: CoordinatorEffects = field(default_factory=CoordinatorEffects)
     markers: MarkerAnswer = field(default_factory=MarkerAnswer)

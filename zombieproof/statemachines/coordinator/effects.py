@@ -18,6 +18,7 @@ class CoordinatorEffects:
         lacks_producer_id: 1: one was needed and there was none.
         holds: 1: the transaction was not known and is from now on; `drops` 1: it is known no more.
         owes_end: 1: the owner is fenced, and the server's EndTxn (``ends.end_by_server``) is to be run.
+        owes_look: 1: a decision is durable and in memory, and is to be looked at again (``ends.look_again``).
         ends_pass: 1: the sweep of time-outs ends here (X4, X5).
         appends: 1: `PendingTransition.target` is to be appended (a tombstone, if its operation is EXPIRE).
         retries: 1: the append of a completion is to be tried again.
@@ -34,6 +35,7 @@ class CoordinatorEffects:
     holds: int = 0
     drops: int = 0
     owes_end: int = 0
+    owes_look: int = 0
     ends_pass: int = 0
     appends: int = 0
     retries: int = 0
@@ -55,6 +57,7 @@ def clear(effects: CoordinatorEffects) -> None:
     effects.holds = 0
     effects.drops = 0
     effects.owes_end = 0
+    effects.owes_look = 0
     effects.ends_pass = 0
     effects.appends = 0
     effects.retries = 0

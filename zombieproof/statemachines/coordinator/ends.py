@@ -84,6 +84,13 @@ def _end(
         _answer(pending, error, NONE, NONE, effects)
 
 
+def look_again(
+    txn: Transaction, pending: PendingTransition, office: Office, effects: CoordinatorEffects, notes: Notes
+) -> None:
+    """The decision is durable and in memory: look again (F2 to F5), answer, and send the markers."""
+    decided(txn, pending, Error.NONE, office, effects, notes)
+
+
 def decided(
     txn: Transaction,
     pending: PendingTransition,
@@ -92,10 +99,7 @@ def decided(
     effects: CoordinatorEffects,
     notes: Notes,
 ) -> None:
-    """The append of a decision has its outcome, memory is what it came to: look again (F1 to F5), answer, drive it.
-
-    `error` is what the append came to.
-    """
+    """What a decision comes to (F1 to F5), and the answer; `error` is what became of its append."""
     same = 1 if office.coordinator_epoch == pending.coordinator_epoch else 0
     lookup_error = appends.look_up(office, notes)
     verdict = decide_after_append(txn, pending, pending.target.state, error, lookup_error, same)

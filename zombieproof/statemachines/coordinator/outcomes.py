@@ -6,6 +6,7 @@ Source: reference §2.6 (after the append), and what each operation does then, �
 from zombieproof.model.decisions.log_append import Aftermath, error_of_append
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import Error
 from zombieproof.statemachines.coordinator import appends
 from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
 from zombieproof.statemachines.coordinator.ends import decided
@@ -39,7 +40,8 @@ def append_ended(
 ) -> None:
     """An append has its outcome; `error` is what operations are told of it (``error_of_append``, `may_append`).
 
-    After a record that contradicts memory nothing is answered: Kafka throws there.
+    After a record that contradicts memory nothing is answered: Kafka throws there. Of an end that is durable the look
+    behind it is a step of its own (§2.17): in between another request, or another coordinator, may come.
     """
     outcome = appends.completes(txn, pending, error, office, rules, effects, notes)
     if notes.contradicts == 1:
@@ -49,6 +51,9 @@ def append_ended(
     elif pending.operation in (Operation.JOIN, Operation.JOIN_OFFSETS):
         joined(pending, outcome.error, effects)
     elif pending.operation in (Operation.END_BY_CLIENT, Operation.END_BY_INIT, Operation.END_BY_TIMEOUT):
-        decided(txn, pending, outcome.error, office, effects, notes)
+        if outcome.error == Error.NONE:
+            effects.owes_look = 1
+        else:
+            decided(txn, pending, outcome.error, office, effects, notes)
     elif pending.operation == Operation.COMPLETE and outcome.aftermath == Aftermath.KEEP_PENDING:
         effects.retries = 1

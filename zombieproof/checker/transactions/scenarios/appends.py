@@ -1,0 +1,38 @@
+"""Appends to the transaction log take their time, and anything may happen meanwhile."""
+
+from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.world import Op
+
+APPENDS_UNDER_WAY = transaction_scenario(
+    "appends_under_way",
+    "What the coordinator wants in its log is a step of its own, and so is hearing of it. Meanwhile it is deposed and "
+    "elected anew, learns of it or does not, or crashes. An append fails, or is durable although reported as failed. "
+    "Before and after each append the coordinator has to look whether it still is the one that prepared it.",
+    (((Op.SEND_0, Op.COMMIT),),),
+    distinct=10_334,
+    always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end"),
+    sometimes=(
+        "a_transaction_commits",
+        "a_prepared_transaction_is_taken_over",
+        "a_stale_coordinator_still_answers",
+    ),
+    appends_travel=1,
+    deposed=2,
+    failed_appends=1,
+    unknown_appends=1,
+    mutants=(
+        Mutant(
+            "markers_of_a_coordinator_of_before_count",
+            breaks="epochs_never_go_down",
+            steps=18,
+            without=("marker_coordinator_epoch",),
+            bounds={"deposed": 1},
+        ),
+        Mutant(
+            "a_decision_found_in_the_log_is_not_driven",
+            breaks="a_decided_transaction_is_driven_to_its_end",
+            steps=14,
+            without=("reload_drives_markers",),
+        ),
+    ),
+)
