@@ -1,6 +1,7 @@
 """Bytes that are cut, flipped or made up: every parser of batches and segments says so, and in no other way."""
 
 import contextlib
+from dataclasses import replace
 from struct import pack_into
 
 import pytest
@@ -190,3 +191,10 @@ def test_the_parts_of_anything_lie_side_by_side_and_cover_it(pieces: list[bytes]
         at += part.size
     assert at == len(data)
     assert begins_with_batch(data) == (sound_end(data) > 0)
+
+
+def test_the_key_of_a_header_that_is_not_utf_8_is_kept() -> None:
+    data = with_section(record(b"\0\0\0\1\1\2" + b"\4\xff\xfe" + b"\1"))
+    found = read_batch(data)
+    assert found.records[0].headers == (("\udcff\udcfe", None),)
+    assert write_batch(replace(found, encoded=None))[HEADER.size :] == data[HEADER.size :]
