@@ -145,11 +145,8 @@ DELIVERIES = ("deliver", "lose_answer", "unknown_append")
 ALSO = {
     "appends_under_way": (
         "the answer waits for an append",
-        (
-            "node 0 (deposed, and does not know it) looks again, the record of x0 in PREPARE_COMMIT (producer 0, "
-            "epoch 1) being durable"
-        ),
         "the leader of p0 is answered NONE",
+        "COMMIT marker (producer 0, epoch 1, coordinator epoch 0) sets out for p0",
     ),
     "consume_transform_produce": (
         "offset 1 of producer 0 is pending, and B does not wait for it",
