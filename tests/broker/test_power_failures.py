@@ -296,7 +296,7 @@ BAD_BROKERS: dict[str, tuple[object, str, object]] = {
     "a produce is answered at once": (writes, "needs_of_produce", lambda *_: ()),
     "a group is answered at once": (
         writes.Writes,
-        "answer_for_group",
+        "answer_for_groups",
         lambda self, number, _, answer: self.desk.answer(number, answer),
     ),
 }

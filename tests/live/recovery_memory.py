@@ -376,8 +376,7 @@ def _take_producer_ids_alike(kept: Cluster, recovered: Cluster) -> None:
     uses another.
     """
     mine, theirs = coordinator(kept).producer_ids, coordinator(recovered).producer_ids
-    for name in ("_current", "_used", "_at_hand", "_is_asked_for", "_is_to_be_sent", "_not_before_ms"):
-        setattr(mine, name, getattr(theirs, name))
+    mine._blocks = replace(theirs._blocks)
 
 
 def _order_alike(kept: dict[str, Transaction], recovered: dict[str, Transaction]) -> None:
