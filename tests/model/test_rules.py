@@ -112,7 +112,7 @@ def names_read(sources: Iterable[str]) -> set[str]:
 
 def test_every_field_of_the_rules_is_read_where_its_rule_stands(repository_root: Path) -> None:
     package = repository_root / "zombieproof"
-    files = [file for folder in ("model", "checker") for file in (package / folder).rglob("*.py")]
+    files = [file for folder in ("model", "statemachines", "checker") for file in (package / folder).rglob("*.py")]
     read = names_read(file.read_text(encoding="utf-8") for file in files if file.name != "rules.py")
     assert {field.name for field in fields(Rules)} - read == set()
 

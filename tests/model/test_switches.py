@@ -321,6 +321,11 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         [False, True],
         [False, False],
     ),
+    "loaded_tombstone_ends_pending": (
+        lambda rules: [txn_offset_commit.tombstone_reaches_pending(from_log, rules) for from_log in (0, 1)],
+        [True, True],
+        [True, False],
+    ),
     "refused_commit_keeps_pending": (
         lambda rules: txn_offset_commit.decide_refused_append(PendingOffset(PendingOffsetsState.PENDING, 10, 3), rules),
         GroupEvent.NOTHING,

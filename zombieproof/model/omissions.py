@@ -98,15 +98,6 @@ _MESSAGES: Final = "zombieproof.messages"
 OMISSIONS: Final = (
     Omission(
         MODEL,
-        "the return of a deleted group's waiting offsets before 4.0",
-        "a log was read otherwise than memory had it: a tombstone did not end what waits for a marker",
-        "GroupMetadataManager.loadGroupsAndOffsets of 3.9, of which a real one was asked (recordings n-delete-group-*)",
-        "after a restart the offsets of a group that was deleted while a transaction held them stay deleted here; in "
-        "3.9.1 they come back if the transaction was committed",
-        (Absent(Sort.FIELD, "deleted_offsets_return", "zombieproof.model.rules.Rules"),),
-    ),
-    Omission(
-        MODEL,
         "authorisation",
         "a request that is refused for lack of rights changes nothing, so it adds no history",
         "KafkaApis.scala; reference §14.1",
@@ -328,12 +319,12 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "what may come between the guards, the append and the answer of one request at one coordinator",
-        "one action is one atomic step: what others may do while an append is under way is left out, so a second look "
-        "after it (F1 to F5, G1 to G4) finds what the first one left",
+        "what may come between a fence and the server's EndTxn behind it at one coordinator",
+        "both are one action; an append to the transaction log and its outcome are steps of their own only with "
+        "`--bounds appends_travel=1` (`appends_under_way` has it), elsewhere it is durable at once",
         "TransactionCoordinator.endTransaction; reference §2.17",
         "a client's EndTxn between a fence and the abort that follows it is tested on the decisions, not explored",
-        (Absent(Sort.FIELD, "appends_travel", f"{_WORLD}.Bounds"),),
+        (Absent(Sort.FAULT, "ABORT_FENCED"),),
     ),
     Omission(
         CHECKER,

@@ -336,6 +336,12 @@ class Rules:
         source="seen: not on 3.9.1 and 3.9.2, but on 4.3.1",
         row="§4.2",
     )
+    loaded_tombstone_ends_pending: int = switch(
+        "a deleted offset that is read from the log takes along what waits in its place; before, only in memory",
+        since="4.0",
+        source="seen: not on 3.9.1, but on 4.3.1",
+        row="§4.5",
+    )
     refused_append_is_for_all: int = switch(
         "a refused append of offsets is told for every partition of the commit; before, not where metadata is too long",
         since="4.0",

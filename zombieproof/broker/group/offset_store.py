@@ -71,15 +71,23 @@ class OffsetStore:
         return {key: waiting.value for key, waiting in self._waiting.get(producer_id, {}).items()}
 
     def replay(
-        self, offset: int, producer_id: int, key: OffsetKey, value: OffsetValue | None, journal: Journal
+        self,
+        offset: int,
+        producer_id: int,
+        key: OffsetKey,
+        value: OffsetValue | None,
+        journal: Journal,
+        *,
+        reaches_waiting: bool = True,
     ) -> None:
         """The record at `offset` of the log is an offset commit, or the tombstone of one.
 
-        Without a producer id it counts at once, also where its batch calls itself transactional.
+        Without a producer id it counts at once, also where its batch calls itself transactional. `reaches_waiting`: a
+        tombstone ends what waits as well.
         """
         meaning = offsets.meaning_of(int(value is not None), producer_id)
         if value is None or meaning == Meaning.TOMBSTONE:
-            self._remove(key, journal)
+            self._remove(key, journal, reaches_waiting=reaches_waiting)
         elif meaning == Meaning.COMMITTED:
             known = self._committed[key] = Committed(value=value)
             offsets.is_committed(known.record, value.offset, offset)
@@ -117,9 +125,9 @@ class OffsetStore:
                 del waiting[key]
                 self._close(producer_id, key)
 
-    def _remove(self, key: OffsetKey, journal: Journal) -> None:
+    def _remove(self, key: OffsetKey, journal: Journal, *, reaches_waiting: bool) -> None:
         known = self._committed.pop(key, Committed())
-        for producer_id in sorted(self._open.get(key, ())):
+        for producer_id in sorted(self._open.get(key, ())) if reaches_waiting else ():
             waiting = self._waiting[producer_id].pop(key)
             self._close(producer_id, key)
             offsets.is_deleted(known.record, waiting.record, journal.begin())

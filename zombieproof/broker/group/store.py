@@ -22,6 +22,7 @@ from zombieproof.model.vocabulary import NONE, Error, Origin
 from zombieproof.statemachines.group_coordinator import commits
 from zombieproof.statemachines.group_coordinator.effects import GroupEffects
 from zombieproof.statemachines.group_coordinator.lookup import look_up
+from zombieproof.statemachines.group_coordinator.offsets import tombstone_reaches_what_waits
 
 Group = ClassicGroup | ConsumerGroup
 
@@ -102,13 +103,17 @@ class GroupStore:
             return
         for delta, record in enumerate(batch.records):
             if isinstance(record.key, OffsetKey):
-                self._replay_offset(batch.base_offset + delta, batch.producer_id, record.key, record.value, journal)
+                reaches = tombstone_reaches_what_waits(1, self.rules)
+                place = batch.base_offset + delta
+                self._replay_offset(place, batch.producer_id, record.key, record.value, journal, reaches=reaches)
             elif isinstance(record.key, GroupKey):
                 self._replay_group(record.key, record.value)
 
-    def _replay_offset(self, offset: int, producer_id: int, key: OffsetKey, value: object, journal: Journal) -> None:
+    def _replay_offset(
+        self, offset: int, producer_id: int, key: OffsetKey, value: object, journal: Journal, *, reaches: bool = True
+    ) -> None:
         assert value is None or isinstance(value, OffsetValue), f"an offset commit holds {value!r}"
-        self.offsets.replay(offset, producer_id, key, value, journal)
+        self.offsets.replay(offset, producer_id, key, value, journal, reaches_waiting=reaches)
         if value is not None:
             self.simple_group(key.group)
 

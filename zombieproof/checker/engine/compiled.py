@@ -122,6 +122,7 @@ def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: 
         **{name: value for name, value in vars(kernels).items() if name.isupper()},
         "__name__": kernels.__name__,  # Numba imports it again when it loads from the cache
         "np": np,
+        "clear_words": intrinsics.clear_words,
         "copy_words": intrinsics.copy_words,
         "prefetch": intrinsics.prefetch,
         "folded_product": intrinsics.folded_product,

@@ -91,3 +91,28 @@ def copy_words(typingctx: Any, target: Any, row: Any, source: Any, source_row: A
         return context.get_dummy_value()
 
     return types.void(target, types.int64, source, types.int64, words), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def clear_words(typingctx: Any, target: Any, row: Any, words: Any) -> Any:
+    """Write zeros into one row of `words` words, a literal, of a C-contiguous array of uint64 with that many columns.
+
+    In vectors, as `copy_words` does: it is done before every action that is tried.
+    """
+    del typingctx
+    if not isinstance(words, types.IntegerLiteral):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        start = builder.gep(view.data, [builder.mul(arguments[1], I64(words.literal_value))])
+        done = 0
+        while done < words.literal_value:
+            count = next(size for size in (8, 4, 2, 1) if done + size <= words.literal_value)
+            kind = ir.VectorType(I64, count)
+            to = builder.bitcast(builder.gep(start, [I64(done)]), kind.as_pointer())
+            builder.store(ir.Constant(kind, [0] * count), to, align=8)
+            done += count
+        return context.get_dummy_value()
+
+    return types.void(target, types.int64, words), codegen

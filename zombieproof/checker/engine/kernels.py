@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from zombieproof.checker.engine.intrinsics import copy_words, folded_product, prefetch
+from zombieproof.checker.engine.intrinsics import clear_words, copy_words, folded_product, prefetch
 from zombieproof.checker.engine.places import (
     ACTIVE,
     ALWAYS,
@@ -134,8 +134,7 @@ def expand(parents: Any, out: Any, around: Any, state: Any) -> None:
         if bound_hit(parents.records[parent], setup) == 0:
             copy_words(out.worlds.words, found, parents.words, parent, WORDS)
             for action in range(ACTIONS):
-                for word in range(TRAIL_WORDS):
-                    around.trail_words[0, word] = 0
+                clear_words(around.trail_words, 0, TRAIL_WORDS)
                 if step(out.worlds.records[found], action, setup, trail):
                     if found >= skip:
                         count_moves(trail, around.coverage, sign)
@@ -291,8 +290,7 @@ def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any,
         if not gather(out, kept, around, state):
             return STOPPED
     elif phase == STEP:
-        for word in range(TRAIL_WORDS):
-            around.trail_words[0, word] = 0
+        clear_words(around.trail_words, 0, TRAIL_WORDS)
         enabled = step(parents.records[0], state[PARENT], around.setup[0], around.trail[0])
         if enabled:
             normalise(parents.records[0], around.setup[0])

@@ -209,3 +209,8 @@ def answer_to_marker(error: int) -> int:
     if error in (Error.COORDINATOR_NOT_AVAILABLE, Error.COORDINATOR_LOAD_IN_PROGRESS, Error.NOT_COORDINATOR):
         return int(Error.NOT_LEADER_OR_FOLLOWER)
     return int(error)
+
+
+def tombstone_reaches_pending(from_log: int, rules: Rules) -> bool:
+    """Whether a deleted offset takes along what waits in its place; `from_log` 1: it is read when a log is loaded."""
+    return from_log == 0 or rules.loaded_tombstone_ends_pending == 1

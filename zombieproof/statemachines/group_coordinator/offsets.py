@@ -16,6 +16,7 @@ from zombieproof.model.decisions.txn_offset_commit import (
     evolve_pending,
     evolve_taken_back,
     evolve_tombstone,
+    tombstone_reaches_pending,
 )
 from zombieproof.model.records import GroupOffset, PendingOffset
 from zombieproof.model.rules import Rules
@@ -69,6 +70,11 @@ def is_deleted(committed: GroupOffset, pending: PendingOffset, notes: Notes) -> 
     """The tombstone of an offset is in the log; `pending` is one that waited in its place."""
     state = move(notes, MachineIndex.GROUP_COORDINATOR, pending.state, GroupEvent.TOMBSTONE)
     evolve_tombstone(committed, pending, state)
+
+
+def tombstone_reaches_what_waits(from_log: int, rules: Rules) -> bool:
+    """Whether a deleted offset ends what waits in its place, or what is committed alone."""
+    return tombstone_reaches_pending(from_log, rules)
 
 
 def lose_memory(pending: PendingOffset) -> None:
