@@ -138,7 +138,7 @@ def test_memory_is_the_fold_of_the_logs(release: str, nodes: int, operations: li
         assert difference_to_the_logs(program) == {}
 
 
-def blind(*_: object) -> None:
+def blind(*_: object, **__: object) -> None:
     """Does nothing."""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from zombieproof.checker.engine.model import Model, Promise
-from zombieproof.checker.transactions import network
+from zombieproof.checker.transactions import late_copies, network
 from zombieproof.checker.transactions.actions import step
 from zombieproof.checker.transactions.acts import ACTIONS, ACTIONS_AT_ONCE
 from zombieproof.checker.transactions.narration import describe
@@ -50,6 +50,7 @@ def setup_of(rules: Rules, bounds: Bounds, budget: Budget, programs: Sequence[Se
             if len(ops) > OPS:
                 raise ValueError(f"client {c}, transaction {t}: {len(ops)} lines, at most {OPS} fit into a world")
             setup.programs[c * TXNS + t].ops[: len(ops)] = [int(op) for op in ops]
+    late_copies.ask_all(setup)
     return setup
 
 

@@ -314,6 +314,19 @@ class Program:
     ops: list[int] = array(int, OPS)
 
 
+EPOCHS = 8
+"""Late copies are dropped up to this epoch; none of the registered scenarios reaches it."""
+
+
+@dataclass(slots=True)
+class RefusedCopies:
+    """For each kind of late copy, known epoch and own epoch: 1 where it is refused for good (``late_copies``)."""
+
+    requests: list[int] = array(int, 4 * EPOCHS * EPOCHS)
+    markers: list[int] = array(int, 8 * EPOCHS * EPOCHS)
+    batches: list[int] = array(int, 32 * EPOCHS * EPOCHS)
+
+
 @dataclass(slots=True)
 class Setup:
     """What is constant during a run."""
@@ -322,6 +335,7 @@ class Setup:
     bounds: Bounds = field(default_factory=Bounds)
     budget: Budget = field(default_factory=Budget)
     programs: list[Program] = array(Program, LABELS)
+    refused: RefusedCopies = field(default_factory=RefusedCopies)
 
 
 @dataclass(slots=True)
