@@ -189,12 +189,12 @@ SCOPES: tuple[Scope, ...] = (
             "forgotten",
             "A leader forgets a silent producer, or a guard that was never used.",
             ((_ONE, _ONE),),
-            distinct=434,
+            distinct=484,
             sometimes=(),
             forgotten=1,
             late=1,
         ),
-        transitions=748,
+        transitions=850,
     ),
     Scope(
         transaction_scenario(
