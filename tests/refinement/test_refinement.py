@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.refinement import abstractions, commands, flights, projection
+from tests.refinement import commands, flights, projection
 from tests.refinement.exploration import Differs, Explored, live_reachable, live_steps, pack, reachable, refined, walked
 from tests.refinement.flights import InFlight
 from tests.refinement.scopes import SCOPES, Scope
@@ -21,7 +21,6 @@ from zombieproof.checker.transactions.acts import Act
 from zombieproof.checker.transactions.model import TRANSACTIONS
 from zombieproof.checker.transactions.world import Kind, Op, Setup, World
 from zombieproof.model.rules import PRESETS, with_switches
-from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.kernel import IllegalTransition
 
 SMALL = [scope for scope in SCOPES if scope.scenario.distinct <= 1_000]
@@ -197,7 +196,6 @@ def test_a_live_system_that_does_more_is_found_out() -> None:
     ("name", "module", "abstraction", "nothing_left_out"),
     [
         ("offsets_by_the_client", projection, "without_sequence", lambda entry: entry),
-        ("kafka_0_11", abstractions, "has_start", lambda transaction: transaction.start_ms != NONE),
     ],
 )
 def test_an_abstraction_is_needed(

@@ -49,6 +49,13 @@ DECISION_WORDS = {
     Decision.DESCRIBE_TRANSACTIONS: "DescribeTransactions",
     Decision.LIST_TRANSACTIONS: "ListTransactions",
     Decision.FIND_COORDINATOR: "FindCoordinator",
+    Decision.JOIN_GROUP: "JoinGroup",
+    Decision.SYNC_GROUP: "SyncGroup",
+    Decision.HEARTBEAT: "Heartbeat",
+    Decision.LEAVE_GROUP: "LeaveGroup",
+    Decision.CONSUMER_GROUP_HEARTBEAT: "ConsumerGroupHeartbeat",
+    Decision.OFFSET_DELETE: "OffsetDelete",
+    Decision.DELETE_GROUPS: "DeleteGroups",
 }
 """A decision as Kafka's documents call the request, or what it decides about."""
 

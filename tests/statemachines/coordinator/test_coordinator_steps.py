@@ -271,7 +271,7 @@ def test_a_move_that_the_table_does_not_have_is_noted_with_what_was_wanted() -> 
     notes = Notes()
     assert move(notes, MachineIndex.COORDINATOR, S.PREPARE_COMMIT, 1) == S.PREPARE_COMMIT
     assert (notes.illegal, notes.count) == (1 + MachineIndex.COORDINATOR, 0)
-    assert (notes.moves[0].state, notes.moves[0].event) == (S.PREPARE_COMMIT, 1)
+    assert (notes.illegal_state, notes.illegal_event) == (S.PREPARE_COMMIT, 1)
 
 
 # ---------------------------------------------------------------- ends
