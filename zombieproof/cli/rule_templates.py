@@ -104,7 +104,7 @@ def test_an_older_epoch_ends_nothing_that_is_open(
         sometimes=("a_zombie_is_fenced", "two_transactions_commit"),
         breaks="only_its_owner_ends_a_transaction",
         steps=12,
-        distinct=3_577,
+        distinct=3_408,
         about="Producer A is in a transaction when producer B takes the same transactional id and begins another one. "
         "The late end of A must not decide the transaction of B.",
     ),
@@ -146,7 +146,7 @@ def test_an_older_epoch_writes_nothing(producer_epoch: int, refused: bool) -> No
         sometimes=("a_zombie_is_fenced", "a_transaction_commits"),
         breaks="epochs_never_go_down",
         steps=8,
-        distinct=580,
+        distinct=524,
         about="Producer A has sent a record when producer B takes the same transactional id. "
         "The late record of A must not be written behind what B has done.",
     ),
