@@ -15,7 +15,7 @@ from zombieproof.cli.rules_new import new_command
 
 DOCUMENTS = (
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md", "examples/README.md"),
-    *("docs/bugs.md", "docs/choices.md", "docs/reference.md"),
+    *("docs/bugs.md", "docs/choices.md", "docs/drivers.md", "docs/reference.md"),
 )
 """What is written by hand."""
 CODE = re.compile(r"`([^`\n]+)`")

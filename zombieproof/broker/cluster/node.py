@@ -59,6 +59,7 @@ from zombieproof.messages.registry import Receiver, api_of
 from zombieproof.messages.transactions import TransactionRequest
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.statemachines.find_coordinator import find_coordinator
+from zombieproof.statemachines.group_coordinator import lookup
 
 __all__ = ["AppendFault", "Broker", "Software", "Store", "Surroundings"]
 
@@ -306,7 +307,7 @@ class Broker:
         replica = self.partitions.replicas[load.need.partition]
         if topic == TRANSACTION_STATE:
             self.transactions.carry_out(self.coordinator.finish_loading(number, epoch, replica.log.read()))
-        elif epoch == replica.leader_epoch:
+        elif lookup.installs(epoch, replica.leader_epoch):
             self.groups.load(number, replica)
 
 

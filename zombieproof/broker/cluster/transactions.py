@@ -31,7 +31,7 @@ from zombieproof.messages.transactions import (
 from zombieproof.model.releases import newest_version
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey, Error, Origin
-from zombieproof.statemachines.coordinator import joins
+from zombieproof.statemachines.coordinator import completion, joins
 from zombieproof.statemachines.partition_leader.front_door import takes_record
 from zombieproof.statemachines.partition_leader.verification import NO_GUARD
 
@@ -201,7 +201,9 @@ class Transactions:
 
 
 def _at_most(request: WriteTxnMarkers, newest: int) -> WriteTxnMarkers:
-    """`request` in a version that its receiver understands; before 2 markers say nothing of a transaction version."""
+    """`request` in a version that its receiver understands."""
     if request.version <= newest:
         return request
-    return WriteTxnMarkers(newest, tuple(replace(marker, transaction_version=0) for marker in request.markers))
+    told = completion.transaction_version_told
+    markers = (replace(each, transaction_version=told(each.transaction_version, newest)) for each in request.markers)
+    return WriteTxnMarkers(newest, tuple(markers))

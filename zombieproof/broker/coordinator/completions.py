@@ -23,7 +23,6 @@ from zombieproof.broker.coordinator.steps import Steps
 from zombieproof.broker.coordinator.waiting import Completing
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import WriteTxnMarkersAnswer
-from zombieproof.model.vocabulary import TransactionState
 from zombieproof.statemachines.coordinator import completion
 from zombieproof.statemachines.coordinator.completion import MarkerOutcome, Standing
 from zombieproof.statemachines.coordinator.records import DecidedFacts, PendingTransition
@@ -53,7 +52,7 @@ class Completions:
             coordinator_epoch=place.coordinator_epoch,
             producer_id=transaction.producer_id,
             producer_epoch=transaction.producer_epoch,
-            committed=transaction.state == TransactionState.PREPARE_COMMIT,
+            committed=completion.is_committed(transaction),
             transaction_version=transaction.client_transaction_version,
         )
         self._decided_ms[transactional_id] = self.steps.clock.now_ms()

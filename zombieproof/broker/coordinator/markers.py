@@ -243,6 +243,7 @@ class MarkerChannel:
 
     def _request(self, queue: list[QueuedMarker]) -> WriteTxnMarkers:
         version = completion.version_of_markers(self.rules)
+        told = completion.transaction_version_told
         markers = tuple(
             MarkerToWrite(
                 producer_id=queued.transaction.producer_id,
@@ -250,7 +251,7 @@ class MarkerChannel:
                 committed=queued.transaction.committed,
                 coordinator_epoch=queued.transaction.coordinator_epoch,
                 partitions=queued.partitions,
-                transaction_version=queued.transaction.transaction_version if version > 1 else 0,
+                transaction_version=told(queued.transaction.transaction_version, version),
             )
             for queued in queue
         )

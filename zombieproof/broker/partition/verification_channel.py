@@ -121,5 +121,5 @@ def _as_transaction(question: Question) -> TransactionToAdd:
         question.producer_id,
         question.producer_epoch,
         question.partitions,
-        verify_only=question.mode != Mode.ADD,
+        verify_only=questions.only_verifies(question.mode),
     )

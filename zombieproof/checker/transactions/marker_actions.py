@@ -3,7 +3,6 @@
 from zombieproof.checker.transactions import network
 from zombieproof.checker.transactions.coordinator_appends import begin, office, settle
 from zombieproof.checker.transactions.world import IDS, PARTITIONS, Kind, Message, Setup, Trail, World
-from zombieproof.model.vocabulary import TransactionState
 from zombieproof.statemachines.coordinator import completion
 from zombieproof.statemachines.coordinator.completion import MarkerOutcome, Route
 from zombieproof.statemachines.coordinator.records import DecidedFacts
@@ -54,7 +53,7 @@ def _send_marker(world: World, node: int, k: int, p: int) -> None:
     message.producer_epoch = txn.producer_epoch
     message.partition = p
     message.value = world.nodes[node].epoch
-    message.detail = 1 if txn.state == TransactionState.PREPARE_COMMIT else 0
+    message.detail = 1 if completion.is_committed(txn) else 0
 
 
 def complete(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:

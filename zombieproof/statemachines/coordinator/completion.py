@@ -21,7 +21,7 @@ from zombieproof.model.decisions.marker_delivery import (
 )
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NOTHING, CoordinatorEvent, Guard
+from zombieproof.model.vocabulary import NOTHING, CoordinatorEvent, Guard, TransactionState
 from zombieproof.statemachines.coordinator import appends
 from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
 from zombieproof.statemachines.coordinator.records import DecidedFacts, Office, Operation, PendingTransition
@@ -68,6 +68,16 @@ def drive(txn: Transaction, effects: CoordinatorEffects) -> None:
 def version_of_markers(rules: Rules) -> int:
     """The version of WriteTxnMarkers in which they go out."""
     return version_of_write_txn_markers(rules)
+
+
+def transaction_version_told(transaction_version: int, version: int) -> int:
+    """What a marker in a WriteTxnMarkers of `version` says of its transaction version: before 2 nothing."""
+    return transaction_version if version > 1 else 0
+
+
+def is_committed(txn: Transaction) -> bool:
+    """What the markers of a decided transaction say."""
+    return txn.state == TransactionState.PREPARE_COMMIT
 
 
 def stand(txn: Transaction, office: Office, notes: Notes) -> Standing:
@@ -174,9 +184,11 @@ __all__ = [
     "drive",
     "end_answer",
     "hear_partition",
+    "is_committed",
     "judge",
     "route",
     "stand",
     "strike_off",
+    "transaction_version_told",
     "version_of_markers",
 ]

@@ -14,3 +14,8 @@ def look_up(is_loading: int, is_held: int, notes: Notes) -> int:
     if verdict.error != Error.NONE:
         note(notes, Decision.LOOKUP, verdict.guard, verdict.error)
     return int(verdict.error)
+
+
+def installs(loaded_epoch: int, leader_epoch: int) -> bool:
+    """Whether a log that was read is answered from: the broker leads it under the epoch with which it was begun."""
+    return loaded_epoch == leader_epoch

@@ -17,12 +17,12 @@ from zombieproof.model.decisions.verification import (
     version_of_verification,
 )
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Guard
+from zombieproof.model.vocabulary import NONE, Error, Guard, Mode
 from zombieproof.statemachines.notes import Decision, Notes, note
 
 DISCONNECTED = ChannelFailure.DISCONNECTED
 
-__all__ = ["DISCONNECTED", "ChannelFailure", "Returned", "asks", "version_of", "word"]
+__all__ = ["DISCONNECTED", "ChannelFailure", "Returned", "asks", "only_verifies", "version_of", "word"]
 
 
 class Returned(NamedTuple):
@@ -42,6 +42,11 @@ def asks(has_coordinator: int, queued_epoch: int, epoch: int) -> QueueVerdict:
 def version_of(rules: Rules) -> int:
     """The version of AddPartitionsToTxn that goes out."""
     return version_of_verification(rules)
+
+
+def only_verifies(mode: int) -> bool:
+    """Whether a question of this mode adds nothing."""
+    return mode != Mode.ADD
 
 
 def word(returned: Returned, error: int, mode: int, notes: Notes) -> int:
