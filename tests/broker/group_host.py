@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tests.broker.partitions import Place
+from tests.broker.questions import was_asked
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.group.coordinator import GroupCoordinator
 from zombieproof.broker.partition.replica import Replica
@@ -113,8 +114,7 @@ class GroupHost:
         """TxnOffsetCommit, to which the transaction coordinator has no objection."""
         request = TxnOffsetCommit(version, "x", group, producer_id, epoch, to_commit(rows), generation, member)
         work = self.coordinator.commit(request, self.replica)
-        if work.start() is not None:
-            work.verified(Error.NONE)
+        was_asked(work)
         return work.finish()
 
     def end(self, producer_id: int = 7, *, committed: bool = True, epoch: int = 1) -> None:

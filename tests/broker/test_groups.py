@@ -6,6 +6,7 @@ import pytest
 
 from tests.broker.group_host import GROUP, A, B, GroupHost, to_commit
 from tests.broker.partitions import Place
+from tests.broker.questions import Word, told, was_asked
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.coordinator import OffsetCommitInProgress
@@ -25,6 +26,7 @@ from zombieproof.messages.groups import (
 from zombieproof.messages.partitions import MarkerToWrite, MarkerWritten, WriteTxnMarkers, WriteTxnMarkersAnswer
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, ClassicGroupEvent, Error, GroupEvent, Guard, Mode
+from zombieproof.statemachines.partition_leader.questions import ChannelFailure
 
 OFFSETS = (CONSUMER_OFFSETS, 0)
 UNSTABLE = -Error.UNSTABLE_OFFSET_COMMIT
@@ -121,8 +123,7 @@ def test_a_partition_that_does_not_exist_and_metadata_that_is_too_long_refuse_on
     expected = {A: 0, B: Error.OFFSET_METADATA_TOO_LARGE, NOWHERE: Error.UNKNOWN_TOPIC_OR_PARTITION}
     assert host.ask(OffsetCommit(8, GROUP, rows), OffsetsCommitted).errors == expected
     work = host.coordinator.commit(TxnOffsetCommit(3, "x", GROUP, 7, 0, rows), host.replica)
-    assert work.start() is not None
-    work.verified(0)
+    assert was_asked(work)
     assert work.finish().errors == expected
     assert (host.offset(A), host.waiting()) == (1, {A: 1})
 
@@ -150,8 +151,7 @@ def test_a_group_is_there_as_soon_as_a_commit_to_it_is_accepted(host: GroupHost)
     work = host.coordinator.commit(
         TxnOffsetCommit(3, "x", GROUP, 7, 0, (OffsetToCommit(A, 1, "m" * 4097),)), host.replica
     )
-    assert work.start() is not None
-    work.verified(0)
+    assert was_asked(work)
     assert work.finish().errors == {A: Error.OFFSET_METADATA_TOO_LARGE}
     assert host.txn_commit((A, 1), generation=1, member="m").errors == {A: Error.UNKNOWN_MEMBER_ID}
 
@@ -164,7 +164,7 @@ def test_the_coordinator_is_asked_as_the_version_says_and_its_refusal_is_transla
         assert question is not None
         assert (question.transactional_id, question.producer_id, question.producer_epoch) == ("x", 7, 0)
         assert (question.partitions, question.mode) == (((CONSUMER_OFFSETS, 0),), mode)
-        work.verified(Error.TRANSACTION_ABORTABLE)
+        work.told(told(question, Error.TRANSACTION_ABORTABLE))
         answers[version] = work.finish().errors[A]
     assert answers == {3: Error.INVALID_TXN_STATE, 4: Error.TRANSACTION_ABORTABLE, 5: Error.TRANSACTION_ABORTABLE}
     assert host.written() == []
@@ -174,14 +174,13 @@ def test_the_coordinator_is_asked_as_the_version_says_and_its_refusal_is_transla
     ("word", "answer"),
     [
         (Error.PRODUCER_FENCED, Error.INVALID_PRODUCER_EPOCH),
-        (Error.NETWORK_EXCEPTION, Error.COORDINATOR_LOAD_IN_PROGRESS),
+        (ChannelFailure.DISCONNECTED, Error.COORDINATOR_LOAD_IN_PROGRESS),
         (Error.CONCURRENT_TRANSACTIONS, Error.CONCURRENT_TRANSACTIONS),
     ],
 )
-def test_what_the_coordinator_says_is_told_in_words_of_the_group(host: GroupHost, word: Error, answer: Error) -> None:
+def test_what_the_coordinator_says_is_told_in_words_of_the_group(host: GroupHost, word: Word, answer: Error) -> None:
     work = host.coordinator.commit(TxnOffsetCommit(3, "x", GROUP, 7, 0, to_commit(((A, 1),))), host.replica)
-    assert work.start() is not None
-    work.verified(word)
+    assert was_asked(work, word)
     assert work.finish().errors == {A: answer}
 
 
@@ -198,9 +197,10 @@ def test_in_an_open_transaction_nobody_is_asked_again(host: GroupHost) -> None:
 
 def test_a_marker_between_question_and_commit_voids_the_answer(host: GroupHost) -> None:
     work = host.coordinator.commit(TxnOffsetCommit(3, "x", GROUP, 7, 0, to_commit(((A, 1),))), host.replica)
-    assert work.start() is not None
+    question = work.start()
+    assert question is not None
     host.end(committed=False, epoch=0)
-    work.verified(0)
+    work.told(told(question))
     assert work.finish().errors == {A: Error.INVALID_TXN_STATE}
     assert host.written() == []
 
@@ -212,8 +212,7 @@ def begun(host: GroupHost, version: int = 3) -> OffsetCommitInProgress:
     """A TxnOffsetCommit that the transaction coordinator has agreed to."""
     request = TxnOffsetCommit(version, "x", GROUP, 7, 0, to_commit(((A, 1),)))
     work = host.coordinator.commit(request, host.replica)
-    if work.start() is not None:
-        work.verified(0)
+    was_asked(work)
     return work
 
 

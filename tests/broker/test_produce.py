@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tests.broker.partitions import Place, data, end, plain, verified
+from tests.broker.questions import Word, told
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.produce import PartitionsToVerify, ProduceInProgress
@@ -13,8 +14,10 @@ from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch, Marker
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.messages.partitions import ConnectionClosed, Produce, ProduceAnswer, Produced, SentBatch
+from zombieproof.messages.transactions import AddPartitionsToTxnAnswer
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, Error, Mode
+from zombieproof.statemachines.partition_leader.questions import ChannelFailure
 
 T0, T1, NOPE = ("t", 0), ("t", 1), ("nope", 0)
 INTERNAL = (CONSUMER_OFFSETS, 0)
@@ -62,8 +65,7 @@ class Broker:
         under_way = ProduceInProgress(request, self.settings, self.place.journal)
         self.asked = under_way.start(self.replicas.get, lambda of: of in self.replicas or of in self.elsewhere)
         for question in self.asked:
-            words = {of: word if isinstance(word, int) else word.get(of, 0) for of in question.partitions}
-            under_way.verified(words)
+            under_way.told(told(question, word))
         return under_way.finish(self.replicas.get)
 
 
@@ -145,24 +147,24 @@ def test_the_answer_says_in_words_why_a_partition_was_not_verified(version: int,
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("word", "error"),
     [
-        (Error.NETWORK_EXCEPTION, Error.NOT_ENOUGH_REPLICAS),
-        (Error.CLUSTER_AUTHORIZATION_FAILED, Error.INVALID_TXN_STATE),
+        (ChannelFailure.DISCONNECTED, Error.NOT_ENOUGH_REPLICAS),
+        (AddPartitionsToTxnAnswer(Error.CLUSTER_AUTHORIZATION_FAILED, ()), Error.INVALID_TXN_STATE),
     ],
 )
-def test_a_question_that_fails_as_a_whole_fails_its_partitions(error: Error, told: Error) -> None:
+def test_a_question_that_fails_as_a_whole_fails_its_partitions(word: Word, error: Error) -> None:
     broker = Broker()
     under_way = ProduceInProgress(
         Produce(11, "x", -1, {T0: sent(data(1, 0)), T1: sent(data(1, 0, transactional=False))}),
         broker.settings,
         broker.place.journal,
     )
-    under_way.start(broker.replicas.get)
-    under_way.verification_failed(error)
+    (question,) = under_way.start(broker.replicas.get)
+    under_way.told(told(question, word))
     answer = under_way.finish(broker.replicas.get)
     assert isinstance(answer, ProduceAnswer)
-    assert errors(answer.partitions) == {T0: told, T1: 0}
+    assert errors(answer.partitions) == {T0: error, T1: 0}
 
 
 def test_a_transactional_batch_without_an_id_fails_the_whole_request() -> None:
@@ -333,18 +335,18 @@ def test_what_comes_between_question_and_answer_counts() -> None:
     broker = Broker()
     request = Produce(11, "x", -1, {T0: sent(data(1, 0))})
     late = ProduceInProgress(request, broker.settings, broker.place.journal)
-    late.start(broker.replicas.get)
+    (question,) = late.start(broker.replicas.get)
     verified(broker.replicas[T0], data(1, 0))
     end(broker.replicas[T0], 1, committed=False)
-    late.verified({T0: 0})
+    late.told(told(question))
     answer = late.finish(broker.replicas.get)
     assert isinstance(answer, ProduceAnswer)
     # Its sequences are those of the batch that was aborted: a duplicate is told so, guard or not.
     assert answer.partitions == {T0: Produced(Error.NONE, 0, 0)}
     later = ProduceInProgress(Produce(11, "x", -1, {T0: sent(data(1, 1))}), broker.settings, broker.place.journal)
-    later.start(broker.replicas.get)
+    (question,) = later.start(broker.replicas.get)
     end(broker.replicas[T0], 1, committed=False)
-    later.verified({T0: 0})
+    later.told(told(question))
     answer = later.finish(broker.replicas.get)
     assert isinstance(answer, ProduceAnswer)
     assert answer.partitions == {T0: Produced(Error.INVALID_TXN_STATE, log_start_offset=0)}

@@ -3,6 +3,7 @@
 import pkgutil
 from collections.abc import Callable
 from importlib import import_module
+from inspect import signature
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -31,8 +32,9 @@ def functions(module: ModuleType) -> list[Callable[..., Any]]:
 
 
 @pytest.mark.parametrize("step", [each for module in MODULES for each in functions(module)], ids=lambda f: f.__name__)
-def test_a_step_can_be_lowered(step: Callable[..., Any]) -> None:
+def test_a_step_can_be_lowered_and_is_told_eight_things_at_most(step: Callable[..., Any]) -> None:
     Lowering().read(step)
+    assert len(signature(step).parameters) <= 8
 
 
 def test_there_are_steps() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from tests.broker.group_host import GROUP, GroupHost
 from tests.broker.partitions import Place
+from tests.broker.questions import was_asked
 from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, NotRunnable
 from tests.conformance.phrases import Fields, check, error_name, error_of, listed, matched, partition_of
@@ -202,8 +203,7 @@ def _commit(scene: Scene, match: re.Match[str], version: int) -> None:
     generation = int(match["generation"] or scene.generation)
     request = TxnOffsetCommit(version, "x", GROUP, PRODUCER_ID, 0, (row,), generation, MEMBER)
     work = scene.host.coordinator.commit(request, scene.host.replica)
-    if work.start() is not None:
-        work.verified(Error.NONE)
+    was_asked(work)
     scene.errors = set(work.finish().errors.values())
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.broker.partitions import Place, Tokens, data, end, verified
+from tests.broker.questions import told
 from tests.conformance.log_phrases import World, perform
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.log import MemoryLog
@@ -43,7 +44,7 @@ class Broker:
     def answer(self, under_way: ProduceInProgress, word: int = 0) -> dict[TopicPartition, Produced]:
         """The coordinator says `word` of every partition it was asked about, and the request is finished."""
         for question in self.asked:
-            under_way.verified(dict.fromkeys(question.partitions, word))
+            under_way.told(told(question, word))
         answer = under_way.finish(self.replicas.get)
         assert isinstance(answer, ProduceAnswer)
         return answer.partitions

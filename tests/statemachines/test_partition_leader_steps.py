@@ -126,7 +126,6 @@ def test_a_good_word_lets_the_batch_go_on_under_its_guard() -> None:
 def test_what_a_coordinator_says_is_translated_where_it_sets_out() -> None:
     assert verification.word_of_coordinator(Error.PRODUCER_FENCED, Mode.ADD) == Error.INVALID_PRODUCER_EPOCH
     assert verification.word_of_coordinator(Error.TRANSACTION_ABORTABLE, Mode.DEFAULT) == Error.INVALID_TXN_STATE
-    assert verification.word_of_channel(Error.CLUSTER_AUTHORIZATION_FAILED) == Error.INVALID_TXN_STATE
 
 
 @pytest.mark.parametrize(("version", "of_group", "mode"), [(11, 0, 1), (12, 0, 2), (4, 1, 1), (5, 1, 2), (3, 1, 0)])

@@ -29,11 +29,6 @@ class Accumulator:
         """Whether a record has no outcome yet, sent or not."""
         return bool(self._incomplete)
 
-    @property
-    def has_waiting(self) -> bool:
-        """Whether a batch waits to be sent."""
-        return any(self._queues.values())
-
     def append(self, partition: TopicPartition, record: Record, transactional: bool, now_ms: int) -> SentRecord:
         """A record joins the last batch of its partition, or begins a new one."""
         queue = self._queues.setdefault(partition, [])

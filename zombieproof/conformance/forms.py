@@ -37,7 +37,6 @@ ProducerSymbol = int | Annotated[str, StringConstraints(pattern=r"^p\d+$")]
 PartitionSymbol = int | Annotated[str, StringConstraints(pattern=r"^(g\d+)?$")]
 """A number, or for a partition of ``__consumer_offsets`` a group that lives in it."""
 
-PartitionRow = tuple[str, PartitionSymbol]
 Metadata = str | Annotated[int, Field(ge=0, le=1 << 20)] | None
 """An integer is that many ``m``."""
 

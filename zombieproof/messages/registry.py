@@ -116,11 +116,6 @@ def api_of(request: type) -> Api:
     return found
 
 
-def apis_for(receiver: Receiver) -> tuple[Api, ...]:
-    """The APIs whose requests go to `receiver`."""
-    return tuple(api for api in APIS if api.receiver == receiver)
-
-
 def values_of(message: Any, entity: Entity) -> Iterator[Any]:
     """Every value in a message that names an `entity`, in order."""
     kind: type = type(message)

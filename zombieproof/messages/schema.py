@@ -102,10 +102,6 @@ class FieldOfMessage:
         """What it is called in a version; None: that version does not have it, or Kafka's schema does not."""
         return next((wire for wire in self.wires if wire.since <= version <= wire.until), None)
 
-    def exists_in(self, version: int) -> bool:
-        """Whether a version of the message has it."""
-        return self.ours is not None or self.wire(version) is not None
-
 
 class UndescribedField(TypeError):
     """A field of a message that neither says what it is called in Kafka's schema nor why it is not there."""

@@ -1,6 +1,6 @@
 """Offset commits: OffsetCommit, and TxnOffsetCommit with its wait for the transaction coordinator's word.
 
-The node drives a TxnOffsetCommit: `start` says what is to be asked (None: nothing), `verified` takes the answer, and
+The node drives a TxnOffsetCommit: `start` says what is to be asked (None: nothing), `told` takes the answer, and
 `finish` commits and gives the answer for the client. In between the group's coordinator may have moved: `finish` looks
 again. What is judged, and in which order, is in ``statemachines.group_coordinator.commits``.
 Source: reference §4.1, §3.4; ``KafkaApis.scala``, ``OffsetMetadataManager.java``.
@@ -16,7 +16,7 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.classic_group import ClassicGroup, NoGroup
 from zombieproof.broker.group.consumer_group import ConsumerGroup
 from zombieproof.broker.group.store import FoundGroup, GroupStore, GroupStores
-from zombieproof.broker.partition.produce import PartitionsToVerify, Written
+from zombieproof.broker.partition.produce import PartitionsToVerify
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, Record
 from zombieproof.formats.topics import TopicPartition
@@ -168,10 +168,7 @@ def _judge_plain(
 
 @dataclass(slots=True)
 class OffsetCommitInProgress:
-    """One TxnOffsetCommit. `replica` is this broker's replica of the group's partition, None: it has none.
-
-    `written` is what `finish` has put into the log: whoever waits until it is durable holds the answer back.
-    """
+    """One TxnOffsetCommit. `replica` is this broker's replica of the group's partition, None: it has none."""
 
     request: TxnOffsetCommit
     replica: Replica | None
@@ -179,7 +176,6 @@ class OffsetCommitInProgress:
     offsets: Offsets = field(init=False)
     error: int = field(init=False, default=int(Error.NONE))
     guard: int = field(init=False, default=verification.NO_GUARD)
-    written: list[Written] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self.offsets = offsets_of(self.request.offsets, self.context.metadata.exists)
@@ -202,23 +198,12 @@ class OffsetCommitInProgress:
             request.transactional_id, request.producer_id, request.producer_epoch, partitions, self._mode
         )
 
-    def verified(self, error: int) -> None:
-        """The transaction coordinator has answered for the partition asked for."""
-        self._conclude(verification.word_of_coordinator(error, self._mode))
-
-    def verification_failed(self, error: int) -> None:
-        """The question as a whole was answered with `error` (NETWORK_EXCEPTION: it was not answered)."""
-        self._conclude(verification.word_of_channel(error))
-
-    def _conclude(self, error: int) -> None:
-        effects, arrival = PartitionEffects(), verification.Arrival(self._mode, 1, verification.NO_GUARD)
-        verification.concludes(error, self.guard, arrival, effects)
-        self.error = effects.error
-
     def told(self, errors: Mapping[TopicPartition, int]) -> None:
         """The channel's word on the partition that was asked about, as it has translated it."""
         (error,) = errors.values()
-        self._conclude(error)
+        effects, arrival = PartitionEffects(), verification.Arrival(self._mode, 1, verification.NO_GUARD)
+        verification.concludes(error, self.guard, arrival, effects)
+        self.error = effects.error
 
     def finish(self) -> OffsetsCommitted:
         """Commit, and answer the client."""
@@ -235,10 +220,7 @@ class OffsetCommitInProgress:
         short = context.short(self.offsets, request.group)
         if not self._judge(found.group(request.group), short):
             return self.offsets.answer(context.effects.error)
-        end = found.replica.log.end_offset
         context.write(found, request.group, short, self._batch(), self.guard)
-        if found.replica.log.end_offset > end:
-            self.written.append(Written(found.replica.partition, found.replica.log.end_offset - 1))
         return (self.offsets if context.effects.tells_all else short).answer(context.effects.error)
 
     def _judge(self, group: ClassicGroup | ConsumerGroup | NoGroup, offsets: Offsets) -> bool:

@@ -1,8 +1,8 @@
 """A Produce request from its arrival to its answer: its partitions are led through the steps of their leaders.
 
 Theory of operation: `start` brings each partition through the front door and says whom the coordinator has to be asked
-about; `verified` takes the coordinator's word; `finish` appends what nobody has refused, and has the answer. Between
-the three the host may do anything else: what it keeps is this record. What was `written` is in the logs, but need not
+about; `told` takes its word, as the channel has translated it; `finish` appends what nobody has refused, and has the
+answer. Between the three the host may do anything else: what it keeps is this record. What is in the logs then need not
 be durable yet: whoever waits for that holds the answer back.
 Source: reference §3.2 to §3.4, §14; ``KafkaApis.handleProduceRequest``, ``ReplicaManager.handleProduceAppend``.
 """
@@ -41,13 +41,6 @@ class PartitionsToVerify(NamedTuple):
     mode: Mode
 
 
-class Written(NamedTuple):
-    """A batch that is in the log of a partition, up to `last_offset`."""
-
-    partition: TopicPartition
-    last_offset: int
-
-
 @dataclass(slots=True)
 class ProduceInProgress:
     """One request. `waiting` are the partitions that nobody has refused yet, with their guards (0: none)."""
@@ -58,7 +51,6 @@ class ProduceInProgress:
     produced: dict[TopicPartition, Produced] = field(default_factory=dict)
     waiting: dict[TopicPartition, int] = field(default_factory=dict)
     asked: tuple[TopicPartition, ...] = ()
-    written: list[Written] = field(default_factory=list)
     _effects: PartitionEffects = field(default_factory=PartitionEffects)
 
     @property
@@ -87,20 +79,10 @@ class ProduceInProgress:
         ((producer_id, producer_epoch),) = identities
         return [PartitionsToVerify(self.request.transactional_id, producer_id, producer_epoch, self.asked, self.mode)]
 
-    def verified(self, errors: Mapping[TopicPartition, int]) -> None:
-        """The coordinator's word on each partition it was asked about, as it gave it."""
-        for partition in self.asked:
-            self._conclude(partition, verification.word_of_coordinator(errors[partition], self.mode))
-
     def told(self, errors: Mapping[TopicPartition, int]) -> None:
         """The channel's word on each partition that was asked about, as it has translated it."""
         for partition in self.asked:
             self._conclude(partition, errors[partition])
-
-    def verification_failed(self, error: int) -> None:
-        """The question as a whole was answered with `error` (NETWORK_EXCEPTION: it was not answered)."""
-        for partition in self.asked:
-            self._conclude(partition, verification.word_of_channel(error))
 
     def finish(self, replica_of: FindReplica) -> ProduceAnswer | ConnectionClosed | None:
         """Append what is left, and answer. With acks=0 nobody is answered; an error then ends the connection."""
@@ -176,8 +158,6 @@ class ProduceInProgress:
         if not self._passes(partition, replica) or replica is None:
             return
         appended = replica.append(sent.batch, guard, Origin.CLIENT)
-        if appended.batch is not None:
-            self.written.append(Written(partition, appended.batch.last_offset))
         self._end(partition, Produced(appended.error, appended.base_offset, appended.log_start_offset))
 
     # ---------------------------------------------------------------- small helpers

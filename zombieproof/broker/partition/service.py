@@ -10,7 +10,6 @@ from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.coordinator import GroupCoordinator
-from zombieproof.broker.partition.produce import Written as Appendix
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Batch, Marker
@@ -40,11 +39,7 @@ from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
 @dataclass(slots=True)
 class PartitionService:
-    """The replicas of one broker. `groups` hears of every marker in the partitions that it answers for.
-
-    `markers` are those that the last WriteTxnMarkers has put into the logs: whoever waits until they are durable
-    holds its answer back.
-    """
+    """The replicas of one broker. `groups` hears of every marker in the partitions that it answers for."""
 
     metadata: Metadata
     settings: Settings
@@ -52,7 +47,6 @@ class PartitionService:
     journal: Journal
     replicas: dict[TopicPartition, Replica] = field(default_factory=dict)
     written: Written = field(default_factory=Written)
-    markers: list[Appendix] = field(default_factory=list)
 
     def replica(self, partition: TopicPartition) -> Replica | None:
         """The replica of `partition` at this broker, with the number of replicas that are in sync now."""
@@ -78,8 +72,7 @@ class PartitionService:
     # ---------------------------------------------------------------- markers
 
     def write_markers(self, request: WriteTxnMarkers) -> WriteTxnMarkersAnswer:
-        """Answer WriteTxnMarkers: each marker at each of its partitions, in their order; see `written`."""
-        self.markers.clear()
+        """Answer WriteTxnMarkers: each marker at each of its partitions, in their order."""
         return WriteTxnMarkersAnswer(
             tuple(
                 MarkerWritten(marker.producer_id, {tp: self._write_marker(tp, marker) for tp in marker.partitions})
@@ -101,10 +94,8 @@ class PartitionService:
             return effects.error
         marker = Marker(asked.committed, asked.coordinator_epoch, asked.transaction_version)
         done = replica.append_marker(asked.producer_id, asked.producer_epoch, marker, Origin.COORDINATOR)
-        if done.batch is not None:
-            self.markers.append(Appendix(partition, done.batch.last_offset))
-            if of_groups:
-                self.groups.apply_marker(partition[1], asked.producer_id, asked.committed)
+        if done.batch is not None and of_groups:
+            self.groups.apply_marker(partition[1], asked.producer_id, asked.committed)
         return done.error
 
     # ---------------------------------------------------------------- what is answered at once

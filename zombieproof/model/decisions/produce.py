@@ -286,8 +286,3 @@ def evolve_expiry(entry: ProducerEntry, event: int, state: int) -> None:
         entry.known = 0
         entry.producer_epoch = NONE
         entry.coordinator_epoch = NONE
-
-
-def is_nothing(verdict: AppendVerdict) -> bool:
-    """Whether the verdict appends nothing (refused, or a duplicate)."""
-    return verdict.event == NOTHING

@@ -12,7 +12,7 @@ from zombieproof.model.decisions.add_partitions_to_txn import (
     error_of_partition_to_add,
 )
 from zombieproof.model.decisions.versions import error_on_the_wire
-from zombieproof.model.records import Transaction, Verdict
+from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey, CoordinatorEvent, Error
 from zombieproof.statemachines.coordinator import appends
@@ -32,12 +32,7 @@ def add_partitions(
 ) -> None:
     """Answer AddPartitionsToTxn that adds (P1 to P8)."""
     pending.operation = Operation.JOIN
-    pending.asked_version = request.version
-    if not _is_here(pending, request, office, effects, notes):
-        return
-    verdict = decide_add_partitions_to_txn(txn, request, rules)
-    note(notes, Decision.ADD_PARTITIONS, verdict.guard, verdict.error)
-    _join(txn, pending, verdict, office, rules, effects, notes)
+    _join(txn, pending, request, office, rules, effects, notes)
 
 
 def add_offsets(
@@ -51,26 +46,40 @@ def add_offsets(
 ) -> None:
     """Answer AddOffsetsToTxn; the request's mask is that of the group's offsets partition."""
     pending.operation = Operation.JOIN_OFFSETS
+    _join(txn, pending, request, office, rules, effects, notes)
+
+
+def _join(
+    txn: Transaction,
+    pending: PendingTransition,
+    request: IdRequest,
+    office: Office,
+    rules: Rules,
+    effects: CoordinatorEffects,
+    notes: Notes,
+) -> None:
     pending.asked_version = request.version
-    if not _is_here(pending, request, office, effects, notes):
-        return
-    verdict = decide_add_offsets_to_txn(txn, request, rules)
-    note(notes, Decision.ADD_OFFSETS, verdict.guard, verdict.error)
-    _join(txn, pending, verdict, office, rules, effects, notes)
-
-
-def _is_here(
-    pending: PendingTransition, request: IdRequest, office: Office, effects: CoordinatorEffects, notes: Notes
-) -> bool:
-    """P1, P2: the request names an id, and it is one of ours."""
     of_offsets = pending.operation == Operation.JOIN_OFFSETS
+    decision = Decision.ADD_OFFSETS if of_offsets else Decision.ADD_PARTITIONS
     front = decide_add_partitions_front_door(request.has_id, 0)
     if front.error != Error.NONE:
-        note(notes, Decision.ADD_OFFSETS if of_offsets else Decision.ADD_PARTITIONS, front.guard, front.error)
+        note(notes, decision, front.guard, front.error)
     error = front.error if front.error != Error.NONE else appends.look_up(office, notes)
     if error != Error.NONE:
         joined(pending, error, effects)
-    return error == Error.NONE
+        return
+    if of_offsets:
+        verdict = decide_add_offsets_to_txn(txn, request, rules)
+    else:
+        verdict = decide_add_partitions_to_txn(txn, request, rules)
+    note(notes, decision, verdict.guard, verdict.error)
+    if verdict.event == CoordinatorEvent.NOTHING:
+        joined(pending, verdict.error, effects)
+        return
+    appends.prepare(txn, pending, verdict, 0, office.now_ms, office, notes)
+    error = appends.append(txn, pending, office, rules, effects, notes)
+    if error != Error.NONE:
+        joined(pending, error, effects)
 
 
 def partition_is_refused(exists: int, is_internal: int, version: int) -> int:
@@ -81,24 +90,6 @@ def partition_is_refused(exists: int, is_internal: int, version: int) -> int:
 def told_beside_refused(error: int) -> int:
     """What each partition is told of a transaction of which one was refused: the others were not attempted."""
     return int(error if error != Error.NONE else Error.OPERATION_NOT_ATTEMPTED)
-
-
-def _join(
-    txn: Transaction,
-    pending: PendingTransition,
-    verdict: Verdict,
-    office: Office,
-    rules: Rules,
-    effects: CoordinatorEffects,
-    notes: Notes,
-) -> None:
-    if verdict.event == CoordinatorEvent.NOTHING:
-        joined(pending, verdict.error, effects)
-        return
-    appends.prepare(txn, pending, verdict, 0, office.now_ms, office, notes)
-    error = appends.append(txn, pending, office, rules, effects, notes)
-    if error != Error.NONE:
-        joined(pending, error, effects)
 
 
 def joined(pending: PendingTransition, error: int, effects: CoordinatorEffects) -> None:

@@ -1,7 +1,7 @@
 """Before the first batch of a transaction: the coordinator is asked, and its word comes back (KIP-890).
 
 Theory of operation: `arrives` hands out a guard and asks, or lets the batch go on; the coordinator's word is
-translated where it sets out (`word_of_coordinator`, `word_of_channel`), and judged where it arrives (`concludes`).
+translated where it sets out (`word_of_coordinator`, ``questions.word``), and judged where it arrives (`concludes`).
 Whatever it says, the guard alone allows nothing: the log looks again (``batches.append``).
 Source: reference §3.4; ``AddPartitionsToTxnManager.java``, ``UnifiedLog.maybeStartTransactionVerification``.
 """
@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from zombieproof.model.decisions.verification import (
     SENTINEL,
-    answer_of_broker_channel,
     answer_of_coordinator,
     answer_to_produce,
     answer_to_txn_offset_commit,
@@ -69,11 +68,6 @@ def arrives(
 def word_of_coordinator(error: int, mode: int) -> int:
     """What a coordinator's answer for one partition is to the leader that asked (step 5)."""
     return answer_of_coordinator(error, mode)
-
-
-def word_of_channel(error: int) -> int:
-    """What an answer to the question as a whole is to each partition (step 5)."""
-    return answer_of_broker_channel(error)
 
 
 def concludes(error: int, guard: int, arrival: Arrival, effects: PartitionEffects) -> None:
