@@ -32,8 +32,8 @@ def test_the_next_step_begins_with_nothing() -> None:
 
 
 def test_a_move_that_no_table_has_is_raised_with_what_would_be_legal() -> None:
-    journal, entry = KeptJournal(), ProducerEntry(known=1, state=PartitionState.IN_TRANSACTION)
-    forgetting.forget(entry, 1, 1, journal.begin())
+    journal, entry = KeptJournal(), ProducerEntry(known=True, state=PartitionState.IN_TRANSACTION)
+    forgetting.forget(entry, True, True, journal.begin())
     with pytest.raises(IllegalTransition, match="partition_leader 't-0': EXPIRE_PRODUCER is illegal in IN_TRANSACTION"):
         journal.take("t-0")
 

@@ -47,11 +47,11 @@ class Request:
     version: int = integer(0)
     producer_id: int = integer(0)
     producer_epoch: int = integer(0)
-    committed: int = integer(0)
+    committed: bool = False
     partitions: int = integer(0)
     base_sequence: int = integer(0)
     last_sequence: int = integer(0)
-    transactional: int = integer(0)
+    transactional: bool = False
     coordinator_epoch: int = integer(0)
     transaction_version: int = integer(0)
     generation: int = integer(0)
@@ -113,10 +113,16 @@ DOMAINS: dict[str, tuple[int, int]] = {
 }
 """Name of a field or argument -> the smallest and largest number drawn for it; (-1, 5) for every other."""
 
-FLAGS = frozenset(facts.name for facts in switches()) | {
-    *("known", "committed", "transactional", "failed_epoch_fence", "supports_epoch_bump", "from_client"),
-    *("is_loading", "is_coordinator", "is_same_coordinator_epoch", "committing", "control", "transactional"),
-}
+FLAGS = (
+    {facts.name for facts in switches()}
+    | {name for function in SUBJECTS for name, hint in typing.get_type_hints(function).items() if hint is bool}
+    | {
+        each.name
+        for record in (Transaction, ProducerEntry, Request)
+        for each in layout_of(record).members
+        if each.is_flag
+    }
+)
 
 USUAL = {"known": 1, "pending_state": NONE, "state": 1, "version": 5} | {facts.name: 1 for facts in switches()}
 """Name of a field -> the number that half of all draws are, so that many requests come far down the ladders."""
@@ -143,18 +149,19 @@ def fill(random: np.random.Generator, records: np.ndarray[Any, Any]) -> None:
 
 
 class Argument(NamedTuple):
-    """One parameter: the record class it takes, or None for a number."""
+    """One parameter: the record class it takes, or None for a number, or for a flag."""
 
     name: str
     record: type | None
     rebuild: type | None = None
+    is_flag: bool = False
 
 
 def record_of_verdict(cls: Any) -> type:
     """A record with the fields of a NamedTuple, which is what a packed host passes for one."""
-    made: type = dataclasses.make_dataclass(
-        f"{cls.__name__}Record", [(name, int, integer(0)) for name in cls._fields], slots=True
-    )
+    kinds = typing.get_type_hints(cls)
+    declared = [(name, bool, False) if kinds[name] is bool else (name, int, integer(0)) for name in cls._fields]
+    made: type = dataclasses.make_dataclass(f"{cls.__name__}Record", declared, slots=True)
     return made
 
 
@@ -166,8 +173,8 @@ def arguments_of(function: Callable[..., Any]) -> list[Argument]:
     found = []
     for name in inspect.signature(function).parameters:
         hint = hints[name]
-        if hint is int:
-            found.append(Argument(name, None))
+        if hint in (int, bool):
+            found.append(Argument(name, None, is_flag=hint is bool))
         elif hasattr(hint, "_fields"):
             found.append(Argument(name, VERDICTS.setdefault(hint, record_of_verdict(hint)), hint))
         elif dataclasses.is_dataclass(hint):
@@ -189,9 +196,10 @@ def compiled(function: Callable[..., Any]) -> Callable[..., None]:
     for argument in arguments:
         item = f"{argument.name}_[i]"
         if argument.rebuild:
-            fields = ", ".join(f"int({item}.{name})" for name in argument.rebuild._fields)  # type: ignore[attr-defined]  # a NamedTuple
+            kinds = typing.get_type_hints(argument.rebuild)
+            fields = ", ".join(f"{'bool' if kinds[name] is bool else 'int'}({item}.{name})" for name in kinds)
             item = f"{argument.rebuild.__name__}({fields})"
-        passed.append(item)
+        passed.append(f"bool({item})" if argument.is_flag else item)
     call = f"decide({', '.join(passed)})"
     if result is type(None):
         body = [call]
@@ -218,7 +226,7 @@ def interpret(function: Callable[..., Any], columns: list[Any], out: np.ndarray[
         given: list[Any] = []
         for argument, column in zip(arguments, columns, strict=True):
             if argument.record is None:
-                given.append(int(column[i]))
+                given.append(bool(column[i]) if argument.is_flag else int(column[i]))
             else:
                 made = layout_of(argument.record).unpack(column[i].tobytes())
                 if argument.rebuild:
@@ -319,7 +327,7 @@ def test_the_random_requests_reach_every_guard() -> None:
 
 
 def an_end_that_forgets_the_last_epoch(
-    txn: Transaction, request: Request, rules: Rules, from_client: int, next_producer_id: int
+    txn: Transaction, request: Request, rules: Rules, from_client: bool, next_producer_id: int
 ) -> Verdict:
     verdict = decide_end_txn(txn, request, rules, from_client, next_producer_id)
     if verdict.event == CoordinatorEvent.COMMIT and verdict.next_producer_id != NONE:

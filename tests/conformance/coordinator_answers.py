@@ -197,7 +197,7 @@ def compare_record(seen: Seen, what: str, record: Transaction | TransactionValue
     if state is not None:
         check(f"{what} state", state_name(state_of(state)), state_name(record.state))
     if failed is not None:
-        check(f"{what} failed_fence", failed, isinstance(record, Transaction) and record.failed_epoch_fence == 1)
+        check(f"{what} failed_fence", failed, isinstance(record, Transaction) and record.failed_epoch_fence)
     for key, then_ms, before_ms in (
         ("start_ts", record.start_ms, seen.before.start_ms),
         ("last_update", record.last_update_ms, seen.before.last_update_ms),

@@ -192,7 +192,7 @@ def entry_of(scenario: Scenario, given: Any, version: int) -> Transaction:
     now_ms = scenario.clock.now_ms()
     pending = fields.take("pending")
     record = Transaction(
-        known=1,
+        known=True,
         state=state,
         pending_state=NONE if pending is None else state_of(pending),
         producer_id=_number(fields, "pid", PRODUCER_ID),

@@ -29,7 +29,7 @@ class Asked:
     producer_id: int = NONE
     producer_epoch: int = NONE
     version: int = 0
-    committed: int = 0
+    committed: bool = False
     partitions: int = 0
 
 
@@ -44,7 +44,9 @@ def while_pending(case: Case) -> None:
         for state in COORDINATOR.states:
             if state in COORDINATOR.transient:
                 continue
-            txn = Transaction(known=1, state=state, pending_state=under_way, producer_id=PRODUCER_ID, producer_epoch=5)
+            txn = Transaction(
+                known=True, state=state, pending_state=under_way, producer_id=PRODUCER_ID, producer_epoch=5
+            )
             for what, verdict in _every_decision(txn, rules_of(case.baseline)):
                 handed_over = under_way == TransactionState.PREPARE_EPOCH_FENCE and what == "end"
                 if verdict.event != NOTHING and not handed_over:
@@ -52,12 +54,12 @@ def while_pending(case: Case) -> None:
 
 
 def _every_decision(txn: Transaction, rules: Rules) -> list[tuple[str, Verdict]]:
-    asked = Asked(txn.producer_id, txn.producer_epoch, 5, 0, 1)
+    asked = Asked(txn.producer_id, txn.producer_epoch, 5, False, 1)
     return [
         ("bump", decide_init_producer_id(txn, Asked(), rules, PRODUCER_ID + 1)),
         ("add", decide_add_partitions_to_txn(txn, asked, rules)),
-        ("end", decide_end_txn(txn, replace(asked, version=4), rules, 1, PRODUCER_ID + 1)),
-        ("end", decide_end_txn(txn, asked, rules, 1, PRODUCER_ID + 1)),
+        ("end", decide_end_txn(txn, replace(asked, version=4), rules, True, PRODUCER_ID + 1)),
+        ("end", decide_end_txn(txn, asked, rules, True, PRODUCER_ID + 1)),
         ("fence", decide_timeout(txn, txn.producer_id, rules)),
         ("expire", decide_expiration(txn, NOW_MS, 0, rules)),
     ]
@@ -76,9 +78,9 @@ def _map_states(expect: object) -> None:
 
 def _hidden_from_administrators() -> TransactionState:
     """The one state that neither DescribeTransactions nor ListTransactions shows."""
-    entries = {state: Transaction(known=1, state=state, start_ms=0) for state in TransactionState}
-    told = {state for state in entries if decide_describe_transactions(entries[state], 0, 0).error == Error.NONE}
-    seen = {state for state in entries if is_listed(entries[state], NOW_MS, NONE, 1)}
+    entries = {state: Transaction(known=True, state=state, start_ms=0) for state in TransactionState}
+    told = {state for state in entries if decide_describe_transactions(entries[state], False, 0).error == Error.NONE}
+    seen = {state for state in entries if is_listed(entries[state], NOW_MS, NONE, True)}
     check("described and listed", told, seen)
     check("names in answers", {int(state): name for name, state in STATES.items()}, dict(STATE_NAMES))
     hidden = set(TransactionState) - told

@@ -52,7 +52,7 @@ def _entry(host: CoordinatorHost, producer_id: int, given: object) -> Transactio
         idle_ms = host.settings.transactional_id_expiration_ms
     state = state_of(fields.take("state"))
     transaction = Transaction(
-        known=1,
+        known=True,
         state=state,
         producer_id=int(fields.take("pid", producer_id)),
         producer_epoch=int(fields.take("epoch", 0)),

@@ -54,7 +54,7 @@ def _entries(phrase: object, now_ms: int) -> dict[str, Transaction]:
             for name in waiting:
                 number = int(matched(r"t(\d+)", name)[1]) if numbering else len(found)
                 found[name] = Transaction(
-                    known=1, state=STATES[word], producer_id=number, producer_epoch=0, start_ms=start_ms
+                    known=True, state=STATES[word], producer_id=number, producer_epoch=0, start_ms=start_ms
                 )
             waiting = []
         if waiting:

@@ -69,7 +69,7 @@ def _entry(case: Case, version: int) -> Entry:
     state = state_of(fields.take("state", "Empty"))
     numbers = PartitionNumbers()
     txn = Transaction(
-        known=1,
+        known=True,
         state=state,
         pending_state=NONE if pending is None else state_of(pending),
         producer_id=int(fields.take("pid", PRODUCER_ID)),
@@ -130,7 +130,7 @@ def _rotate(entry: Entry, to: str | None = None, remembering: str | None = None,
 def _add(entry: Entry, partition: str, time: str) -> None:
     mask = entry.numbers.mask([partition_of(partition)])
     version = 5 if entry.version == 2 else 3
-    asked = Asked(entry.txn.producer_id, entry.txn.producer_epoch, version, 0, mask)
+    asked = Asked(entry.txn.producer_id, entry.txn.producer_epoch, version, False, mask)
     verdict = decide_add_partitions_to_txn(entry.txn, asked, entry.rules)
     _apply(entry, verdict, CoordinatorEvent.ADD_PARTITION, _time(time))
 
@@ -147,9 +147,9 @@ def _end(
         entry.version = 2
     if version is not None:
         entry.version = int(version)
-    committed = int(outcome == "commit")
+    committed = outcome == "commit"
     asked = Asked(entry.txn.producer_id, entry.txn.producer_epoch, 5 if entry.version == 2 else 4, committed)
-    verdict = decide_end_txn(entry.txn, asked, entry.rules, 1, NONE if next_id is None else int(next_id))
+    verdict = decide_end_txn(entry.txn, asked, entry.rules, True, NONE if next_id is None else int(next_id))
     event = CoordinatorEvent.COMMIT if committed else CoordinatorEvent.ABORT
     _apply(entry, verdict, event, _clock(back) if time is None else _time(time))
 
@@ -161,7 +161,7 @@ def _complete(entry: Entry, back: str | None = None) -> None:
             raise Refused(f"{state_name(entry.txn.pending_state)} is nothing that can be completed")
         transition.complete(entry.txn, target)
         return
-    verdict = decide_completion(replace(entry.txn, partitions=0), 0, 1, entry.rules)
+    verdict = decide_completion(replace(entry.txn, partitions=0), 0, True, entry.rules)
     _apply(entry, verdict, CoordinatorEvent.MARKERS_WRITTEN, _clock(back))
 
 

@@ -184,7 +184,7 @@ APPEND = (
 def _validate(case: Case) -> None:
     given, expect = Fields(case.given, "given"), Fields(case.expect, "expect")
     bound = given.take("max_timeout_ms")
-    two_phase = int(bool(given.take("two_phase_commit", False)))
+    two_phase = bool(given.take("two_phase_commit", False))
     given.done()
 
     def timeout_of(word: object) -> int:
@@ -196,7 +196,7 @@ def _validate(case: Case) -> None:
     words = matched(r"validate (.+)", case.when)[1].split(", ")
     accepted, rejected = set[int](), set[int]()
     for timeout_ms in map(timeout_of, words):
-        front = decide_init_front_door(1, 0, two_phase, two_phase, 0, timeout_ms, MAX_TIMEOUT_MS)
+        front = decide_init_front_door(True, False, two_phase, two_phase, False, timeout_ms, MAX_TIMEOUT_MS)
         is_refused = front.error == Error.INVALID_TRANSACTION_TIMEOUT
         (rejected if is_refused else accepted).add(timeout_ms)
     check("accepted", {timeout_of(word) for word in expect.take("accepted", [])}, accepted)

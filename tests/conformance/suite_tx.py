@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import cycle
+from typing import Any
 
 from tests.conformance.baselines import rules_of
 from tests.conformance.cases import Case, NotRunnable
@@ -215,7 +216,7 @@ def _load_and_unload(case: Case, rules: Rules) -> None:
     for order in interleavings([2, 2, 1, 1]):
         at = Lanes(rules, partitions=len(names), place=lambda name, count: _number_of(name))
         for name in names[half:]:
-            at.hold(name, Transaction(known=1, state=S.ONGOING, producer_id=PRODUCER_ID, producer_epoch=0))
+            at.hold(name, Transaction(known=True, state=S.ONGOING, producer_id=PRODUCER_ID, producer_epoch=0))
         check("the other half is loaded", expected=True, got=all(at.entry(name).known for name in names[half:]))
         begun = set[int]()
         for lane in order:
@@ -259,9 +260,13 @@ def _races(rules: Rules, entry: Transaction | None, producer_ids: list[int], ask
     return outcomes
 
 
-def _entry(producer_id: int, producer_epoch: int, **facts: int) -> Transaction:
-    usual = {"previous_producer_id": producer_id, "last_producer_epoch": producer_epoch - 1, "timeout_ms": 1000}
-    return Transaction(known=1, producer_id=producer_id, producer_epoch=producer_epoch, **(usual | facts))
+def _entry(producer_id: int, producer_epoch: int, **facts: Any) -> Transaction:
+    usual: dict[str, Any] = {
+        "previous_producer_id": producer_id,
+        "last_producer_epoch": producer_epoch - 1,
+        "timeout_ms": 1000,
+    }
+    return Transaction(known=True, producer_id=producer_id, producer_epoch=producer_epoch, **(usual | facts))
 
 
 def _new_and_continuing(case: Case, rules: Rules) -> None:

@@ -71,7 +71,7 @@ def test_tp_025_what_is_in_flight_keeps_its_identity() -> None:
     producer.send_now(TP0)
     producer.send_now(TP0)
     first, second = producer.in_flight(TP0)
-    producer.manager.sequences.of(TP1).wants_bump = 1
+    producer.manager.sequences.of(TP1).wants_bump = True
     producer.exchange("IO", producer_id=PID + 1, producer_epoch=0)
     assert producer.identity == (PID + 1, 0)
     assert producer.manager.sequences.of(TP0).next_sequence == 2
@@ -133,7 +133,7 @@ def test_tp_028_a_new_producer_id_restarts_the_failing_partition() -> None:
     for partition in (TP0, TP1):
         acked(producer, partition, 3)
     assert [producer.next_sequence(p) for p in (TP0, TP1)] == [3, 3]
-    producer.manager.sequences.of(TP0).wants_bump = 1
+    producer.manager.sequences.of(TP0).wants_bump = True
     producer.leave("IO")
     assert producer.manager.sequences.of(TP0).next_sequence == 0
     assert producer.manager.sequences.of(TP1).next_sequence == 3

@@ -105,8 +105,8 @@ def neighbouring_ids(kept: Cluster, recovered: Cluster, torn: frozenset[int]) ->
 def failed_fence(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
     logged = logged_transactions(kept)
     for name, transaction in transactions(kept).items():
-        if transaction.failed_epoch_fence == 1 and name in logged:
-            transaction.failed_epoch_fence = 0
+        if transaction.failed_epoch_fence and name in logged:
+            transaction.failed_epoch_fence = False
             transaction.producer_epoch = logged[name][1].producer_epoch
 
 
@@ -134,7 +134,7 @@ def failed_append(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> No
     for name, (offset, value) in logged_transactions(kept).items():
         if offset not in torn:
             continue
-        transaction = known.setdefault(name, Transaction(known=1))
+        transaction = known.setdefault(name, Transaction(known=True))
         transaction.state, transaction.pending_state = value.state, NONE
         transaction.producer_id, transaction.producer_epoch = value.producer_id, value.producer_epoch
         transaction.previous_producer_id = value.previous_producer_id
@@ -144,7 +144,7 @@ def failed_append(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> No
         transaction.timeout_ms, transaction.start_ms = value.timeout_ms, value.start_ms
         transaction.last_update_ms = value.last_update_ms
         transaction.client_transaction_version = value.client_transaction_version
-        transaction.failed_epoch_fence = 0
+        transaction.failed_epoch_fence = False
         if value.state in PREPARED:
             drive(transaction, CoordinatorEffects())
             broker.transactions.carry_out(broker.coordinator._completions.start(name))

@@ -249,7 +249,7 @@ class Observer:
             value = values.get(transactional_id)
             record = Transaction()
             if value is not None:
-                record.known, record.state, record.producer_id = 1, value.state, value.producer_id
+                record.known, record.state, record.producer_id = True, value.state, value.producer_id
                 record.producer_epoch = value.producer_epoch
                 record.partitions = sum(
                     1 << number for number, tp in enumerate(self.partitions) if tp in value.partitions

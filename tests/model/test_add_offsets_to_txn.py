@@ -14,7 +14,7 @@ from zombieproof.model.vocabulary import CoordinatorEvent as E
 def nothing_right() -> dict[str, Any]:
     return {
         "txn": Transaction(
-            known=0,
+            known=False,
             state=TransactionState.PREPARE_ABORT,
             pending_state=TransactionState.COMPLETE_ABORT,
             producer_id=4000,
@@ -47,6 +47,6 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 
 def test_it_counts_as_transaction_version_0_whatever_its_version() -> None:
     arguments = nothing_right()
-    arguments["txn"] = Transaction(known=1, producer_id=5000, producer_epoch=8)
+    arguments["txn"] = Transaction(known=True, producer_id=5000, producer_epoch=8)
     verdict = decide_add_offsets_to_txn(**arguments)
     assert (verdict.client_transaction_version, verdict.partitions) == (TransactionVersion.TV0, 0b1000)

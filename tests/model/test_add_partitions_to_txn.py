@@ -20,7 +20,7 @@ from zombieproof.model.vocabulary import CoordinatorEvent as E
 def nothing_right() -> dict[str, Any]:
     return {
         "txn": Transaction(
-            known=0,
+            known=False,
             state=TransactionState.PREPARE_COMMIT,
             pending_state=TransactionState.COMPLETE_COMMIT,
             producer_id=4000,

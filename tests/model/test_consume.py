@@ -18,34 +18,34 @@ CLIENT = Isolation.READ_COMMITTED_BUFFERING
 @pytest.mark.parametrize(
     ("isolation", "state", "control", "committed", "transactional", "begins", "event", "delivery"),
     [
-        (Isolation.READ_UNCOMMITTED, S.DELIVERING, 0, 0, 0, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
-        (Isolation.READ_UNCOMMITTED, S.DELIVERING, 0, 0, 1, 1, E.PLAIN_DATA, Delivery.THIS_BATCH),
-        (Isolation.READ_UNCOMMITTED, S.DELIVERING, 1, 1, 1, 0, E.NOTHING, Delivery.NOTHING),
-        (Isolation.READ_UNCOMMITTED, S.DELIVERING, 1, 0, 1, 0, E.NOTHING, Delivery.NOTHING),
-        (BROKER, S.DELIVERING, 0, 0, 0, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
-        (BROKER, S.DELIVERING, 0, 0, 1, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
-        (BROKER, S.DELIVERING, 0, 0, 1, 1, E.ABORTED_TRANSACTION_BEGINS, Delivery.NOTHING),
-        (BROKER, S.DELIVERING, 1, 0, 1, 1, E.ABORTED_TRANSACTION_BEGINS, Delivery.NOTHING),
-        (BROKER, S.DELIVERING, 1, 1, 1, 0, E.COMMIT_MARKER, Delivery.NOTHING),
-        (BROKER, S.DELIVERING, 1, 0, 1, 0, E.ABORT_MARKER, Delivery.NOTHING),
-        (BROKER, S.SKIPPING, 0, 0, 1, 0, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
-        (BROKER, S.SKIPPING, 0, 0, 1, 1, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
-        (BROKER, S.SKIPPING, 1, 1, 1, 0, E.NOTHING, Delivery.NOTHING),
-        (BROKER, S.SKIPPING, 1, 0, 1, 0, E.ABORT_MARKER, Delivery.NOTHING),
-        (CLIENT, S.DELIVERING, 0, 0, 0, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
-        (CLIENT, S.DELIVERING, 0, 0, 1, 1, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
-        (CLIENT, S.BUFFERING, 0, 0, 1, 0, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
-        (CLIENT, S.BUFFERING, 1, 1, 1, 0, E.COMMIT_MARKER, Delivery.HELD_BACK),
-        (CLIENT, S.BUFFERING, 1, 0, 1, 0, E.ABORT_MARKER, Delivery.DROP_HELD_BACK),
-        (CLIENT, S.DELIVERING, 1, 1, 1, 0, E.COMMIT_MARKER, Delivery.HELD_BACK),
+        (Isolation.READ_UNCOMMITTED, S.DELIVERING, False, False, False, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
+        (Isolation.READ_UNCOMMITTED, S.DELIVERING, False, False, True, 1, E.PLAIN_DATA, Delivery.THIS_BATCH),
+        (Isolation.READ_UNCOMMITTED, S.DELIVERING, True, True, True, 0, E.NOTHING, Delivery.NOTHING),
+        (Isolation.READ_UNCOMMITTED, S.DELIVERING, True, False, True, 0, E.NOTHING, Delivery.NOTHING),
+        (BROKER, S.DELIVERING, False, False, False, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
+        (BROKER, S.DELIVERING, False, False, True, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
+        (BROKER, S.DELIVERING, False, False, True, 1, E.ABORTED_TRANSACTION_BEGINS, Delivery.NOTHING),
+        (BROKER, S.DELIVERING, True, False, True, 1, E.ABORTED_TRANSACTION_BEGINS, Delivery.NOTHING),
+        (BROKER, S.DELIVERING, True, True, True, 0, E.COMMIT_MARKER, Delivery.NOTHING),
+        (BROKER, S.DELIVERING, True, False, True, 0, E.ABORT_MARKER, Delivery.NOTHING),
+        (BROKER, S.SKIPPING, False, False, True, 0, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
+        (BROKER, S.SKIPPING, False, False, True, 1, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
+        (BROKER, S.SKIPPING, True, True, True, 0, E.NOTHING, Delivery.NOTHING),
+        (BROKER, S.SKIPPING, True, False, True, 0, E.ABORT_MARKER, Delivery.NOTHING),
+        (CLIENT, S.DELIVERING, False, False, False, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
+        (CLIENT, S.DELIVERING, False, False, True, 1, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
+        (CLIENT, S.BUFFERING, False, False, True, 0, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
+        (CLIENT, S.BUFFERING, True, True, True, 0, E.COMMIT_MARKER, Delivery.HELD_BACK),
+        (CLIENT, S.BUFFERING, True, False, True, 0, E.ABORT_MARKER, Delivery.DROP_HELD_BACK),
+        (CLIENT, S.DELIVERING, True, True, True, 0, E.COMMIT_MARKER, Delivery.HELD_BACK),
     ],
 )
 def test_what_a_consumer_makes_of_a_batch(
     isolation: int,
     state: int,
-    control: int,
-    committed: int,
-    transactional: int,
+    control: bool,
+    committed: bool,
+    transactional: bool,
     begins: int,
     event: int,
     delivery: int,
@@ -59,20 +59,20 @@ class Batch(NamedTuple):
     """A batch of one producer id at `offset`."""
 
     offset: int
-    control: int = 0
-    committed: int = 0
-    transactional: int = 1
+    control: bool = False
+    committed: bool = False
+    transactional: bool = True
 
 
 LOG = (
     Batch(0),
     Batch(1),
-    Batch(2, 1, 0),
+    Batch(2, True, False),
     Batch(3),
-    Batch(4, 1, 1),
-    Batch(5, transactional=0),
+    Batch(4, True, True),
+    Batch(5, transactional=False),
     Batch(6),
-    Batch(7, 1, 0),
+    Batch(7, True, False),
 )
 """Aborted (0, 1), committed (3), plain (5), aborted (6)."""
 

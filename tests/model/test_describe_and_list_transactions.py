@@ -10,7 +10,7 @@ from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import Error, Guard, TransactionState
 
 LOADING, ELSEWHERE = int(Error.COORDINATOR_LOAD_IN_PROGRESS), int(Error.NOT_COORDINATOR)
-KNOWN, DEAD = Transaction(known=1), Transaction(known=1, state=TransactionState.DEAD)
+KNOWN, DEAD = Transaction(known=True), Transaction(known=True, state=TransactionState.DEAD)
 
 LADDERS: dict[str, Any] = {
     "describing one id": (
@@ -48,7 +48,7 @@ def test_the_first_fault_answers(name: str) -> None:
 
 
 def test_an_id_that_is_known_is_described_with_its_producer() -> None:
-    verdict = decide_describe_transactions(Transaction(known=1, producer_id=7, producer_epoch=3), 0, 0)
+    verdict = decide_describe_transactions(Transaction(known=True, producer_id=7, producer_epoch=3), False, 0)
     assert (verdict.producer_id, verdict.producer_epoch) == (7, 3)
 
 
@@ -61,16 +61,16 @@ def test_states_have_the_names_that_kafka_gives_them() -> None:
 @pytest.mark.parametrize(
     ("state", "passes", "duration_ms", "listed"),
     [
-        (TransactionState.ONGOING, 1, -1, True),
-        (TransactionState.ONGOING, 0, -1, False),
-        (TransactionState.DEAD, 1, -1, False),
-        (TransactionState.ONGOING, 1, 0, True),
-        (TransactionState.ONGOING, 1, 2999, True),
-        (TransactionState.ONGOING, 1, 3000, False),
+        (TransactionState.ONGOING, True, -1, True),
+        (TransactionState.ONGOING, False, -1, False),
+        (TransactionState.DEAD, True, -1, False),
+        (TransactionState.ONGOING, True, 0, True),
+        (TransactionState.ONGOING, True, 2999, True),
+        (TransactionState.ONGOING, True, 3000, False),
     ],
 )
 def test_a_transaction_is_listed_that_passes_and_is_open_for_longer_than_asked(
-    state: TransactionState, passes: int, duration_ms: int, listed: bool
+    state: TransactionState, passes: bool, duration_ms: int, listed: bool
 ) -> None:
-    transaction = Transaction(known=1, state=state, start_ms=1000)
+    transaction = Transaction(known=True, state=state, start_ms=1000)
     assert is_listed(transaction, 4000, duration_ms, passes) is listed

@@ -15,12 +15,12 @@ S = TransactionState
 
 
 def ended(
-    rules: Rules, state: int, version: int, epoch: int, committed: int = 1, of_record: int = 2, **facts: int
+    rules: Rules, state: int, version: int, epoch: int, committed: int = 1, of_record: int = 2, **facts: Any
 ) -> Any:
     usual = {"known": 1, "producer_id": 10, "producer_epoch": 2, "last_producer_epoch": 1, "partitions": 1}
     record = Transaction(**({**usual, "state": state, "client_transaction_version": of_record} | facts))
     asked = SimpleNamespace(version=version, producer_id=10, producer_epoch=epoch, committed=committed, partitions=0)
-    return decide_end_txn(record, asked, rules, 1, NONE)
+    return decide_end_txn(record, asked, rules, True, NONE)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ FENCE = TransactionState.PREPARE_EPOCH_FENCE
 def nothing_right() -> dict[str, Any]:
     return {
         "txn": Transaction(
-            known=0,
+            known=False,
             state=TransactionState.DEAD,
             pending_state=TransactionState.COMPLETE_COMMIT,
             producer_id=4000,
@@ -78,7 +78,7 @@ LADDERS: dict[str, Any] = {
         decide_end_txn,
         lambda: {
             **nothing_right(),
-            "txn": Transaction(known=1, state=1, producer_id=4000, producer_epoch=7),
+            "txn": Transaction(known=True, state=1, producer_id=4000, producer_epoch=7),
             "request": SimpleNamespace(version=0, producer_id=4000, producer_epoch=7, committed=0, partitions=0),
         },
         (
@@ -117,7 +117,7 @@ def arguments() -> dict[str, Any]:
     """A client's abort of an open transaction, right in every way."""
     arguments = nothing_right()
     arguments["txn"] = Transaction(
-        known=1, state=1, producer_id=4000, producer_epoch=7, last_producer_epoch=6, partitions=0b0011
+        known=True, state=1, producer_id=4000, producer_epoch=7, last_producer_epoch=6, partitions=0b0011
     )
     arguments["request"] = SimpleNamespace(version=4, producer_id=4000, producer_epoch=7, committed=0, partitions=0)
     return arguments

@@ -24,7 +24,7 @@ EXHAUSTED, LAST = 32766, 32767
 def nothing_right() -> dict[str, Any]:
     return {
         "txn": Transaction(
-            known=0,
+            known=False,
             state=TransactionState.ONGOING,
             pending_state=TransactionState.COMPLETE_COMMIT,
             producer_id=4000,
@@ -221,7 +221,7 @@ def test_without_strict_end_any_epoch_of_a_client_ends_the_transaction() -> None
 @pytest.mark.parametrize(("next_id", "answered"), [(NONE, (4000, 8)), (6000, (6000, 0))])
 def test_the_answer_carries_what_the_client_goes_on_with(next_id: int, answered: tuple[int, int]) -> None:
     txn = Transaction(
-        known=1,
+        known=True,
         state=TransactionState.PREPARE_COMMIT,
         producer_id=4000,
         next_producer_id=next_id,
@@ -242,7 +242,7 @@ def test_only_transaction_version_2_rotates_at_completion(
     client: int, next_id: int, completed: tuple[int, int]
 ) -> None:
     txn = Transaction(
-        known=1, state=2, producer_id=4000, next_producer_id=next_id, producer_epoch=8, last_producer_epoch=7
+        known=True, state=2, producer_id=4000, next_producer_id=next_id, producer_epoch=8, last_producer_epoch=7
     )
     txn.client_transaction_version, txn.partitions = client, 0b11
     verdict = completion_of(txn)

@@ -23,9 +23,9 @@ from zombieproof.model.vocabulary import NONE, Error, Isolation
 
 
 def test_a_topic_that_is_asked_for_by_an_id_is_unknown_by_its_id() -> None:
-    assert [error_of_topic(1, by_id) for by_id in (0, 1)] == [Error.NONE, Error.NONE]
-    assert error_of_topic(0, 0) == Error.UNKNOWN_TOPIC_OR_PARTITION
-    assert error_of_topic(0, 1) == Error.UNKNOWN_TOPIC_ID
+    assert [error_of_topic(True, by_id) for by_id in (False, True)] == [Error.NONE, Error.NONE]
+    assert error_of_topic(False, False) == Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert error_of_topic(False, True) == Error.UNKNOWN_TOPIC_ID
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,17 @@ def test_a_fetch_must_begin_between_the_start_and_the_end_of_the_log(offset: int
 
 @pytest.mark.parametrize(
     ("has_error", "bytes_read", "waited_ms", "due"),
-    [(0, 9, 99, False), (1, 0, 0, True), (0, 10, 0, True), (0, 11, 0, True), (0, 0, 100, True), (0, 0, 101, True)],
+    [
+        (False, 9, 99, False),
+        (True, 0, 0, True),
+        (False, 10, 0, True),
+        (False, 11, 0, True),
+        (False, 0, 100, True),
+        (False, 0, 101, True),
+    ],
 )
 def test_a_fetch_waits_for_bytes_or_until_its_time_is_over(
-    has_error: int, bytes_read: int, waited_ms: int, due: bool
+    has_error: bool, bytes_read: int, waited_ms: int, due: bool
 ) -> None:
     assert is_due(has_error, bytes_read, 10, waited_ms, 100) == due
 

@@ -32,7 +32,7 @@ def nothing_right_at_the_coordinator() -> dict[str, Any]:
     """Unknown, while a transition is under way, an expectation that nobody granted, and no producer id to be had."""
     return {
         "txn": Transaction(
-            known=0,
+            known=False,
             state=TransactionState.PREPARE_COMMIT,
             pending_state=TransactionState.COMPLETE_COMMIT,
             producer_id=4000,
@@ -110,7 +110,7 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 @pytest.fixture
 def txn() -> Transaction:
     return Transaction(
-        known=1,
+        known=True,
         state=TransactionState.COMPLETE_ABORT,
         producer_id=4000,
         previous_producer_id=3999,
@@ -134,7 +134,7 @@ def test_a_fresh_id_gets_epoch_0_of_the_new_producer_id() -> None:
 
 
 def test_fresh_metadata_whose_first_append_failed_accepts_any_expectation() -> None:
-    fresh = Transaction(known=1, producer_id=4000, producer_epoch=NONE)
+    fresh = Transaction(known=True, producer_id=4000, producer_epoch=NONE)
     verdict = decide_init_producer_id(fresh, expect(5000, 3), Rules(), 6000)
     assert (verdict.guard, verdict.producer_id, verdict.producer_epoch) == (Guard.I11D, 4000, 0)
 
@@ -174,10 +174,10 @@ def test_the_holder_of_the_rotated_producer_id_is_not_fenced_outright(txn: Trans
 
 @pytest.mark.parametrize(
     ("epoch", "failed_before", "raised"),
-    [(7, 0, 8), (7, 1, 7), (EXHAUSTED, 0, 32767), (32767, 0, 32767)],
+    [(7, False, 8), (7, True, 7), (EXHAUSTED, False, 32767), (32767, False, 32767)],
     ids=["raised", "raised before, and the append failed", "to the last epoch", "nothing is above the last epoch"],
 )
-def test_a_fence_raises_the_epoch_once(txn: Transaction, epoch: int, failed_before: int, raised: int) -> None:
+def test_a_fence_raises_the_epoch_once(txn: Transaction, epoch: int, failed_before: bool, raised: int) -> None:
     txn.state, txn.producer_epoch, txn.failed_epoch_fence, txn.partitions = 1, epoch, failed_before, 0b101
     assert fence_epoch(txn, Rules()) == raised
     verdict = decide_init_producer_id(txn, expect(4000, 1), Rules(), NONE)

@@ -43,7 +43,7 @@ from zombieproof.statemachines.coordinator import COORDINATOR
 RULES = preset("kip939")
 
 
-def txn(**changes: int) -> Transaction:
+def txn(**changes: Any) -> Transaction:
     facts = {
         "known": 1,
         "state": int(TransactionState.ONGOING),
@@ -78,7 +78,7 @@ def keep_the(facts: dict[str, int]) -> Verdict:
 
 def end_the(facts: dict[str, int]) -> Verdict:
     request = ask(facts["epoch"], facts["producer_id"], version=facts["version"])
-    return decide_end_txn(txn(state=facts["state"], **KEPT), request, RULES, 1, NONE)
+    return decide_end_txn(txn(state=facts["state"], **KEPT), request, RULES, True, NONE)
 
 
 def add_to_the(facts: dict[str, int]) -> Verdict:
@@ -161,7 +161,7 @@ def test_the_latest_participant_ends_it_and_goes_on_behind_its_own_epoch(committ
     keep(memory)
     keep(memory)
     request = ask(3, committed=committed)
-    move(memory, decide_end_txn(memory, request, RULES, 1, NONE))
+    move(memory, decide_end_txn(memory, request, RULES, True, NONE))
     assert (memory.producer_id, memory.producer_epoch, memory.next_producer_id, memory.next_producer_epoch) == (
         *(10, 2),
         *(10, 4),
@@ -170,14 +170,14 @@ def test_the_latest_participant_ends_it_and_goes_on_behind_its_own_epoch(committ
     assert (answer.error, answer.producer_id, answer.producer_epoch) == (Error.NONE, 10, 4)
     move(memory, completion_of(memory))
     assert granted(memory) == Grant(10, 4, NONE, NONE)
-    again = decide_end_txn(memory, request, RULES, 1, NONE)
+    again = decide_end_txn(memory, request, RULES, True, NONE)
     assert (again.error, again.producer_id, again.producer_epoch) == (Error.NONE, 10, 4)
 
 
 def test_who_lost_the_answer_to_its_end_may_initialise_with_its_own_epoch() -> None:
     memory = txn()
     keep(memory)
-    move(memory, decide_end_txn(memory, ask(2), RULES, 1, NONE))
+    move(memory, decide_end_txn(memory, ask(2), RULES, True, NONE))
     move(memory, completion_of(memory))
     verdict = decide_init_producer_id(memory, ask(2), RULES, NONE)
     assert (verdict.guard, verdict.producer_epoch) == (Guard.I11E, 3)
@@ -211,13 +211,13 @@ def test_the_retry_of_an_end_is_recognised_across_the_change_of_producer_id(
     keep(memory)
     assert keep(memory, 11 if start == 32765 else NONE)[:2] == owner
     request = ask(owner[1], owner[0])
-    move(memory, decide_end_txn(memory, request, RULES, 1, 11))
+    move(memory, decide_end_txn(memory, request, RULES, True, 11))
     assert (memory.producer_id, memory.producer_epoch) == (10, start + 1), "the pair that markers carry"
     answer = decide_after_append(memory, request, memory.state)
     assert (answer.error, answer.producer_id, answer.producer_epoch) == (Error.NONE, *final)
     move(memory, completion_of(memory))
     assert (memory.producer_id, memory.producer_epoch, memory.previous_producer_id) == (*final, 10)
-    again = decide_end_txn(memory, request, RULES, 1, NONE)
+    again = decide_end_txn(memory, request, RULES, True, NONE)
     assert (again.error, again.producer_id, again.producer_epoch) == (Error.NONE, *final)
 
 
@@ -225,22 +225,22 @@ def test_a_retry_is_recognised_where_three_producer_ids_take_part() -> None:
     """Markers carry the first, the owner went by the second, and the third is the next."""
     memory = txn(next_producer_id=11, next_producer_epoch=32766)
     request = ask(32766, 11)
-    move(memory, decide_end_txn(memory, request, RULES, 1, 12))
+    move(memory, decide_end_txn(memory, request, RULES, True, 12))
     assert (memory.producer_id, memory.previous_producer_id, memory.next_producer_id) == (10, 11, 12)
     assert decide_after_append(memory, request, memory.state).error == Error.NONE
     move(memory, completion_of(memory))
-    again = decide_end_txn(memory, request, RULES, 1, NONE)
+    again = decide_end_txn(memory, request, RULES, True, NONE)
     assert (again.error, again.producer_id, again.producer_epoch) == (Error.NONE, 12, 0)
 
 
 def test_without_a_producer_id_to_rotate_to_an_end_is_tried_again() -> None:
-    verdict = decide_end_txn(txn(next_producer_id=11, next_producer_epoch=32766), ask(32766, 11), RULES, 1, NONE)
+    verdict = decide_end_txn(txn(next_producer_id=11, next_producer_epoch=32766), ask(32766, 11), RULES, True, NONE)
     assert verdict.error == Error.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def test_the_answer_to_somebody_else_than_the_owner_is_not_success() -> None:
     memory = txn(**KEPT)
-    move(memory, decide_end_txn(memory, ask(2), RULES, 1, NONE))
+    move(memory, decide_end_txn(memory, ask(2), RULES, True, NONE))
     assert decide_after_append(memory, ask(7, 12), memory.state).error == Error.INVALID_PRODUCER_ID_MAPPING
     assert decide_after_append(memory, ask(7), memory.state).error == Error.PRODUCER_FENCED
 
@@ -248,9 +248,9 @@ def test_the_answer_to_somebody_else_than_the_owner_is_not_success() -> None:
 @pytest.mark.parametrize("state", [TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT])
 @pytest.mark.parametrize("committed", [0, 1])
 def test_while_an_outcome_is_prepared_every_end_is_to_be_asked_again(state: TransactionState, committed: int) -> None:
-    verdict = decide_end_txn(txn(state=int(state)), ask(1, committed=committed), RULES, 1, NONE)
+    verdict = decide_end_txn(txn(state=int(state)), ask(1, committed=committed), RULES, True, NONE)
     assert verdict.error == Error.CONCURRENT_TRANSACTIONS
-    assert decide_end_txn(txn(state=int(state)), ask(1), preset("newest"), 1, NONE).error == Error.PRODUCER_FENCED
+    assert decide_end_txn(txn(state=int(state)), ask(1), preset("newest"), True, NONE).error == Error.PRODUCER_FENCED
 
 
 def test_partitions_added_under_the_first_epoch_leave_the_next_pair_alone() -> None:
@@ -265,7 +265,7 @@ def test_a_producer_that_does_not_keep_it_fences_and_aborts_it() -> None:
     assert (fence.guard, fence.event, fence.producer_epoch) == (Guard.I12, CoordinatorEvent.FENCE, 2)
     memory.pending_state = int(TransactionState.PREPARE_EPOCH_FENCE)
     abort = ask(2, committed=0)
-    verdict = decide_end_txn(memory, abort, RULES, 0, NONE)
+    verdict = decide_end_txn(memory, abort, RULES, False, NONE)
     memory.pending_state = NONE
     move(memory, verdict)
     assert decide_after_append(memory, abort, memory.state).error == Error.NONE
@@ -292,31 +292,36 @@ def test_the_next_pair_survives_a_load_where_the_log_can_hold_it(version: int, n
     ("rules", "error"), [("newest", Error.UNSUPPORTED_VERSION), ("4.3", Error.UNSUPPORTED_VERSION), ("kip939", 0)]
 )
 def test_keeping_is_refused_where_the_rule_is_not_in_force(rules: str, error: int) -> None:
-    assert decide_init_front_door(1, 0, 1, 1, 1, NONE, 900_000, kip939=preset(rules).kip939).error == error
+    assert (
+        decide_init_front_door(True, False, True, True, True, NONE, 900_000, kip939=preset(rules).kip939).error == error
+    )
 
 
 def test_who_names_a_producer_id_has_nothing_to_take_over() -> None:
-    assert (decide_keep_front_door(1).error, decide_keep_front_door(0).error) == (Error.INVALID_REQUEST, Error.NONE)
+    assert (decide_keep_front_door(True).error, decide_keep_front_door(False).error) == (
+        Error.INVALID_REQUEST,
+        Error.NONE,
+    )
 
 
 # ---------------------------------------------------------------- the client
 
 
 def test_a_client_prepares_only_an_open_transaction_of_a_two_phase_commit() -> None:
-    assert decide_prepare(1, ProducerState.IN_TRANSACTION) == Error.NONE
-    assert decide_prepare(0, ProducerState.IN_TRANSACTION) == Error.INVALID_TXN_STATE
-    assert decide_prepare(1, ProducerState.READY) == Error.INVALID_TXN_STATE
+    assert decide_prepare(True, ProducerState.IN_TRANSACTION) == Error.NONE
+    assert decide_prepare(False, ProducerState.IN_TRANSACTION) == Error.INVALID_TXN_STATE
+    assert decide_prepare(True, ProducerState.READY) == Error.INVALID_TXN_STATE
 
 
 @pytest.mark.parametrize(
     ("keeps", "ongoing", "event"),
     [
-        (1, 10, ProducerEvent.PREPARE),
-        (1, NONE, ProducerEvent.INITIALIZED),
-        (0, 10, ProducerEvent.INITIALIZED),
+        (True, 10, ProducerEvent.PREPARE),
+        (True, NONE, ProducerEvent.INITIALIZED),
+        (False, 10, ProducerEvent.INITIALIZED),
     ],
 )
-def test_a_client_that_kept_a_transaction_begins_prepared(keeps: int, ongoing: int, event: ProducerEvent) -> None:
+def test_a_client_that_kept_a_transaction_begins_prepared(keeps: bool, ongoing: int, event: ProducerEvent) -> None:
     assert event_of_initialisation(keeps, ongoing) == event
 
 

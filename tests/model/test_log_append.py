@@ -52,20 +52,20 @@ def test_the_operation_is_told_a_coordinators_error(error: int, told: int) -> No
 @pytest.mark.parametrize(
     ("error", "lookup_error", "known", "is_same_coordinator_epoch", "retries", "outcome"),
     [
-        (0, 0, 1, 1, 0, (Aftermath.COMPLETE, Error.NONE)),
-        (0, 14, 1, 1, 0, (Aftermath.LEAVE_ALONE, Error.COORDINATOR_LOAD_IN_PROGRESS)),
-        (0, 16, 1, 1, 0, (Aftermath.LEAVE_ALONE, Error.NOT_COORDINATOR)),
-        (0, 0, 0, 1, 0, (Aftermath.LEAVE_ALONE, Error.NOT_COORDINATOR)),
-        (0, 0, 1, 0, 0, (Aftermath.LEAVE_ALONE, Error.NOT_COORDINATOR)),
-        (15, 0, 1, 1, 1, (Aftermath.KEEP_PENDING, Error.COORDINATOR_NOT_AVAILABLE)),
-        (15, 0, 1, 1, 0, (Aftermath.GIVE_UP, Error.COORDINATOR_NOT_AVAILABLE)),
-        (16, 0, 1, 1, 1, (Aftermath.GIVE_UP, Error.NOT_COORDINATOR)),
-        (15, 0, 1, 0, 1, (Aftermath.LEAVE_ALONE, Error.COORDINATOR_NOT_AVAILABLE)),
-        (15, 0, 0, 1, 1, (Aftermath.LEAVE_ALONE, Error.COORDINATOR_NOT_AVAILABLE)),
-        (-1, 16, 1, 1, 0, (Aftermath.LEAVE_ALONE, Error.UNKNOWN_SERVER_ERROR)),
+        (0, 0, True, True, False, (Aftermath.COMPLETE, Error.NONE)),
+        (0, 14, True, True, False, (Aftermath.LEAVE_ALONE, Error.COORDINATOR_LOAD_IN_PROGRESS)),
+        (0, 16, True, True, False, (Aftermath.LEAVE_ALONE, Error.NOT_COORDINATOR)),
+        (0, 0, False, True, False, (Aftermath.LEAVE_ALONE, Error.NOT_COORDINATOR)),
+        (0, 0, True, False, False, (Aftermath.LEAVE_ALONE, Error.NOT_COORDINATOR)),
+        (15, 0, True, True, True, (Aftermath.KEEP_PENDING, Error.COORDINATOR_NOT_AVAILABLE)),
+        (15, 0, True, True, False, (Aftermath.GIVE_UP, Error.COORDINATOR_NOT_AVAILABLE)),
+        (16, 0, True, True, True, (Aftermath.GIVE_UP, Error.NOT_COORDINATOR)),
+        (15, 0, True, False, True, (Aftermath.LEAVE_ALONE, Error.COORDINATOR_NOT_AVAILABLE)),
+        (15, 0, False, True, True, (Aftermath.LEAVE_ALONE, Error.COORDINATOR_NOT_AVAILABLE)),
+        (-1, 16, True, True, False, (Aftermath.LEAVE_ALONE, Error.UNKNOWN_SERVER_ERROR)),
     ],
 )
 def test_memory_follows_the_log_only_where_the_coordinator_is_still_the_same(
-    error: int, lookup_error: int, known: int, is_same_coordinator_epoch: int, retries: int, outcome: tuple[int, int]
+    error: int, lookup_error: int, known: bool, is_same_coordinator_epoch: bool, retries: bool, outcome: tuple[int, int]
 ) -> None:
     assert decide_append_outcome(error, lookup_error, known, is_same_coordinator_epoch, retries) == outcome

@@ -24,7 +24,7 @@ LADDERS: dict[str, Any] = {
         decide_completion,
         lambda: {
             "txn": Transaction(
-                known=0,
+                known=False,
                 state=TransactionState.PREPARE_COMMIT,
                 producer_id=4000,
                 producer_epoch=7,
@@ -50,15 +50,15 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 
 
 def test_the_completion_keeps_what_completion_of_says() -> None:
-    txn = Transaction(known=1, state=3, producer_id=4000, next_producer_id=6000, producer_epoch=32767)
+    txn = Transaction(known=True, state=3, producer_id=4000, next_producer_id=6000, producer_epoch=32767)
     txn.client_transaction_version = 2
-    verdict = decide_completion(txn, 0, 1, Rules())
+    verdict = decide_completion(txn, 0, True, Rules())
     assert (verdict.producer_id, verdict.producer_epoch, verdict.next_producer_id) == (6000, 0, -1)
 
 
 def test_without_the_rule_a_transaction_completes_while_markers_are_missing() -> None:
-    txn = Transaction(known=1, state=3, producer_id=4000, partitions=1)
-    assert decide_completion(txn, 0, 1, with_switches(Rules(), off=["markers_before_completion"])).guard == Guard.C5
+    txn = Transaction(known=True, state=3, producer_id=4000, partitions=1)
+    assert decide_completion(txn, 0, True, with_switches(Rules(), off=["markers_before_completion"])).guard == Guard.C5
 
 
 @pytest.mark.parametrize(
@@ -76,30 +76,30 @@ def test_what_an_answer_to_a_marker_means(error: int, outcome: MarkerOutcome) ->
 
 @pytest.mark.parametrize(
     ("topic_exists", "leader_is_live", "route"),
-    [(1, 1, Route.SEND), (0, 1, Route.SEND), (1, 0, Route.WAIT), (0, 0, Route.SKIP)],
+    [(True, True, Route.SEND), (False, True, Route.SEND), (True, False, Route.WAIT), (False, False, Route.SKIP)],
 )
 def test_a_marker_waits_for_a_leader_unless_the_topic_is_gone(
-    topic_exists: int, leader_is_live: int, route: Route
+    topic_exists: bool, leader_is_live: bool, route: Route
 ) -> None:
     assert route_marker(topic_exists, leader_is_live, Rules()) == route
 
 
 def test_kafka_4_3_1_skips_the_marker_of_a_partition_without_a_leader() -> None:
-    assert route_marker(1, 0, with_switches(Rules(), off=["marker_waits_for_leader"])) == Route.SKIP
+    assert route_marker(True, False, with_switches(Rules(), off=["marker_waits_for_leader"])) == Route.SKIP
 
 
 @pytest.mark.parametrize(
     ("lookup_error", "known", "is_same_coordinator_epoch", "outcome"),
     [
-        (Error.NOT_COORDINATOR, 0, 0, MarkerOutcome.FORGET),
-        (Error.COORDINATOR_LOAD_IN_PROGRESS, 0, 0, MarkerOutcome.FORGET),
-        (Error.NONE, 0, 0, MarkerOutcome.INTERNAL_ERROR),
-        (Error.NONE, 1, 0, MarkerOutcome.FORGET),
-        (Error.NONE, 1, 1, MarkerOutcome.WRITTEN),
+        (Error.NOT_COORDINATOR, False, False, MarkerOutcome.FORGET),
+        (Error.COORDINATOR_LOAD_IN_PROGRESS, False, False, MarkerOutcome.FORGET),
+        (Error.NONE, False, False, MarkerOutcome.INTERNAL_ERROR),
+        (Error.NONE, True, False, MarkerOutcome.FORGET),
+        (Error.NONE, True, True, MarkerOutcome.WRITTEN),
     ],
 )
 def test_an_answer_counts_only_for_the_coordinator_that_asked(
-    lookup_error: int, known: int, is_same_coordinator_epoch: int, outcome: MarkerOutcome
+    lookup_error: int, known: bool, is_same_coordinator_epoch: bool, outcome: MarkerOutcome
 ) -> None:
     assert judge_standing(lookup_error, known, is_same_coordinator_epoch) == outcome
 

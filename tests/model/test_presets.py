@@ -229,14 +229,14 @@ def test_two_phase_participation_is_in_no_release() -> None:
 def test_clients_of_several_generations_are_judged_by_their_requests_at_one_broker() -> None:
     """The same transaction at the same broker: an old client ends it under its epoch, a new one raises it."""
     for name in ("4.3", "4.3-tv0"):
-        txn = Transaction(known=1, state=TransactionState.ONGOING, producer_id=10, producer_epoch=1, partitions=1)
+        txn = Transaction(known=True, state=TransactionState.ONGOING, producer_id=10, producer_epoch=1, partitions=1)
 
         class Ask:
-            producer_id, producer_epoch, committed, partitions, version = 10, 1, 1, 2, 4
+            producer_id, producer_epoch, committed, partitions, version = 10, 1, True, 2, 4
 
-        old = decide_end_txn(txn, Ask(), preset(name), 1, NONE)
+        old = decide_end_txn(txn, Ask(), preset(name), True, NONE)
         Ask.version = 5
-        new = decide_end_txn(txn, Ask(), preset(name), 1, NONE)
+        new = decide_end_txn(txn, Ask(), preset(name), True, NONE)
         assert (old.error, old.producer_epoch, new.error, new.producer_epoch) == (Error.NONE, 1, Error.NONE, 2)
         joined = decide_add_partitions_to_txn(txn, Ask(), preset(name))
         assert joined.client_transaction_version == 2

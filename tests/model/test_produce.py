@@ -41,12 +41,12 @@ def batch(producer_epoch: int, first: int, last: int, transactional: int = 1) ->
 def nothing_right() -> dict[str, Any]:
     """The batch in the log already (epoch 7, sequences 3 to 5), while a guard nobody asked for waits for sequence 1."""
     entry = ProducerEntry(
-        known=1,
+        known=True,
         producer_epoch=7,
         guard=99,
         guard_epoch=7,
         lowest_sequence=1,
-        supports_epoch_bump=1,
+        supports_epoch_bump=True,
         batch_count=1,
     )
     entry.batches[0] = CachedBatch(last_sequence=5, offset_delta=2, last_offset=42)
@@ -146,7 +146,7 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 
 def known(epoch: int, *lasts: int, open_at: int = NONE) -> ProducerEntry:
     """An entry that remembers batches of one record each, with these last sequences; offset = 100 + sequence."""
-    entry = ProducerEntry(known=1, producer_epoch=epoch, txn_first_offset=open_at, batch_count=len(lasts))
+    entry = ProducerEntry(known=True, producer_epoch=epoch, txn_first_offset=open_at, batch_count=len(lasts))
     for cached, last in zip(entry.batches, lasts, strict=False):
         cached.last_sequence, cached.last_offset = last, 100 + last
     return entry
@@ -190,7 +190,7 @@ def test_the_sequence_rule(entry: ProducerEntry, first: int, guard: Guard) -> No
 
 
 def test_nothing_is_demanded_of_an_entry_without_an_epoch() -> None:
-    entry = ProducerEntry(known=1)
+    entry = ProducerEntry(known=True)
     assert decide_append(entry, batch(NONE, 5, 5, 0), 0, Origin.CLIENT, PLAIN).guard == Guard.A7
 
 
@@ -232,16 +232,16 @@ def test_the_first_sequence_of_a_batch_follows_from_its_last_and_its_length(last
 @pytest.mark.parametrize(
     ("is_known", "open_at", "epoch", "since_4_0", "before"),
     [
-        (1, 3, 7, True, True),
-        (1, 0, 7, True, True),
-        (1, 3, 8, False, True),
-        (1, 3, 6, False, True),
-        (1, NONE, 7, False, False),
-        (0, NONE, NONE, False, False),
+        (True, 3, 7, True, True),
+        (True, 0, 7, True, True),
+        (True, 3, 8, False, True),
+        (True, 3, 6, False, True),
+        (True, NONE, 7, False, False),
+        (False, NONE, NONE, False, False),
     ],
 )
 def test_what_counts_as_an_open_transaction(
-    is_known: int, open_at: int, epoch: int, since_4_0: bool, before: bool
+    is_known: bool, open_at: int, epoch: int, since_4_0: bool, before: bool
 ) -> None:
     entry = ProducerEntry(known=is_known, producer_epoch=7 if is_known else NONE, txn_first_offset=open_at)
     assert has_open_transaction(entry, epoch, Rules()) is since_4_0
@@ -335,17 +335,19 @@ def test_a_silent_producer_is_forgotten_unless_its_transaction_is_open(open_at: 
 @pytest.mark.parametrize(
     ("guard", "is_known", "producer_is_silent", "guard_is_old", "event"),
     [
-        (0, 0, 0, 0, NOTHING),
-        (0, 1, 0, 0, NOTHING),
-        (0, 1, 1, 0, E.EXPIRE_PRODUCER),
-        (99, 1, 1, 0, NOTHING),
-        (99, 0, 1, 0, NOTHING),
-        (99, 1, 0, 1, E.EXPIRE_VERIFICATION),
-        (99, 0, 0, 1, E.EXPIRE_PRODUCER),
-        (99, 1, 1, 1, E.EXPIRE_PRODUCER),
+        (0, False, False, False, NOTHING),
+        (0, True, False, False, NOTHING),
+        (0, True, True, False, E.EXPIRE_PRODUCER),
+        (99, True, True, False, NOTHING),
+        (99, False, True, False, NOTHING),
+        (99, True, False, True, E.EXPIRE_VERIFICATION),
+        (99, False, False, True, E.EXPIRE_PRODUCER),
+        (99, True, True, True, E.EXPIRE_PRODUCER),
     ],
 )
-def test_what_is_forgotten(guard: int, is_known: int, producer_is_silent: int, guard_is_old: int, event: int) -> None:
+def test_what_is_forgotten(
+    guard: int, is_known: bool, producer_is_silent: bool, guard_is_old: bool, event: int
+) -> None:
     assert decide_expiry(ProducerEntry(known=is_known, guard=guard), producer_is_silent, guard_is_old) == event
 
 
@@ -366,19 +368,19 @@ def test_forgetting_a_producer_leaves_an_entry_like_new() -> None:
 @pytest.mark.parametrize(
     ("error", "is_of_the_append", "told"),
     [
-        (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, 1, True),
-        (Error.INVALID_PRODUCER_EPOCH, 1, True),
-        (Error.INVALID_PRODUCER_EPOCH, 0, False),
-        (Error.NOT_ENOUGH_REPLICAS, 1, True),
-        (Error.NOT_ENOUGH_REPLICAS, 0, False),
-        (Error.INVALID_RECORD, 1, True),
-        (Error.CORRUPT_MESSAGE, 1, False),
-        (Error.INVALID_TOPIC_EXCEPTION, 1, False),
-        (Error.NOT_LEADER_OR_FOLLOWER, 1, False),
+        (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, True, True),
+        (Error.INVALID_PRODUCER_EPOCH, True, True),
+        (Error.INVALID_PRODUCER_EPOCH, False, False),
+        (Error.NOT_ENOUGH_REPLICAS, True, True),
+        (Error.NOT_ENOUGH_REPLICAS, False, False),
+        (Error.INVALID_RECORD, True, True),
+        (Error.CORRUPT_MESSAGE, True, False),
+        (Error.INVALID_TOPIC_EXCEPTION, True, False),
+        (Error.NOT_LEADER_OR_FOLLOWER, True, False),
     ],
 )
 def test_a_refusal_tells_where_the_log_starts_only_if_the_log_was_reached(
-    error: Error, is_of_the_append: int, told: bool
+    error: Error, is_of_the_append: bool, told: bool
 ) -> None:
     assert tells_log_start(error, is_of_the_append) is told
 

@@ -76,7 +76,7 @@ TABLE = {
     ],
 )
 def test_what_a_client_makes_of_a_coordinators_answer(error: int, api: ApiKey, reaction: Reaction) -> None:
-    assert Reaction(react(api, error, 1, Rules())) == reaction
+    assert Reaction(react(api, error, True, Rules())) == reaction
 
 
 OLDER = {
@@ -148,7 +148,7 @@ def rows_of_releases() -> dict[tuple[str, int], list[Reaction]]:
 @pytest.mark.parametrize(("line", "error"), rows_of_releases())
 def test_what_the_clients_of_a_release_make_of_an_answer(line: str, error: int) -> None:
     rules = preset(line)
-    assert [Reaction(react(api, error, 1, rules)) for api in COLUMNS] == rows_of_releases()[line, error]
+    assert [Reaction(react(api, error, True, rules)) for api in COLUMNS] == rows_of_releases()[line, error]
 
 
 def test_the_clients_of_every_release_are_in_the_table() -> None:
@@ -162,18 +162,18 @@ def test_the_clients_of_every_release_are_in_the_table() -> None:
 @pytest.mark.parametrize(("off", "reaction"), [([], Reaction.FATAL), (["abort_120_fatal"], Reaction.ABORTABLE)])
 def test_an_abort_that_is_answered_with_abort_leads_nowhere(off: list[str], reaction: Reaction) -> None:
     rules = with_switches(Rules(), off=off)
-    assert react(ApiKey.END_TXN, Error.TRANSACTION_ABORTABLE, 0, rules) == reaction
-    assert react(ApiKey.END_TXN, Error.TRANSACTION_ABORTABLE, 1, rules) == Reaction.ABORTABLE
+    assert react(ApiKey.END_TXN, Error.TRANSACTION_ABORTABLE, False, rules) == reaction
+    assert react(ApiKey.END_TXN, Error.TRANSACTION_ABORTABLE, True, rules) == Reaction.ABORTABLE
 
 
 @pytest.mark.parametrize("error", [Error.INVALID_PRODUCER_ID_MAPPING, Error.UNKNOWN_PRODUCER_ID])
 @pytest.mark.parametrize("api", [ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.END_TXN])
 def test_until_3_9_an_unknown_producer_could_abort_and_bump(error: Error, api: ApiKey) -> None:
     rules = with_switches(Rules(), off=["mapping_fatal"])
-    assert react(api, error, 1, rules) == Reaction.ABORTABLE_AND_BUMP
-    assert react(api, error, 1, preset("kip98")) == Reaction.FATAL
-    assert react(ApiKey.TXN_OFFSET_COMMIT, error, 1, rules) == Reaction.FATAL
-    assert react(ApiKey.FIND_COORDINATOR, error, 1, rules) == Reaction.FATAL
+    assert react(api, error, True, rules) == Reaction.ABORTABLE_AND_BUMP
+    assert react(api, error, True, preset("kip98")) == Reaction.FATAL
+    assert react(ApiKey.TXN_OFFSET_COMMIT, error, True, rules) == Reaction.FATAL
+    assert react(ApiKey.FIND_COORDINATOR, error, True, rules) == Reaction.FATAL
 
 
 def test_bumping_needs_a_coordinator_that_can() -> None:
@@ -207,35 +207,35 @@ def test_which_errors_are_retriable(error: Error) -> None:
     ],
 )
 def test_what_a_client_makes_of_a_leaders_answer(error: int, transactional: int, idempotent: int) -> None:
-    assert Reaction(react_to_produce(error, 1, 1, Rules())) == transactional
-    assert Reaction(react_to_produce(error, 0, 1, Rules())) == idempotent
+    assert Reaction(react_to_produce(error, True, True, Rules())) == transactional
+    assert Reaction(react_to_produce(error, False, True, Rules())) == idempotent
 
 
-@pytest.mark.parametrize("transactional", [0, 1])
-def test_a_batch_that_only_waits_for_an_earlier_one_is_sent_again(transactional: int) -> None:
-    assert react_to_produce(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, transactional, 0, Rules()) == Reaction.RETRY
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_batch_that_only_waits_for_an_earlier_one_is_sent_again(transactional: bool) -> None:
+    assert react_to_produce(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, transactional, False, Rules()) == Reaction.RETRY
 
 
 @pytest.mark.parametrize(
     ("error", "transactional", "reaction"),
     [
-        (45, 1, Reaction.ABORTABLE),
-        (59, 1, Reaction.ABORTABLE),
-        (45, 0, Reaction.FORGET_PRODUCER_ID),
-        (59, 0, Reaction.FORGET_PRODUCER_ID),
-        (47, 1, Reaction.FATAL),
-        (47, 0, Reaction.FAIL_BATCH),
-        (49, 1, Reaction.ABORTABLE),
-        (49, 0, Reaction.FAIL_BATCH),
+        (45, True, Reaction.ABORTABLE),
+        (59, True, Reaction.ABORTABLE),
+        (45, False, Reaction.FORGET_PRODUCER_ID),
+        (59, False, Reaction.FORGET_PRODUCER_ID),
+        (47, True, Reaction.FATAL),
+        (47, False, Reaction.FAIL_BATCH),
+        (49, True, Reaction.ABORTABLE),
+        (49, False, Reaction.FAIL_BATCH),
     ],
 )
-def test_a_client_of_0_11_cannot_raise_its_epoch(error: int, transactional: int, reaction: Reaction) -> None:
-    assert Reaction(react_to_produce(error, transactional, 1, preset("kip98"))) == reaction
+def test_a_client_of_0_11_cannot_raise_its_epoch(error: int, transactional: bool, reaction: Reaction) -> None:
+    assert Reaction(react_to_produce(error, transactional, True, preset("kip98"))) == reaction
 
 
 def test_before_kip_588_a_stale_epoch_ended_the_producer() -> None:
     rules = with_switches(Rules(), off=["kip588"])
-    assert react_to_produce(Error.INVALID_PRODUCER_EPOCH, 1, 1, rules) == Reaction.FATAL
+    assert react_to_produce(Error.INVALID_PRODUCER_EPOCH, True, True, rules) == Reaction.FATAL
 
 
 @pytest.mark.parametrize("state", list(ProducerState), ids=lambda state: state.name)
@@ -258,14 +258,14 @@ def test_other_reactions_leave_the_state_alone(reaction: Reaction) -> None:
 
 
 def test_a_transaction_in_which_nothing_was_sent_is_not_ended_at_the_coordinator() -> None:
-    assert end_is_needed(1)
-    assert not end_is_needed(0)
+    assert end_is_needed(True)
+    assert not end_is_needed(False)
 
 
 @pytest.mark.parametrize(
-    ("requested", "version", "follows"), [(1, 0, True), (1, 1, True), (1, 2, False), (0, 0, False)]
+    ("requested", "version", "follows"), [(True, 0, True), (True, 1, True), (True, 2, False), (False, 0, False)]
 )
 def test_only_below_transaction_version_2_the_client_raises_the_epoch_itself(
-    requested: int, version: int, follows: bool
+    requested: bool, version: int, follows: bool
 ) -> None:
     assert must_bump_after_end(requested, version) is follows

@@ -23,21 +23,22 @@ S = ProducerState
 
 def test_requests_leave_by_priority() -> None:
     kinds = [
-        (ApiKey.INIT_PRODUCER_ID, 1),
-        (ApiKey.END_TXN, 0),
-        (ApiKey.ADD_PARTITIONS_TO_TXN, 0),
-        (ApiKey.INIT_PRODUCER_ID, 0),
-        (ApiKey.FIND_COORDINATOR, 0),
+        (ApiKey.INIT_PRODUCER_ID, True),
+        (ApiKey.END_TXN, False),
+        (ApiKey.ADD_PARTITIONS_TO_TXN, False),
+        (ApiKey.INIT_PRODUCER_ID, False),
+        (ApiKey.FIND_COORDINATOR, False),
     ]
     assert sorted(kinds, key=lambda kind: priority(*kind)) == [
-        (ApiKey.FIND_COORDINATOR, 0),
-        (ApiKey.INIT_PRODUCER_ID, 0),
-        (ApiKey.ADD_PARTITIONS_TO_TXN, 0),
-        (ApiKey.END_TXN, 0),
-        (ApiKey.INIT_PRODUCER_ID, 1),
+        (ApiKey.FIND_COORDINATOR, False),
+        (ApiKey.INIT_PRODUCER_ID, False),
+        (ApiKey.ADD_PARTITIONS_TO_TXN, False),
+        (ApiKey.END_TXN, False),
+        (ApiKey.INIT_PRODUCER_ID, True),
     ]
     same = {
-        priority(api, 0) for api in (ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.TXN_OFFSET_COMMIT)
+        priority(api, False)
+        for api in (ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.TXN_OFFSET_COMMIT)
     }
     assert len(same) == 1
 
@@ -45,20 +46,20 @@ def test_requests_leave_by_priority() -> None:
 @pytest.mark.parametrize(
     ("api", "error", "empty", "waits_ms"),
     [
-        (ApiKey.ADD_PARTITIONS_TO_TXN, Error.CONCURRENT_TRANSACTIONS, 1, 20),
-        (ApiKey.ADD_PARTITIONS_TO_TXN, Error.CONCURRENT_TRANSACTIONS, 0, 100),
-        (ApiKey.ADD_PARTITIONS_TO_TXN, Error.COORDINATOR_LOAD_IN_PROGRESS, 1, 100),
-        (ApiKey.END_TXN, Error.CONCURRENT_TRANSACTIONS, 1, 100),
+        (ApiKey.ADD_PARTITIONS_TO_TXN, Error.CONCURRENT_TRANSACTIONS, True, 20),
+        (ApiKey.ADD_PARTITIONS_TO_TXN, Error.CONCURRENT_TRANSACTIONS, False, 100),
+        (ApiKey.ADD_PARTITIONS_TO_TXN, Error.COORDINATOR_LOAD_IN_PROGRESS, True, 100),
+        (ApiKey.END_TXN, Error.CONCURRENT_TRANSACTIONS, True, 100),
     ],
 )
 def test_only_the_first_partition_of_a_transaction_is_asked_for_again_soon(
-    api: ApiKey, error: Error, empty: int, waits_ms: int
+    api: ApiKey, error: Error, empty: bool, waits_ms: int
 ) -> None:
     assert retry_backoff_ms(api, error, empty, 100) == waits_ms
 
 
 def test_a_shorter_configured_back_off_counts() -> None:
-    assert retry_backoff_ms(ApiKey.ADD_PARTITIONS_TO_TXN, Error.CONCURRENT_TRANSACTIONS, 1, 5) == 5
+    assert retry_backoff_ms(ApiKey.ADD_PARTITIONS_TO_TXN, Error.CONCURRENT_TRANSACTIONS, True, 5) == 5
 
 
 @pytest.mark.parametrize(
@@ -94,8 +95,8 @@ def test_two_phase_commit_needs_init_producer_id_6(broker: int, version: int) ->
     assert version_for_two_phase_commit(broker) == version
 
 
-@pytest.mark.parametrize(("version", "member", "in_vain"), [(2, 1, True), (3, 1, False), (2, 0, False)])
-def test_a_member_is_named_since_txn_offset_commit_3(version: int, member: int, in_vain: bool) -> None:
+@pytest.mark.parametrize(("version", "member", "in_vain"), [(2, True, True), (3, True, False), (2, False, False)])
+def test_a_member_is_named_since_txn_offset_commit_3(version: int, member: bool, in_vain: bool) -> None:
     assert names_member_in_vain(version, member) is in_vain
 
 

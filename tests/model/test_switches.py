@@ -45,12 +45,12 @@ Question = Callable[[Rules], Any]
 DUPLICATE = PartitionEvent.NOTHING
 
 
-def txn(**changes: int) -> Transaction:
+def txn(**changes: Any) -> Transaction:
     facts = {"known": 1, "producer_id": 4000, "producer_epoch": 7, "last_producer_epoch": 6, "partitions": 0b01}
     return Transaction(**(facts | changes))
 
 
-def ask(**facts: int) -> Any:
+def ask(**facts: Any) -> Any:
     usual = {"version": 4, "producer_id": 4000, "producer_epoch": 7, "committed": 0, "partitions": 0b10}
     return SimpleNamespace(**(usual | facts))
 
@@ -71,7 +71,7 @@ def marker(producer_epoch: int, coordinator_epoch: int = 3) -> Any:
     )
 
 
-def entry(**changes: int) -> ProducerEntry:
+def entry(**changes: Any) -> ProducerEntry:
     made = ProducerEntry()
     for name, value in ({"known": 1, "producer_epoch": 7, "batch_count": 1} | changes).items():
         setattr(made, name, value)
@@ -95,13 +95,13 @@ def marked(what: ProducerEntry, end: Any) -> Question:
     return question
 
 
-def fenced_end(**changes: int) -> Question:
+def fenced_end(**changes: Any) -> Question:
     """The epoch and the next producer id with which the server ends a fenced transaction."""
     fenced = txn(state=TransactionState.ONGOING, pending_state=TransactionState.PREPARE_EPOCH_FENCE, **changes)
     request = ask(version=5, producer_epoch=fenced.producer_epoch + 1)
 
     def question(rules: Rules) -> tuple[int, int]:
-        verdict = end_txn.decide_end_txn(fenced, request, rules, 0, 6000)
+        verdict = end_txn.decide_end_txn(fenced, request, rules, False, 6000)
         return verdict.producer_epoch, verdict.next_producer_id
 
     return question
@@ -115,7 +115,7 @@ def loaded(rules: Rules) -> int:
 
 def failed_fence(rules: Rules) -> int:
     after = txn(pending_state=TransactionState.PREPARE_ABORT)
-    transition.give_up(after, 1, rules)
+    transition.give_up(after, True, rules)
     return after.failed_epoch_fence
 
 
@@ -147,7 +147,7 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     "sequence_check": (appended(entry(), batch(7, 6, 0)), (45, 0), (0, PartitionEvent.APPEND)),
     "epoch_fencing": (appended(entry(), batch(6, 0, 0), origin=Origin.COORDINATOR), (47, 0), (0, 2)),
     "markers_before_completion": (
-        lambda rules: marker_delivery.decide_completion(txn(state=2), 0, 1, rules).guard,
+        lambda rules: marker_delivery.decide_completion(txn(state=2), 0, True, rules).guard,
         Guard.C1,
         Guard.C5,
     ),
@@ -172,39 +172,39 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     "kip447_fence": (stale_commit, Error.ILLEGAL_GENERATION, Error.NONE),
     "kip447_stable": (lambda rules: offset_fetch.decide_offset_fetch(1, 1, rules), Error.UNSTABLE_OFFSET_COMMIT, 0),
     "kip588": (
-        lambda rules: producer_client.react_to_produce(Error.INVALID_PRODUCER_EPOCH, 1, 1, rules),
+        lambda rules: producer_client.react_to_produce(Error.INVALID_PRODUCER_EPOCH, True, True, rules),
         Reaction.ABORTABLE_AND_BUMP,
         Reaction.FATAL,
     ),
     "mapping_fatal": (
-        lambda rules: producer_client.react(ApiKey.END_TXN, Error.INVALID_PRODUCER_ID_MAPPING, 1, rules),
+        lambda rules: producer_client.react(ApiKey.END_TXN, Error.INVALID_PRODUCER_ID_MAPPING, True, rules),
         Reaction.FATAL,
         Reaction.ABORTABLE_AND_BUMP,
     ),
     "refused_init_starts_over": (
         lambda rules: producer_client.react(
-            ApiKey.INIT_PRODUCER_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, 0, rules
+            ApiKey.INIT_PRODUCER_ID, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, False, rules
         ),
         Reaction.ABORTABLE,
         Reaction.FATAL,
     ),
     "retries_by_class": (
-        lambda rules: producer_client.react(ApiKey.END_TXN, Error.REQUEST_TIMED_OUT, 0, rules),
+        lambda rules: producer_client.react(ApiKey.END_TXN, Error.REQUEST_TIMED_OUT, False, rules),
         Reaction.RETRY,
         Reaction.FATAL,
     ),
     "commit_retries_by_class": (
-        lambda rules: producer_client.react(ApiKey.TXN_OFFSET_COMMIT, Error.CONCURRENT_TRANSACTIONS, 0, rules),
+        lambda rules: producer_client.react(ApiKey.TXN_OFFSET_COMMIT, Error.CONCURRENT_TRANSACTIONS, False, rules),
         Reaction.RETRY,
         Reaction.FATAL,
     ),
     "commit_waits_for_load": (
-        lambda rules: producer_client.react(ApiKey.TXN_OFFSET_COMMIT, Error.COORDINATOR_LOAD_IN_PROGRESS, 0, rules),
+        lambda rules: producer_client.react(ApiKey.TXN_OFFSET_COMMIT, Error.COORDINATOR_LOAD_IN_PROGRESS, False, rules),
         Reaction.RETRY,
         Reaction.FATAL,
     ),
     "kip1050": (
-        lambda rules: producer_client.error_for_application(Error.INVALID_TXN_STATE, 1, 1, rules),
+        lambda rules: producer_client.error_for_application(Error.INVALID_TXN_STATE, True, 1, rules),
         Error.TRANSACTION_ABORTABLE,
         Error.INVALID_TXN_STATE,
     ),
@@ -216,12 +216,12 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     ),
     "fence_failed_flag": (failed_fence, 1, 0),
     "strict_end": (
-        lambda rules: end_txn.decide_end_txn(OPEN, ask(producer_epoch=6), rules, 1, NONE).error,
+        lambda rules: end_txn.decide_end_txn(OPEN, ask(producer_epoch=6), rules, True, NONE).error,
         Error.PRODUCER_FENCED,
         Error.NONE,
     ),
     "end_refuses_higher_epoch": (
-        lambda rules: end_txn.decide_end_txn(OPEN, ask(producer_epoch=8), rules, 1, NONE).error,
+        lambda rules: end_txn.decide_end_txn(OPEN, ask(producer_epoch=8), rules, True, NONE).error,
         Error.PRODUCER_FENCED,
         Error.NONE,
     ),
@@ -277,12 +277,12 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         (0, PartitionEvent.COMMIT_MARKER),
     ),
     "marker_waits_for_leader": (
-        lambda rules: marker_delivery.route_marker(1, 0, rules),
+        lambda rules: marker_delivery.route_marker(True, False, rules),
         marker_delivery.Route.WAIT,
         marker_delivery.Route.SKIP,
     ),
     "abort_120_fatal": (
-        lambda rules: producer_client.react(ApiKey.END_TXN, Error.TRANSACTION_ABORTABLE, 0, rules),
+        lambda rules: producer_client.react(ApiKey.END_TXN, Error.TRANSACTION_ABORTABLE, False, rules),
         Reaction.FATAL,
         Reaction.ABORTABLE,
     ),
@@ -291,7 +291,7 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         NONE,
         40,
     ),
-    "upgrade_bump": (lambda rules: producer_client.bumps_on_upgrade(0, 1, rules), True, False),
+    "upgrade_bump": (lambda rules: producer_client.bumps_on_upgrade(False, True, rules), True, False),
     "init_clears_start": (uninitialised, NONE, 1000),
     "completion_keeps_last_epoch": (
         lambda rules: end_txn.completion_by(txn(client_transaction_version=2), rules).last_producer_epoch,
@@ -304,7 +304,9 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         0,
     ),
     "end_by_request_version": (
-        lambda rules: end_txn.decide_end_txn(txn(state=TransactionState.EMPTY), ask(version=5), rules, 1, NONE).error,
+        lambda rules: (
+            end_txn.decide_end_txn(txn(state=TransactionState.EMPTY), ask(version=5), rules, True, NONE).error
+        ),
         Error.NONE,
         Error.INVALID_TXN_STATE,
     ),
@@ -343,7 +345,7 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     ),
     "kip939": (
         lambda rules: (
-            end_txn.decide_end_txn(txn(state=TransactionState.PREPARE_COMMIT), ask(version=5), rules, 1, NONE).error
+            end_txn.decide_end_txn(txn(state=TransactionState.PREPARE_COMMIT), ask(version=5), rules, True, NONE).error
         ),
         Error.CONCURRENT_TRANSACTIONS,
         Error.PRODUCER_FENCED,

@@ -15,7 +15,7 @@ from zombieproof.model.vocabulary import CoordinatorEvent as E
 def nothing_right() -> dict[str, Any]:
     return {
         "txn": Transaction(
-            known=0,
+            known=False,
             state=TransactionState.COMPLETE_ABORT,
             pending_state=TransactionState.ONGOING,
             producer_id=4000,
@@ -49,7 +49,7 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 @pytest.fixture
 def txn() -> Transaction:
     return Transaction(
-        known=1, state=TransactionState.ONGOING, producer_id=4000, producer_epoch=7, timeout_ms=1000, start_ms=500
+        known=True, state=TransactionState.ONGOING, producer_id=4000, producer_epoch=7, timeout_ms=1000, start_ms=500
     )
 
 
@@ -65,7 +65,7 @@ def test_kafka_0_11_aborted_it_under_its_own_epoch(txn: Transaction) -> None:
     ("change", "candidate"),
     [
         ({}, True),
-        ({"known": 0}, False),
+        ({"known": False}, False),
         ({"pending_state": TransactionState.PREPARE_COMMIT}, False),
         ({"state": TransactionState.PREPARE_COMMIT}, False),
         ({"state": TransactionState.EMPTY}, False),

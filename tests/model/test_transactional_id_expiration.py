@@ -13,7 +13,7 @@ from zombieproof.model.vocabulary import CoordinatorEvent as E
 def nothing_right() -> dict[str, Any]:
     return {
         "txn": Transaction(
-            known=0,
+            known=False,
             state=TransactionState.ONGOING,
             pending_state=TransactionState.PREPARE_COMMIT,
             producer_id=4000,
@@ -49,13 +49,13 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 
 
 def test_the_tombstone_names_the_epoch_that_was_forgotten() -> None:
-    txn = Transaction(known=1, producer_id=4000, producer_epoch=7, last_producer_epoch=6, last_update_ms=0)
+    txn = Transaction(known=True, producer_id=4000, producer_epoch=7, last_producer_epoch=6, last_update_ms=0)
     verdict = decide_expiration(txn, 10_000, 1000, Rules())
     assert (verdict.producer_id, verdict.producer_epoch, verdict.last_producer_epoch) == (4000, 7, 6)
     assert verdict.partitions == 0
 
 
 def test_without_its_rule_an_open_transaction_expires_too() -> None:
-    txn = Transaction(known=1, state=TransactionState.ONGOING, producer_id=4000, last_update_ms=0)
+    txn = Transaction(known=True, state=TransactionState.ONGOING, producer_id=4000, last_update_ms=0)
     assert decide_expiration(txn, 10_000, 1000, Rules()).guard == Guard.Y1
     assert decide_expiration(txn, 10_000, 1000, Rules(only_idle_ids_expire=0)).event == E.EXPIRE

@@ -1,7 +1,7 @@
 """What transitions write and what a load finds: reference §2.2 to §2.4, §2.15."""
 
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,10 +22,10 @@ from zombieproof.model.vocabulary import CoordinatorEvent as E
 from zombieproof.model.vocabulary import TransactionState as S
 
 
-def ongoing(**changes: int) -> Transaction:
+def ongoing(**changes: Any) -> Transaction:
     return replace(
         Transaction(
-            known=1,
+            known=True,
             state=S.ONGOING,
             producer_id=4000,
             previous_producer_id=3999,
@@ -93,8 +93,8 @@ def test_the_previous_producer_id_is_the_one_before_the_transition() -> None:
 
 def test_only_the_completion_forgets_a_failed_fence() -> None:
     txn = ongoing(state=S.PREPARE_ABORT, failed_epoch_fence=1)
-    assert prepared(txn, wants(E.MARKERS_WRITTEN), S.COMPLETE_ABORT).failed_epoch_fence == 0
-    assert prepared(ongoing(failed_epoch_fence=1), wants(E.ABORT), S.PREPARE_ABORT).failed_epoch_fence == 1
+    assert not prepared(txn, wants(E.MARKERS_WRITTEN), S.COMPLETE_ABORT).failed_epoch_fence
+    assert prepared(ongoing(failed_epoch_fence=1), wants(E.ABORT), S.PREPARE_ABORT).failed_epoch_fence
 
 
 def test_a_durable_record_is_what_memory_becomes() -> None:
@@ -107,7 +107,7 @@ def test_a_durable_record_is_what_memory_becomes() -> None:
 
 def test_no_field_of_a_transaction_is_left_behind() -> None:
     """A field that is added to the record has to be added to `prepare`, `complete` and `load`."""
-    odd = Transaction(**{field.name: 77 for field in fields(Transaction)})
+    odd = Transaction(**dict.fromkeys([field.name for field in fields(Transaction)], cast("Any", 77)))
     txn = Transaction()
     complete(txn, odd)
     assert {field.name for field in fields(Transaction) if getattr(txn, field.name) != 77} == {"known", "pending_state"}
@@ -118,12 +118,14 @@ def test_no_field_of_a_transaction_is_left_behind() -> None:
 
 def test_a_failed_append_leaves_state_and_epoch_alone() -> None:
     txn = ongoing(pending_state=S.PREPARE_COMMIT)
-    give_up(txn, 0, Rules())
+    give_up(txn, False, Rules())
     assert txn == ongoing()
 
 
-@pytest.mark.parametrize(("fenced", "off", "remembered"), [(1, [], 1), (0, [], 0), (1, ["fence_failed_flag"], 0)])
-def test_a_failed_fence_is_remembered(fenced: int, off: list[str], remembered: int) -> None:
+@pytest.mark.parametrize(
+    ("fenced", "off", "remembered"), [(True, [], 1), (False, [], 0), (True, ["fence_failed_flag"], 0)]
+)
+def test_a_failed_fence_is_remembered(fenced: bool, off: list[str], remembered: int) -> None:
     txn = ongoing(pending_state=S.PREPARE_ABORT)
     give_up(txn, fenced, with_switches(Rules(), off=off))
     assert (txn.pending_state, txn.failed_epoch_fence) == (NONE, remembered)
@@ -148,7 +150,7 @@ def test_a_load_loses_what_is_only_in_memory() -> None:
     durable = ongoing(next_producer_id=6000, failed_epoch_fence=1)
     txn = Transaction(pending_state=S.PREPARE_COMMIT)
     load(txn, durable, -1, Rules())
-    assert txn == replace(durable, last_producer_epoch=NONE, failed_epoch_fence=0)
+    assert txn == replace(durable, last_producer_epoch=NONE, failed_epoch_fence=False)
 
 
 @pytest.mark.parametrize(("state", "completing"), [(S.PREPARE_COMMIT, S.COMPLETE_COMMIT), (S.ONGOING, -1)])
@@ -220,7 +222,7 @@ INVALID = [
 ]  # fmt: skip
 
 
-def follows(txn: Transaction, state: S, changes: dict[str, int]) -> bool:
+def follows(txn: Transaction, state: S, changes: dict[str, Any]) -> bool:
     target = replace(txn, state=state, pending_state=NONE, **changes)
     return is_valid(replace(txn, pending_state=state), target)
 

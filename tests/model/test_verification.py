@@ -29,7 +29,7 @@ from zombieproof.model.vocabulary import PartitionEvent as E
 def nothing_to_ask() -> dict[str, Any]:
     """Plain data of an old epoch, beside an open transaction, where nobody verifies."""
     return {
-        "entry": ProducerEntry(known=1, producer_epoch=7, txn_first_offset=3),
+        "entry": ProducerEntry(known=True, producer_epoch=7, txn_first_offset=3),
         "batch": SimpleNamespace(producer_epoch=6, base_sequence=0, last_sequence=0, transactional=0),
         "mode": Mode.GENERIC,
         "rules": with_switches(Rules(), off=["verification"]),

@@ -26,7 +26,7 @@ def marker(producer_epoch: int, *, committed: int = 1, coordinator_epoch: int = 
 def nothing_right() -> dict[str, Any]:
     """A marker of an older epoch from a deposed coordinator, for an open transaction."""
     return {
-        "entry": ProducerEntry(known=1, producer_epoch=7, coordinator_epoch=4, txn_first_offset=40),
+        "entry": ProducerEntry(known=True, producer_epoch=7, coordinator_epoch=4, txn_first_offset=40),
         "marker": marker(6, tv=2),
         "origin": Origin.COORDINATOR,
         "rules": Rules(),
@@ -75,20 +75,20 @@ def test_a_marker_where_nothing_is_known_is_accepted() -> None:
 
 
 def test_a_marker_of_the_next_epoch_with_nothing_to_end_is_no_repetition() -> None:
-    entry = ProducerEntry(known=1, producer_epoch=7)
+    entry = ProducerEntry(known=True, producer_epoch=7)
     assert decide_marker(entry, marker(8, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M5
     assert decide_marker(entry, marker(7, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M3
 
 
 def test_at_the_last_epoch_a_repeated_marker_ends_what_is_open() -> None:
-    entry = ProducerEntry(known=1, producer_epoch=32767, txn_first_offset=40)
+    entry = ProducerEntry(known=True, producer_epoch=32767, txn_first_offset=40)
     assert decide_marker(entry, marker(32767, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M3
     assert decide_marker(entry, marker(32767, tv=2), Origin.COORDINATOR, Rules(epoch_max=9)).guard == Guard.M2
 
 
-def verifying(epoch: int, supports_epoch_bump: int = 1) -> ProducerEntry:
+def verifying(epoch: int, supports_epoch_bump: bool = True) -> ProducerEntry:
     return ProducerEntry(
-        known=1,
+        known=True,
         producer_epoch=7,
         txn_first_offset=40,
         guard=99,
@@ -105,7 +105,7 @@ def verifying(epoch: int, supports_epoch_bump: int = 1) -> ProducerEntry:
         (verifying(8), 0, E.MARKER_KEEPS_GUARD),
         (verifying(7), 0, E.ABORT_MARKER),
         (verifying(9), 1, E.COMMIT_MARKER),
-        (verifying(8, supports_epoch_bump=0), 1, E.COMMIT_MARKER),
+        (verifying(8, supports_epoch_bump=False), 1, E.COMMIT_MARKER),
     ],
     ids=["the next transaction", "after an abort", "this transaction", "a later one", "an older client"],
 )
@@ -130,12 +130,12 @@ def test_before_its_repair_every_marker_voided_the_guard() -> None:
     ],
 )
 def test_markers_before_their_repairs(off: list[str], epoch: int, open_at: int, guard: Guard) -> None:
-    entry = ProducerEntry(known=1, producer_epoch=7, txn_first_offset=open_at)
+    entry = ProducerEntry(known=True, producer_epoch=7, txn_first_offset=open_at)
     assert decide_marker(entry, marker(epoch, tv=2), Origin.COORDINATOR, with_switches(Rules(), off=off)).guard == guard
 
 
 def test_without_its_rule_a_deposed_coordinator_is_obeyed() -> None:
-    entry = ProducerEntry(known=1, producer_epoch=7, coordinator_epoch=4)
+    entry = ProducerEntry(known=True, producer_epoch=7, coordinator_epoch=4)
     rules = with_switches(Rules(), off=["marker_coordinator_epoch"])
     assert decide_marker(entry, marker(7), Origin.COORDINATOR, rules).guard == Guard.M5
 
@@ -149,7 +149,7 @@ def test_a_marker_ends_what_is_open_and_raises_the_epoch() -> None:
 
 
 def test_a_marker_of_the_same_epoch_keeps_the_remembered_batches() -> None:
-    entry = ProducerEntry(known=1, producer_epoch=7, txn_first_offset=40, batch_count=1)
+    entry = ProducerEntry(known=True, producer_epoch=7, txn_first_offset=40, batch_count=1)
     evolve_marker(entry, marker(7), E.COMMIT_MARKER, PartitionState.IDLE)
     assert entry.batch_count == 1
 

@@ -73,7 +73,7 @@ def _durable(value: TransactionValue | None, names: Names) -> Transaction:
         return Transaction()
     return without_time(
         Transaction(
-            known=1,
+            known=True,
             state=value.state,
             producer_id=names.producer_id(value.producer_id),
             previous_producer_id=names.producer_id(value.previous_producer_id),

@@ -74,7 +74,7 @@ def _forget(twin: Twin, act: Act, p: int, pid: int) -> bool:
     entry, names = twin.world.partitions[p].entries[pid], twin.beside.names
     if pid >= len(names.producer_ids) or entry.txn_first_offset != NONE:
         return False
-    if act == Act.FORGET_PRODUCER and entry.known == 0:
+    if act == Act.FORGET_PRODUCER and not entry.known:
         return False
     forget = commands.forget_producer if act == Act.FORGET_PRODUCER else commands.forget_guard
     forget(twin.cluster, PARTITIONS[p], names.live_producer_id(pid))

@@ -83,7 +83,7 @@ def test_a_world_that_stays_the_same_is_told_in_no_words(before: World) -> None:
 
 def test_the_log_of_the_coordinator_is_told_record_by_record(before: World) -> None:
     txn = before.durable[1]
-    txn.known, txn.producer_id, txn.producer_epoch = 1, 0, 3
+    txn.known, txn.producer_id, txn.producer_epoch = True, 0, 3
     before.ghost.owner[1] = 5
     opens = _changed(before, durable__1__state=int(TransactionState.ONGOING), durable__1__partitions=5)
     assert opens == ("x1 is logged as ONGOING (producer 0, epoch 3), partitions p0, __consumer_offsets, opened by B.2",)
@@ -185,7 +185,7 @@ def test_an_open_transaction_that_nobody_lists_is_told_once(before: World) -> No
     says = "p0 has an open transaction of producer 0 that no coordinator lists"
     assert _changed(before, partitions__0__entries__0__txn_first_offset=0) == (says,)
     txn = before.durable[0]
-    txn.known, txn.state, txn.producer_id, txn.partitions = 1, int(TransactionState.ONGOING), 0, 1
+    txn.known, txn.state, txn.producer_id, txn.partitions = True, int(TransactionState.ONGOING), 0, 1
     assert _changed(before, partitions__0__entries__0__txn_first_offset=0) == ()
     before.partitions[0].entries[0].txn_first_offset = 0
     assert says in _changed(before, durable__0__partitions=2)

@@ -155,7 +155,7 @@ def test_a_move_that_no_table_has_is_told(setup: Setup) -> None:
 
 def test_a_check_that_a_coordinator_fails_names_error_guard_and_what_stays(setup: Setup) -> None:
     before = World()
-    before.durable[0].known, before.durable[0].state = 1, int(TransactionState.ONGOING)
+    before.durable[0].known, before.durable[0].state = True, int(TransactionState.ONGOING)
     after = copy.deepcopy(before)
     after.ghost.insane = 1
     trail = answered(Error.NONE, (Decision.END_TXN, Guard.T6, Error.UNKNOWN_SERVER_ERROR))
@@ -168,7 +168,7 @@ def test_a_check_that_a_coordinator_fails_names_error_guard_and_what_stays(setup
 def test_a_new_coordinator_tells_what_it_finds_and_whether_it_works_on_it(setup: Setup) -> None:
     after = World(coordinator=1)
     txn = after.nodes[1].cache[0]
-    txn.known, txn.state, txn.producer_id, txn.producer_epoch = 1, int(TransactionState.PREPARE_ABORT), 0, 1
+    txn.known, txn.state, txn.producer_id, txn.producer_epoch = True, int(TransactionState.PREPARE_ABORT), 0, 1
     found = "it finds x0 as PREPARE_ABORT (producer 0, epoch 1)"
     said = consequences(World(), after, setup, FIRST[Act.FAIL_OVER], Trail())
     assert said == ("node 1 is the coordinator, with coordinator epoch 0", f"{found}; nobody sends its markers")
@@ -182,7 +182,7 @@ def test_a_new_leader_tells_what_it_knows_of_the_producers_in_its_log(setup: Set
     after.partitions[0].end = 1
     said = [consequences(after, after, setup, FIRST[Act.ELECT], Trail())[0]]
     entry = after.partitions[0].entries[0]
-    entry.known, entry.producer_epoch = 1, 2
+    entry.known, entry.producer_epoch = True, 2
     said.append(consequences(after, after, setup, FIRST[Act.CHANGE_LEADER], Trail())[0])
     entry.txn_first_offset = 0
     said.append(consequences(after, after, setup, FIRST[Act.CHANGE_LEADER], Trail())[0])

@@ -19,10 +19,15 @@ from zombieproof.statemachines.notes import Notes
 COMMITTED, UNCOMMITTED = Isolation.READ_COMMITTED, Isolation.READ_UNCOMMITTED
 BUFFERING = Isolation.READ_COMMITTED_BUFFERING
 RULES = Rules()
-DATA, PLAIN, COMMIT, ABORT = Met(0, 0, 1), Met(0, 0, 0), Met(1, 1, 1), Met(1, 0, 1)
+DATA, PLAIN, COMMIT, ABORT = (
+    Met(False, False, True),
+    Met(False, False, False),
+    Met(True, True, True),
+    Met(True, False, True),
+)
 
-DELIVERS, HOLDS = ConsumerEffects(delivers=1), ConsumerEffects(holds=1)
-RELEASES, DROPS, PASSES = ConsumerEffects(delivers_held=1), ConsumerEffects(drops_held=1), ConsumerEffects()
+DELIVERS, HOLDS = ConsumerEffects(delivers=True), ConsumerEffects(holds=True)
+RELEASES, DROPS, PASSES = ConsumerEffects(delivers_held=True), ConsumerEffects(drops_held=True), ConsumerEffects()
 
 
 @pytest.mark.parametrize(
@@ -44,7 +49,7 @@ RELEASES, DROPS, PASSES = ConsumerEffects(delivers_held=1), ConsumerEffects(drop
     ],
 )
 def test_what_becomes_of_a_batch(isolation: Isolation, state: S, met: Met, effects: ConsumerEffects, after: S) -> None:
-    done, notes = ConsumerEffects(1, 1, 1, 1), Notes()
+    done, notes = ConsumerEffects(True, True, True, True), Notes()
     assert read(state, isolation, met, RULES, done, notes) == after
     assert (done, notes.illegal) == (effects, 0)
 
@@ -52,7 +57,7 @@ def test_what_becomes_of_a_batch(isolation: Isolation, state: S, met: Met, effec
 @pytest.mark.parametrize("isolation", [UNCOMMITTED, COMMITTED, BUFFERING])
 def test_a_marker_that_was_compacted_away_ends_nothing(isolation: Isolation) -> None:
     done = ConsumerEffects()
-    assert read(S.SKIPPING, isolation, ABORT._replace(is_empty=1), RULES, done, Notes()) == S.SKIPPING
+    assert read(S.SKIPPING, isolation, ABORT._replace(is_empty=True), RULES, done, Notes()) == S.SKIPPING
     assert done == PASSES
 
 

@@ -40,9 +40,13 @@ def judged(
 
 @pytest.mark.parametrize(
     ("is_loading", "is_held", "error"),
-    [(1, 0, Error.COORDINATOR_LOAD_IN_PROGRESS), (0, 0, Error.NOT_COORDINATOR), (0, 1, Error.NONE)],
+    [
+        (True, False, Error.COORDINATOR_LOAD_IN_PROGRESS),
+        (False, False, Error.NOT_COORDINATOR),
+        (False, True, Error.NONE),
+    ],
 )
-def test_who_answers_for_a_group(is_loading: int, is_held: int, error: Error) -> None:
+def test_who_answers_for_a_group(is_loading: bool, is_held: bool, error: Error) -> None:
     notes = Notes()
     assert look_up(is_loading, is_held, notes) == error
     assert notes.decision_count == int(error != Error.NONE)

@@ -428,14 +428,14 @@ def test_a_refused_heartbeat_changes_nothing(
 @pytest.mark.parametrize(
     ("topic_exists", "leader", "key_type", "answer"),
     [
-        (1, 3, 0, (Error.NONE, 3)),
-        (1, 3, 1, (Error.NONE, 3)),
-        (1, 3, 2, (Error.INVALID_REQUEST, NONE)),
-        (1, NONE, 0, (Error.COORDINATOR_NOT_AVAILABLE, NONE)),
-        (0, NONE, 0, (Error.COORDINATOR_NOT_AVAILABLE, NONE)),
+        (True, 3, 0, (Error.NONE, 3)),
+        (True, 3, 1, (Error.NONE, 3)),
+        (True, 3, 2, (Error.INVALID_REQUEST, NONE)),
+        (True, NONE, 0, (Error.COORDINATOR_NOT_AVAILABLE, NONE)),
+        (False, NONE, 0, (Error.COORDINATOR_NOT_AVAILABLE, NONE)),
     ],
 )
-def test_who_coordinates(topic_exists: int, leader: int, key_type: int, answer: tuple[int, int]) -> None:
+def test_who_coordinates(topic_exists: bool, leader: int, key_type: int, answer: tuple[int, int]) -> None:
     assert find_coordinator(topic_exists, leader, key_type, Notes()) == answer
 
 

@@ -20,13 +20,13 @@ class Batch(NamedTuple):
     producer_epoch: int = 5
     base_sequence: int = 3
     last_sequence: int = 3
-    transactional: int = 1
+    transactional: bool = True
     producer_id: int = 7
 
 
 class Marker(NamedTuple):
     producer_epoch: int = 5
-    committed: int = 1
+    committed: bool = True
     coordinator_epoch: int = 0
     transaction_version: int = 0
     producer_id: int = 7
@@ -35,40 +35,42 @@ class Marker(NamedTuple):
 class Request(NamedTuple):
     version: int = 3
     producer_epoch: int = 5
-    committed: int = 1
+    committed: bool = True
     partitions: int = 1
     producer_id: int = 7
 
 
-def copy(known_epoch: int, **changed: int) -> Copy:
-    return Copy(0, 0, Mode.ADD, 0, known_epoch, 0)._replace(**changed)
+def copy(known_epoch: int, **changed: Any) -> Copy:
+    return Copy(False, 0, Mode.ADD, 0, known_epoch, False)._replace(**changed)
 
 
 @pytest.mark.parametrize("known_epoch", [NONE, 4, 5])
-@pytest.mark.parametrize("transactional", [0, 1])
-def test_a_copy_of_an_epoch_that_still_counts_is_kept(known_epoch: int, transactional: int) -> None:
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_copy_of_an_epoch_that_still_counts_is_kept(known_epoch: int, transactional: bool) -> None:
     assert at_leader.batch_can_count(Batch(transactional=transactional), copy(known_epoch), NEWEST)
-    assert at_leader.marker_can_count(Marker(), known_epoch, 0, NEWEST)
+    assert at_leader.marker_can_count(Marker(), known_epoch, False, NEWEST)
 
 
-@pytest.mark.parametrize("is_verified", [0, 1])
-@pytest.mark.parametrize("transactional", [0, 1])
-def test_a_copy_below_the_epoch_that_its_leader_knows_is_refused_for_good(is_verified: int, transactional: int) -> None:
+@pytest.mark.parametrize("is_verified", [False, True])
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_copy_below_the_epoch_that_its_leader_knows_is_refused_for_good(
+    is_verified: int, transactional: bool
+) -> None:
     late = copy(6, is_verified=is_verified, guard=is_verified)
     assert not at_leader.batch_can_count(Batch(transactional=transactional), late, NEWEST)
-    assert not at_leader.marker_can_count(Marker(), 6, 0, NEWEST)
+    assert not at_leader.marker_can_count(Marker(), 6, False, NEWEST)
 
 
 def test_where_leaders_forget_it_may_count_again() -> None:
     assert at_leader.batch_can_count(Batch(), copy(6, forgets=1), NEWEST)
-    assert at_leader.marker_can_count(Marker(), 6, 1, NEWEST)
+    assert at_leader.marker_can_count(Marker(), 6, True, NEWEST)
 
 
 def test_until_4_0_it_leaves_a_guard_behind_before_it_is_refused() -> None:
     old = copy(6, mode=Mode.GENERIC)
     assert at_leader.batch_can_count(Batch(), old, OLD)
-    assert not at_leader.batch_can_count(Batch(transactional=0), old, OLD), "nobody is asked about plain data"
-    assert not at_leader.batch_can_count(Batch(), old._replace(is_verified=1, guard=1), OLD)
+    assert not at_leader.batch_can_count(Batch(transactional=False), old, OLD), "nobody is asked about plain data"
+    assert not at_leader.batch_can_count(Batch(), old._replace(is_verified=True, guard=1), OLD)
 
 
 def test_until_3_9_refused_offsets_may_take_along_what_waits() -> None:
@@ -80,8 +82,8 @@ def test_until_3_9_refused_offsets_may_take_along_what_waits() -> None:
 @pytest.mark.parametrize("sequence", [0, 3])
 def test_without_fencing_an_epoch_can_come_back_and_its_copies_with_it(sequence: int) -> None:
     rules = with_switches(NEWEST, off=["epoch_fencing"])
-    assert at_leader.batch_can_count(Batch(5, sequence, sequence, transactional=0), copy(6), rules)
-    assert at_leader.marker_can_count(Marker(), 6, 0, rules)
+    assert at_leader.batch_can_count(Batch(5, sequence, sequence, transactional=False), copy(6), rules)
+    assert at_leader.marker_can_count(Marker(), 6, False, rules)
 
 
 def test_a_new_rule_that_takes_old_batches_keeps_their_copies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,10 +99,10 @@ def test_a_new_rule_that_takes_old_batches_keeps_their_copies(monkeypatch: pytes
     assert at_leader.batch_can_count(Batch(), late, NEWEST)
 
 
-@pytest.mark.parametrize("ends", [0, 1])
+@pytest.mark.parametrize("ends", [False, True])
 @pytest.mark.parametrize("version", [3, 5])
-@pytest.mark.parametrize("committed", [0, 1])
-def test_a_request_below_the_durable_epoch_moves_nothing_any_more(ends: int, version: int, committed: int) -> None:
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_request_below_the_durable_epoch_moves_nothing_any_more(ends: bool, version: int, committed: bool) -> None:
     request = Request(version, committed=committed)
     assert not at_coordinator.request_can_count(request, ends, 6, NEWEST)
     assert at_coordinator.request_can_count(request, ends, 5, NEWEST)
@@ -109,8 +111,8 @@ def test_a_request_below_the_durable_epoch_moves_nothing_any_more(ends: int, ver
 
 def test_without_the_strict_end_a_late_commit_may_still_commit() -> None:
     rules = with_switches(NEWEST, off=["strict_end"])
-    assert at_coordinator.request_can_count(Request(), 1, 6, rules)
-    assert at_coordinator.request_can_count(Request(version=5), 1, 6, rules)
+    assert at_coordinator.request_can_count(Request(), True, 6, rules)
+    assert at_coordinator.request_can_count(Request(version=5), True, 6, rules)
 
 
 def test_a_new_rule_that_lets_old_owners_end_keeps_their_requests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,4 +123,4 @@ def test_a_new_rule_that_lets_old_owners_end_keeps_their_requests(monkeypatch: p
 
     known = decide_end_txn
     monkeypatch.setattr(at_coordinator, "decide_end_txn", ends_what_is_prepared_behind)
-    assert at_coordinator.request_can_count(Request(), 1, 6, NEWEST)
+    assert at_coordinator.request_can_count(Request(), True, 6, NEWEST)

@@ -1,7 +1,7 @@
 """Steps of the partition leader: records in, records and effects out."""
 
 import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,12 +21,12 @@ class Batch(NamedTuple):
     producer_epoch: int = 5
     base_sequence: int = 0
     last_sequence: int = 0
-    transactional: int = 1
+    transactional: bool = True
     producer_id: int = 7
 
 
 class Marker(NamedTuple):
-    committed: int = 1
+    committed: bool = True
     producer_epoch: int = 5
     coordinator_epoch: int = 3
     transaction_version: int = 0
@@ -148,7 +148,7 @@ def test_the_log_looks_again_at_the_guard() -> None:
 def test_a_marker_between_the_word_and_the_log_voids_the_guard() -> None:
     entry = ProducerEntry()
     arrive(entry, Batch())
-    markers.in_log(entry, Marker(committed=0), 0, RULES, PartitionEffects(), Notes())
+    markers.in_log(entry, Marker(committed=False), 0, RULES, PartitionEffects(), Notes())
     refused = land(entry, Batch(), guard=44)
     assert (refused.appends, refused.answers, refused.error) == (0, 1, Error.INVALID_TXN_STATE)
 
@@ -166,13 +166,13 @@ def test_nothing_is_remembered_before_the_batch_has_its_offset() -> None:
 @pytest.mark.parametrize(
     ("entry", "transactional", "event"),
     [
-        (ProducerEntry(), 1, PartitionEvent.BEGIN),
-        (ProducerEntry(), 0, PartitionEvent.APPEND),
-        (in_transaction(), 1, PartitionEvent.CONTINUE),
+        (ProducerEntry(), True, PartitionEvent.BEGIN),
+        (ProducerEntry(), False, PartitionEvent.APPEND),
+        (in_transaction(), True, PartitionEvent.CONTINUE),
     ],
 )
 def test_a_batch_does_the_same_whether_it_is_appended_or_met_in_a_log(
-    entry: ProducerEntry, transactional: int, event: PartitionEvent
+    entry: ProducerEntry, transactional: bool, event: PartitionEvent
 ) -> None:
     led, followed = copy.deepcopy(entry), copy.deepcopy(entry)
     batch = Batch(base_sequence=entry.batch_count, last_sequence=entry.batch_count, transactional=transactional)
@@ -199,7 +199,7 @@ def test_a_batch_of_nobody_is_judged_by_nobody() -> None:
 def test_plain_data_inside_a_transaction_contradicts_what_is_known() -> None:
     entry, effects, notes = in_transaction(), PartitionEffects(), Notes()
     before = copy.deepcopy(entry)
-    batches.in_log(entry, Batch(transactional=0, base_sequence=1, last_sequence=1), 11, 11, RULES, effects, notes)
+    batches.in_log(entry, Batch(transactional=False, base_sequence=1, last_sequence=1), 11, 11, RULES, effects, notes)
     assert (notes.contradicts, effects.error, entry) == (1, Error.INVALID_TXN_STATE, before)
 
 
@@ -224,7 +224,7 @@ def test_the_same_marker_again_is_written_and_ends_nothing() -> None:
     entry = in_transaction()
     markers.in_log(entry, Marker(), 12, RULES, PartitionEffects(), Notes())
     again, effects = marked(entry, Marker()), PartitionEffects()
-    assert again.appends == 1
+    assert again.appends
     markers.appended(entry, Marker(), 13, again.event, RULES, effects, Notes())
     assert effects.ended_from == NONE
 
@@ -254,11 +254,11 @@ def test_a_marker_that_lies_in_a_log_ends_what_is_open_whatever_it_says() -> Non
 @pytest.mark.parametrize(
     ("place", "error"),
     [
-        (markers.MarkerPlace(0, 0, 0, 1, Error.NOT_LEADER_OR_FOLLOWER), Error.UNKNOWN_TOPIC_OR_PARTITION),
-        (markers.MarkerPlace(1, 0, 0, 1, Error.NOT_LEADER_OR_FOLLOWER), Error.NOT_LEADER_OR_FOLLOWER),
-        (markers.MarkerPlace(1, 1, 1, 2, Error.NOT_LEADER_OR_FOLLOWER), Error.NOT_ENOUGH_REPLICAS),
-        (markers.MarkerPlace(1, 1, 2, 2, Error.NOT_LEADER_OR_FOLLOWER), Error.NOT_LEADER_OR_FOLLOWER),
-        (markers.MarkerPlace(1, 1, 2, 2), Error.NONE),
+        (markers.MarkerPlace(False, False, 0, 1, Error.NOT_LEADER_OR_FOLLOWER), Error.UNKNOWN_TOPIC_OR_PARTITION),
+        (markers.MarkerPlace(True, False, 0, 1, Error.NOT_LEADER_OR_FOLLOWER), Error.NOT_LEADER_OR_FOLLOWER),
+        (markers.MarkerPlace(True, True, 1, 2, Error.NOT_LEADER_OR_FOLLOWER), Error.NOT_ENOUGH_REPLICAS),
+        (markers.MarkerPlace(True, True, 2, 2, Error.NOT_LEADER_OR_FOLLOWER), Error.NOT_LEADER_OR_FOLLOWER),
+        (markers.MarkerPlace(True, True, 2, 2), Error.NONE),
     ],
 )
 def test_the_place_of_a_marker_is_looked_at_before_its_group(place: markers.MarkerPlace, error: Error) -> None:
@@ -269,10 +269,10 @@ def test_the_place_of_a_marker_is_looked_at_before_its_group(place: markers.Mark
 
 @pytest.mark.parametrize(
     ("first", "committed", "undecided", "listed", "stable"),
-    [(10, 0, NONE, 1, 13), (10, 0, 4, 1, 4), (10, 1, NONE, 0, 13), (NONE, 0, NONE, 0, 13)],
+    [(10, False, NONE, 1, 13), (10, False, 4, 1, 4), (10, True, NONE, 0, 13), (NONE, False, NONE, 0, 13)],
 )
 def test_only_an_aborted_transaction_with_data_is_listed(
-    first: int, committed: int, undecided: int, listed: int, stable: int
+    first: int, committed: bool, undecided: int, listed: int, stable: int
 ) -> None:
     assert markers.ended(first, 12, committed, undecided) == (first, listed, stable)
 
@@ -289,20 +289,20 @@ def test_until_2_8_a_marker_without_data_was_a_transaction_of_its_own() -> None:
     ("entry", "silence", "event", "state"),
     [
         (in_transaction(), forgetting.Silence(0, NONE, 10_000, 10), NOTHING, S.IN_TRANSACTION),
-        (ProducerEntry(known=1, state=S.IDLE), forgetting.Silence(0, NONE, 9, 10), NOTHING, S.IDLE),
+        (ProducerEntry(known=True, state=S.IDLE), forgetting.Silence(0, NONE, 9, 10), NOTHING, S.IDLE),
         (
-            ProducerEntry(known=1, state=S.IDLE),
+            ProducerEntry(known=True, state=S.IDLE),
             forgetting.Silence(0, NONE, 10, 10),
             PartitionEvent.EXPIRE_PRODUCER,
             S.NO_ENTRY,
         ),
         (
-            ProducerEntry(known=1, state=S.VERIFYING, guard=1),
+            ProducerEntry(known=True, state=S.VERIFYING, guard=1),
             forgetting.Silence(9, 0, 10, 10),
             PartitionEvent.EXPIRE_VERIFICATION,
             S.IDLE,
         ),
-        (ProducerEntry(known=1, state=S.VERIFYING, guard=1), forgetting.Silence(0, 5, 10, 10), NOTHING, S.VERIFYING),
+        (ProducerEntry(known=True, state=S.VERIFYING, guard=1), forgetting.Silence(0, 5, 10, 10), NOTHING, S.VERIFYING),
     ],
 )
 def test_a_sweep_forgets_who_was_silent_and_what_was_not_used(
@@ -364,9 +364,9 @@ def test_a_time_behind_what_may_be_read_has_no_offset() -> None:
 # ---------------------------------------------------------------- doors
 
 
-def entered(**changed: int) -> PartitionEffects:
+def entered(**changed: Any) -> PartitionEffects:
     effects = PartitionEffects()
-    entrance = front_door.Entrance(1, 1, 1, 1, 1)._replace(**changed)
+    entrance = front_door.Entrance(True, True, 1, True, True)._replace(**changed)
     front_door.enters(entrance, effects, Notes())
     return effects
 
@@ -378,7 +378,7 @@ def test_the_doors_of_produce_are_passed_in_their_order() -> None:
         rows.append(entered(**wrong).row)
         del wrong[next(iter(wrong))]
     assert rows == [Guard.W1, Guard.W2, Guard.W2, Guard.W3]
-    assert entered().goes_on == 1
+    assert entered().goes_on
 
 
 def test_two_identities_refuse_what_is_left_of_the_request() -> None:
@@ -389,14 +389,14 @@ def test_two_identities_refuse_what_is_left_of_the_request() -> None:
 
 def test_who_does_not_lead_asks_nobody() -> None:
     effects = PartitionEffects()
-    front_door.may_ask(0, effects, Notes())
+    front_door.may_ask(False, effects, Notes())
     assert (effects.goes_on, effects.error) == (0, Error.NOT_LEADER_OR_FOLLOWER)
 
 
 def test_only_a_numbered_batch_of_a_transaction_may_have_to_be_asked_about() -> None:
     assert front_door.can_open_transaction(Batch())
     assert not front_door.can_open_transaction(Batch(producer_id=NONE))
-    assert not front_door.can_open_transaction(Batch(transactional=0))
+    assert not front_door.can_open_transaction(Batch(transactional=False))
 
 
 @pytest.mark.parametrize(
@@ -412,8 +412,8 @@ def test_only_a_numbered_batch_of_a_transaction_may_have_to_be_asked_about() -> 
         ({}, Error.NONE, 0),
     ],
 )
-def test_where_a_clients_batch_lands(changed: dict[str, int], error: Error, tells_log_start: int) -> None:
-    landing = front_door.Landing(-1, 0, 1, 0, 1, 2, 2, 0, 0)._replace(**changed)
+def test_where_a_clients_batch_lands(changed: dict[str, Any], error: Error, tells_log_start: int) -> None:
+    landing = front_door.Landing(-1, False, True, False, True, 2, 2, 0, False)._replace(**changed)
     effects = PartitionEffects()
     front_door.lands(Batch(), landing, effects, Notes())
     assert (effects.error, effects.tells_log_start, effects.goes_on) == (
@@ -426,12 +426,12 @@ def test_where_a_clients_batch_lands(changed: dict[str, int], error: Error, tell
 @pytest.mark.parametrize(
     ("place", "door"),
     [
-        (front_door.ReadPlace(0, 1, 0, 0, 0), (Error.UNKNOWN_TOPIC_ID, 1)),
-        (front_door.ReadPlace(0, 0, 0, 0, 0), (Error.UNKNOWN_TOPIC_OR_PARTITION, 1)),
-        (front_door.ReadPlace(1, 0, 0, 0, 0), (Error.NOT_LEADER_OR_FOLLOWER, 0)),
-        (front_door.ReadPlace(1, 0, 1, 0, 0), (Error.NONE, 0)),
-        (front_door.ReadPlace(1, 0, 1, 0, 1), (Error.NOT_LEADER_OR_FOLLOWER, 0)),
-        (front_door.ReadPlace(1, 0, 1, 1, 1), (Error.NONE, 0)),
+        (front_door.ReadPlace(False, True, False, False, False), (Error.UNKNOWN_TOPIC_ID, 1)),
+        (front_door.ReadPlace(False, False, False, False, False), (Error.UNKNOWN_TOPIC_OR_PARTITION, 1)),
+        (front_door.ReadPlace(True, False, False, False, False), (Error.NOT_LEADER_OR_FOLLOWER, 0)),
+        (front_door.ReadPlace(True, False, True, False, False), (Error.NONE, 0)),
+        (front_door.ReadPlace(True, False, True, False, True), (Error.NOT_LEADER_OR_FOLLOWER, 0)),
+        (front_door.ReadPlace(True, False, True, True, True), (Error.NONE, 0)),
     ],
 )
 def test_who_may_be_read(place: front_door.ReadPlace, door: tuple[int, int]) -> None:
@@ -440,7 +440,7 @@ def test_who_may_be_read(place: front_door.ReadPlace, door: tuple[int, int]) -> 
 
 def test_cleared_effects_are_new_ones() -> None:
     effects, _ = arrive(ProducerEntry(), Batch())
-    effects.answers = effects.error = effects.cause = effects.event = effects.tells_log_start = effects.appends = 1
-    effects.duplicate_of = effects.ended_from = effects.goes_on = 1
+    effects.error = effects.cause = effects.event = effects.duplicate_of = effects.ended_from = 1
+    effects.answers = effects.tells_log_start = effects.appends = effects.goes_on = True
     clear(effects)
     assert effects == PartitionEffects()

@@ -45,14 +45,14 @@ class ProducerBatch:
     def view(self, *, in_time: bool, has_attempts: bool) -> BatchView:
         """The batch as a step reads it."""
         return BatchView(
-            transactional=int(self.transactional),
+            transactional=self.transactional,
             producer_id=self.producer_id,
             base_sequence=self.base_sequence,
             records=len(self.records),
-            has_been_renumbered=int(self.has_been_renumbered),
-            is_done=int(self.is_done),
-            in_time=int(in_time),
-            has_attempts=int(has_attempts),
+            has_been_renumbered=self.has_been_renumbered,
+            is_done=self.is_done,
+            in_time=in_time,
+            has_attempts=has_attempts,
         )
 
     def number(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:

@@ -50,11 +50,11 @@ class CoordinatorRequests:
         """Where `request` would go now."""
         node, brokers = self.node_for(request), self.brokers
         return Destination(
-            is_known=int(node is not None),
-            is_ready=int(node is not None and brokers.is_ready(node)),
+            is_known=node is not None,
+            is_ready=node is not None and brokers.is_ready(node),
             newest=brokers.newest_version(node, request.api),
             newest_init=brokers.newest_version(node, ApiKey.INIT_PRODUCER_ID),
-            coordinates_transactions=int(request.coordinator == TRANSACTION),
+            coordinates_transactions=request.coordinator == TRANSACTION,
         )
 
     def send(self, request: TransactionalRequest, version: int, now_ms: int) -> OutgoingRequest:

@@ -67,7 +67,7 @@ class Lifecycle:
             if noted.event == ProducerEvent.FATAL_FAILURE and failure is not None:
                 self.fail_pending(failure)
         assert self.state == self.producer.state, "what moves the record is noted"
-        if self.effects.fails == 1:
+        if self.effects.fails:
             self.last_error = failure
 
     def _say_what_is_legal(self) -> str:

@@ -108,11 +108,11 @@ class ProducerCore:
     def host(self) -> ProducerHost:
         """What steps are told besides the records."""
         return ProducerHost(
-            transactional=int(self.is_transactional),
+            transactional=self.is_transactional,
             cluster_version=self.brokers.transaction_version,
             joined=len(self.partitions.added),
             retry_backoff_ms=self.requests.retry_backoff_ms,
-            two_phase_commit=int(self.two_phase_commit),
+            two_phase_commit=self.two_phase_commit,
         )
 
     @property
@@ -185,8 +185,8 @@ class ProducerCore:
         self._queue_new_partitions()
         while (request := self.requests.queue.first) is not None:
             self.lifecycle.clear()
-            too_early = int(now_ms < request.not_before_ms)
-            incomplete = int(has_incomplete_batches)
+            too_early = now_ms < request.not_before_ms
+            incomplete = has_incomplete_batches
             requests.take_turn(self.producer, request.view, incomplete, too_early, self.effects, self.notes)
             if self.effects.turn == Turn.WAITS:
                 return None
@@ -210,8 +210,8 @@ class ProducerCore:
             unknown.__cause__ = self.lifecycle.last_error
             self.carry_out(unknown)
         self.lifecycle.clear()
-        starts_over = int(isinstance(self.lifecycle.last_error, InitialisationRefused))
-        wants_bump = int(self.sequences.wants_bump)
+        starts_over = isinstance(self.lifecycle.last_error, InitialisationRefused)
+        wants_bump = self.sequences.wants_bump
         requests.settle(self.producer, starts_over, wants_bump, self.host, self._rules, self.effects, self.notes)
         self.carry_out()
 
@@ -240,7 +240,7 @@ class ProducerCore:
             self.brokers.coordinators[queued.body.key_type] = answer.node
         failure = None
         if self.effects.settles == Settlement.FAILS:
-            starts_over = self.effects.starts_over == 1
+            starts_over = self.effects.starts_over
             failure = failure_of_answer(queued.api, seen.error, queued.body, errors, starts_over=starts_over)
         self.carry_out(failure, queued, now_ms, errors)
 
@@ -287,23 +287,23 @@ class ProducerCore:
         """
         effects = self.effects
         self.lifecycle.follow(failure)
-        if effects.gives_up == 1:
+        if effects.gives_up:
             self.requests.drop(self._reason())
         self.sequences.carry_out(batch)
         if effects.joins != Joins.NOTHING and errors is not None:
             self.partitions.settle(errors, are_added=effects.joins == Joins.JOIN)
-        if effects.ends == 1:
+        if effects.ends:
             self.partitions.clear()
         if request is not None:
             self._carry_out_for(request, failure, now_ms)
-        elif effects.sends_init == 1:
+        elif effects.sends_init:
             self.ask_for_producer_id(PendingResult("initProducerId"), raises_epoch=False)
 
     def _carry_out_for(self, request: TransactionalRequest, failure: Failure | None, now_ms: int) -> None:
         effects = self.effects
-        if effects.looks_up == 1:
+        if effects.looks_up:
             self.requests.look_up(request)
-        if effects.repeats == 1:
+        if effects.repeats:
             self.requests.repeat(request, now_ms, effects.wait_ms)
         if effects.settles == Settlement.SUCCEEDS:
             request.result.succeed()
@@ -312,8 +312,8 @@ class ProducerCore:
         if effects.sends == ApiKey.TXN_OFFSET_COMMIT:
             assert request.group is not None, "AddOffsetsToTxn knows whose offsets they are"
             self.commit_offsets(request.offsets, request.group, request.result)
-        if effects.sends_init == 1:
-            self.ask_for_producer_id(request.result, raises_epoch=effects.raises_epoch == 1)
+        if effects.sends_init:
+            self.ask_for_producer_id(request.result, raises_epoch=effects.raises_epoch)
 
     def _reason(self) -> Failure:
         reason = self.lifecycle.last_error

@@ -112,8 +112,8 @@ class FetchFilter:
 
     def _consume(self, batch: Batch) -> list[Delivered]:
         committed = batch.marker is not None and batch.marker.committed
-        control, transactional = int(batch.marker is not None), int(batch.transactional)
-        met = reading.Met(control, int(committed), transactional, int(batch.is_empty_control))
+        control, transactional = batch.marker is not None, batch.transactional
+        met = reading.Met(control, committed, transactional, batch.is_empty_control)
         state, effects = self._state(batch.producer_id), self._effects
         state = reading.read(state, self.isolation, met, self.rules, effects, self.journal.begin())
         self._moved(batch.producer_id, state)

@@ -127,17 +127,17 @@ class Sender:
         manager, reason = self.manager, self.manager.lifecycle.last_error
         manager.settle()
         reason = manager.lifecycle.last_error or reason or TransactionAborted()
-        if manager.effects.fails_batches == 1:
+        if manager.effects.fails_batches:
             self.accumulator.abort_all(reason)
-        if manager.effects.gives_up == 1:
+        if manager.effects.gives_up:
             self._in_flight.clear()
             return None
         if manager.requests.in_flight is not None:
             return None
-        if manager.effects.fails_unsent == 1:
+        if manager.effects.fails_unsent:
             self.accumulator.abort_unsent(reason)
         request = manager.next_request(now_ms, self.accumulator.has_incomplete)
-        if request is None and self._closing and aborts_on_close(manager.producer, int(self._has_work)):
+        if request is None and self._closing and aborts_on_close(manager.producer, self._has_work):
             request = self._abort_on_close(now_ms)
         if request is not None or manager.requests.is_backing_off(now_ms):
             return request

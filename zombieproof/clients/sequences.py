@@ -108,18 +108,18 @@ class Sequences:
         effects = self._effects
         if batch is not None:
             self._carry_out_for(batch, self.of(batch.partition))
-        if effects.forgets_sequences == 1:
+        if effects.forgets_sequences:
             self._partitions.clear()
-        if effects.adopts == 1 or effects.restarts == 1:
-            self._show_identity(is_granted=effects.adopts == 1)
+        if effects.adopts or effects.restarts:
+            self._show_identity(is_granted=effects.adopts)
 
     def _carry_out_for(self, batch: ProducerBatch, known: PartitionSequences) -> None:
         effects = self._effects
         if effects.fate in (Fate.STORED, Fate.FAILED):
             known.untrack(batch)
-        if effects.forgets_partition == 1:
+        if effects.forgets_partition:
             known.in_flight.clear()
-        if effects.renumbers == 1:
+        if effects.renumbers:
             self._renumber(known)
         if effects.shifts > 0:
             assert known.next_sequence >= 0, "a batch that failed had a sequence below the next one"
@@ -129,12 +129,12 @@ class Sequences:
 
     def _show_identity(self, *, is_granted: bool) -> None:
         for known in self._partitions.values():
-            self._effects.renumbers = 0
+            self._effects.renumbers = False
             if is_granted:
                 steps.adopt(self._producer, known, len(known.in_flight), self._effects)
             else:
                 steps.restart_if_wanted(self._producer, known, self._effects)
-            if self._effects.renumbers == 1:
+            if self._effects.renumbers:
                 self._renumber(known)
 
     def _renumber(self, known: PartitionSequences) -> None:

@@ -66,7 +66,7 @@ class TransactionManager(ProducerCore):
             IllegalState, ProducerFailure: not now; or `group` has a generation and no member.
         """
         pending, alone = self._called("sendOffsetsToTransaction"), group.generation > 0 and group.member == ""
-        calls.send_offsets(self.producer, len(offsets), int(alone), pending, self.host, self.effects)
+        calls.send_offsets(self.producer, len(offsets), alone, pending, self.host, self.effects)
         about = f"group {group.group}: generation {group.generation}" if alone else "offsets"
         self.lifecycle.raise_refusal("sendOffsetsToTransaction", about)
         result = PendingResult("sendOffsetsToTransaction")
@@ -120,7 +120,7 @@ class TransactionManager(ProducerCore):
         """
         pending = self._called("completeTransaction")
         calls.complete_transaction(self.producer, *told, pending, self.host, self._rules, self.effects, self.notes)
-        return self._under_way("commitTransaction" if self.effects.committed == 1 else "abortTransaction")
+        return self._under_way("commitTransaction" if self.effects.committed else "abortTransaction")
 
     def close_by_force(self) -> None:
         """Everything that waits fails."""
@@ -141,17 +141,17 @@ class TransactionManager(ProducerCore):
     def _under_way(self, operation: str, *, keep_prepared: bool = False) -> PendingResult:
         """The result of a call that takes a while, whose requests are queued: the last of them settles it."""
         self.lifecycle.raise_refusal(operation)
-        if self.effects.resumes == 1 and self.lifecycle.unacknowledged is not None:
+        if self.effects.resumes and self.lifecycle.unacknowledged is not None:
             return self.lifecycle.unacknowledged
         effects, result = self.effects, PendingResult(operation)
         self.lifecycle.follow(None)
-        if effects.drops_new == 1:
+        if effects.drops_new:
             self.partitions.new.clear()
         if effects.sends == ApiKey.END_TXN:
-            body = EndTxn(NONE, self.transactional_id, *self.sequences.identity, effects.committed == 1)
-            settled = PendingResult("endTransaction") if effects.sends_init == 1 else result
+            body = EndTxn(NONE, self.transactional_id, *self.sequences.identity, effects.committed)
+            settled = PendingResult("endTransaction") if effects.sends_init else result
             self.enqueue(TransactionalRequest(body, settled), effects.transaction_version)
-        if effects.sends_init == 1:
-            self.ask_for_producer_id(result, raises_epoch=effects.raises_epoch == 1, keep_prepared=keep_prepared)
+        if effects.sends_init:
+            self.ask_for_producer_id(result, raises_epoch=effects.raises_epoch, keep_prepared=keep_prepared)
         self.lifecycle.await_call(result)
         return result

@@ -95,12 +95,12 @@ class TransactionalRequest:
         return Request(
             api=self.api,
             transaction_version=self.transaction_version,
-            committed=int(isinstance(body, EndTxn) and body.committed),
-            raises_epoch=int(self.raises_epoch),
-            keep_prepared=int(keeps),
-            to_coordinator=int(self.coordinator is not None),
-            names_member=int(self.group is not None and self.group.names_member),
-            two_phase_commit=int(keeps or (isinstance(body, InitProducerId) and body.enable_2pc)),
+            committed=isinstance(body, EndTxn) and body.committed,
+            raises_epoch=self.raises_epoch,
+            keep_prepared=keeps,
+            to_coordinator=self.coordinator is not None,
+            names_member=self.group is not None and self.group.names_member,
+            two_phase_commit=keeps or (isinstance(body, InitProducerId) and body.enable_2pc),
         )
 
 

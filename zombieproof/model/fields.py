@@ -1,9 +1,10 @@
 """How a record declares its fields, so that the same class is a live object and a packed record.
 
-A record is a slotted dataclass whose fields are integers, other records, and lists of fixed length:
+A record is a slotted dataclass whose fields are integers, flags, other records, and lists of fixed length:
 
     @dataclass(slots=True)
     class Batch:
+        is_last: bool = False
         producer_epoch: int = 0
         base_offset: int = integer(width="i2")
 

@@ -1,6 +1,6 @@
 """The small records that decisions read and evolutions write.
 
-Integers only: a set of partitions is a bit mask (bit *n* is the host's *n*-th topic partition), a boolean is 0 or 1.
+Integers and flags only: a set of partitions is a bit mask (bit *n* is the host's *n*-th topic partition).
 A live host uses these objects as they are; the checker packs records with the same names (one signed byte a field
 unless a width is given), so a decision cannot tell where it runs.
 
@@ -18,12 +18,12 @@ from zombieproof.model.vocabulary import CACHED_BATCHES, NONE
 class Transaction:
     """What a coordinator knows of one transactional id; also the value of a ``__transaction_state`` record.
 
-    `known` is 0 while the coordinator has no metadata for the id. `pending_state`, `last_producer_epoch` and
+    `known` is False while the coordinator has no metadata for the id. `pending_state`, `last_producer_epoch` and
     `failed_epoch_fence` live in memory only (reference §2.2). `next_producer_epoch` is set while a two-phase
     participant keeps an open transaction: with `next_producer_id` it is what the client goes by (KIP-939).
     """
 
-    known: int = integer(0)
+    known: bool = False
     state: int = integer(0)
     pending_state: int = integer(NONE)
     producer_id: int = integer(NONE)
@@ -36,7 +36,7 @@ class Transaction:
     start_ms: int = integer(NONE)
     last_update_ms: int = integer(NONE)
     client_transaction_version: int = integer(0)
-    failed_epoch_fence: int = integer(0)
+    failed_epoch_fence: bool = False
     next_producer_epoch: int = integer(NONE)
 
 
@@ -53,11 +53,11 @@ class CachedBatch:
 class ProducerEntry:
     """What a partition leader knows of one producer id.
 
-    `known` is 0 while no batch or marker of the producer is remembered. `guard` is the token of the verification entry
-    (0: there is none); the three fields behind it belong to that entry.
+    `known` is False while no batch or marker of the producer is remembered. `guard` is the token of the verification
+    entry (0: there is none); the three fields behind it belong to that entry.
     """
 
-    known: int = integer(0)
+    known: bool = False
     state: int = integer(0)
     producer_epoch: int = integer(NONE)
     coordinator_epoch: int = integer(NONE)
@@ -65,7 +65,7 @@ class ProducerEntry:
     guard: int = integer(0)
     guard_epoch: int = integer(NONE)
     lowest_sequence: int = integer(NONE)
-    supports_epoch_bump: int = integer(0)
+    supports_epoch_bump: bool = False
     batch_count: int = integer(0)
     batches: list[CachedBatch] = array(CachedBatch, CACHED_BATCHES)
 
@@ -134,7 +134,7 @@ class ProducerIdentity(Protocol):
 
 
 class TransactionRequest(ProducerIdentity, Protocol):
-    """AddPartitionsToTxn or EndTxn; `committed` is 1 for a commit, `partitions` a bit mask."""
+    """AddPartitionsToTxn or EndTxn; `committed` is what an end asks for, `partitions` a bit mask."""
 
     @property
     def version(self) -> int:
@@ -142,8 +142,8 @@ class TransactionRequest(ProducerIdentity, Protocol):
         ...
 
     @property
-    def committed(self) -> int:
-        """1 for a commit, 0 for an abort."""
+    def committed(self) -> bool:
+        """Whether it commits; else it aborts."""
         ...
 
     @property
@@ -166,8 +166,8 @@ class IncomingBatch(ProducerIdentity, Protocol):
         ...
 
     @property
-    def transactional(self) -> int:
-        """1 if the batch belongs to a transaction."""
+    def transactional(self) -> bool:
+        """Whether the batch belongs to a transaction."""
         ...
 
 
@@ -175,8 +175,8 @@ class IncomingMarker(ProducerIdentity, Protocol):
     """A transaction marker on its way to a partition leader."""
 
     @property
-    def committed(self) -> int:
-        """1 for a commit, 0 for an abort."""
+    def committed(self) -> bool:
+        """Whether it commits; else it aborts."""
         ...
 
     @property

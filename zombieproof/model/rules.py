@@ -48,7 +48,10 @@ class SwitchFacts:
 
 
 def switch(meaning: str, *, since: str, source: str, row: str, until: str = "", newest: int = 1) -> int:
-    """A field of `Rules` that is 1 (in force) or, with `newest` 0, 0 by default."""
+    """A field of `Rules` that is 1 (in force) or, with `newest` 0, 0 by default.
+
+    A number and no flag: rules stand beside limits in one list, and files, presets and options say `name=1`.
+    """
     facts = {"meaning": meaning, "since": since, "until": until, "source": source, "row": row}
     return field(default=newest, metadata={"width": "i1", **facts})
 

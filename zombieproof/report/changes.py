@@ -148,7 +148,7 @@ def _orphans(before: World, after: World) -> Iterator[str]:
 def _unlisted(world: World) -> Iterator[tuple[int, int]]:
     """Partition and producer id of each transaction that is open on a partition and that nobody will end."""
     undecided = (TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
-    on_file = [txn for txn in world.durable if txn.known == 1 and txn.state in undecided]
+    on_file = [txn for txn in world.durable if txn.known and txn.state in undecided]
     for p, partition in enumerate(world.partitions):
         for pid, entry in enumerate(partition.entries):
             is_listed = any(txn.producer_id == pid and p in bits(txn.partitions) for txn in on_file)
@@ -179,9 +179,9 @@ def _skipped(old: Node, new: Node, k: int, partitions: list[Partition]) -> Itera
 def _ids(before: World, after: World) -> Iterator[str]:
     """What was appended to the log of the coordinator."""
     for k, (old, new) in enumerate(zip(before.durable, after.durable, strict=True)):
-        if old.known == 1 and new.known == 0:
+        if old.known and not new.known:
             yield f"{id_name(k)} is forgotten: it was {transaction_words(old)}"
-        elif new.known == 1 and (old.known == 0 or transaction_words(old) != transaction_words(new)):
+        elif new.known and (not old.known or transaction_words(old) != transaction_words(new)):
             opens = new.state == TransactionState.ONGOING and old.state != new.state
             of = f", opened by {label_name(after.ghost.owner[k])}" if opens and after.ghost.owner[k] else ""
             yield f"{id_name(k)} is logged as {transaction_words(new)}{of}"

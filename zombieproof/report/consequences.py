@@ -158,7 +158,7 @@ def _faults(before: World, after: World, setup: Setup, trail: Trail) -> Iterator
         by = "".join(f": {Error(one.error).name} (guard {Guard(one.guard).name})" for one in failed[:1])
         yield f"the coordinator fails a check of its own{by}; the largest epoch is {setup.rules.epoch_max}"
         for k, txn in enumerate(after.durable):
-            if txn.known == 1 and before.durable[k] == txn:
+            if txn.known and before.durable[k] == txn:
                 yield f"{id_name(k)} stays {transaction_words(txn)}"
 
 
@@ -183,7 +183,7 @@ def _loaded(after: World) -> Iterator[str]:
     node = after.nodes[after.coordinator]
     yield f"node {after.coordinator} is the coordinator, with coordinator epoch {node.epoch}"
     for k, txn in enumerate(node.cache):
-        if txn.known == 1:
+        if txn.known:
             decided = txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
             idle = "; nobody sends its markers" if decided and node.driving[k] == 0 else ""
             yield f"it finds {id_name(k)} as {transaction_words(txn)}{idle}"
@@ -195,7 +195,7 @@ def _read_from_log(after: World, p: int) -> Iterator[str]:
     in_log = {int(record.producer_id) for record in partition.log[: partition.end]}
     for pid in sorted(in_log):
         entry = partition.entries[pid]
-        if entry.known == 0:
+        if not entry.known:
             yield f"{leader_name(p)} knows nothing of producer {pid}, whose records are in the log"
             continue
         open_since = entry.txn_first_offset

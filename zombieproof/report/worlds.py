@@ -93,7 +93,7 @@ def _logs(world: World) -> Iterator[Line]:
 
 def _ids(world: World) -> Iterator[Line]:
     for k, durable in enumerate(world.durable):
-        if durable.known == 1:
+        if durable.known:
             yield Line(id_name(k), transaction_words(durable))
 
 

@@ -101,7 +101,7 @@ class Notes:
     """The first `count` of `moves` and the first `decision_count` of `decisions` are those of the step.
 
     `illegal` is 1 + the index of a machine whose table has no row for a move that was wanted (the last such, with its
-    state and event), `contradicts` 1 after a durable record that may not follow what is in memory.
+    state and event), `contradicts` after a durable record that may not follow what is in memory.
     """
 
     subject: int = 0
@@ -112,7 +112,7 @@ class Notes:
     illegal: int = 0
     illegal_state: int = 0
     illegal_event: int = 0
-    contradicts: int = 0
+    contradicts: bool = False
 
 
 def successor(machine: int, state: int, event: int) -> int:
@@ -172,4 +172,4 @@ def clear(notes: Notes, subject: int) -> None:
     notes.illegal = 0
     notes.illegal_state = 0
     notes.illegal_event = 0
-    notes.contradicts = 0
+    notes.contradicts = False

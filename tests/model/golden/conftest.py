@@ -52,11 +52,11 @@ class Request:
     version: int = 0
     producer_id: int = NONE
     producer_epoch: int = NONE
-    committed: int = 0
+    committed: bool = False
     partitions: int = 0
     base_sequence: int = NONE
     last_sequence: int = NONE
-    transactional: int = 1
+    transactional: bool = True
     coordinator_epoch: int = COORDINATOR_EPOCH
     transaction_version: int = 0
 
@@ -96,7 +96,7 @@ class Host:
         target = Transaction()
         transition.prepare(self.txn, verdict, state, 60_000, 1000, target)
         self.txn.pending_state = state
-        assert self.txn.known == 0 or transition.is_valid(self.txn, target)
+        assert not self.txn.known or transition.is_valid(self.txn, target)
         self.log.append(replace(target))
         transition.complete(self.txn, target)
         if self.next_producer_id in (verdict.producer_id, verdict.next_producer_id):
@@ -115,8 +115,8 @@ class Host:
     def fence(self, verdict: Verdict) -> int:
         self.txn.pending_state = FENCE
         version = 5 if self.tv == 2 else 4
-        request = Request(version, verdict.producer_id, verdict.producer_epoch, committed=0)
-        return self._end(request, from_client=0)[0]
+        request = Request(version, verdict.producer_id, verdict.producer_epoch, committed=False)
+        return self._end(request, from_client=False)[0]
 
     def time_out(self) -> None:
         self.fence(decide_timeout(self.txn, self.txn.producer_id, self.rules))
@@ -135,11 +135,11 @@ class Host:
             self.append(verdict)
         return verdict.error
 
-    def end(self, producer_id: int, epoch: int, committed: int, version: int | None = None) -> tuple[int, int, int]:
+    def end(self, producer_id: int, epoch: int, committed: bool, version: int | None = None) -> tuple[int, int, int]:
         chosen = version if version is not None else 5 if self.tv == 2 else 4
-        return self._end(Request(chosen, producer_id, epoch, committed), from_client=1)
+        return self._end(Request(chosen, producer_id, epoch, committed), from_client=True)
 
-    def _end(self, request: Request, from_client: int) -> tuple[int, int, int]:
+    def _end(self, request: Request, from_client: bool) -> tuple[int, int, int]:
         verdict = decide_end_txn(self.txn, request, self.rules, from_client, self.next_producer_id)
         if verdict.event == NOTHING:
             return verdict.error, verdict.producer_id, verdict.producer_epoch
@@ -151,7 +151,7 @@ class Host:
         self.txn.pending_state = COORDINATOR.target(self.txn.state, CoordinatorEvent.MARKERS_WRITTEN)
         for partition in (T0, OFFSETS):
             if self.txn.partitions & partition:
-                outcome = int(self.txn.state == TransactionState.PREPARE_COMMIT)
+                outcome = self.txn.state == TransactionState.PREPARE_COMMIT
                 version = self.txn.client_transaction_version
                 marker = Request(0, self.txn.producer_id, self.txn.producer_epoch, outcome, transaction_version=version)
                 self.markers.append((partition, marker))
@@ -159,7 +159,7 @@ class Host:
         return answer.error, answer.producer_id, answer.producer_epoch
 
     def complete(self) -> None:
-        verdict = decide_completion(self.txn, Error.NONE, 1, self.rules)
+        verdict = decide_completion(self.txn, Error.NONE, True, self.rules)
         if verdict.event != NOTHING:
             self.append(verdict)
 

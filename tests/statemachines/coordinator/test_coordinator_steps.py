@@ -1,6 +1,7 @@
 """The steps of the coordinator: records in, new records and effects out. What decisions say is tested with them."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -32,18 +33,18 @@ from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move
 
 S = TransactionState
 EPOCH, FRESH, NOW = 5, 4000, 1_000
-IN_OFFICE = Office(0, 1, EPOCH, FRESH, NOW)
-LOADING = Office(1, 0, NONE, FRESH, NOW)
-ELSEWHERE = Office(0, 0, NONE, FRESH, NOW)
+IN_OFFICE = Office(False, True, EPOCH, FRESH, NOW)
+LOADING = Office(True, False, NONE, FRESH, NOW)
+ELSEWHERE = Office(False, False, NONE, FRESH, NOW)
 ANEW = IN_OFFICE._replace(coordinator_epoch=EPOCH + 1)
 TV0 = Rules(transaction_version=0)
 BITS = 0b101
 
 
-def known(state: S = S.ONGOING, **fields: int) -> Transaction:
+def known(state: S = S.ONGOING, **fields: Any) -> Transaction:
     """An id of producer 7, epoch 3, with two partitions where it is open or decided."""
     idle = state in (S.EMPTY, S.COMPLETE_COMMIT, S.COMPLETE_ABORT)
-    held = Transaction(known=1, state=state, producer_id=7, producer_epoch=3, timeout_ms=60_000, start_ms=10)
+    held = Transaction(known=True, state=state, producer_id=7, producer_epoch=3, timeout_ms=60_000, start_ms=10)
     held.partitions = 0 if idle else BITS
     held.last_update_ms = 10
     held.client_transaction_version = 2
@@ -61,7 +62,7 @@ class Bench:
     effects: CoordinatorEffects = field(default_factory=CoordinatorEffects)
     notes: Notes = field(default_factory=Notes)
 
-    def init(self, **fields: int) -> CoordinatorEffects:
+    def init(self, **fields: Any) -> CoordinatorEffects:
         request = InitRequest(4, NONE, NONE, 60_000, max_timeout_ms=900_000)._replace(**fields)
         clear(self.effects)
         init_producer_id.init_producer_id(
@@ -70,12 +71,12 @@ class Bench:
         return self.effects
 
     def join(self, partitions: int = 0b1000, version: int = 3, epoch: int = 3) -> CoordinatorEffects:
-        request = IdRequest(version, 7, epoch, 0, partitions)
+        request = IdRequest(version, 7, epoch, False, partitions)
         clear(self.effects)
         joins.add_partitions(self.txn, self.pending, request, self.office, self.rules, self.effects, self.notes)
         return self.effects
 
-    def end(self, committed: int = 1, version: int = 5, epoch: int = 3) -> CoordinatorEffects:
+    def end(self, committed: bool = True, version: int = 5, epoch: int = 3) -> CoordinatorEffects:
         request = IdRequest(version, 7, epoch, committed)
         clear(self.effects)
         ends.end_txn(self.txn, self.pending, request, self.office, self.rules, self.effects, self.notes)
@@ -96,7 +97,7 @@ class Bench:
         ends.look_again(self.txn, self.pending, self.office, self.effects, self.notes)
         return self.effects
 
-    def complete(self, coordinator_epoch: int = EPOCH, is_driven: int = 1) -> CoordinatorEffects:
+    def complete(self, coordinator_epoch: int = EPOCH, is_driven: bool = True) -> CoordinatorEffects:
         clear(self.effects)
         facts = DecidedFacts(coordinator_epoch, 77, is_driven)
         completion.complete(self.txn, self.pending, facts, self.office, self.rules, self.effects, self.notes)
@@ -134,11 +135,11 @@ def test_a_request_that_is_wrong_by_itself_is_refused_before_anybody_looks_up() 
     bench = Bench(office=ELSEWHERE)
     assert bench.init(id_is_empty=1).error == Error.INVALID_REQUEST
     joins.add_partitions(
-        bench.txn, bench.pending, IdRequest(3, 7, 3, has_id=0), ELSEWHERE, bench.rules, bench.effects, bench.notes
+        bench.txn, bench.pending, IdRequest(3, 7, 3, has_id=False), ELSEWHERE, bench.rules, bench.effects, bench.notes
     )
     assert bench.effects.error == Error.INVALID_REQUEST
     ends.end_txn(
-        bench.txn, bench.pending, IdRequest(5, 7, 3, has_id=0), ELSEWHERE, bench.rules, bench.effects, bench.notes
+        bench.txn, bench.pending, IdRequest(5, 7, 3, has_id=False), ELSEWHERE, bench.rules, bench.effects, bench.notes
     )
     assert bench.effects.error == Error.INVALID_REQUEST
     assert bench.rows == [
@@ -176,9 +177,9 @@ def test_a_producer_without_an_id_takes_a_producer_id_and_nothing_else() -> None
 
 
 def test_a_producer_id_is_taken_only_where_the_epoch_is_used_up() -> None:
-    assert Bench(known(S.COMPLETE_COMMIT)).init().takes_producer_id == 0
+    assert not Bench(known(S.COMPLETE_COMMIT)).init().takes_producer_id
     rotating = Bench(known(S.COMPLETE_COMMIT, producer_epoch=32766))
-    assert rotating.init().takes_producer_id == 1
+    assert rotating.init().takes_producer_id
     assert rotating.pending.target.producer_id == FRESH
 
 
@@ -290,7 +291,7 @@ def test_an_end_is_answered_and_its_markers_set_out_when_it_was_looked_at_again(
 
 def test_a_rotated_identity_is_told_with_the_end_and_held_with_the_completion() -> None:
     bench = Bench(known(producer_epoch=32766))
-    assert bench.end(epoch=32766).takes_producer_id == 1
+    assert bench.end(epoch=32766).takes_producer_id
     bench.told()
     assert (bench.look().producer_id, bench.effects.producer_epoch) == (FRESH, 0)
     assert (bench.txn.producer_id, bench.txn.producer_epoch) == (7, 32767)
@@ -343,7 +344,7 @@ def test_a_client_that_takes_a_fence_over_leaves_nothing_to_the_server() -> None
     bench = Bench()
     fences.time_out(bench.txn, bench.pending, 7, bench.rules, bench.effects, bench.notes)
     server, bench.pending = bench.pending, PendingTransition()
-    assert wanted(bench.end(committed=0)) == {"appends"}
+    assert wanted(bench.end(committed=False)) == {"appends"}
     bench.pending = server
     assert (wanted(bench.end_by_server()), bench.effects.error) == (set(), Error.CONCURRENT_TRANSACTIONS)
     assert bench.txn.pending_state == S.PREPARE_ABORT
@@ -389,10 +390,11 @@ def test_a_load_keeps_what_the_log_holds_and_drives_what_is_decided() -> None:
 
 
 @pytest.mark.parametrize(
-    ("is_loading", "present", "installed"), [(0, NONE, False), (1, NONE, True), (1, 4, True), (1, 6, False)]
+    ("is_loading", "present", "installed"),
+    [(False, NONE, False), (True, NONE, True), (True, 4, True), (True, 6, False)],
 )
 def test_a_load_is_installed_unless_its_partition_was_lost_or_is_here_anew(
-    is_loading: int, present: int, installed: bool
+    is_loading: bool, present: int, installed: bool
 ) -> None:
     assert loading.installs(is_loading, present, 5) == installed
 
@@ -400,7 +402,7 @@ def test_a_load_is_installed_unless_its_partition_was_lost_or_is_here_anew(
 # ---------------------------------------------------------------- markers and completion
 
 
-def decided(**fields: int) -> Bench:
+def decided(**fields: Any) -> Bench:
     return Bench(known(S.PREPARE_COMMIT, pending_state=S.COMPLETE_COMMIT, last_producer_epoch=2, **fields))
 
 
@@ -415,7 +417,7 @@ def test_a_completion_waits_for_the_last_marker_and_carries_the_time_of_the_deci
 
 def test_a_completion_is_appended_by_who_drives_it_only() -> None:
     bench = decided(partitions=0)
-    assert wanted(bench.complete(is_driven=0)) == set()
+    assert wanted(bench.complete(is_driven=False)) == set()
     assert (wanted(bench.complete(coordinator_epoch=EPOCH - 1)), bench.effects.finishes) == (set(), 1)
     assert bench.rows[-1] == (Decision.MARKER_DELIVERY, Guard.C4)
 
@@ -445,21 +447,21 @@ def test_only_a_completion_that_was_not_available_is_tried_again(
 @pytest.mark.parametrize(
     ("exists", "is_live", "rules", "routed"),
     [
-        (1, 1, Rules(), (Route.SEND, MarkerOutcome.WRITTEN)),
-        (1, 0, Rules(), (Route.WAIT, MarkerOutcome.WRITTEN)),
-        (0, 0, Rules(), (Route.SKIP, MarkerOutcome.WRITTEN)),
-        (1, 0, with_switches(Rules(), off=["marker_waits_for_leader"]), (Route.SKIP, MarkerOutcome.WRITTEN)),
+        (True, True, Rules(), (Route.SEND, MarkerOutcome.WRITTEN)),
+        (True, False, Rules(), (Route.WAIT, MarkerOutcome.WRITTEN)),
+        (False, False, Rules(), (Route.SKIP, MarkerOutcome.WRITTEN)),
+        (True, False, with_switches(Rules(), off=["marker_waits_for_leader"]), (Route.SKIP, MarkerOutcome.WRITTEN)),
     ],
 )
 def test_a_marker_goes_to_its_leader_waits_or_is_not_needed(
-    exists: int, is_live: int, rules: Rules, routed: tuple[Route, MarkerOutcome]
+    exists: bool, is_live: bool, rules: Rules, routed: tuple[Route, MarkerOutcome]
 ) -> None:
-    assert completion.route(exists, is_live, Standing(0, 1, EPOCH), EPOCH, rules, Notes()) == routed
+    assert completion.route(exists, is_live, Standing(0, True, EPOCH), EPOCH, rules, Notes()) == routed
 
 
 def test_a_marker_that_is_not_needed_counts_for_nothing_where_the_coordinator_has_moved_on() -> None:
-    for standing in (Standing(Error.NOT_COORDINATOR, 0, NONE), Standing(0, 1, EPOCH + 1)):
-        assert completion.route(0, 0, standing, EPOCH, Rules(), Notes()).outcome == MarkerOutcome.FORGET
+    for standing in (Standing(Error.NOT_COORDINATOR, False, NONE), Standing(0, True, EPOCH + 1)):
+        assert completion.route(False, False, standing, EPOCH, Rules(), Notes()).outcome == MarkerOutcome.FORGET
 
 
 @pytest.mark.parametrize(
@@ -476,7 +478,7 @@ def test_an_answer_forgets_sends_again_or_stops(
     errors: tuple[int, ...], outcomes_of_each: str, flags: tuple[int, int, int]
 ) -> None:
     heard = MarkerAnswer()
-    completion.begin_answer(heard, MarkerOutcome.WRITTEN, 0, 1)
+    completion.begin_answer(heard, MarkerOutcome.WRITTEN, False, True)
     said = ""
     for error in errors:
         said += "WRFI"[completion.hear_partition(heard, error, Notes())]
@@ -489,17 +491,17 @@ def test_an_answer_forgets_sends_again_or_stops(
 @pytest.mark.parametrize(
     ("standing", "is_lost", "names_it", "flags"),
     [
-        (MarkerOutcome.WRITTEN, 1, 0, (0, 1, 0)),
-        (MarkerOutcome.WRITTEN, 0, 0, (0, 0, 1)),
-        (MarkerOutcome.FORGET, 0, 1, (1, 0, 0)),
-        (MarkerOutcome.FORGET, 1, 0, (1, 0, 0)),
-        (MarkerOutcome.INTERNAL_ERROR, 0, 1, (0, 0, 1)),
+        (MarkerOutcome.WRITTEN, True, False, (0, 1, 0)),
+        (MarkerOutcome.WRITTEN, False, False, (0, 0, 1)),
+        (MarkerOutcome.FORGET, False, True, (1, 0, 0)),
+        (MarkerOutcome.FORGET, True, False, (1, 0, 0)),
+        (MarkerOutcome.INTERNAL_ERROR, False, True, (0, 0, 1)),
     ],
 )
 def test_what_counts_before_the_errors_of_an_answer(
-    standing: MarkerOutcome, is_lost: int, names_it: int, flags: tuple[int, int, int]
+    standing: MarkerOutcome, is_lost: bool, names_it: bool, flags: tuple[int, int, int]
 ) -> None:
-    heard = MarkerAnswer(1, 1, 1, 1, 1)
+    heard = MarkerAnswer(1, True, True, True, True)
     completion.begin_answer(heard, standing, is_lost, names_it)
     assert (heard.forgets, heard.sends_again, heard.stops) == flags
 
@@ -512,17 +514,17 @@ def test_verification_looks_at_what_is_durable_and_not_at_what_is_pending() -> N
     for mask, error in ((0b1, Error.NONE), (0b10, Error.TRANSACTION_ABORTABLE)):
         clear(bench.effects)
         joins.verify_partition(
-            bench.txn, IdRequest(5, 7, 3, 0, mask), IN_OFFICE, bench.rules, bench.effects, bench.notes
+            bench.txn, IdRequest(5, 7, 3, False, mask), IN_OFFICE, bench.rules, bench.effects, bench.notes
         )
         assert (wanted(bench.effects), bench.effects.error) == ({"replies"}, error)
 
 
 def test_a_description_judges_the_id_then_the_place_then_the_transaction() -> None:
-    assert listings.describe(known(), 1, ELSEWHERE, Notes()) == Error.INVALID_REQUEST
-    assert listings.describe(known(), 0, ELSEWHERE, Notes()) == Error.NOT_COORDINATOR
-    assert listings.describe(Transaction(), 0, IN_OFFICE, Notes()) == Error.TRANSACTIONAL_ID_NOT_FOUND
-    assert listings.describe(known(), 0, IN_OFFICE, Notes()) == Error.NONE
-    assert listings.begin_list(1, 0, Notes()) == Error.COORDINATOR_LOAD_IN_PROGRESS
-    assert listings.begin_list(0, 0, Notes()) == Error.INVALID_REGULAR_EXPRESSION
-    assert not listings.shows(known(), NOW, NOW, 1)
-    assert listings.shows(known(), NOW, NOW - 11, 1)
+    assert listings.describe(known(), True, ELSEWHERE, Notes()) == Error.INVALID_REQUEST
+    assert listings.describe(known(), False, ELSEWHERE, Notes()) == Error.NOT_COORDINATOR
+    assert listings.describe(Transaction(), False, IN_OFFICE, Notes()) == Error.TRANSACTIONAL_ID_NOT_FOUND
+    assert listings.describe(known(), False, IN_OFFICE, Notes()) == Error.NONE
+    assert listings.begin_list(True, False, Notes()) == Error.COORDINATOR_LOAD_IN_PROGRESS
+    assert listings.begin_list(False, False, Notes()) == Error.INVALID_REGULAR_EXPRESSION
+    assert not listings.shows(known(), NOW, NOW, True)
+    assert listings.shows(known(), NOW, NOW - 11, True)

@@ -13,7 +13,7 @@ class Stand:
 
     def __init__(self, state: ProducerState = ProducerState.READY, transaction_version: int = 1) -> None:
         self.producer = Producer(int(state), 7, 2, transaction_version=transaction_version)
-        self.numbering = Numbering(1, 7, 2)
+        self.numbering = Numbering(True, 7, 2)
         self.effects, self.notes = ProducerEffects(), Notes()
         self.host = ProducerHost(cluster_version=transaction_version, retry_backoff_ms=100)
 

@@ -13,7 +13,7 @@ from zombieproof.statemachines.producer.records import Answer, Request
 
 APT, TOC, END = ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.TXN_OFFSET_COMMIT, ApiKey.END_TXN
 INIT = Request(ApiKey.INIT_PRODUCER_ID, 1)
-RAISE = Request(ApiKey.INIT_PRODUCER_ID, 1, raises_epoch=1)
+RAISE = Request(ApiKey.INIT_PRODUCER_ID, 1, raises_epoch=True)
 
 
 def hear(stand: Stand, request: Request, answer: Answer, still_open: int = 0, rules: Rules | None = None) -> None:
@@ -55,9 +55,9 @@ def test_a_moved_coordinator_is_looked_up_and_asked_again(api: int, stand: Stand
 
 
 def test_any_broker_is_asked_again_without_looking_it_up(stand: Stand) -> None:
-    hear(stand, INIT._replace(to_coordinator=0), Answer(Error.NOT_COORDINATOR))
+    hear(stand, INIT._replace(to_coordinator=False), Answer(Error.NOT_COORDINATOR))
     assert stand.wanted() == {"repeats": 1, "wait_ms": 100}
-    answers.lose(INIT._replace(to_coordinator=0), stand.host, stand.effects)
+    answers.lose(INIT._replace(to_coordinator=False), stand.host, stand.effects)
     assert stand.wanted() == {"repeats": 1, "wait_ms": 100}
     answers.lose(INIT, stand.host, stand.effects)
     assert stand.wanted() == {"looks_up": 1, "repeats": 1, "wait_ms": 100}
@@ -73,7 +73,7 @@ def test_the_first_partition_of_a_transaction_waits_shortly(joined: int, wait_ms
 def test_partitions_join_and_the_transaction_has_to_be_ended(stand: Stand) -> None:
     hear(stand.in_state(S.IN_TRANSACTION), Request(APT, 1), Answer(Error.NONE))
     assert stand.wanted() == {"joins": Joins.JOIN, "settles": Settlement.SUCCEEDS}
-    assert stand.producer.started == 1
+    assert stand.producer.started
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_partitions_that_are_refused_together_are_no_longer_pending(error: Error
     wanted = stand.wanted()
     assert wanted.get("joins", Joins.NOTHING) == joins
     assert (wanted["settles"], wanted["fails"], stand.state) == (Settlement.FAILS, 1, S.ABORTABLE_ERROR)
-    assert stand.producer.started == 0
+    assert not stand.producer.started
 
 
 def test_behind_added_offsets_they_are_committed(stand: Stand) -> None:
     hear(stand.in_state(S.IN_TRANSACTION), Request(ApiKey.ADD_OFFSETS_TO_TXN, 1), Answer(Error.NONE))
     assert stand.wanted() == {"sends": TOC, "transaction_version": 1}
-    assert stand.producer.started == 1
+    assert stand.producer.started
 
 
 def test_offsets_that_are_not_known_to_be_stored_are_sent_again(stand: Stand) -> None:
@@ -114,9 +114,9 @@ def test_an_identity_is_granted(stand: Stand) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keep", "ongoing", "event"), [(1, 9, E.PREPARE), (0, 9, E.INITIALIZED), (1, -1, E.INITIALIZED)]
+    ("keep", "ongoing", "event"), [(True, 9, E.PREPARE), (False, 9, E.INITIALIZED), (True, -1, E.INITIALIZED)]
 )
-def test_a_prepared_transaction_is_kept_if_it_was_asked_for(keep: int, ongoing: int, event: E, stand: Stand) -> None:
+def test_a_prepared_transaction_is_kept_if_it_was_asked_for(keep: bool, ongoing: int, event: E, stand: Stand) -> None:
     stand.in_state(S.INITIALIZING)
     hear(stand, INIT._replace(keep_prepared=keep), Answer(Error.NONE, 9, 4, ongoing, 3))
     assert [moved for moved, _ in stand.moves()] == [event]
@@ -136,8 +136,8 @@ def test_a_refused_initialisation_may_start_over(stand: Stand) -> None:
 def test_an_end_ends_the_transaction(version: int, producer_id: int) -> None:
     stand = Stand(S.COMMITTING_TRANSACTION, version)
     producer = stand.producer
-    producer.started, producer.prepared_id, producer.prepared_epoch = 1, 7, 2
-    hear(stand, Request(END, version, committed=1), Answer(Error.NONE, producer_id, 3 if version == 2 else NONE))
+    producer.started, producer.prepared_id, producer.prepared_epoch = True, 7, 2
+    hear(stand, Request(END, version, committed=True), Answer(Error.NONE, producer_id, 3 if version == 2 else NONE))
     new = {"adopts": 1, "forgets_sequences": 1} if version == 2 else {}
     assert stand.wanted() == {"ends": 1, "settles": Settlement.SUCCEEDS, **new}
     assert producer.producer_epoch == (3 if version == 2 else 2)
@@ -145,11 +145,11 @@ def test_an_end_ends_the_transaction(version: int, producer_id: int) -> None:
     assert stand.moves() == [(E.END_ACKNOWLEDGED, S.READY)]
 
 
-@pytest.mark.parametrize("queued", [0, 1])
-def test_a_raised_epoch_follows_the_end(queued: int, stand: Stand) -> None:
+@pytest.mark.parametrize("queued", [False, True])
+def test_a_raised_epoch_follows_the_end(queued: bool, stand: Stand) -> None:
     """It waits behind EndTxn already, or is asked for now if a failure came while EndTxn was under way."""
     producer = stand.in_state(S.ABORTING_TRANSACTION).producer
-    producer.bump, producer.raises = 1, queued
+    producer.bump, producer.raises = True, queued
     hear(stand, Request(END, 1), Answer(Error.NONE))
     follows = {"settles": Settlement.SUCCEEDS} if queued else {"sends_init": 1, "raises_epoch": 1}
     assert stand.wanted() == {"ends": 1, **follows}
@@ -163,7 +163,7 @@ def test_a_raised_epoch_follows_the_end(queued: int, stand: Stand) -> None:
 def test_until_3_9_an_abort_that_is_refused_succeeds_with_the_new_identity(stand: Stand) -> None:
     """What had joined counts as joined still, and the next end raises the epoch once more."""
     producer, old = stand.in_state(S.ABORTING_TRANSACTION).producer, preset("3.9")
-    producer.started = producer.bump = producer.raises = 1
+    producer.started = producer.bump = producer.raises = True
     hear(stand, Request(END, 1), Answer(Error.INVALID_PRODUCER_ID_MAPPING), rules=old)
     assert stand.wanted() == {"settles": Settlement.FAILS}
     assert (stand.state, producer.raises) == (S.ABORTING_TRANSACTION, 1)

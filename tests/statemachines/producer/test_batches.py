@@ -11,8 +11,8 @@ from zombieproof.statemachines.producer.effects import Fate
 from zombieproof.statemachines.producer.records import Batch, BatchAnswer, Numbering
 
 BEFORE_KIP_360 = with_switches(Rules(), off=["kip360"])
-IDEMPOTENT = Batch(0, 7, 3, records=2)
-TRANSACTIONAL = Batch(1, 7, 3, records=2)
+IDEMPOTENT = Batch(False, 7, 3, records=2)
+TRANSACTIONAL = Batch(True, 7, 3, records=2)
 GAP = Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
@@ -20,7 +20,7 @@ GAP = Error.OUT_OF_ORDER_SEQUENCE_NUMBER
 def stand() -> Stand:
     """Sequences 3 and 4 are in flight, and the last ones; up to 2, at offset 12, all is acknowledged."""
     stand = Stand(S.IN_TRANSACTION)
-    stand.numbering = Numbering(1, 7, 2, next_sequence=5, last_acked_sequence=2, last_acked_offset=12)
+    stand.numbering = Numbering(True, 7, 2, next_sequence=5, last_acked_sequence=2, last_acked_offset=12)
     return stand
 
 
@@ -29,8 +29,8 @@ def hear(stand: Stand, batch: Batch, answer: BatchAnswer, rules: Rules | None = 
     batches.hear_batch(stand.producer, known, batch, answer, rules, stand.effects, stand.notes)
 
 
-@pytest.mark.parametrize("is_done", [0, 1])
-def test_a_batch_is_stored_even_if_it_was_given_up(is_done: int, stand: Stand) -> None:
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_batch_is_stored_even_if_it_was_given_up(is_done: bool, stand: Stand) -> None:
     hear(stand, TRANSACTIONAL._replace(is_done=is_done), BatchAnswer(Error.NONE, 20))
     assert stand.wanted() == {"fate": Fate.STORED, "base_offset": 20}
     assert (stand.numbering.last_acked_sequence, stand.numbering.last_acked_offset) == (4, 21)
@@ -54,7 +54,7 @@ def test_a_partition_that_was_forgotten_stays_forgotten(stand: Stand) -> None:
 
 
 def test_a_batch_fails_once(stand: Stand) -> None:
-    hear(stand, TRANSACTIONAL._replace(is_done=1), BatchAnswer(Error.INVALID_TXN_STATE))
+    hear(stand, TRANSACTIONAL._replace(is_done=True), BatchAnswer(Error.INVALID_TXN_STATE))
     assert (stand.wanted(), stand.state) == ({}, S.IN_TRANSACTION)
 
 
@@ -68,7 +68,7 @@ def test_a_batch_is_sent_again_while_it_may(batch: Batch, stand: Stand) -> None:
 
 @pytest.mark.parametrize("limit", ["in_time", "has_attempts"])
 def test_without_time_or_attempts_it_fails(limit: str, stand: Stand) -> None:
-    batch = TRANSACTIONAL._replace(in_time=int(limit != "in_time"), has_attempts=int(limit != "has_attempts"))
+    batch = TRANSACTIONAL._replace(in_time=limit != "in_time", has_attempts=limit != "has_attempts")
     hear(stand, batch, BatchAnswer(Error.NOT_LEADER_OR_FOLLOWER))
     wanted = stand.wanted()
     assert (wanted["fate"], wanted["told"]) == (Fate.FAILED, Error.TRANSACTION_ABORTABLE)
@@ -81,7 +81,7 @@ def test_without_time_or_attempts_it_fails(limit: str, stand: Stand) -> None:
 @pytest.mark.parametrize("state", [S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION])
 def test_a_batch_that_fails_while_its_transaction_ends_wants_no_raised_epoch(state: S, stand: Stand) -> None:
     hear(stand.in_state(state), TRANSACTIONAL, BatchAnswer(Error.INVALID_TXN_STATE))
-    assert stand.producer.bump == 0
+    assert not stand.producer.bump
     committing = state == S.COMMITTING_TRANSACTION
     assert stand.state == (S.ABORTABLE_ERROR if committing else state)
     assert stand.wanted().get("fails", 0) == committing
@@ -101,7 +101,7 @@ def test_a_gap_behind_a_batch_that_is_not_answered_is_not_the_fault_of_this_one(
 def test_a_gap_raises_the_epoch_of_an_idempotent_producer(stand: Stand) -> None:
     hear(stand.in_state(S.READY), IDEMPOTENT, BatchAnswer(GAP))
     assert stand.wanted() == {"fate": Fate.REPEATED}
-    assert stand.numbering.wants_bump == 1
+    assert stand.numbering.wants_bump
 
 
 @pytest.mark.parametrize("error", [GAP, Error.UNKNOWN_PRODUCER_ID])
@@ -119,7 +119,7 @@ def test_before_kip_360_a_gap_ends_the_identity_that_it_is_about(error: Error, n
 def test_a_leader_that_forgot_the_producer_makes_the_partition_begin_again(stand: Stand) -> None:
     hear(stand, TRANSACTIONAL, BatchAnswer(Error.UNKNOWN_PRODUCER_ID, log_start_offset=13))
     assert stand.wanted() == {"fate": Fate.REPEATED, "renumbers": 1}
-    assert stand.numbering == Numbering(1, 7, 2, last_acked_offset=12)
+    assert stand.numbering == Numbering(True, 7, 2, last_acked_offset=12)
 
 
 def test_what_the_leader_should_know_fails_and_the_partition_is_forgotten(stand: Stand) -> None:
@@ -145,16 +145,16 @@ def test_a_batch_that_never_left_leaves_nothing_open(stand: Stand) -> None:
 @pytest.mark.parametrize(
     ("transactional", "in_flight", "last_acked", "rules", "state", "bumps"),
     [
-        (1, 1, 2, Rules(), S.IN_TRANSACTION, (0, 0)),
-        (1, 0, 4, Rules(), S.IN_TRANSACTION, (0, 0)),
-        (1, 0, 2, Rules(), S.ABORTABLE_ERROR, (1, 0)),
-        (1, 0, 2, BEFORE_KIP_360, S.FATAL_ERROR, (0, 0)),
-        (0, 0, 2, Rules(), S.READY, (0, 1)),
-        (0, 0, 2, BEFORE_KIP_360, S.UNINITIALIZED, (0, 0)),
+        (True, 1, 2, Rules(), S.IN_TRANSACTION, (0, 0)),
+        (True, 0, 4, Rules(), S.IN_TRANSACTION, (0, 0)),
+        (True, 0, 2, Rules(), S.ABORTABLE_ERROR, (1, 0)),
+        (True, 0, 2, BEFORE_KIP_360, S.FATAL_ERROR, (0, 0)),
+        (False, 0, 2, Rules(), S.READY, (0, 1)),
+        (False, 0, 2, BEFORE_KIP_360, S.UNINITIALIZED, (0, 0)),
     ],
 )
 def test_what_becomes_of_an_unresolved_partition(
-    transactional: int, in_flight: int, last_acked: int, rules: Rules, state: S, bumps: tuple[int, int], stand: Stand
+    transactional: bool, in_flight: int, last_acked: int, rules: Rules, state: S, bumps: tuple[int, int], stand: Stand
 ) -> None:
     stand.in_state(S.IN_TRANSACTION if transactional else S.READY)
     stand.host = stand.host._replace(transactional=transactional)
@@ -172,9 +172,9 @@ def test_nothing_is_resolved_at_the_end(stand: Stand) -> None:
     assert (stand.wanted(), stand.numbering.unresolved) == ({}, 5)
 
 
-@pytest.mark.parametrize(("transactional", "state"), [(1, S.ABORTABLE_ERROR), (0, S.IN_TRANSACTION)])
+@pytest.mark.parametrize(("transactional", "state"), [(True, S.ABORTABLE_ERROR), (False, S.IN_TRANSACTION)])
 def test_a_record_that_is_refused_ends_the_transaction_if_there_is_one(
-    transactional: int, state: S, stand: Stand
+    transactional: bool, state: S, stand: Stand
 ) -> None:
     stand.host = stand.host._replace(transactional=transactional)
     error = Error.TOPIC_AUTHORIZATION_FAILED

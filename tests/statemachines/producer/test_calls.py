@@ -28,7 +28,7 @@ def send(stand: Stand, pending: Pending = Pending.NOTHING, joining: Joining = Jo
     calls.send(stand.producer, joining, pending, stand.host, stand.effects)
 
 
-def offsets(stand: Stand, pending: Pending = Pending.NOTHING, count: int = 2, alone: int = 0) -> None:
+def offsets(stand: Stand, pending: Pending = Pending.NOTHING, count: int = 2, alone: bool = False) -> None:
     calls.send_offsets(stand.producer, count, alone, pending, stand.host, stand.effects)
 
 
@@ -59,7 +59,7 @@ LEGAL: dict[Call, set[S]] = {
 @pytest.mark.parametrize("state", list(S), ids=lambda s: s.name)
 @pytest.mark.parametrize("call", list(LEGAL), ids=lambda call: call.__name__)
 def test_in_which_states_a_call_is_allowed(call: Call, state: S, stand: Stand) -> None:
-    stand.in_state(state).host = stand.host._replace(two_phase_commit=1)
+    stand.in_state(state).host = stand.host._replace(two_phase_commit=True)
     call(stand, Pending.NOTHING)
     allowed = state in LEGAL[call]
     assert (stand.effects.refusal == F.ALLOWED) == allowed
@@ -72,12 +72,12 @@ def test_in_which_states_a_call_is_allowed(call: Call, state: S, stand: Stand) -
 @pytest.mark.parametrize("call", list(LEGAL), ids=lambda call: call.__name__)
 def test_the_order_in_which_a_call_is_refused(call: Call, stand: Stand) -> None:
     """Each step repairs one thing: no transactional id, a call that was not waited for, an error, the wrong state."""
-    stand.in_state(S.FATAL_ERROR).host = stand.host._replace(transactional=0, two_phase_commit=1)
+    stand.in_state(S.FATAL_ERROR).host = stand.host._replace(transactional=False, two_phase_commit=True)
     seen = []
     if call is not send:
         call(stand, Pending.ANOTHER)
         seen.append(stand.wanted()["refusal"])
-    stand.host = stand.host._replace(transactional=1)
+    stand.host = stand.host._replace(transactional=True)
     call(stand, Pending.ANOTHER)
     seen.append(stand.wanted()["refusal"])
     call(stand, Pending.NOTHING)
@@ -128,7 +128,7 @@ def test_how_the_partition_of_a_record_joins(version: int, joining: Joining, joi
 
 
 def test_without_a_transactional_id_nothing_joins(stand: Stand) -> None:
-    stand.host = stand.host._replace(transactional=0)
+    stand.host = stand.host._replace(transactional=False)
     send(stand)
     assert stand.wanted() == {}
 
@@ -147,7 +147,7 @@ def test_no_offsets_are_sent_at_once(stand: Stand) -> None:
 
 
 def test_a_generation_without_a_member_is_refused_before_all_else(stand: Stand) -> None:
-    offsets(stand.in_state(S.FATAL_ERROR), Pending.ANOTHER, alone=1)
+    offsets(stand.in_state(S.FATAL_ERROR), Pending.ANOTHER, alone=True)
     assert stand.wanted() == {"refusal": F.NO_MEMBER}
 
 
@@ -163,7 +163,7 @@ def test_an_end_sends_end_txn(call: Call, stand: Stand) -> None:
 @pytest.mark.parametrize(("version", "raises"), [(1, 1), (2, 0)])
 def test_a_wanted_epoch_waits_behind_the_end_unless_the_end_raises_it(version: int, raises: int) -> None:
     stand = Stand(S.ABORTABLE_ERROR, version)
-    stand.producer.bump = 1
+    stand.producer.bump = True
     abort(stand)
     assert (stand.effects.sends_init, stand.effects.raises_epoch, stand.producer.raises) == (raises,) * 3
 
@@ -181,7 +181,7 @@ def test_version_2_is_learned_while_the_transaction_ends_which_follows_version_1
 
 
 def test_what_is_prepared_is_what_an_outer_commit_tells(stand: Stand) -> None:
-    stand.in_state(S.IN_TRANSACTION).host = stand.host._replace(two_phase_commit=1)
+    stand.in_state(S.IN_TRANSACTION).host = stand.host._replace(two_phase_commit=True)
     prepare(stand)
     assert (stand.producer.prepared_id, stand.producer.prepared_epoch) == (7, 2)
     assert stand.moves() == [(ProducerEvent.PREPARE, S.PREPARED_TRANSACTION)]
@@ -207,11 +207,11 @@ def test_what_is_not_prepared_cannot_be_completed(state: S, stand: Stand) -> Non
     assert stand.wanted() == {"refusal": F.NOTHING_PREPARED}
 
 
-@pytest.mark.parametrize("has_work", [0, 1])
+@pytest.mark.parametrize("has_work", [False, True])
 @pytest.mark.parametrize("state", list(S), ids=lambda s: s.name)
-def test_close_aborts_what_is_open_once_everything_else_is_done(state: S, has_work: int, stand: Stand) -> None:
+def test_close_aborts_what_is_open_once_everything_else_is_done(state: S, has_work: bool, stand: Stand) -> None:
     open_still = state in (S.IN_TRANSACTION, S.PREPARED_TRANSACTION, S.ABORTABLE_ERROR)
-    assert calls.aborts_on_close(stand.in_state(state).producer, has_work) == (open_still and has_work == 0)
+    assert calls.aborts_on_close(stand.in_state(state).producer, has_work) == (open_still and not has_work)
 
 
 def test_close_by_force_is_the_end(stand: Stand) -> None:
@@ -222,7 +222,7 @@ def test_close_by_force_is_the_end(stand: Stand) -> None:
 
 def test_a_new_instance_knows_nothing(stand: Stand) -> None:
     producer = stand.in_state(S.IN_TRANSACTION).producer
-    producer.started = producer.bump = producer.raises = producer.coordinator_raises = 1
+    producer.started = producer.bump = producer.raises = producer.coordinator_raises = True
     producer.prepared_id = producer.prepared_epoch = 3
     calls.forget(producer)
     assert producer == type(producer)(), "as it is made"

@@ -58,16 +58,16 @@ def test_when_a_raised_epoch_is_wanted(state: S, api: int, version: int, wanted:
     stand = Stand(state, version)
     fail(stand.producer, Reaction.ABORTABLE_AND_BUMP, api, stand.effects, stand.notes)
     assert stand.producer.bump == wanted
-    assert Stand(state, version).producer.bump == 0
+    assert not Stand(state, version).producer.bump
     plain = Stand(state, version)
     fail(plain.producer, Reaction.ABORTABLE, api, plain.effects, plain.notes)
-    assert plain.producer.bump == 0, "an abortable error alone asks for nothing"
+    assert not plain.producer.bump, "an abortable error alone asks for nothing"
 
 
 def test_a_fatal_failure_takes_the_waiting_initialisation_along(stand: Stand) -> None:
-    stand.in_state(S.ABORTING_TRANSACTION).producer.raises = 1
+    stand.in_state(S.ABORTING_TRANSACTION).producer.raises = True
     fail(stand.producer, Reaction.FATAL, ApiKey.END_TXN, stand.effects, stand.notes)
-    assert stand.producer.raises == 0
+    assert not stand.producer.raises
 
 
 def test_a_producer_at_its_end_is_moved_by_nothing(stand: Stand) -> None:

@@ -10,19 +10,19 @@ from zombieproof.statemachines.producer import requests
 from zombieproof.statemachines.producer.effects import Settlement, Turn
 from zombieproof.statemachines.producer.records import Destination, Request
 
-FIND = Request(ApiKey.FIND_COORDINATOR, 1, to_coordinator=0)
+FIND = Request(ApiKey.FIND_COORDINATOR, 1, to_coordinator=False)
 END = Request(ApiKey.END_TXN, 1)
-RAISE = Request(ApiKey.INIT_PRODUCER_ID, 1, raises_epoch=1)
+RAISE = Request(ApiKey.INIT_PRODUCER_ID, 1, raises_epoch=True)
 ADD = Request(ApiKey.ADD_PARTITIONS_TO_TXN, 1)
-THERE = Destination(is_known=1, is_ready=1, newest=5, newest_init=6, coordinates_transactions=1)
+THERE = Destination(is_known=True, is_ready=True, newest=5, newest_init=6, coordinates_transactions=True)
 
 
-def turn(stand: Stand, request: Request, incomplete: int = 0, early: int = 0) -> Turn:
+def turn(stand: Stand, request: Request, incomplete: bool = False, early: bool = False) -> Turn:
     requests.take_turn(stand.producer, request, incomplete, early, stand.effects, stand.notes)
     return Turn(stand.effects.turn)
 
 
-def settle(stand: Stand, starts_over: int = 0, wants_bump: int = 0) -> None:
+def settle(stand: Stand, starts_over: bool = False, wants_bump: bool = False) -> None:
     producer, effects, notes = stand.producer, stand.effects, stand.notes
     requests.settle(producer, starts_over, wants_bump, stand.host, Rules(), effects, notes)
 
@@ -32,9 +32,11 @@ def test_the_order_in_which_requests_leave() -> None:
     assert sorted([RAISE, END, ADD, init, FIND], key=requests.rank) == [FIND, init, ADD, END, RAISE]
 
 
-@pytest.mark.parametrize(("incomplete", "early", "waits"), [(0, 0, False), (1, 0, True), (0, 1, True)])
-def test_an_end_waits_for_batches_and_for_its_time(incomplete: int, early: int, waits: bool, stand: Stand) -> None:
-    stand.in_state(S.COMMITTING_TRANSACTION).producer.started = 1
+@pytest.mark.parametrize(
+    ("incomplete", "early", "waits"), [(False, False, False), (True, False, True), (False, True, True)]
+)
+def test_an_end_waits_for_batches_and_for_its_time(incomplete: bool, early: bool, waits: bool, stand: Stand) -> None:
+    stand.in_state(S.COMMITTING_TRANSACTION).producer.started = True
     assert turn(stand, END, incomplete, early) == (Turn.WAITS if waits else Turn.LEAVES)
     assert turn(stand, ADD, incomplete, early) == (Turn.WAITS if early else Turn.LEAVES), "others wait for time alone"
 
@@ -50,7 +52,7 @@ def test_an_end_waits_for_batches_and_for_its_time(incomplete: int, early: int, 
     ],
 )
 def test_after_an_error_requests_fail_unsent(state: S, request_: Request, goes: Turn, stand: Stand) -> None:
-    stand.in_state(state).producer.raises = 1
+    stand.in_state(state).producer.raises = True
     assert turn(stand, request_) == goes
     dropped = goes == Turn.FAILS_UNSENT and request_ == RAISE
     assert stand.producer.raises == (0 if dropped else 1)
@@ -62,13 +64,13 @@ def test_an_end_of_nothing_is_not_sent(stand: Stand) -> None:
     assert stand.state == S.READY
 
 
-@pytest.mark.parametrize(("known", "ready", "wait_ms"), [(0, 0, 0), (1, 0, 100)])
-def test_a_coordinator_that_is_not_there_is_looked_up(known: int, ready: int, wait_ms: int, stand: Stand) -> None:
+@pytest.mark.parametrize(("known", "ready", "wait_ms"), [(False, False, 0), (True, False, 100)])
+def test_a_coordinator_that_is_not_there_is_looked_up(known: bool, ready: bool, wait_ms: int, stand: Stand) -> None:
     there = THERE._replace(is_known=known, is_ready=ready)
     requests.address(stand.producer, ADD, there, stand.host, stand.effects, stand.notes)
     waits = {"wait_ms": wait_ms} if wait_ms else {}
     assert stand.wanted() == {"looks_up": 1, "repeats": 1, **waits}
-    nobody = THERE._replace(is_known=0, is_ready=0, coordinates_transactions=0, newest=6)
+    nobody = THERE._replace(is_known=False, is_ready=False, coordinates_transactions=False, newest=6)
     requests.address(stand.producer, FIND, nobody, stand.host, stand.effects, stand.notes)
     assert stand.wanted() == {"version": 6}, "any broker will do"
 
@@ -79,7 +81,7 @@ def test_the_coordinator_shows_whether_it_raises_epochs(newest_init: int, raises
     requests.address(stand.producer, ADD, there, stand.host, stand.effects, stand.notes)
     assert stand.producer.coordinator_raises == raises
     assert requests.can_raise_epoch(stand.producer, stand.host) == bool(raises)
-    assert requests.can_raise_epoch(stand.producer, stand.host._replace(transactional=0))
+    assert requests.can_raise_epoch(stand.producer, stand.host._replace(transactional=False))
     stand.producer.transaction_version = 2
     assert requests.can_raise_epoch(stand.producer, stand.host)
 
@@ -90,8 +92,8 @@ def test_the_coordinator_shows_whether_it_raises_epochs(newest_init: int, raises
         (END, 5, 4),
         (END._replace(transaction_version=2), 5, 5),
         (END, 2, 2),
-        (Request(ApiKey.INIT_PRODUCER_ID, 1, two_phase_commit=1), 6, 6),
-        (Request(ApiKey.TXN_OFFSET_COMMIT, 1, names_member=1), 3, 3),
+        (Request(ApiKey.INIT_PRODUCER_ID, 1, two_phase_commit=True), 6, 6),
+        (Request(ApiKey.TXN_OFFSET_COMMIT, 1, names_member=True), 3, 3),
     ],
 )
 def test_the_version_in_which_a_request_leaves(request_: Request, newest: int, version: int, stand: Stand) -> None:
@@ -104,8 +106,8 @@ def test_the_version_in_which_a_request_leaves(request_: Request, newest: int, v
     ("request_", "newest"),
     [
         (END, NONE),
-        (Request(ApiKey.INIT_PRODUCER_ID, 1, two_phase_commit=1), 5),
-        (Request(ApiKey.TXN_OFFSET_COMMIT, 1, names_member=1), 2),
+        (Request(ApiKey.INIT_PRODUCER_ID, 1, two_phase_commit=True), 5),
+        (Request(ApiKey.TXN_OFFSET_COMMIT, 1, names_member=True), 2),
     ],
 )
 def test_what_no_version_can_say_is_the_end(request_: Request, newest: int, stand: Stand) -> None:
@@ -126,7 +128,7 @@ def test_at_its_end_everything_fails(stand: Stand) -> None:
 
 
 def test_a_refused_initialisation_starts_over(stand: Stand) -> None:
-    settle(stand.in_state(S.ABORTABLE_ERROR), starts_over=1)
+    settle(stand.in_state(S.ABORTABLE_ERROR), starts_over=True)
     assert stand.wanted() == {"fails_batches": 1}
     assert stand.moves() == [(ProducerEvent.RESET, S.UNINITIALIZED)]
 
@@ -141,22 +143,22 @@ def test_what_was_not_sent_fails_with_the_transaction(state: S, stand: Stand) ->
 @pytest.mark.parametrize("state", [S.UNINITIALIZED, S.INITIALIZING])
 def test_an_idempotent_producer_asks_for_an_identity_once(state: S, stand: Stand) -> None:
     stand.in_state(state).producer.producer_id = NONE
-    stand.host = stand.host._replace(transactional=0)
+    stand.host = stand.host._replace(transactional=False)
     settle(stand)
     assert stand.wanted() == ({"sends_init": 1} if state == S.UNINITIALIZED else {})
 
 
 def test_an_idempotent_producer_raises_its_epoch_itself(stand: Stand) -> None:
-    stand.host = stand.host._replace(transactional=0)
-    settle(stand, wants_bump=1)
+    stand.host = stand.host._replace(transactional=False)
+    settle(stand, wants_bump=True)
     assert stand.wanted() == {"restarts": 1}
     assert (stand.producer.producer_id, stand.producer.producer_epoch, stand.moves()) == (7, 3, [])
 
 
 def test_behind_the_largest_epoch_it_asks_for_another_producer_id(stand: Stand) -> None:
-    stand.host = stand.host._replace(transactional=0)
+    stand.host = stand.host._replace(transactional=False)
     stand.producer.producer_epoch = PRODUCER_EPOCH_MAX
-    settle(stand, wants_bump=1)
+    settle(stand, wants_bump=True)
     assert stand.wanted() == {"restarts": 1, "sends_init": 1}
     assert (stand.producer.producer_id, stand.state) == (NONE, S.INITIALIZING)
     assert [event for event, _ in stand.moves()] == [ProducerEvent.RESET, ProducerEvent.INIT_TRANSACTIONS]

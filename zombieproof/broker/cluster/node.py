@@ -274,7 +274,7 @@ class Broker:
         place = self._metadata.group_partition if of_group else self._metadata.transaction_partition
         leader = self._metadata.leader_of(place(request.key))
         node, journal = NONE if leader.node is None else leader.node, self._around.journal
-        found = find_coordinator(int(leader.topic_exists), node, request.key_type, journal.begin())
+        found = find_coordinator(leader.topic_exists, node, request.key_type, journal.begin())
         journal.take(request.key)
         self.desk.answer(number, CoordinatorFound(found.error, found.node))
 

@@ -57,10 +57,10 @@ class Need(NamedTuple):
         """What whoever has the need is told, or WAITS."""
         replica = partitions.replica(self.partition)
         if replica is None:
-            return acknowledge(0, 0, 0, self.min_in_sync, int(is_over))
+            return acknowledge(False, False, 0, self.min_in_sync, is_over)
         safe = replica.log.durable_offset if self.is_local else replica.high_watermark
-        is_durable = int(safe >= self.offset)
-        return acknowledge(int(replica.leads), is_durable, replica.in_sync, self.min_in_sync, int(is_over))
+        is_durable = safe >= self.offset
+        return acknowledge(replica.leads, is_durable, replica.in_sync, self.min_in_sync, is_over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class WaitingFetch:
         """The answer, if it is due."""
         answer = partitions.fetch(self.request)
         fetched = tuple(answer.partitions.values())
-        failed = int(not fetched or any(one.error != Error.NONE for one in fetched))
+        failed = not fetched or any(one.error != Error.NONE for one in fetched)
         size = _size((batch for one in fetched for batch in one.batches), self.request.min_bytes)
         waited_ms = now_ms - self.since_ms
         read = FetchRead(failed, size, self.request.min_bytes, waited_ms, self.request.max_wait_ms)

@@ -91,7 +91,7 @@ class Transactions:
     def _refusal(self, asked: TransactionToAdd, version: int) -> TransactionAdded | None:
         errors = {
             partition: joins.partition_is_refused(
-                int(self.metadata.exists(partition)), int(partition[0] in INTERNAL_TOPICS), version
+                self.metadata.exists(partition), partition[0] in INTERNAL_TOPICS, version
             )
             for partition in asked.partitions
         }
@@ -133,7 +133,7 @@ class Transactions:
         replica = self.desk.partitions.replica(partition)
         least = self.desk.settings.transaction_state_log_min_isr or self.desk.settings.min_insync_replicas
         in_sync = 0 if replica is None else replica.in_sync
-        error = takes_record(int(replica is not None and replica.leads), in_sync, least)
+        error = takes_record(replica is not None and replica.leads, in_sync, least)
         if replica is not None and error == Error.NONE and (fault is None or fault.is_written):
             record = Record(append.transactional_id, append.value)
             batch = Batch(records=(record,), timestamp_ms=self.desk.clock.now_ms())

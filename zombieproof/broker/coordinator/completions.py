@@ -107,7 +107,7 @@ class Completions:
         steps, decided = self.steps, completing.transaction
         transaction, office = steps.begin(decided.transactional_id)
         pending = PendingTransition()
-        facts = DecidedFacts(decided.coordinator_epoch, completing.decided_ms, int(is_driven))
+        facts = DecidedFacts(decided.coordinator_epoch, completing.decided_ms, is_driven)
         completion.complete(transaction, pending, facts, office, steps.rules, steps.effects, steps.notes)
         steps.end(decided.transactional_id, transaction)
         if steps.effects.finishes and self.channel.finish(decided):

@@ -140,11 +140,11 @@ class TransactionCoordinator:
             producer_id=request.producer_id,
             producer_epoch=request.producer_epoch,
             timeout_ms=request.timeout_ms,
-            has_id=int(name is not None),
-            id_is_empty=int(name == ""),
-            enable_2pc=int(request.enable_2pc),
-            keep_prepared=int(request.keep_prepared),
-            two_phase_commit_enabled=int(self._settings.transaction_two_phase_commit_enable),
+            has_id=name is not None,
+            id_is_empty=name == "",
+            enable_2pc=request.enable_2pc,
+            keep_prepared=request.keep_prepared,
+            two_phase_commit_enabled=self._settings.transaction_two_phase_commit_enable,
             max_timeout_ms=self._settings.transaction_max_timeout_ms,
         )
         transaction, office = steps.begin(name or "")
@@ -157,8 +157,8 @@ class TransactionCoordinator:
             request.version,
             request.producer_id,
             request.producer_epoch,
-            int(request.committed),
-            has_id=int(bool(name)),
+            request.committed,
+            has_id=bool(name),
         )
         transaction, office = steps.begin(name)
         ends.end_txn(transaction, pending, asked, office, steps.rules, steps.effects, steps.notes)

@@ -75,8 +75,8 @@ class Joins:
         return [*steps.append(name, pending, requester)]
 
     def _asked(self, asked: TransactionToAdd, version: int, partitions: Iterable[TopicPartition]) -> IdRequest:
-        mask, has_id = self.numbers.mask(partitions), int(bool(asked.transactional_id))
-        return IdRequest(version, asked.producer_id, asked.producer_epoch, 0, mask, has_id)
+        mask, has_id = self.numbers.mask(partitions), bool(asked.transactional_id)
+        return IdRequest(version, asked.producer_id, asked.producer_epoch, False, mask, has_id)
 
     def joined(self, requester: Requester) -> list[Effect]:
         """One transaction of an AddPartitionsToTxn is answered by the last step."""
@@ -99,7 +99,7 @@ class Joins:
         """Answer AddOffsetsToTxn."""
         steps, name, pending = self.steps, request.transactional_id or "", PendingTransition()
         mask = self.numbers.mask([self.metadata.group_partition(request.group)])
-        asked = IdRequest(request.version, request.producer_id, request.producer_epoch, 0, mask, int(bool(name)))
+        asked = IdRequest(request.version, request.producer_id, request.producer_epoch, False, mask, bool(name))
         transaction, office = steps.begin(name)
         joins.add_offsets(transaction, pending, asked, office, steps.rules, steps.effects, steps.notes)
         steps.end(name, transaction)

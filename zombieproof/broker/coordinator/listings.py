@@ -36,7 +36,7 @@ class TransactionListings:
 
     def _describe(self, transactional_id: str) -> TransactionDescription:
         transaction, office = self.steps.begin(transactional_id)
-        error = listings.describe(transaction, int(transactional_id == ""), office, self.steps.notes)
+        error = listings.describe(transaction, transactional_id == "", office, self.steps.notes)
         self.steps.end(transactional_id, transaction)
         if error != Error.NONE:
             return TransactionDescription(transactional_id, error)
@@ -55,7 +55,7 @@ class TransactionListings:
         """The transactions that pass every filter, in the order of their ids."""
         store, now_ms = self.steps.store, self.steps.clock.now_ms()
         matching = _matching(request.pattern, (name for name, _ in store.transactions()))
-        error = listings.begin_list(int(store.is_loading), int(matching is not None), self.steps.notes)
+        error = listings.begin_list(store.is_loading, matching is not None, self.steps.notes)
         self.steps.journal.take("", self.steps.notes)
         if error != Error.NONE or matching is None:
             return ListTransactionsAnswer(error)
@@ -65,7 +65,7 @@ class TransactionListings:
             state_passes = not request.states or state in request.states
             id_passes = not request.producer_ids or transaction.producer_id in request.producer_ids
             passes = state_passes and id_passes and name in matching
-            if listings.shows(transaction, now_ms, request.duration_ms, int(passes)):
+            if listings.shows(transaction, now_ms, request.duration_ms, passes):
                 rows.append(TransactionListing(name, transaction.producer_id, state))
         unknown = tuple(state for state in request.states if state not in STATE_NAMES.values())
         return ListTransactionsAnswer(0, tuple(sorted(rows, key=lambda row: row.transactional_id)), unknown)

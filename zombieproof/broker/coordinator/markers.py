@@ -161,7 +161,7 @@ class MarkerChannel:
         """What an answer says of the markers of one transaction; of `errors` nothing counts once it is settled."""
         transaction, heard, notes = queued.transaction, MarkerAnswer(), self._notes
         standing = completion.judge(standing_of(transaction.transactional_id), transaction.coordinator_epoch, notes)
-        completion.begin_answer(heard, standing, int(is_lost), int(errors is not None))
+        completion.begin_answer(heard, standing, is_lost, errors is not None)
         self._tell(transaction.transactional_id)
         if errors is None or heard.outcome != MarkerOutcome.WRITTEN:
             outcome = MarkerOutcome(heard.outcome)
@@ -214,7 +214,7 @@ class MarkerChannel:
         standing, epoch = standing_of(transaction.transactional_id), transaction.coordinator_epoch
         for partition in sorted(partitions):
             exists, node = leader_of(partition)
-            routed = completion.route(int(exists), int(node is not None), standing, epoch, self.rules, self._notes)
+            routed = completion.route(exists, node is not None, standing, epoch, self.rules, self._notes)
             if routed.route == Route.SEND and node is not None:
                 by_broker.setdefault(node, []).append(partition)
             elif routed.route == Route.WAIT:

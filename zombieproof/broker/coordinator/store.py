@@ -28,8 +28,8 @@ class Place(NamedTuple):
     """Where an id lives, and how this broker stands to that partition."""
 
     partition: int
-    is_loading: int
-    leads: int
+    is_loading: bool
+    leads: bool
     coordinator_epoch: int
 
 
@@ -91,10 +91,10 @@ class TransactionStore:
         loading = any(partition == number for partition, _ in self._loading)
         loaded = self._loaded.get(number)
         if loaded is None:
-            return Place(number, int(loading), 0, NONE), None
+            return Place(number, loading, False, NONE), None
         # While a partition is being loaded, what is still held of it is nobody's to see.
         held = None if loading else loaded.transactions.get(transactional_id)
-        return Place(number, int(loading), 1, loaded.coordinator_epoch), held
+        return Place(number, loading, True, loaded.coordinator_epoch), held
 
     def insert(self, partition: int, transactional_id: str, transaction: Transaction) -> None:
         """Hold fresh metadata of an id that was not known; nothing of it is in the log yet (§2.2)."""
@@ -126,7 +126,7 @@ class TransactionStore:
                 driven.append(transactional_id)
         self._loading.discard((partition, coordinator_epoch))
         present = self._loaded.get(partition)
-        if not loading.installs(1, NONE if present is None else present.coordinator_epoch, coordinator_epoch):
+        if not loading.installs(True, NONE if present is None else present.coordinator_epoch, coordinator_epoch):
             return []
         self._loaded[partition] = loaded
         return driven
@@ -183,7 +183,7 @@ class TransactionStore:
 
     def _record_of(self, value: TransactionValue) -> Transaction:
         return Transaction(
-            known=1,
+            known=True,
             state=value.state,
             producer_id=value.producer_id,
             previous_producer_id=value.previous_producer_id,

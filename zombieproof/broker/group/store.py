@@ -165,7 +165,7 @@ class GroupStores:
 
     def error_of(self, partition: int) -> int:
         """NONE, or why this broker does not answer for a partition (L1, L2)."""
-        error = look_up(int(partition in self._loading), int(partition in self._stores), self.journal.begin())
+        error = look_up(partition in self._loading, partition in self._stores, self.journal.begin())
         self.journal.take(f"{CONSUMER_OFFSETS}-{partition}")
         return error
 

@@ -99,14 +99,14 @@ class ProduceInProgress:
     def _enter(self, exists: Exists) -> None:
         request = self.request
         every = [sent.batch for batches in request.partitions.values() for sent in batches]
-        transactional = int(any(batch.transactional for batch in every))
+        transactional = any(batch.transactional for batch in every)
         for partition, batches in request.partitions.items():
             entrance = front_door.Entrance(
                 transactional,
-                int(request.transactional_id is not None),
+                request.transactional_id is not None,
                 len(batches),
-                int(exists(partition)),
-                int(partition[0] not in request.unknown_topic_ids),
+                exists(partition),
+                partition[0] not in request.unknown_topic_ids,
             )
             front_door.enters(entrance, self._begin(), self.journal.begin())
             if self._passes(partition):
@@ -122,7 +122,7 @@ class ProduceInProgress:
         if not front_door.can_open_transaction(batch):
             return False
         replica = replica_of(partition)
-        front_door.may_ask(int(replica is not None and replica.leads), self._begin(), self.journal.begin())
+        front_door.may_ask(replica is not None and replica.leads, self._begin(), self.journal.begin())
         if not self._passes(partition) or replica is None:
             return False
         verified = replica.begin_verification(batch, self.mode)
@@ -145,14 +145,14 @@ class ProduceInProgress:
         sent = self._sent(partition)
         landing = front_door.Landing(
             self.request.acks,
-            int(partition[0] in INTERNAL_TOPICS),
-            int(replica is not None and replica.leads),
-            int(sent.batch.marker is not None),
-            int(_is_consistent(sent.batch)),
+            partition[0] in INTERNAL_TOPICS,
+            replica is not None and replica.leads,
+            sent.batch.marker is not None,
+            _is_consistent(sent.batch),
             replica.in_sync if replica is not None else 0,
             self.settings.min_insync_replicas,
             sent.base_offset,
-            int(sent.is_corrupt),
+            sent.is_corrupt,
         )
         front_door.lands(sent.batch, landing, self._begin(), self.journal.begin())
         if not self._passes(partition, replica) or replica is None:
@@ -176,7 +176,7 @@ class ProduceInProgress:
         if effects.answers:
             start = replica.log.start_offset if effects.tells_log_start and replica is not None else NONE
             self._end(partition, Produced(effects.error, log_start_offset=start))
-        return effects.answers == 0
+        return not effects.answers
 
     def _end(self, partition: TopicPartition, produced: Produced) -> None:
         self.produced[partition] = produced

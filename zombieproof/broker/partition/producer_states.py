@@ -88,7 +88,7 @@ _UNKNOWN = ProducerEntry()
 class _Marker:
     producer_id: int
     producer_epoch: int
-    committed: int
+    committed: bool
     coordinator_epoch: int
     transaction_version: int
 
@@ -100,7 +100,7 @@ def _marker_of(batch: Batch) -> _Marker:
     return _Marker(
         batch.producer_id,
         batch.producer_epoch,
-        1 if told.committed else 0,
+        told.committed,
         told.coordinator_epoch,
         told.transaction_version,
     )
@@ -193,7 +193,7 @@ class ProducerStates:
         if effects.takes_token:
             self._token = verification.NO_GUARD
             known.verified_ms = self._clock.now_ms()
-        return Verification(effects.error, effects.cause, effects.row, effects.guard, asks=effects.asks == 1)
+        return Verification(effects.error, effects.cause, effects.row, effects.guard, asks=effects.asks)
 
     # ---------------------------------------------------------------- batches
 
@@ -207,7 +207,7 @@ class ProducerStates:
         else:
             batches.append(entry, batch, guard, origin, self.rules, effects, notes)
         self._journal.take(self._named(batch.producer_id))
-        return Judged(effects.appends == 1, effects.error, effects.row, effects.event, effects.duplicate_of)
+        return Judged(effects.appends, effects.error, effects.row, effects.event, effects.duplicate_of)
 
     def record(self, batch: Batch, event: int) -> CompletedTransaction | None:
         """`batch` is in the log at its offset, and `event` happened to its producer id.
@@ -265,10 +265,10 @@ class ProducerStates:
         first = self._effects.ended_from
         if batch.marker is None or first == NONE:
             return None
-        ended = markers.ended(first, batch.base_offset, int(batch.marker.committed), self.first_undecided_offset)
+        ended = markers.ended(first, batch.base_offset, batch.marker.committed, self.first_undecided_offset)
         self._unreplicated[first] = batch.last_offset
         return CompletedTransaction(
-            batch.producer_id, first, batch.last_offset, ended.is_listed == 1, ended.last_stable_offset
+            batch.producer_id, first, batch.last_offset, ended.is_listed, ended.last_stable_offset
         )
 
     def _keep_open(self, known: Remembered, was_open_since: int) -> None:

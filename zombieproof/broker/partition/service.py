@@ -83,8 +83,8 @@ class PartitionService:
     def _write_marker(self, partition: TopicPartition, asked: MarkerToWrite) -> int:
         replica, of_groups, effects = self.replica(partition), partition[0] == CONSUMER_OFFSETS, PartitionEffects()
         place = markers.MarkerPlace(
-            int(self.metadata.exists(partition)),
-            int(replica is not None and replica.leads),
+            self.metadata.exists(partition),
+            replica is not None and replica.leads,
             replica.in_sync if replica is not None else 0,
             self.settings.min_insync_replicas,
             self.groups.error_of_marker(partition[1]) if of_groups else int(Error.NONE),
@@ -150,10 +150,7 @@ class PartitionService:
     def describe_topics(self, request: DescribeTopics) -> TopicsDescribed:
         """Answer Metadata; any broker can."""
         return TopicsDescribed(
-            {
-                name: front_door.topic_error(int(self.metadata.count(name) > 0), int(request.by_id))
-                for name in request.topics
-            }
+            {name: front_door.topic_error(self.metadata.count(name) > 0, request.by_id) for name in request.topics}
         )
 
     def _described(self, partition: TopicPartition) -> ProducersDescribed:
@@ -170,11 +167,11 @@ class PartitionService:
         needs_leader: bool = False,
     ) -> front_door.ReadDoor:
         place = front_door.ReadPlace(
-            int(self.metadata.exists(partition)),
-            int(by_unknown_id),
-            int(replica is not None),
-            int(replica is not None and replica.leads),
-            int(needs_leader),
+            self.metadata.exists(partition),
+            by_unknown_id,
+            replica is not None,
+            replica is not None and replica.leads,
+            needs_leader,
         )
         door = front_door.reads(place, self.journal.begin())
         self.journal.take(f"{partition[0]}-{partition[1]}")

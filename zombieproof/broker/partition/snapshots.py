@@ -83,7 +83,7 @@ def entry_of(told: SnapshotEntry) -> ProducerEntry:
     first = told.current_txn_first_offset
     state = PartitionState.IDLE if first == NONE else PartitionState.IN_TRANSACTION
     entry = ProducerEntry(
-        known=1,
+        known=True,
         state=int(state),
         producer_epoch=told.producer_epoch,
         coordinator_epoch=told.coordinator_epoch,

@@ -1,8 +1,9 @@
 """How a record lies in memory: one packed NumPy dtype for each record class, and the way there and back.
 
-A record class is a slotted dataclass of integers, records and lists of fixed length (see `zombieproof.model.fields`).
-An integer is one signed byte unless its field says otherwise, nothing is aligned, and only the outermost record is
-padded (with zeros, to a multiple of eight bytes) so that it can be copied, compared and hashed word by word.
+A record class is a slotted dataclass of integers, flags, records and lists of fixed length (see
+`zombieproof.model.fields`). An integer is one signed byte unless its field says otherwise, and so is a flag, which is 0
+or 1 there. Nothing is aligned, and only the outermost record is padded (with zeros, to a multiple of eight bytes) so
+that it can be copied, compared and hashed word by word.
 
 A model may need other sizes than the class declares, e.g. longer logs: `Sizes` maps (record class, field name) to a
 length, a width, or both, and has to be given to every function that is to agree with it.
@@ -42,11 +43,15 @@ class LayoutError(TypeError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Member:
-    """One field of a record: `length` is None for a single element; `element` is a width or the layout of a record."""
+    """One field of a record: `length` is None for a single element; `element` is a width or the layout of a record.
+
+    `is_flag`: an integer that is 0 or 1, and a bool wherever it is not packed.
+    """
 
     name: str
     length: int | None
     element: str | Layout
+    is_flag: bool = False
 
 
 class Layout:
@@ -138,7 +143,7 @@ class Layout:
             count = 1 if member.length is None else member.length
             values: list[Any]
             if isinstance(element, str):
-                values = [next(leaves) for _ in range(count)]
+                values = [bool(next(leaves)) if member.is_flag else next(leaves) for _ in range(count)]
             else:
                 values = [element.build(leaves) for _ in range(count)]
             object.__setattr__(obj, member.name, values[0] if member.length is None else values)
@@ -150,7 +155,7 @@ class Layout:
         for member in self.members:
             element = member.element
             if member.length is not None and isinstance(element, str):
-                object.__setattr__(obj, member.name, [0] * member.length)
+                object.__setattr__(obj, member.name, [False if member.is_flag else 0] * member.length)
             elif member.length is not None and isinstance(element, Layout):
                 object.__setattr__(obj, member.name, [element.new() for _ in range(member.length)])
             elif isinstance(element, Layout):
@@ -209,17 +214,17 @@ def _members(record: type, sizes: Sizes) -> Iterator[Member]:
                 raise LayoutError(
                     f"size {part!r} does not fit {record.__name__}.{field.name}: a list takes a length, ints a width"
                 )
-        yield Member(field.name, length, layout_of(of, sizes) if is_record(of) else width)
+        yield Member(field.name, length, layout_of(of, sizes) if is_record(of) else width, is_flag=of is bool)
 
 
 def class_of(record: type, field: dataclasses.Field[Any]) -> type:
-    """Return the record class of a field's elements, or int."""
+    """Return the record class of a field's elements, or int, or bool."""
     of: Any = field.metadata.get("of")
     factory: Any = field.default_factory
     if of is None and isinstance(factory, type):
         of = factory
     if of is None and isinstance(field.default, int):
-        of = int
+        of = bool if isinstance(field.default, bool) else int
     if of is None:
         of = typing.get_type_hints(record).get(field.name)
     if isinstance(of, type) and (issubclass(of, int) or is_record(of)):

@@ -118,8 +118,8 @@ def free(world: World, number: int) -> None:
     pending.version = 0
     pending.producer_id = NONE
     pending.producer_epoch = NONE
-    pending.committed = 0
-    pending.fences = 0
+    pending.committed = False
+    pending.fences = False
     appends.forget(pending.target)
 
 

@@ -151,7 +151,7 @@ def _send_offsets(world: World, setup: Setup, trail: Trail, c: int) -> bool:
     if network.waits_for_coordinator(world, c):
         return False
     _begin(world, setup, trail, c)
-    calls.send_offsets(client, 1, 0, Pending.NOTHING, host_of(setup, c), trail.producer)
+    calls.send_offsets(client, 1, False, Pending.NOTHING, host_of(setup, c), trail.producer)
     if trail.producer.sends == ApiKey.TXN_OFFSET_COMMIT:
         send_offset_commit(world, c)
     else:
@@ -182,9 +182,9 @@ def _end(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> bool
     else:
         calls.abort_transaction(client, Pending.NOTHING, host_of(setup, c), setup.rules, trail.producer, trail)
     committed = int(trail.producer.committed)
-    ends = Request(int(ApiKey.END_TXN), int(trail.producer.transaction_version), committed)
+    ends = Request(int(ApiKey.END_TXN), int(trail.producer.transaction_version), committed == 1)
     clear(trail.producer)
-    requests.take_turn(client, ends, 0, 0, trail.producer, trail)
+    requests.take_turn(client, ends, False, False, trail.producer, trail)
     if trail.producer.turn == Turn.LEAVES:
         network.send_request(world, Kind.END_TXN, c, 0, 0, committed, label_of(world, c))
     elif trail.producer.ends == 1:
@@ -209,8 +209,8 @@ def raise_epoch(world: World, setup: Setup, trail: Trail, c: int) -> None:
         return
     clear(trail.producer)
     trail.subject = c
-    waiting = Request(int(ApiKey.INIT_PRODUCER_ID), setup.rules.transaction_version, 0, 1)
-    requests.take_turn(client, waiting, 0, 0, trail.producer, trail)
+    waiting = Request(int(ApiKey.INIT_PRODUCER_ID), setup.rules.transaction_version, False, True)
+    requests.take_turn(client, waiting, False, False, trail.producer, trail)
     if trail.producer.turn == Turn.LEAVES:
         network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 1, 0)
 

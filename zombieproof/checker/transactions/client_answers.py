@@ -69,8 +69,8 @@ def _hear_end(world: World, setup: Setup, trail: Trail, c: int, outcome: int) ->
 def _request(setup: Setup, message: Message) -> Request:
     """The request as a step reads it: `detail` says of EndTxn whether it commits, of InitProducerId what it raises."""
     api, version = _api(message.kind), int(setup.rules.transaction_version)
-    committed = int(message.detail) if message.kind == Kind.END_TXN else 0
-    raises_epoch = int(message.detail) if message.kind == Kind.INIT_PRODUCER_ID else 0
+    committed = message.kind == Kind.END_TXN and message.detail == 1
+    raises_epoch = message.kind == Kind.INIT_PRODUCER_ID and message.detail == 1
     return Request(api, version, committed, raises_epoch)
 
 

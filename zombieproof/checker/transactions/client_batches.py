@@ -24,7 +24,7 @@ from zombieproof.statemachines.producer.records import Answer, Batch, BatchAnswe
 
 def host_of(setup: Setup, c: int) -> ProducerHost:
     """What the steps of client `c` are told besides the records; there are no clocks, so nothing is waited for."""
-    return ProducerHost(1 if setup.bounds.transactional_id[c] >= 0 else 0, setup.rules.transaction_version)
+    return ProducerHost(setup.bounds.transactional_id[c] >= 0, setup.rules.transaction_version)
 
 
 def _is_in_flight(message: Message, c: int, p: int) -> bool:
@@ -46,8 +46,8 @@ def _look_at(world: World, trail: Trail, c: int, p: int) -> int:
     """Show the partition to a step, as `trail.numbering`; how many of its batches are in flight."""
     client, numbering = world.clients[c], trail.numbering
     sequences.forget(numbering)
-    numbering.wants_bump = 0
-    numbering.known = 1
+    numbering.wants_bump = False
+    numbering.known = True
     numbering.producer_id = int(client.producer_id)
     numbering.producer_epoch = int(client.producer_epoch)
     numbering.next_sequence = int(client.sequences[p])
@@ -115,7 +115,7 @@ def give_up(world: World, setup: Setup, trail: Trail, message: Message) -> None:
 
 
 def _view(setup: Setup, message: Message) -> Batch:
-    transactional = 1 if setup.bounds.transactional_id[message.client] >= 0 else 0
+    transactional = setup.bounds.transactional_id[message.client] >= 0
     return Batch(transactional, int(message.producer_id), int(message.value))
 
 
@@ -161,7 +161,7 @@ def _raise_locally(world: World, setup: Setup, trail: Trail, c: int, p: int) -> 
 def keep_identity(world: World, setup: Setup, trail: Trail, c: int) -> None:
     """Without a transactional id any broker grants a producer id, at once."""
     client = world.clients[c]
-    wants_bump = int(trail.numbering.wants_bump)
+    wants_bump = trail.numbering.wants_bump
     requests.keep_identity(client, wants_bump, setup.rules, trail.producer, trail)
     if trail.producer.sends_init == 0:
         return
@@ -170,5 +170,5 @@ def keep_identity(world: World, setup: Setup, trail: Trail, c: int) -> None:
         return
     granted = Answer(int(Error.NONE), int(world.next_producer_id), 0)
     world.next_producer_id += 1
-    asked = Request(int(ApiKey.INIT_PRODUCER_ID), 0, 0, 0, 0, 0)
+    asked = Request(int(ApiKey.INIT_PRODUCER_ID), 0, False, False, False, False)
     answers.hear(client, asked, granted, 0, host_of(setup, c), setup.rules, trail.producer, trail)

@@ -83,7 +83,7 @@ def _taking(message: Message) -> InitRequest:
 
 def _asked(message: Message, version: int) -> IdRequest:
     partition = OFFSETS if message.kind == Kind.ADD_OFFSETS else int(message.partition)
-    committed = int(message.detail) if message.kind == Kind.END_TXN else 0
+    committed = message.kind == Kind.END_TXN and message.detail == 1
     return IdRequest(version, int(message.producer_id), int(message.producer_epoch), committed, 1 << partition)
 
 

@@ -23,7 +23,7 @@ def office(world: World, node: int, now_ms: int) -> Office:
         # An id that went with a transition that never was durable is as if it had never been given.
         while fresh < PRODUCER_IDS and _is_used(world, fresh):
             fresh += 1
-    return Office(0, int(held.role), int(held.epoch), NONE if fresh >= PRODUCER_IDS else fresh, now_ms)
+    return Office(False, held.role == 1, int(held.epoch), NONE if fresh >= PRODUCER_IDS else fresh, now_ms)
 
 
 def _is_used(world: World, producer_id: int) -> bool:

@@ -106,7 +106,7 @@ def _forget(world: World, trail: Trail, act: int, p: int, pid: int) -> bool:
     if (entry.guard if of_guard else entry.known) == 0:
         return False
     trail.subject = p
-    forgetting.forget(entry, 0 if of_guard else 1, 1, trail)
+    forgetting.forget(entry, not of_guard, True, trail)
     world.budget.forgotten -= 1
     return True
 

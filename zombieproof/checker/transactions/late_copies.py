@@ -101,19 +101,19 @@ def _asked(values: tuple[int, ...], how: int, version: int) -> RefusedCopies:
 def _ask(refused: RefusedCopies, rules: Rules, how: int, version: int, known: int, epoch: int) -> None:
     for ends in (0, 1):
         for committed in (0, 1):
-            request = IdRequest(version if ends else CLASSIC, 0, epoch, committed, 1)
+            request = IdRequest(version if ends else CLASSIC, 0, epoch, committed == 1, 1)
             place = place_of(kind_of_request(ends, committed), known, epoch)
-            refused.requests[place] = 0 if request_can_count(request, ends, known, rules) else 1
+            refused.requests[place] = 0 if request_can_count(request, ends == 1, known, rules) else 1
     for forgets in (0, 1):
         for committed in (0, 1):
             for is_tv2 in (0, 1):
-                marker = MarkerView(0, epoch, committed, 0, TransactionVersion.TV2 if is_tv2 else 0)
+                marker = MarkerView(0, epoch, committed == 1, 0, TransactionVersion.TV2 if is_tv2 else 0)
                 place = place_of(kind_of_marker(committed, is_tv2, forgets), known, epoch)
-                refused.markers[place] = 0 if marker_can_count(marker, known, forgets, rules) else 1
+                refused.markers[place] = 0 if marker_can_count(marker, known, forgets == 1, rules) else 1
         for of_group, transactional, follows in ((0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (1, 1, 0)):
             for verified in (0, 1):
                 sequence = NONE if of_group else follows
-                batch = BatchView(0, epoch, sequence, sequence, transactional)
-                copy = Copy(verified, verified, how, of_group, known, forgets)
+                batch = BatchView(0, epoch, sequence, sequence, transactional == 1)
+                copy = Copy(verified == 1, verified, how, of_group, known, forgets == 1)
                 place = place_of(kind_of_batch(of_group, transactional, follows, verified, forgets), known, epoch)
                 refused.batches[place] = 0 if batch_can_count(batch, copy, rules) else 1

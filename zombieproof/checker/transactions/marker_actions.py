@@ -24,7 +24,9 @@ def send_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) ->
     for p in range(PARTITIONS):
         if (txn.partitions >> p) & 1 == 0 or _is_on_its_way(world, node, k, p):
             continue
-        routed = completion.route(1, world.partitions[p].leader, standing, at.coordinator_epoch, setup.rules, trail)
+        routed = completion.route(
+            True, world.partitions[p].leader == 1, standing, at.coordinator_epoch, setup.rules, trail
+        )
         if routed.route == Route.SEND:
             _send_marker(world, node, k, p)
         elif routed.route == Route.SKIP and routed.outcome == MarkerOutcome.WRITTEN:
@@ -60,7 +62,7 @@ def complete(world: World, setup: Setup, trail: Trail, node: int, k: int) -> Non
     """Append the completion if every marker is written. A deposed node cannot, and gives up (its successor will)."""
     held, at = world.nodes[node], office(world, node, 0)
     begin(trail, k)
-    decided = DecidedFacts(at.coordinator_epoch, 0, 1 if held.driving[k] == 1 else 0)
+    decided = DecidedFacts(at.coordinator_epoch, 0, held.driving[k] == 1)
     completion.complete(held.cache[k], trail.pending, decided, at, setup.rules, trail.effects, trail)
     if trail.effects.finishes == 1:
         held.driving[k] = 0
@@ -70,8 +72,8 @@ def complete(world: World, setup: Setup, trail: Trail, node: int, k: int) -> Non
 
 def waits_for_leader(setup: Setup, trail: Trail) -> bool:
     """Whether the marker of a partition without a leader stays where it is (else it is taken for deleted)."""
-    nobody = completion.Standing(0, 1, 0)
-    return completion.route(1, 0, nobody, 0, setup.rules, trail).route == Route.WAIT
+    nobody = completion.Standing(0, True, 0)
+    return completion.route(True, False, nobody, 0, setup.rules, trail).route == Route.WAIT
 
 
 def acknowledge(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
@@ -83,7 +85,7 @@ def acknowledge(world: World, setup: Setup, trail: Trail, message: Message, erro
         network.empty(message)
         return
     standing = completion.judge(completion.stand(held.cache[k], at, trail), coordinator_epoch, trail)
-    completion.begin_answer(heard, standing, 0, 1)
+    completion.begin_answer(heard, standing, False, True)
     outcome = completion.hear_partition(heard, error, trail)
     completion.end_answer(heard)
     if heard.sends_again == 1:

@@ -44,8 +44,8 @@ def _consume(
     reader, partition = world.readers[r], world.partitions[0]
     record = partition.log[offset]
     pid = int(record.producer_id)
-    control = 1 if record.kind in (LogEntry.COMMIT, LogEntry.ABORT) else 0
-    met = reading.Met(control, 1 if record.kind == LogEntry.COMMIT else 0, 0 if record.kind == LogEntry.PLAIN else 1)
+    control = record.kind in (LogEntry.COMMIT, LogEntry.ABORT)
+    met = reading.Met(control, record.kind == LogEntry.COMMIT, record.kind != LogEntry.PLAIN)
     trail.subject = r
     if isolation == Isolation.READ_COMMITTED and _aborted_begins(partition, pid, first, bound, offset, setup.rules):
         reader.states[pid] = reading.aborted_begins(reader.states[pid], isolation, trail)
@@ -81,7 +81,7 @@ def _aborted_begins(partition: Partition, pid: int, first: int, bound: int, offs
         if record.producer_id != pid:
             continue
         if record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
-            committed = 1 if record.kind == LogEntry.COMMIT else 0
+            committed = record.kind == LogEntry.COMMIT
             ended = markers.ended(markers.ended_from(begin, i, rules), i, committed, NONE)
             listed = ended.is_listed == 1 and offsets.listing(ended.first_offset, i, i + 1, first, bound).is_listed == 1
             if listed and offset <= i and reading.is_due(ended.first_offset, pid, offset, rules):

@@ -19,7 +19,7 @@ class BatchView(NamedTuple):
     producer_epoch: int
     base_sequence: int
     last_sequence: int
-    transactional: int
+    transactional: bool
 
 
 class MarkerView(NamedTuple):
@@ -27,7 +27,7 @@ class MarkerView(NamedTuple):
 
     producer_id: int
     producer_epoch: int
-    committed: int
+    committed: bool
     coordinator_epoch: int
     transaction_version: int
 
@@ -62,9 +62,7 @@ def batch_view(message: Message, setup: Setup) -> BatchView:
     """The batch of a PRODUCE, or of a TXN_OFFSET_COMMIT (sequence -1 for its verification, reference §4.1)."""
     transactional = message.partition == OFFSETS or setup.bounds.transactional_id[message.client] >= 0
     sequence = -1 if message.kind == Kind.TXN_OFFSET_COMMIT else int(message.value)
-    return BatchView(
-        int(message.producer_id), int(message.producer_epoch), int(sequence), int(sequence), 1 if transactional else 0
-    )
+    return BatchView(int(message.producer_id), int(message.producer_epoch), int(sequence), int(sequence), transactional)
 
 
 def marker_view(message: Message) -> MarkerView:
@@ -72,7 +70,7 @@ def marker_view(message: Message) -> MarkerView:
     return MarkerView(
         int(message.producer_id),
         int(message.producer_epoch),
-        int(message.detail),
+        message.detail == 1,
         int(message.value),
         int(message.stage),
     )
@@ -80,12 +78,12 @@ def marker_view(message: Message) -> MarkerView:
 
 def marker_of(record: LogRecord) -> MarkerView:
     """A marker as it lies in a log, which does not hold the transaction version (reference §3.5)."""
-    committed = 1 if record.kind == LogEntry.COMMIT else 0
+    committed = record.kind == LogEntry.COMMIT
     return MarkerView(int(record.producer_id), int(record.producer_epoch), committed, int(record.value), 0)
 
 
 def batch_of(record: LogRecord) -> BatchView:
     """A data batch as it lies in a log; batches of the group coordinator have no sequence here."""
     sequence = -1 if record.kind == LogEntry.OFFSET else int(record.value)
-    transactional = 0 if record.kind == LogEntry.PLAIN else 1
+    transactional = record.kind != LogEntry.PLAIN
     return BatchView(int(record.producer_id), int(record.producer_epoch), sequence, sequence, transactional)

@@ -16,10 +16,10 @@ from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Guard, TransactionState, TransactionVersion
 
 
-def decide_add_partitions_front_door(has_transactional_id: int, verify_only: int) -> Verdict:
+def decide_add_partitions_front_door(has_transactional_id: bool, verify_only: bool) -> Verdict:
     """Judge the request alone (P1, V1): it has to name a transactional id."""
-    if has_transactional_id == 0:
-        return refuse(Error.INVALID_REQUEST, Guard.V1 if verify_only == 1 else Guard.P1)
+    if not has_transactional_id:
+        return refuse(Error.INVALID_REQUEST, Guard.V1 if verify_only else Guard.P1)
     return agree(Guard.NO_GUARD)
 
 
@@ -37,7 +37,7 @@ def decide_join(
     Releases before 4.0 compare producer id and epoch before they look for a transition under way (P3). A participant
     that keeps a transaction adds nothing to it (KIP-939).
     """
-    if txn.known == 0:
+    if not txn.known:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
     if rules.pending_first == 1 and txn.pending_state != NONE:
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.P3)
@@ -68,7 +68,7 @@ def decide_join(
 
 def decide_verify_partitions(txn: Transaction, request: TransactionRequest, rules: Rules) -> Verdict:
     """Answer a leader that asks whether its partition is in the transaction (V2 to V7), for one partition."""
-    if txn.known == 0:
+    if not txn.known:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
     if request.producer_id != txn.producer_id:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.V3)
@@ -87,11 +87,11 @@ FIRST_VERSION_OF_BROKERS = 4
 """AddPartitionsToTxn of this version and up comes from brokers, on behalf of clients that wrote to a partition."""
 
 
-def error_of_partition_to_add(exists: int, is_internal: int, version: int) -> int:
+def error_of_partition_to_add(exists: bool, is_internal: bool, version: int) -> int:
     """Why one partition of AddPartitionsToTxn cannot join (§2.8), or NONE; the others are then not attempted.
 
     A client may not add the internal topics; a broker adds the offsets partition on behalf of TxnOffsetCommit.
     """
-    if is_internal == 1 and version < FIRST_VERSION_OF_BROKERS:
+    if is_internal and version < FIRST_VERSION_OF_BROKERS:
         return int(Error.TOPIC_AUTHORIZATION_FAILED)
-    return int(Error.NONE if exists == 1 else Error.UNKNOWN_TOPIC_OR_PARTITION)
+    return int(Error.NONE if exists else Error.UNKNOWN_TOPIC_OR_PARTITION)

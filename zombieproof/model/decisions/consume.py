@@ -29,7 +29,7 @@ class ReadVerdict(NamedTuple):
 
 
 def decide_read(
-    isolation: int, state: int, control: int, committed: int, transactional: int, aborted_begins: int
+    isolation: int, state: int, control: bool, committed: bool, transactional: bool, aborted_begins: int
 ) -> ReadVerdict:
     """Judge one batch of a producer id whose machine is in `state`.
 
@@ -39,9 +39,9 @@ def decide_read(
     """
     if aborted_begins == 1 and isolation == Isolation.READ_COMMITTED and state == ConsumerState.DELIVERING:
         return ReadVerdict(int(ConsumerEvent.ABORTED_TRANSACTION_BEGINS), int(Delivery.NOTHING))
-    if control == 1:
+    if control:
         return _read_marker(isolation, state, committed)
-    if isolation == Isolation.READ_UNCOMMITTED or transactional == 0:
+    if isolation == Isolation.READ_UNCOMMITTED or not transactional:
         return _deliver()
     if isolation == Isolation.READ_COMMITTED:
         if state == ConsumerState.SKIPPING:
@@ -54,15 +54,15 @@ def _deliver() -> ReadVerdict:
     return ReadVerdict(int(ConsumerEvent.PLAIN_DATA), int(Delivery.THIS_BATCH))
 
 
-def _read_marker(isolation: int, state: int, committed: int) -> ReadVerdict:
+def _read_marker(isolation: int, state: int, committed: bool) -> ReadVerdict:
     if isolation == Isolation.READ_UNCOMMITTED:
         return ReadVerdict(int(ConsumerEvent.NOTHING), int(Delivery.NOTHING))
     if isolation == Isolation.READ_COMMITTED:
-        if committed == 1:
+        if committed:
             # Kafka's consumer ignores commit markers: they never end an aborted transaction.
             event = ConsumerEvent.COMMIT_MARKER if state == ConsumerState.DELIVERING else ConsumerEvent.NOTHING
             return ReadVerdict(int(event), int(Delivery.NOTHING))
         return ReadVerdict(int(ConsumerEvent.ABORT_MARKER), int(Delivery.NOTHING))
-    if committed == 1:
+    if committed:
         return ReadVerdict(int(ConsumerEvent.COMMIT_MARKER), int(Delivery.HELD_BACK))
     return ReadVerdict(int(ConsumerEvent.ABORT_MARKER), int(Delivery.DROP_HELD_BACK))

@@ -9,12 +9,12 @@ from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.vocabulary import Error, Guard, TransactionState
 
 
-def decide_describe_transactions(txn: Transaction, id_is_empty: int, lookup_error: int) -> Verdict:
+def decide_describe_transactions(txn: Transaction, id_is_empty: bool, lookup_error: int) -> Verdict:
     """Judge one id; `lookup_error` is what ``decide_lookup`` says of it."""
-    if id_is_empty == 1:
+    if id_is_empty:
         return refuse(Error.INVALID_REQUEST, Guard.EMPTY_ID)
     if lookup_error != Error.NONE:
         return refuse(lookup_error, Guard.L1 if lookup_error == Error.COORDINATOR_LOAD_IN_PROGRESS else Guard.L2)
-    if txn.known == 0 or txn.state == TransactionState.DEAD:
+    if not txn.known or txn.state == TransactionState.DEAD:
         return refuse(Error.TRANSACTIONAL_ID_NOT_FOUND, Guard.NOT_KNOWN)
     return agree(Guard.NO_GUARD, txn.producer_id, txn.producer_epoch)

@@ -25,15 +25,15 @@ from zombieproof.model.vocabulary import (
 FIRST_VERSION_OF_TV2 = 5
 
 
-def decide_end_txn_front_door(has_transactional_id: int, version: int) -> Verdict:
+def decide_end_txn_front_door(has_transactional_id: bool, version: int) -> Verdict:
     """Judge the request alone (E1, T1): it has to name a transactional id."""
-    if has_transactional_id == 0:
+    if not has_transactional_id:
         return refuse(Error.INVALID_REQUEST, Guard.T1 if version >= FIRST_VERSION_OF_TV2 else Guard.E1)
     return agree(Guard.NO_GUARD)
 
 
 def decide_end_txn(
-    txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int, next_producer_id: int
+    txn: Transaction, request: TransactionRequest, rules: Rules, from_client: bool, next_producer_id: int
 ) -> Verdict:
     """Answer EndTxn: the request's version says by which rules (§0).
 
@@ -44,14 +44,14 @@ def decide_end_txn(
         return _decide_by_record(txn, request, rules, from_client, next_producer_id)
     if request.version >= FIRST_VERSION_OF_TV2:
         return decide_end_txn_v2(txn, request, rules, from_client, next_producer_id)
-    if is_kept(txn) and from_client == 1:
+    if is_kept(txn) and from_client:
         return refuse(Error.INVALID_TXN_STATE, Guard.KEPT)
     return decide_end_txn_classic(txn, request, rules, from_client)
 
 
-def decide_end_txn_classic(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int) -> Verdict:
+def decide_end_txn_classic(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: bool) -> Verdict:
     """Answer EndTxn versions 0-4 (E2 to E12)."""
-    if txn.known == 0:
+    if not txn.known:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
     if request.producer_id != txn.producer_id:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.E3)
@@ -66,11 +66,11 @@ def _decide_by_state(txn: Transaction, request: TransactionRequest) -> Verdict:
     """E6 to E12. The answer to a retry names producer id and epoch, which versions 0-4 cannot carry."""
     if txn.state == TransactionState.ONGOING:
         fences = txn.pending_state == TransactionState.PREPARE_EPOCH_FENCE
-        if fences and request.committed == 1:
+        if fences and request.committed:
             return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.E6)
         return transit(
             Guard.E6,
-            CoordinatorEvent.COMMIT if request.committed == 1 else CoordinatorEvent.ABORT,
+            CoordinatorEvent.COMMIT if request.committed else CoordinatorEvent.ABORT,
             txn.producer_id,
             request.producer_epoch if fences else txn.producer_epoch,
             NONE if fences else txn.last_producer_epoch,
@@ -79,27 +79,27 @@ def _decide_by_state(txn: Transaction, request: TransactionRequest) -> Verdict:
             TransactionVersion.TV0,
         )
     if txn.state == TransactionState.COMPLETE_COMMIT:
-        same = request.committed == 1
+        same = request.committed
         return (
             agree(Guard.E7, txn.producer_id, txn.producer_epoch) if same else refuse(Error.INVALID_TXN_STATE, Guard.E7)
         )
     if txn.state == TransactionState.COMPLETE_ABORT:
-        same = request.committed == 0
+        same = not request.committed
         return (
             agree(Guard.E8, txn.producer_id, txn.producer_epoch) if same else refuse(Error.INVALID_TXN_STATE, Guard.E8)
         )
     if txn.state == TransactionState.PREPARE_COMMIT:
-        return _same_outcome(request.committed == 1, Error.CONCURRENT_TRANSACTIONS, Guard.E9)
+        return _same_outcome(request.committed, Error.CONCURRENT_TRANSACTIONS, Guard.E9)
     if txn.state == TransactionState.PREPARE_ABORT:
-        return _same_outcome(request.committed == 0, Error.CONCURRENT_TRANSACTIONS, Guard.E10)
+        return _same_outcome(not request.committed, Error.CONCURRENT_TRANSACTIONS, Guard.E10)
     if txn.state == TransactionState.EMPTY:
         return refuse(Error.INVALID_TXN_STATE, Guard.E11)
     return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.E12)
 
 
-def _is_fenced(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int) -> bool:
+def _is_fenced(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: bool) -> bool:
     older = request.producer_epoch < txn.producer_epoch
-    if from_client == 1:
+    if from_client:
         higher = rules.end_refuses_higher_epoch == 1 and request.producer_epoch > txn.producer_epoch
         return rules.strict_end == 1 and (older or higher)
     return older
@@ -110,16 +110,16 @@ def _same_outcome(same: bool, error: int, guard: int) -> Verdict:
 
 
 def decide_end_txn_v2(
-    txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int, next_producer_id: int
+    txn: Transaction, request: TransactionRequest, rules: Rules, from_client: bool, next_producer_id: int
 ) -> Verdict:
     """Answer EndTxn version 5 and server aborts of a TV2 cluster (T2 to T12)."""
-    if txn.known == 0:
+    if not txn.known:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
     if txn.pending_state not in (NONE, TransactionState.PREPARE_EPOCH_FENCE):
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.T3)
     if rules.kip939 == 1 and txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.KEPT)
-    if is_kept(txn) and from_client == 1:
+    if is_kept(txn) and from_client:
         return _end_kept(txn, request, rules, next_producer_id)
     if request.producer_id != txn.producer_id and not _retries_overflow(txn, request, rules):
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.T4)
@@ -130,25 +130,25 @@ def decide_end_txn_v2(
     if txn.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
         return _end_again(txn, request, rules, next_producer_id)
     if txn.state == TransactionState.PREPARE_COMMIT:
-        return _same_outcome(request.committed == 1, Error.CONCURRENT_TRANSACTIONS, Guard.T9)
+        return _same_outcome(request.committed, Error.CONCURRENT_TRANSACTIONS, Guard.T9)
     if txn.state == TransactionState.PREPARE_ABORT:
-        return _same_outcome(request.committed == 0, Error.CONCURRENT_TRANSACTIONS, Guard.T10)
+        return _same_outcome(not request.committed, Error.CONCURRENT_TRANSACTIONS, Guard.T10)
     if txn.state == TransactionState.EMPTY:
-        if request.committed == 1:
+        if request.committed:
             return refuse(Error.INVALID_TXN_STATE, Guard.T11)
         return _end(Guard.T11, txn, request, rules, next_producer_id)
     return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.T12)
 
 
 def _decide_by_record(
-    txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int, next_producer_id: int
+    txn: Transaction, request: TransactionRequest, rules: Rules, from_client: bool, next_producer_id: int
 ) -> Verdict:
     """Answer any version as the line of October 2024 did: one way for all, and the record says what a retry is.
 
     A record of transaction version 2 expects the raised epoch in every retry; there is no empty abort. Only what is
     open is ended by the rules of the request's version.
     """
-    if txn.known == 0:
+    if not txn.known:
         return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
     of_version_2 = txn.client_transaction_version == TransactionVersion.TV2 and not _is_fence(txn)
     if request.producer_id != txn.producer_id and not (of_version_2 and _retries_overflow(txn, request, rules)):
@@ -181,9 +181,9 @@ def _end_again(txn: Transaction, request: TransactionRequest, rules: Rules, next
     after_commit = txn.state == TransactionState.COMPLETE_COMMIT
     guard = Guard.T7 if after_commit else Guard.T8
     retry = _retries_bump(txn, request) or _retries_overflow(txn, request, rules)
-    if retry and (request.committed == 1) == after_commit:
+    if retry and (request.committed) == after_commit:
         return agree(guard, txn.producer_id, txn.producer_epoch)
-    if retry or request.committed == 1:
+    if retry or request.committed:
         return refuse(Error.INVALID_TXN_STATE, guard)
     return _end(guard, txn, request, rules, next_producer_id)
 
@@ -205,12 +205,12 @@ def _retries_overflow(txn: Transaction, request: TransactionRequest, rules: Rule
     )
 
 
-def _epoch_is_valid(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: int) -> bool:
-    if rules.strict_end == 0 and from_client == 1:
+def _epoch_is_valid(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: bool) -> bool:
+    if rules.strict_end == 0 and from_client:
         return True
     current = request.producer_epoch == txn.producer_epoch
     if _is_fence(txn):
-        return request.producer_epoch >= txn.producer_epoch and (from_client == 0 or current)
+        return request.producer_epoch >= txn.producer_epoch and (not from_client or current)
     if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
         return _retries_bump(txn, request)
     if txn.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
@@ -233,13 +233,13 @@ def _end(guard: int, txn: Transaction, request: TransactionRequest, rules: Rules
     if rotates and next_producer_id == NONE:
         return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, guard)
     at_last_epoch = ended == rules.epoch_max
-    if request.committed == 1 and (fences or at_last_epoch):
+    if request.committed and (fences or at_last_epoch):
         return refuse(Error.UNKNOWN_SERVER_ERROR, guard)
     if at_last_epoch and (twice or rules.last_epoch_recovery == 0):
         return refuse(Error.UNKNOWN_SERVER_ERROR, guard)
     verdict = transit(
         guard,
-        CoordinatorEvent.COMMIT if request.committed == 1 else CoordinatorEvent.ABORT,
+        CoordinatorEvent.COMMIT if request.committed else CoordinatorEvent.ABORT,
         txn.producer_id,
         ended if at_last_epoch else ended + 1,
         ended,
@@ -258,7 +258,7 @@ def decide_after_append(
     prepared_state: int,
     append_error: int = 0,
     lookup_error: int = 0,
-    is_same_coordinator_epoch: int = 1,
+    is_same_coordinator_epoch: bool = True,
 ) -> Verdict:
     """Look again once the decision is durable: only then is the answer success and the markers go out (F1 to F5).
 
@@ -270,7 +270,7 @@ def decide_after_append(
         return refuse(append_error, Guard.F1)
     if lookup_error != Error.NONE:
         return refuse(lookup_error, Guard.F2)
-    if is_same_coordinator_epoch == 0:
+    if not is_same_coordinator_epoch:
         return refuse(Error.NOT_COORDINATOR, Guard.F3)
     kept = has_ended_kept(txn, request)
     if request.producer_id != txn.producer_id and not kept:

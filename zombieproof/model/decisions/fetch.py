@@ -56,9 +56,9 @@ def fetch_bound(isolation: int, high_watermark: int, last_stable: int, rules: Ru
     return int(last_stable) if stable else int(high_watermark)
 
 
-def is_due(has_error: int, bytes_read: int, min_bytes: int, waited_ms: int, max_wait_ms: int) -> bool:
+def is_due(has_error: bool, bytes_read: int, min_bytes: int, waited_ms: int, max_wait_ms: int) -> bool:
     """Whether a fetch is answered now, and does not wait for more (``DelayedFetch.tryComplete``)."""
-    return has_error == 1 or bytes_read >= min_bytes or waited_ms >= max_wait_ms
+    return has_error or bytes_read >= min_bytes or waited_ms >= max_wait_ms
 
 
 def offset_by_time(found: int, bound: int) -> int:
@@ -76,17 +76,17 @@ def last_stable_offset_at_abort(marker_offset: int, other_first_unstable: int) -
     return int(marker_offset + 1) if other_first_unstable == NONE else int(other_first_unstable)
 
 
-def error_of_topic(exists: int, by_id: int) -> int:
+def error_of_topic(exists: bool, by_id: bool) -> int:
     """What Metadata says of a topic that a name or (version 10 and up) an id asks for."""
-    if exists == 1:
+    if exists:
         return int(Error.NONE)
-    return int(Error.UNKNOWN_TOPIC_ID if by_id == 1 else Error.UNKNOWN_TOPIC_OR_PARTITION)
+    return int(Error.UNKNOWN_TOPIC_ID if by_id else Error.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def error_of_read(exists: int, has_replica: int, leads: int, needs_leader: int) -> int:
+def error_of_read(exists: bool, has_replica: bool, leads: bool, needs_leader: bool) -> int:
     """Why a broker cannot answer a read of one partition (Fetch, DescribeProducers; ListOffsets needs the leader)."""
-    if exists == 0:
+    if not exists:
         return int(Error.UNKNOWN_TOPIC_OR_PARTITION)
-    if has_replica == 0 or (needs_leader == 1 and leads == 0):
+    if not has_replica or (needs_leader and not leads):
         return int(Error.NOT_LEADER_OR_FOLLOWER)
     return int(Error.NONE)

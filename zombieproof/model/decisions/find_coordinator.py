@@ -13,22 +13,22 @@ def is_key_type(number: int) -> bool:
     return number in (0, 1)
 
 
-def decide_find_coordinator(topic_exists: int, leader_is_live: int, key_type: int = 1) -> Verdict:
+def decide_find_coordinator(topic_exists: bool, leader_is_live: bool, key_type: int = 1) -> Verdict:
     """Whether the internal topic's partition of an id or group has somebody to ask; else its client asks again (§2.5).
 
     Where the topic is missing, the host also creates it.
     """
     if not is_key_type(key_type):
         return refuse(Error.INVALID_REQUEST, Guard.NO_COORDINATOR)
-    if topic_exists == 0 or leader_is_live == 0:
+    if not topic_exists or not leader_is_live:
         return refuse(Error.COORDINATOR_NOT_AVAILABLE, Guard.NO_COORDINATOR)
     return agree(Guard.NO_GUARD)
 
 
-def decide_lookup(is_loading: int, is_coordinator: int) -> Verdict:
+def decide_lookup(is_loading: bool, is_coordinator: bool) -> Verdict:
     """L1, L2: the partition of the id is being loaded, or is led by somebody else; NO_GUARD: go on."""
-    if is_loading == 1:
+    if is_loading:
         return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, Guard.L1)
-    if is_coordinator == 0:
+    if not is_coordinator:
         return refuse(Error.NOT_COORDINATOR, Guard.L2)
     return agree(Guard.NO_GUARD)

@@ -23,14 +23,14 @@ TIMEOUT_MS_OF_TWO_PHASE_COMMIT = 2147483647
 
 
 def decide_init_front_door(  # noqa: PLR0913, PLR0917  # each fact of the request that it judges has a name here
-    has_id: int,
-    id_is_empty: int,
-    enable_2pc: int,
-    two_phase_commit_enabled: int,
-    keep_prepared: int,
+    has_id: bool,
+    id_is_empty: bool,
+    enable_2pc: bool,
+    two_phase_commit_enabled: bool,
+    keep_prepared: bool,
     timeout_ms: int,
     max_timeout_ms: int,
-    is_half_an_expectation: int = 0,
+    is_half_an_expectation: bool = False,
     kip939: int = 0,
 ) -> Verdict:
     """Judge the request alone, before the coordinator looks anything up (I1 to I5).
@@ -40,17 +40,17 @@ def decide_init_front_door(  # noqa: PLR0913, PLR0917  # each fact of the reques
     the coordinator has to decide. `kip939` is what the rules say of it: by their leave a request that keeps what is
     prepared is judged further by ``decide_keep_front_door`` and ``decide_keep_prepared``.
     """
-    if is_half_an_expectation == 1:
+    if is_half_an_expectation:
         return refuse(Error.INVALID_REQUEST, Guard.HALF_AN_EXPECTATION)
-    if has_id == 0:
+    if not has_id:
         return agree(Guard.I1)
-    if id_is_empty == 1:
+    if id_is_empty:
         return refuse(Error.INVALID_REQUEST, Guard.I2)
-    if enable_2pc == 1 and two_phase_commit_enabled == 0:
+    if enable_2pc and not two_phase_commit_enabled:
         return refuse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Guard.I3)
-    if keep_prepared == 1 and kip939 == 0:
+    if keep_prepared and kip939 == 0:
         return refuse(Error.UNSUPPORTED_VERSION, Guard.I4)
-    if enable_2pc == 0 and not 0 < timeout_ms <= max_timeout_ms:
+    if not enable_2pc and not 0 < timeout_ms <= max_timeout_ms:
         return refuse(Error.INVALID_TRANSACTION_TIMEOUT, Guard.I5)
     return agree(Guard.NO_GUARD)
 
@@ -61,7 +61,7 @@ def decide_init_producer_id(txn: Transaction, request: ProducerIdentity, rules: 
     `new_producer_id` is the id that is used if one is needed; NONE says that none could be allocated. A verdict with
     event FENCE (I12) asks the host to abort under the verdict's epoch and to answer CONCURRENT_TRANSACTIONS.
     """
-    if txn.known == 0:
+    if not txn.known:
         return _grant_new(Guard.I7, new_producer_id, NONE, TransactionVersion.TV0)
     expected = rules.kip360 == 1 and request.producer_id != NONE
     if txn.pending_state != NONE:
@@ -104,7 +104,7 @@ def can_be_fenced(txn: Transaction, rules: Rules) -> bool:
 
 def fence_epoch(txn: Transaction, rules: Rules) -> int:
     """The epoch under which the present owner is fenced (§2.3, FenceProducerEpoch)."""
-    if txn.failed_epoch_fence == 1 or txn.producer_epoch == rules.epoch_max:
+    if txn.failed_epoch_fence or txn.producer_epoch == rules.epoch_max:
         return int(txn.producer_epoch)
     return int(txn.producer_epoch + 1)
 

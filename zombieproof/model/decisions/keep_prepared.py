@@ -26,9 +26,9 @@ class Grant(NamedTuple):
     ongoing_producer_epoch: int
 
 
-def decide_keep_front_door(is_an_expectation: int) -> Verdict:
+def decide_keep_front_door(is_an_expectation: bool) -> Verdict:
     """Judge the request alone, behind I5: a client that names its producer id and epoch has nothing to take over."""
-    if is_an_expectation == 1:
+    if is_an_expectation:
         return refuse(Error.INVALID_REQUEST, Guard.KEPT)
     return agree(Guard.NO_GUARD)
 
@@ -38,7 +38,7 @@ def decide_keep_prepared(txn: Transaction, rules: Rules, new_producer_id: int) -
 
     `new_producer_id` is the next producer id if the granted epoch is exhausted; NONE: none could be allocated.
     """
-    if txn.known == 0:
+    if not txn.known:
         return refuse(Error.INVALID_TXN_STATE, Guard.NOT_KNOWN)
     if txn.pending_state != NONE:
         return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.I8)

@@ -19,20 +19,20 @@ STATE_NAMES: Mapping[int, str] = MappingProxyType(
 """The names of states in requests and answers (``PrepareCommit``)."""
 
 
-def decide_list_transactions(is_loading: int, is_pattern_valid: int) -> Verdict:
-    """Judge the request as a whole. `is_loading`: 1 while any partition of the coordinator is being loaded."""
-    if is_loading == 1:
+def decide_list_transactions(is_loading: bool, is_pattern_valid: bool) -> Verdict:
+    """Judge the request as a whole. `is_loading`: while any partition of the coordinator is being loaded."""
+    if is_loading:
         return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, Guard.L1)
-    if is_pattern_valid == 0:
+    if not is_pattern_valid:
         return refuse(Error.INVALID_REGULAR_EXPRESSION, Guard.BAD_PATTERN)
     return agree(Guard.NO_GUARD)
 
 
-def is_listed(txn: Transaction, now_ms: int, duration_ms: int, passes_filters: int) -> bool:
+def is_listed(txn: Transaction, now_ms: int, duration_ms: int, passes_filters: bool) -> bool:
     """Whether a transaction is in the answer. `passes_filters`: its state, producer id and id are among those wanted.
 
     `duration_ms` below 0 lets every age through; otherwise it has to be open for longer, counted from its start.
     """
-    if txn.state == TransactionState.DEAD or passes_filters == 0:
+    if txn.state == TransactionState.DEAD or not passes_filters:
         return False
     return duration_ms < 0 or now_ms - txn.start_ms > duration_ms

@@ -33,11 +33,11 @@ class AppendOutcome(NamedTuple):
 
 
 def decide_log_append(
-    client_transaction_version: int, lookup_error: int, known: int, is_same_coordinator_epoch: int, rules: Rules
+    client_transaction_version: int, lookup_error: int, known: bool, is_same_coordinator_epoch: bool, rules: Rules
 ) -> Verdict:
     """Whether a prepared transition may be appended (G1 to G4); refused, its pending state stays set.
 
-    `lookup_error` is what ``decide_lookup`` says now, `is_same_coordinator_epoch` 1 if the coordinator epoch is that
+    `lookup_error` is what ``decide_lookup`` says now, `is_same_coordinator_epoch` if the coordinator epoch is that
     of the preparation. Where the cluster's transaction version is 0, records have value version 0, which cannot hold
     the transaction version of a TV2 request: such an id answers CONCURRENT_TRANSACTIONS until it is loaded again.
     """
@@ -45,9 +45,9 @@ def decide_log_append(
         return refuse(Error.UNSUPPORTED_VERSION, Guard.NOT_WRITABLE)
     if lookup_error != Error.NONE:
         return refuse(lookup_error, Guard.G1)
-    if known == 0:
+    if not known:
         return refuse(Error.NOT_COORDINATOR, Guard.G2)
-    if is_same_coordinator_epoch == 0:
+    if not is_same_coordinator_epoch:
         return refuse(Error.NOT_COORDINATOR, Guard.G3)
     return agree(Guard.G4)
 
@@ -69,17 +69,17 @@ def error_of_append(error: int) -> int:
 
 
 def decide_append_outcome(
-    error: int, lookup_error: int, known: int, is_same_coordinator_epoch: int, retries: int
+    error: int, lookup_error: int, known: bool, is_same_coordinator_epoch: bool, retries: bool
 ) -> AppendOutcome:
     """What the outcome of an append does; `error` is that of ``error_of_append``.
 
     `retries`: 1 for the completion of a transaction, which is tried again after COORDINATOR_NOT_AVAILABLE.
     """
-    here = lookup_error == Error.NONE and known == 1 and is_same_coordinator_epoch == 1
+    here = lookup_error == Error.NONE and known and is_same_coordinator_epoch
     if error != Error.NONE:
         if not here:
             return AppendOutcome(int(Aftermath.LEAVE_ALONE), int(error))
-        if retries == 1 and error == Error.COORDINATOR_NOT_AVAILABLE:
+        if retries and error == Error.COORDINATOR_NOT_AVAILABLE:
             return AppendOutcome(int(Aftermath.KEEP_PENDING), int(error))
         return AppendOutcome(int(Aftermath.GIVE_UP), int(error))
     if here:

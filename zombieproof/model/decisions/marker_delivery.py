@@ -32,14 +32,14 @@ class MarkerOutcome(IntEnum):
     INTERNAL_ERROR = 3
 
 
-def route_marker(topic_exists: int, leader_is_live: int, rules: Rules) -> int:
+def route_marker(topic_exists: bool, leader_is_live: bool, rules: Rules) -> int:
     """Where the marker of one partition goes: to its leader, into waiting, or nowhere if the topic is gone.
 
     Kafka 4.3.1 takes a partition without a live leader for a deleted one (KAFKA-20734).
     """
-    if leader_is_live == 1:
+    if leader_is_live:
         return int(Route.SEND)
-    if topic_exists == 0 or rules.marker_waits_for_leader == 0:
+    if not topic_exists or rules.marker_waits_for_leader == 0:
         return int(Route.SKIP)
     return int(Route.WAIT)
 
@@ -62,7 +62,7 @@ def judge_marker_answer(error: int) -> int:
     return int(MarkerOutcome.INTERNAL_ERROR)
 
 
-def judge_standing(lookup_error: int, known: int, is_same_coordinator_epoch: int) -> int:
+def judge_standing(lookup_error: int, known: bool, is_same_coordinator_epoch: bool) -> int:
     """What an answer (or a partition without a topic) finds: WRITTEN where this coordinator still drives the id.
 
     FORGET where another one does, or will: it sends every marker again. An id in office that is not known is an
@@ -70,9 +70,9 @@ def judge_standing(lookup_error: int, known: int, is_same_coordinator_epoch: int
     """
     if lookup_error != Error.NONE:
         return int(MarkerOutcome.FORGET)
-    if known == 0:
+    if not known:
         return int(MarkerOutcome.INTERNAL_ERROR)
-    return int(MarkerOutcome.WRITTEN if is_same_coordinator_epoch == 1 else MarkerOutcome.FORGET)
+    return int(MarkerOutcome.WRITTEN if is_same_coordinator_epoch else MarkerOutcome.FORGET)
 
 
 def version_of_write_txn_markers(rules: Rules) -> int:
@@ -80,7 +80,7 @@ def version_of_write_txn_markers(rules: Rules) -> int:
     return 2 if rules.marker_strict == 1 else 1
 
 
-def decide_completion(txn: Transaction, lookup_error: int, is_same_coordinator_epoch: int, rules: Rules) -> Verdict:
+def decide_completion(txn: Transaction, lookup_error: int, is_same_coordinator_epoch: bool, rules: Rules) -> Verdict:
     """Whether a prepared transaction is complete: every partition has its marker and nobody took over (C1 to C5).
 
     `txn.partitions` are those whose marker is missing. Refused with C2 or C4 the completion is dropped: whoever loads
@@ -90,9 +90,9 @@ def decide_completion(txn: Transaction, lookup_error: int, is_same_coordinator_e
         return agree(Guard.C1)
     if lookup_error != Error.NONE:
         return refuse(lookup_error, Guard.C2)
-    if txn.known == 0:
+    if not txn.known:
         return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.C3)
-    if is_same_coordinator_epoch == 0:
+    if not is_same_coordinator_epoch:
         return refuse(Error.NOT_COORDINATOR, Guard.C4)
     verdict = completion_by(txn, rules)
     return verdict._replace(guard=int(Guard.C5))

@@ -17,75 +17,75 @@ LATE_BUFFER_MS = 300_000
 
 
 def decide_produce_front_door(
-    any_transactional: int,
-    has_transactional_id: int,
+    any_transactional: bool,
+    has_transactional_id: bool,
     identities: int,
     batches: int,
-    topic_exists: int = 1,
-    topic_id_is_known: int = 1,
+    topic_exists: bool = True,
+    topic_id_is_known: bool = True,
 ) -> AppendVerdict:
     """Judge one partition of a Produce request (W1 to W4), before anybody is asked whether it is in the transaction.
 
     `identities` is how many (producer id, epoch) pairs the transactional batches of the request name, `batches` how
     many batches there are for the partition; `topic_id_is_known`: version 13 names topics by id.
     """
-    if any_transactional == 1 and has_transactional_id == 0:
+    if any_transactional and not has_transactional_id:
         return append_refused(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Guard.W1)
-    if topic_id_is_known == 0:
+    if not topic_id_is_known:
         return append_refused(Error.UNKNOWN_TOPIC_ID, Guard.W2)
-    if topic_exists == 0:
+    if not topic_exists:
         return append_refused(Error.UNKNOWN_TOPIC_OR_PARTITION, Guard.W2)
     if batches != 1:
         return append_refused(Error.INVALID_RECORD, Guard.W3)
-    if any_transactional == 1 and identities > 1:
+    if any_transactional and identities > 1:
         return append_refused(Error.INVALID_PRODUCER_ID_MAPPING, Guard.W4)
     return append_refused(Error.NONE, Guard.NO_GUARD)
 
 
-def decide_produce_place(acks: int, is_internal: int, leads: int) -> AppendVerdict:
+def decide_produce_place(acks: int, is_internal: bool, leads: bool) -> AppendVerdict:
     """Judge where a client's batch would go, once it is verified; a partition of an internal topic is no place for it.
 
     Verification comes first: a batch for ``__consumer_offsets`` may have joined its transaction (§14.1).
     """
     if acks not in (NONE, 0, 1):
         return append_refused(Error.INVALID_REQUIRED_ACKS, Guard.UNKNOWN_ACKS)
-    if is_internal == 1:
+    if is_internal:
         return append_refused(Error.INVALID_TOPIC_EXCEPTION, Guard.INTERNAL_TOPIC)
-    if leads == 0:
+    if not leads:
         return append_refused(Error.NOT_LEADER_OR_FOLLOWER, Guard.NOT_THE_LEADER)
     return append_refused(Error.NONE, Guard.NO_GUARD)
 
 
 def decide_produce_batch(
     batch: IncomingBatch,
-    control: int,
-    is_consistent: int,
-    needs_all_replicas: int,
+    control: bool,
+    is_consistent: bool,
+    needs_all_replicas: bool,
     in_sync: int,
     min_in_sync: int,
     base_offset: int = 0,
-    is_corrupt: int = 0,
+    is_corrupt: bool = False,
 ) -> AppendVerdict:
     """Judge a client's batch once it is verified, before the log is looked at (W7, W8).
 
     `base_offset` is what the batch itself says; `is_corrupt`: its checksum does not match; `is_consistent`: as many
     records as the header's offsets say. `needs_all_replicas`: acks=-1.
     """
-    if needs_all_replicas == 1 and in_sync < min_in_sync:
+    if needs_all_replicas and in_sync < min_in_sync:
         return append_refused(Error.NOT_ENOUGH_REPLICAS, Guard.W7)
     if base_offset != 0:
         return append_refused(Error.INVALID_RECORD, Guard.W8)
-    if is_corrupt == 1:
+    if is_corrupt:
         return append_refused(Error.CORRUPT_MESSAGE, Guard.CORRUPT_BATCH)
-    if control == 1 or is_consistent == 0 or (batch.producer_id != NONE and batch.base_sequence < 0):
+    if control or not is_consistent or (batch.producer_id != NONE and batch.base_sequence < 0):
         return append_refused(Error.INVALID_RECORD, Guard.W8)
     return append_refused(Error.NONE, Guard.NO_GUARD)
 
 
-def tells_log_start(error: int, is_of_the_append: int) -> bool:
+def tells_log_start(error: int, is_of_the_append: bool) -> bool:
     """Whether the answer for a refused partition carries the log's start offset: if the log itself was reached.
 
-    `is_of_the_append` is 1 if the batch was refused behind verification (``ReplicaManager.appendToLocalLog``).
+    `is_of_the_append`: the batch was refused behind verification (``ReplicaManager.appendToLocalLog``).
     """
     unknown = error in (
         Error.INVALID_TOPIC_EXCEPTION,
@@ -93,7 +93,7 @@ def tells_log_start(error: int, is_of_the_append: int) -> bool:
         Error.CORRUPT_MESSAGE,
         Error.INVALID_REQUIRED_ACKS,
     )
-    return is_of_the_append == 1 and not unknown
+    return is_of_the_append and not unknown
 
 
 def has_open_transaction(entry: ProducerEntry, producer_epoch: int, rules: Rules) -> bool:
@@ -101,7 +101,7 @@ def has_open_transaction(entry: ProducerEntry, producer_epoch: int, rules: Rules
 
     Before 4.0 any open transaction of the producer id counted.
     """
-    if entry.known == 0 or entry.txn_first_offset == NONE:
+    if not entry.known or entry.txn_first_offset == NONE:
         return False
     return rules.epoch_aware_ongoing == 0 or entry.producer_epoch == producer_epoch
 
@@ -120,7 +120,7 @@ def decide_append(
         if duplicate_of != NONE:
             return append_duplicate(duplicate_of)
     leads = origin != Origin.REPLICATION
-    if leads and batch.transactional == 1 and not has_open_transaction(entry, batch.producer_epoch, rules):
+    if leads and batch.transactional and not has_open_transaction(entry, batch.producer_epoch, rules):
         if rules.stale_epoch_first == 1 and batch.producer_epoch < entry.producer_epoch:
             return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A2)
         if rules.verification == 1 and not _is_verified(entry, request_guard, rules):
@@ -131,7 +131,7 @@ def decide_append(
         guard = _broken_sequence_rule(entry, batch, rules)
         if guard != Guard.NO_GUARD:
             return append_refused(_error_of_sequence_rule(entry, guard, rules), guard)
-    if batch.transactional == 0:
+    if not batch.transactional:
         if entry.txn_first_offset != NONE:
             return append_refused(Error.INVALID_TXN_STATE, Guard.A6)
         return append_accepted(Guard.A7, PartitionEvent.APPEND)
@@ -142,7 +142,7 @@ def decide_append(
 
 def find_duplicate(entry: ProducerEntry, batch: IncomingBatch, rules: Rules) -> int:
     """The last offset of the remembered batch with the same epoch and sequences, or NONE (A1)."""
-    if entry.known == 0 or batch.producer_epoch != entry.producer_epoch:
+    if not entry.known or batch.producer_epoch != entry.producer_epoch:
         return NONE
     for i in range(entry.batch_count):
         cached = entry.batches[i]
@@ -169,7 +169,7 @@ def _broken_sequence_rule(entry: ProducerEntry, batch: IncomingBatch, rules: Rul
     first = batch.base_sequence
     if entry.guard != 0:
         unknown_past = entry.batch_count == 0
-        if rules.tv2_first_seq_zero == 1 and entry.supports_epoch_bump == 1 and first != 0 and unknown_past:
+        if rules.tv2_first_seq_zero == 1 and entry.supports_epoch_bump and first != 0 and unknown_past:
             return int(Guard.S1)
         if rules.guard_lowest_seq == 1 and first > entry.lowest_sequence:
             return int(Guard.S2)
@@ -208,13 +208,13 @@ def evolve_append(
 
     An epoch change with an open transaction keeps the transaction: the data joins what is still open.
     """
-    if entry.known == 0 or entry.producer_epoch != batch.producer_epoch:
+    if not entry.known or entry.producer_epoch != batch.producer_epoch:
         entry.producer_epoch = batch.producer_epoch
         forget_batches(entry)
-    entry.known = 1
+    entry.known = True
     entry.state = state
     _remember(entry, batch.last_sequence, last_offset - base_offset, last_offset, rules)
-    if batch.transactional == 1:
+    if batch.transactional:
         if entry.txn_first_offset == NONE:
             entry.txn_first_offset = base_offset
         drop_guard(entry)
@@ -250,7 +250,7 @@ def drop_guard(entry: ProducerEntry) -> None:
     entry.guard = 0
     entry.guard_epoch = NONE
     entry.lowest_sequence = NONE
-    entry.supports_epoch_bump = 0
+    entry.supports_epoch_bump = False
 
 
 def should_expire(entry: ProducerEntry, last_timestamp_ms: int, now_ms: int, expiration_ms: int) -> bool:
@@ -263,18 +263,18 @@ def is_late(last_timestamp_ms: int, now_ms: int, max_transaction_timeout_ms: int
     return last_timestamp_ms > 0 and now_ms - last_timestamp_ms > max_transaction_timeout_ms + LATE_BUFFER_MS
 
 
-def decide_expiry(entry: ProducerEntry, producer_is_silent: int, guard_is_old: int) -> int:
+def decide_expiry(entry: ProducerEntry, producer_is_silent: bool, guard_is_old: bool) -> int:
     """The event that forgetting is: EXPIRE_PRODUCER, EXPIRE_VERIFICATION or NOTHING (§3.7, §3.4 step 8).
 
     `producer_is_silent` as ``should_expire`` says; `guard_is_old`: the verification entry was made that long ago. A
     producer that is being verified is kept until its guard is old too.
     """
     if entry.guard != 0:
-        if guard_is_old == 0:
+        if not guard_is_old:
             return NOTHING
-        forgotten = entry.known == 0 or producer_is_silent == 1
+        forgotten = not entry.known or producer_is_silent
         return int(PartitionEvent.EXPIRE_PRODUCER if forgotten else PartitionEvent.EXPIRE_VERIFICATION)
-    return int(PartitionEvent.EXPIRE_PRODUCER) if entry.known == 1 and producer_is_silent == 1 else NOTHING
+    return int(PartitionEvent.EXPIRE_PRODUCER) if entry.known and producer_is_silent else NOTHING
 
 
 def evolve_expiry(entry: ProducerEntry, event: int, state: int) -> None:
@@ -283,6 +283,6 @@ def evolve_expiry(entry: ProducerEntry, event: int, state: int) -> None:
     entry.state = state
     if event == PartitionEvent.EXPIRE_PRODUCER:
         forget_batches(entry)
-        entry.known = 0
+        entry.known = False
         entry.producer_epoch = NONE
         entry.coordinator_epoch = NONE

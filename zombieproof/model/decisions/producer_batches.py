@@ -26,13 +26,13 @@ class BatchStanding(NamedTuple):
     if this one comes right behind it; `may_retry`: delivery time and attempts are left.
     """
 
-    transactional: int = 0
+    transactional: bool = False
     records: int = 1
-    may_retry: int = 1
-    is_next: int = 1
-    has_been_renumbered: int = 0
-    partition_is_unresolved: int = 0
-    follows_unresolved: int = 0
+    may_retry: bool = True
+    is_next: bool = True
+    has_been_renumbered: bool = False
+    partition_is_unresolved: bool = False
+    follows_unresolved: bool = False
     last_acked_offset: int = NONE
 
 
@@ -44,64 +44,64 @@ class DrainStanding(NamedTuple):
     """
 
     joined: int = 1
-    has_producer_id: int = 1
-    has_sequence: int = 0
+    has_producer_id: bool = True
+    has_sequence: bool = False
     in_flight: int = 0
-    is_stale: int = 0
-    is_unresolved: int = 0
-    is_lowest_in_flight: int = 0
+    is_stale: bool = False
+    is_unresolved: bool = False
+    is_lowest_in_flight: bool = False
 
 
 def react_to_batch(error: int, log_start_offset: int, batch: BatchStanding, rules: Rules) -> int:
     """What a client does with the answer to a batch: the table of §5.6 with all that its rows ask."""
     if error == Error.MESSAGE_TOO_LARGE and batch.records > 1:
         return int(Reaction.SPLIT_BATCH)
-    if batch.may_retry == 0:
+    if not batch.may_retry:
         return _react_without_retry(error, batch, rules)
     if error == Error.UNKNOWN_PRODUCER_ID:
         return _react_to_forgotten_producer(log_start_offset, batch, rules)
     if error == Error.OUT_OF_ORDER_SEQUENCE_NUMBER:
         return _react_to_gap(batch, rules)
-    return react_to_produce(error, batch.transactional, 1, rules)
+    return react_to_produce(error, batch.transactional, True, rules)
 
 
 def _react_without_retry(error: int, batch: BatchStanding, rules: Rules) -> int:
     """No time or attempt is left: what would have been repeated fails; a transaction can only be aborted."""
     if is_retriable(error):
-        return abortable_and_bump_if_possible(rules) if batch.transactional == 1 else int(Reaction.FAIL_BATCH)
-    reaction = react_to_produce(error, batch.transactional, 1, rules)
+        return abortable_and_bump_if_possible(rules) if batch.transactional else int(Reaction.FAIL_BATCH)
+    reaction = react_to_produce(error, batch.transactional, True, rules)
     return int(Reaction.FAIL_BATCH) if reaction == Reaction.BUMP_LOCALLY else reaction
 
 
 def _react_to_forgotten_producer(log_start_offset: int, batch: BatchStanding, rules: Rules) -> int:
-    if log_start_offset == NONE or batch.has_been_renumbered == 1:
+    if log_start_offset == NONE or batch.has_been_renumbered:
         return int(Reaction.RETRY)
-    if batch.last_acked_offset < log_start_offset and (batch.transactional == 1 or rules.kip360 == 0):
+    if batch.last_acked_offset < log_start_offset and (batch.transactional or rules.kip360 == 0):
         return int(Reaction.RENUMBER_AND_RETRY)
-    return react_to_produce(Error.UNKNOWN_PRODUCER_ID, batch.transactional, 1, rules)
+    return react_to_produce(Error.UNKNOWN_PRODUCER_ID, batch.transactional, True, rules)
 
 
 def _react_to_gap(batch: BatchStanding, rules: Rules) -> int:
-    waits = batch.partition_is_unresolved == 0 and (batch.has_been_renumbered == 1 or batch.is_next == 0)
-    reaction = react_to_produce(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, batch.transactional, 0 if waits else 1, rules)
-    if reaction == Reaction.BUMP_LOCALLY and batch.partition_is_unresolved == 1 and batch.follows_unresolved == 0:
+    waits = not batch.partition_is_unresolved and (batch.has_been_renumbered or not batch.is_next)
+    reaction = react_to_produce(Error.OUT_OF_ORDER_SEQUENCE_NUMBER, batch.transactional, not waits, rules)
+    if reaction == Reaction.BUMP_LOCALLY and batch.partition_is_unresolved and not batch.follows_unresolved:
         return int(Reaction.RETRY)
     return reaction
 
 
-def repair_after_failure(error: int, transactional: int, outcome_is_known: int, rules: Rules) -> int:
+def repair_after_failure(error: int, transactional: bool, outcome_is_known: bool, rules: Rules) -> int:
     """What a batch that failed for good does to its partition's sequences; `outcome_is_known`: it was not stored."""
     lost = error in (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, Error.UNKNOWN_PRODUCER_ID)
-    if lost and transactional == 0 and rules.kip360 == 0:
+    if lost and not transactional and rules.kip360 == 0:
         return int(SequenceRepair.FORGET_PRODUCER_ID)
     if error == Error.UNKNOWN_PRODUCER_ID:
         return int(SequenceRepair.FORGET_PARTITION)
-    if transactional == 0 and rules.kip360 == 1 and (lost or outcome_is_known == 1):
+    if not transactional and rules.kip360 == 1 and (lost or outcome_is_known):
         return int(SequenceRepair.BUMP_LOCALLY)
-    return int(SequenceRepair.SHIFT_LATER_BATCHES) if outcome_is_known == 1 else int(SequenceRepair.KEEP)
+    return int(SequenceRepair.SHIFT_LATER_BATCHES) if outcome_is_known else int(SequenceRepair.KEEP)
 
 
-def resolve_sequences(in_flight: int, is_next: int, transactional: int, rules: Rules) -> int:
+def resolve_sequences(in_flight: int, is_next: bool, transactional: bool, rules: Rules) -> int:
     """What becomes of a partition that gave a sent batch up (§5.6).
 
     RETRY while others are in flight; then DONE if a later one was acknowledged (`is_next`: the next sequence follows
@@ -109,9 +109,9 @@ def resolve_sequences(in_flight: int, is_next: int, transactional: int, rules: R
     """
     if in_flight > 0:
         return int(Reaction.RETRY)
-    if is_next == 1:
+    if is_next:
         return int(Reaction.DONE)
-    if transactional == 1:
+    if transactional:
         return abortable_if_possible(rules)
     return int(Reaction.BUMP_LOCALLY) if rules.kip360 == 1 else int(Reaction.FORGET_PRODUCER_ID)
 
@@ -121,11 +121,11 @@ def may_be_sent(batch: DrainStanding) -> bool:
 
     A batch with a sequence is a repetition: it only waits for those before it.
     """
-    if batch.joined == 0 or batch.has_producer_id == 0:
+    if batch.joined == 0 or not batch.has_producer_id:
         return False
-    if batch.has_sequence == 1:
-        return batch.in_flight == 0 or batch.is_lowest_in_flight == 1
-    return batch.is_unresolved == 0 and not (batch.in_flight > 0 and batch.is_stale == 1)
+    if batch.has_sequence:
+        return batch.in_flight == 0 or batch.is_lowest_in_flight
+    return not batch.is_unresolved and not (batch.in_flight > 0 and batch.is_stale)
 
 
 def advance(sequence: int, records: int, rules: Rules) -> int:

@@ -20,7 +20,7 @@ FIRST_COMMIT_WITH_MEMBER = 3
 """The first version of TxnOffsetCommit that names a group's member and generation (KIP-447)."""
 
 
-def react(api: int, error: int, committing: int, rules: Rules) -> int:
+def react(api: int, error: int, committing: bool, rules: Rules) -> int:
     """What a transactional client does with the answer of a coordinator (the table of §5.5).
 
     `committing` tells an EndTxn that commits from one that aborts.
@@ -32,7 +32,7 @@ def react(api: int, error: int, committing: int, rules: Rules) -> int:
     if error in (Error.INVALID_PRODUCER_EPOCH, Error.PRODUCER_FENCED):
         return int(Reaction.FATAL)
     if error == Error.TRANSACTION_ABORTABLE:
-        fatal = api == ApiKey.END_TXN and committing == 0 and rules.abort_120_fatal == 1
+        fatal = api == ApiKey.END_TXN and not committing and rules.abort_120_fatal == 1
         return int(Reaction.FATAL) if fatal else int(Reaction.ABORTABLE)
     if starts_over_after(api, error, rules):
         return int(Reaction.ABORTABLE)
@@ -141,17 +141,17 @@ def _react_to_other(api: int, error: int, rules: Rules) -> int:
     return int(Reaction.FATAL)
 
 
-def react_to_produce(error: int, transactional: int, is_next_expected: int, rules: Rules) -> int:
+def react_to_produce(error: int, transactional: bool, is_next_expected: bool, rules: Rules) -> int:
     """What a client does with the answer to a batch (the table of §5.6), while retries are left.
 
-    `is_next_expected` is 1 if nothing before the batch is unacknowledged: an out-of-order answer is then not the
+    `is_next_expected`: nothing before the batch is unacknowledged: an out-of-order answer is then not the
     fault of an earlier batch under way.
     """
     if error in (Error.NONE, Error.DUPLICATE_SEQUENCE_NUMBER):
         return int(Reaction.DONE)
     if is_retriable(error):
         return int(Reaction.RETRY)
-    if error == Error.OUT_OF_ORDER_SEQUENCE_NUMBER and is_next_expected == 0:
+    if error == Error.OUT_OF_ORDER_SEQUENCE_NUMBER and not is_next_expected:
         return int(Reaction.RETRY)
     if error == Error.INVALID_PRODUCER_ID_MAPPING and rules.mapping_fatal == 1:
         return int(Reaction.FATAL)
@@ -162,9 +162,9 @@ def react_to_produce(error: int, transactional: int, is_next_expected: int, rule
         Error.UNSUPPORTED_VERSION,
     ):
         return int(Reaction.FATAL)
-    if error == Error.INVALID_PRODUCER_EPOCH and transactional == 1 and rules.kip588 == 0:
+    if error == Error.INVALID_PRODUCER_EPOCH and transactional and rules.kip588 == 0:
         return int(Reaction.FATAL)
-    if transactional == 1:
+    if transactional:
         return abortable_and_bump_if_possible(rules)
     if error in (Error.OUT_OF_ORDER_SEQUENCE_NUMBER, Error.UNKNOWN_PRODUCER_ID):
         return int(Reaction.BUMP_LOCALLY) if rules.kip360 == 1 else int(Reaction.FORGET_PRODUCER_ID)
@@ -184,40 +184,40 @@ def event_of_reaction(state: int, reaction: int) -> int:
     return int(ProducerEvent.ABORTABLE_FAILURE) if fails and state != ProducerState.ABORTING_TRANSACTION else NOTHING
 
 
-def end_is_needed(transaction_started: int) -> bool:
+def end_is_needed(transaction_started: bool) -> bool:
     """Whether EndTxn is sent at all: nothing was added, nothing has to be ended (§5.3)."""
-    return transaction_started == 1
+    return transaction_started
 
 
-def error_for_application(error: int, transactional: int, retries_left: int, rules: Rules) -> int:
+def error_for_application(error: int, transactional: bool, retries_left: int, rules: Rules) -> int:
     """The error as which a failed batch reaches the application (§5.6, KIP-1050).
 
     `retries_left` 0: the batch's time or its retries are used up.
     """
     ended_by_us = error == Error.INVALID_TXN_STATE or (retries_left == 0 and is_retriable(error))
-    if transactional == 1 and ended_by_us and rules.kip1050 == 1:
+    if transactional and ended_by_us and rules.kip1050 == 1:
         return int(Error.TRANSACTION_ABORTABLE)
     return int(error)
 
 
-def bumps_on_upgrade(was_version_2: int, is_version_2: int, rules: Rules) -> bool:
+def bumps_on_upgrade(was_version_2: bool, is_version_2: bool, rules: Rules) -> bool:
     """Whether a client that learns of transaction version 2 while it ends a transaction asks for an epoch (§5.4)."""
-    return rules.upgrade_bump == 1 and was_version_2 == 0 and is_version_2 == 1
+    return rules.upgrade_bump == 1 and not was_version_2 and is_version_2
 
 
-def decide_prepare(two_phase_commit: int, state: int) -> int:
+def decide_prepare(two_phase_commit: bool, state: int) -> int:
     """prepareTransaction: whether the client may, as the error that the application gets (§5.2, KIP-939).
 
     Success moves it by PREPARE once everything is sent; it then tells the producer id and epoch of its transaction.
     """
-    if two_phase_commit == 0 or state != ProducerState.IN_TRANSACTION:
+    if not two_phase_commit or state != ProducerState.IN_TRANSACTION:
         return int(Error.INVALID_TXN_STATE)
     return int(Error.NONE)
 
 
-def event_of_initialisation(keep_prepared: int, ongoing_producer_id: int) -> int:
+def event_of_initialisation(keep_prepared: bool, ongoing_producer_id: int) -> int:
     """What the answer to InitProducerId makes of a client: INITIALIZED, or PREPARE if a transaction was kept (§5.5)."""
-    kept = keep_prepared == 1 and ongoing_producer_id != NONE
+    kept = keep_prepared and ongoing_producer_id != NONE
     return int(ProducerEvent.PREPARE if kept else ProducerEvent.INITIALIZED)
 
 
@@ -227,9 +227,9 @@ def event_of_completion(prepared_id: int, prepared_epoch: int, told_id: int, tol
     return int(ProducerEvent.COMMIT if same else ProducerEvent.ABORT)
 
 
-def must_bump_after_end(bump_requested: int, transaction_version: int) -> bool:
+def must_bump_after_end(bump_requested: bool, transaction_version: int) -> bool:
     """Whether InitProducerId follows EndTxn to raise the epoch: under TV2 EndTxn did it (§5.7)."""
-    return bump_requested == 1 and transaction_version < 2
+    return bump_requested and transaction_version < 2
 
 
 def decides_alone(api: int, error: int, rules: Rules) -> bool:
@@ -237,7 +237,7 @@ def decides_alone(api: int, error: int, rules: Rules) -> bool:
 
     Otherwise AddPartitionsToTxn is judged by all its partitions together, and TxnOffsetCommit repeats what is open.
     """
-    reaction = react(api, error, 1, rules)
+    reaction = react(api, error, True, rules)
     if reaction == Reaction.DONE:
         return False
     if api == ApiKey.TXN_OFFSET_COMMIT:
@@ -280,21 +280,21 @@ def has_ongoing_transaction(state: int) -> bool:
     )
 
 
-def priority(api: int, raises_epoch: int) -> int:
+def priority(api: int, raises_epoch: bool) -> int:
     """The order in which queued requests leave, smallest first (§5.3).
 
-    `raises_epoch` 1: the InitProducerId that follows the end of a transaction.
+    `raises_epoch`: the InitProducerId that follows the end of a transaction.
     """
     if api == ApiKey.FIND_COORDINATOR:
         return 0
     if api == ApiKey.INIT_PRODUCER_ID:
-        return 4 if raises_epoch == 1 else 1
+        return 4 if raises_epoch else 1
     return 3 if api == ApiKey.END_TXN else 2
 
 
-def retry_backoff_ms(api: int, error: int, transaction_is_empty: int, configured_ms: int) -> int:
-    """How long a repeated request waits; `transaction_is_empty` 1: no partition has joined it yet (§5.3)."""
-    first = api == ApiKey.ADD_PARTITIONS_TO_TXN and transaction_is_empty == 1
+def retry_backoff_ms(api: int, error: int, transaction_is_empty: bool, configured_ms: int) -> int:
+    """How long a repeated request waits; `transaction_is_empty`: no partition has joined it yet (§5.3)."""
+    first = api == ApiKey.ADD_PARTITIONS_TO_TXN and transaction_is_empty
     if first and error == Error.CONCURRENT_TRANSACTIONS:
         return min(FIRST_RETRY_BACKOFF_MS, configured_ms)
     return configured_ms
@@ -332,6 +332,6 @@ def can_ask_for_raised_epoch(broker_version: int) -> bool:
     return broker_version >= FIRST_INIT_THAT_RAISES
 
 
-def names_member_in_vain(version: int, names_member: int) -> bool:
+def names_member_in_vain(version: int, names_member: bool) -> bool:
     """Whether a TxnOffsetCommit names a group member in a version that cannot carry it: the client gives up."""
-    return names_member == 1 and version < FIRST_COMMIT_WITH_MEMBER
+    return names_member and version < FIRST_COMMIT_WITH_MEMBER

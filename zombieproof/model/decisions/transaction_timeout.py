@@ -19,7 +19,7 @@ from zombieproof.model.vocabulary import NONE, Error, Guard, TransactionState
 def is_timed_out(txn: Transaction, now_ms: int) -> bool:
     """Whether the scan takes a transaction for a candidate. A two-phase-commit transaction never is one."""
     return (
-        txn.known == 1
+        txn.known
         and txn.pending_state == NONE
         and txn.state == TransactionState.ONGOING
         and txn.timeout_ms != TIMEOUT_MS_OF_TWO_PHASE_COMMIT
@@ -33,7 +33,7 @@ def decide_timeout(txn: Transaction, producer_id: int, rules: Rules) -> Verdict:
     `producer_id` is what the scan remembered. Kafka 0.11 did not raise the epoch (KAFKA-6119). X4 ends the whole pass,
     and so does X5 where nothing is left to fence under.
     """
-    if txn.known == 0:
+    if not txn.known:
         return agree(Guard.X1)
     if txn.producer_id != producer_id:
         return agree(Guard.X2)

@@ -13,7 +13,7 @@ def decide_expiration(txn: Transaction, now_ms: int, expiration_ms: int, rules: 
     """EXPIRE (the tombstone) if the id is idle and unused since `expiration_ms`, else leave it alone (Y1, Y2)."""
     idle = txn.state in (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
     busy = txn.pending_state != NONE or not idle
-    if txn.known == 0 or txn.last_update_ms > now_ms - expiration_ms or (busy and rules.only_idle_ids_expire == 1):
+    if not txn.known or txn.last_update_ms > now_ms - expiration_ms or (busy and rules.only_idle_ids_expire == 1):
         return agree(Guard.Y1)
     return transit(
         Guard.Y2,

@@ -18,7 +18,7 @@ def prepare(txn: Transaction, verdict: Verdict, state: int, timeout_ms: int, now
 
     `timeout_ms` counts for INIT only (it is the request's); every other transition keeps the timeout.
     """
-    target.known = 1
+    target.known = True
     target.state = state
     target.pending_state = NONE
     target.producer_id = verdict.producer_id
@@ -33,12 +33,12 @@ def prepare(txn: Transaction, verdict: Verdict, state: int, timeout_ms: int, now
     keeps_time = verdict.event in (CoordinatorEvent.FENCE, CoordinatorEvent.EXPIRE)
     target.last_update_ms = txn.last_update_ms if keeps_time else now_ms
     target.client_transaction_version = verdict.client_transaction_version
-    target.failed_epoch_fence = 0 if verdict.event == CoordinatorEvent.MARKERS_WRITTEN else txn.failed_epoch_fence
+    target.failed_epoch_fence = verdict.event != CoordinatorEvent.MARKERS_WRITTEN and txn.failed_epoch_fence
 
 
 def _previous_producer_id(txn: Transaction, verdict: Verdict) -> int:
     """The id by which an answer that was lost is asked for again: of a kept transaction, the one its owner went by."""
-    if txn.known == 0:
+    if not txn.known:
         return int(verdict.producer_id)
     if is_kept(txn) and verdict.next_producer_epoch == 0 and verdict.event != CoordinatorEvent.KEEP:
         return int(txn.next_producer_id)
@@ -58,7 +58,7 @@ def _start_ms(txn: Transaction, verdict: Verdict, now_ms: int) -> int:
 
 def complete(txn: Transaction, target: Transaction) -> None:
     """The record is durable: memory becomes what the log says, and nothing is pending."""
-    txn.known = 1
+    txn.known = True
     txn.state = target.state
     txn.pending_state = NONE
     txn.producer_id = target.producer_id
@@ -87,7 +87,7 @@ def write(durable: Transaction, target: Transaction) -> None:
     """What the log holds of a record (§2.2): all but the last producer epoch and a failed fence."""
     complete(durable, target)
     durable.last_producer_epoch = NONE
-    durable.failed_epoch_fence = 0
+    durable.failed_epoch_fence = False
 
 
 def fence_counts_at_once(version: int, rules: Rules) -> bool:
@@ -104,11 +104,11 @@ def fence_in_memory(txn: Transaction, producer_epoch: int) -> None:
     txn.last_producer_epoch = NONE
 
 
-def give_up(txn: Transaction, fenced: int, rules: Rules) -> None:
+def give_up(txn: Transaction, fenced: bool, rules: Rules) -> None:
     """The append failed: nothing is pending, the state is what it was (§2.6); a failed TV0 fence is remembered (F1)."""
     txn.pending_state = NONE
-    if fenced == 1 and rules.fence_failed_flag == 1:
-        txn.failed_epoch_fence = 1
+    if fenced and rules.fence_failed_flag == 1:
+        txn.failed_epoch_fence = True
 
 
 def load(txn: Transaction, durable: Transaction, completing_state: int, rules: Rules) -> None:
@@ -121,11 +121,11 @@ def load(txn: Transaction, durable: Transaction, completing_state: int, rules: R
     write(txn, durable)
     txn.known = durable.known
     holds_both = rules.persist_prev_next == 1 and rules.transaction_version != TransactionVersion.TV0
-    if txn.known == 0 or not holds_both:
+    if not txn.known or not holds_both:
         txn.previous_producer_id = NONE
         txn.next_producer_id = NONE
         txn.next_producer_epoch = NONE
-    if txn.known == 1 and completing_state >= 0:
+    if txn.known and completing_state >= 0:
         txn.pending_state = completing_state
 
 

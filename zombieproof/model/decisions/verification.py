@@ -36,7 +36,7 @@ def decide_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, r
     The guards are the steps of §3.4. Of a Produce request only batches with a producer id come here: a transactional
     one without is appended and opens nothing (§14). TxnOffsetCommit comes here in any case.
     """
-    if batch.transactional == 0:
+    if not batch.transactional:
         return append_accepted(Guard.W5, PartitionEvent.NOTHING)
     if mode != Mode.ADD and rules.verification == 0:
         return append_accepted(Guard.STEP_1, PartitionEvent.NOTHING)
@@ -58,7 +58,7 @@ def evolve_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, t
         entry.guard = token
         entry.guard_epoch = batch.producer_epoch
         entry.lowest_sequence = batch.base_sequence
-        entry.supports_epoch_bump = 1 if mode == Mode.ADD else 0
+        entry.supports_epoch_bump = mode == Mode.ADD
     elif batch.producer_epoch > entry.guard_epoch:
         entry.guard_epoch = batch.producer_epoch
         entry.lowest_sequence = batch.base_sequence

@@ -19,7 +19,7 @@ def decide_marker(entry: ProducerEntry, marker: IncomingMarker, origin: int, rul
     Replication and recovery accept whatever the log holds.
     """
     if origin != Origin.REPLICATION:
-        if entry.known == 1 and _is_older(entry, marker, rules):
+        if entry.known and _is_older(entry, marker, rules):
             strict = _is_strict(marker, rules)
             return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.M2 if strict else Guard.M1)
         if rules.marker_coordinator_epoch == 1 and entry.coordinator_epoch > marker.coordinator_epoch:
@@ -27,7 +27,7 @@ def decide_marker(entry: ProducerEntry, marker: IncomingMarker, origin: int, rul
     guard = Guard.M3 if _repeats(entry, marker, rules) and origin != Origin.REPLICATION else Guard.M5
     if _keeps_guard(entry, marker, rules):
         return append_accepted(guard, PartitionEvent.MARKER_KEEPS_GUARD)
-    if marker.committed == 1:
+    if marker.committed:
         return append_accepted(guard, PartitionEvent.COMMIT_MARKER)
     return append_accepted(guard, PartitionEvent.ABORT_MARKER)
 
@@ -45,7 +45,7 @@ def _is_older(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> boo
 
 def _repeats(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> bool:
     """A TV2 marker of the epoch that is known, which has nothing to end: the same marker again (KAFKA-19999)."""
-    same_epoch = entry.known == 1 and marker.producer_epoch == entry.producer_epoch
+    same_epoch = entry.known and marker.producer_epoch == entry.producer_epoch
     nothing_to_end = entry.txn_first_offset == NONE or entry.producer_epoch == rules.epoch_max
     return rules.marker_retry_relax == 1 and _is_strict(marker, rules) and same_epoch and nothing_to_end
 
@@ -55,7 +55,7 @@ def _keeps_guard(entry: ProducerEntry, marker: IncomingMarker, rules: Rules) -> 
     return (
         rules.guard_keep_same_epoch == 1
         and entry.guard != 0
-        and entry.supports_epoch_bump == 1
+        and entry.supports_epoch_bump
         and entry.guard_epoch == marker.producer_epoch
     )
 
@@ -71,10 +71,10 @@ def first_offset_of_ended(first_offset: int, marker_offset: int, rules: Rules) -
 def evolve_marker(entry: ProducerEntry, marker: IncomingMarker, event: int, state: int) -> int:
     """The marker is in the log; returns the first offset of the transaction it ended, or NONE if none was open."""
     first_offset = int(entry.txn_first_offset)
-    if entry.known == 0 or entry.producer_epoch != marker.producer_epoch:
+    if not entry.known or entry.producer_epoch != marker.producer_epoch:
         entry.producer_epoch = marker.producer_epoch
         forget_batches(entry)
-    entry.known = 1
+    entry.known = True
     entry.state = state
     entry.coordinator_epoch = marker.coordinator_epoch
     entry.txn_first_offset = NONE
@@ -83,10 +83,10 @@ def evolve_marker(entry: ProducerEntry, marker: IncomingMarker, event: int, stat
     return first_offset
 
 
-def error_of_marker_place(exists: int, leads: int, in_sync: int, min_in_sync: int) -> int:
+def error_of_marker_place(exists: bool, leads: bool, in_sync: int, min_in_sync: int) -> int:
     """Why a broker cannot write a marker into a partition at all (§3.5), or NONE: it needs the in-sync replicas."""
-    if exists == 0:
+    if not exists:
         return int(Error.UNKNOWN_TOPIC_OR_PARTITION)
-    if leads == 0:
+    if not leads:
         return int(Error.NOT_LEADER_OR_FOLLOWER)
     return int(Error.NOT_ENOUGH_REPLICAS if in_sync < min_in_sync else Error.NONE)

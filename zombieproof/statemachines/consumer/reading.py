@@ -17,7 +17,7 @@ from zombieproof.statemachines.notes import MachineIndex, Notes, move
 
 @dataclass(slots=True)
 class ConsumerEffects:
-    """What becomes of a batch, or of what is held back of its producer id; at most one is 1.
+    """What becomes of a batch, or of what is held back of its producer id; at most one is True.
 
     - `delivers`: the application gets the batch;
     - `holds`: it is held back until its marker;
@@ -27,19 +27,19 @@ class ConsumerEffects:
     With none of them the batch is passed over.
     """
 
-    delivers: int = 0
-    holds: int = 0
-    delivers_held: int = 0
-    drops_held: int = 0
+    delivers: bool = False
+    holds: bool = False
+    delivers_held: bool = False
+    drops_held: bool = False
 
 
 class Met(NamedTuple):
     """A batch as a consumer meets it; `is_empty`: a control batch whose marker was compacted away."""
 
-    control: int
-    committed: int
-    transactional: int
-    is_empty: int = 0
+    control: bool
+    committed: bool
+    transactional: bool
+    is_empty: bool = False
 
 
 def told_isolation(isolation: int) -> int:
@@ -61,7 +61,7 @@ def is_due(first_offset: int, producer_id: int, last_offset: int, rules: Rules) 
 
 def aborted_begins(state: int, isolation: int, notes: Notes) -> int:
     """An aborted transaction of the list begins, of a producer id in `state`: its state from then on."""
-    verdict = decide_read(isolation, state, 0, 0, 1, 1)
+    verdict = decide_read(isolation, state, False, False, True, 1)
     if verdict.event != ConsumerEvent.ABORTED_TRANSACTION_BEGINS:
         return int(state)
     return move(notes, MachineIndex.CONSUMER, state, verdict.event)
@@ -72,22 +72,22 @@ def read(state: int, isolation: int, met: Met, rules: Rules, effects: ConsumerEf
 
     Plain data is of no transaction: whatever becomes of its producer's transaction does not concern it.
     """
-    effects.delivers = 0
-    effects.holds = 0
-    effects.delivers_held = 0
-    effects.drops_held = 0
-    if met.is_empty == 1:
+    effects.delivers = False
+    effects.holds = False
+    effects.delivers_held = False
+    effects.drops_held = False
+    if met.is_empty:
         return int(state)
     verdict = decide_read(isolation, state, met.control, met.committed, met.transactional, 0)
     if verdict.delivery == Delivery.THIS_BATCH:
-        effects.delivers = 1
+        effects.delivers = True
     elif verdict.delivery == Delivery.HELD_BACK:
-        effects.delivers_held = 1
+        effects.delivers_held = True
     elif verdict.delivery == Delivery.DROP_HELD_BACK:
-        effects.drops_held = 1
-    elif isolation == Isolation.READ_COMMITTED_BUFFERING and met.control == 0:
-        effects.holds = 1
+        effects.drops_held = True
+    elif isolation == Isolation.READ_COMMITTED_BUFFERING and not met.control:
+        effects.holds = True
     never_ends = verdict.event == ConsumerEvent.ABORT_MARKER and rules.skipping_ends == 0
-    if never_ends or (met.control == 0 and met.transactional == 0):
+    if never_ends or (not met.control and not met.transactional):
         return int(state)
     return move(notes, MachineIndex.CONSUMER, state, verdict.event)

@@ -28,7 +28,7 @@ def look_up(office: Office, notes: Notes) -> int:
 
 def forget(txn: Transaction) -> None:
     """Back to "not known"."""
-    txn.known = 0
+    txn.known = False
     txn.state = TransactionState.EMPTY
     txn.pending_state = NONE
     txn.producer_id = NONE
@@ -41,7 +41,7 @@ def forget(txn: Transaction) -> None:
     txn.start_ms = NONE
     txn.last_update_ms = NONE
     txn.client_transaction_version = TransactionVersion.TV0
-    txn.failed_epoch_fence = 0
+    txn.failed_epoch_fence = False
     txn.next_producer_epoch = NONE
 
 
@@ -73,9 +73,9 @@ def append(
     """What was just prepared is to be appended; or the error that forbids it."""
     error = may_append(txn, pending, office, rules, notes)
     if error == Error.NONE:
-        effects.appends = 1
+        effects.appends = True
     elif error == Error.UNSUPPORTED_VERSION:
-        effects.throws = 1
+        effects.throws = True
     return error
 
 
@@ -83,7 +83,7 @@ def may_append(txn: Transaction, pending: PendingTransition, office: Office, rul
     """The look before the append (G1 to G4): the error that forbids it, or NONE. Refused, its pending state stays."""
     # A tombstone holds no transaction version, and can always be written.
     version = 0 if pending.operation == Operation.EXPIRE else pending.target.client_transaction_version
-    same = 1 if office.coordinator_epoch == pending.coordinator_epoch else 0
+    same = office.coordinator_epoch == pending.coordinator_epoch
     verdict = decide_log_append(version, look_up(office, notes), txn.known, same, rules)
     if verdict.error != Error.NONE:
         note(notes, Decision.LOG_APPEND, verdict.guard, verdict.error)
@@ -103,20 +103,20 @@ def completes(
 
     `error` is that of ``error_of_append``. A record that may not follow what is in memory changes nothing (§2.4).
     """
-    same = 1 if office.coordinator_epoch == pending.coordinator_epoch else 0
-    retries = 1 if pending.operation == Operation.COMPLETE else 0
+    same = office.coordinator_epoch == pending.coordinator_epoch
+    retries = pending.operation == Operation.COMPLETE
     outcome = decide_append_outcome(error, look_up(office, notes), txn.known, same, retries)
     if outcome.aftermath == Aftermath.GIVE_UP:
-        failed = pending.fences == 1 and transition.fence_counts_at_once(pending.version, rules)
-        transition.give_up(txn, 1 if failed else 0, rules)
+        failed = pending.fences and transition.fence_counts_at_once(pending.version, rules)
+        transition.give_up(txn, failed, rules)
     elif outcome.aftermath == Aftermath.COMPLETE:
         if pending.operation == Operation.EXPIRE:
             forget(txn)
-            effects.drops = 1
+            effects.drops = True
         elif transition.is_valid(txn, pending.target):
             transition.complete_by(txn, pending.target, rules)
         else:
-            notes.contradicts = 1
+            notes.contradicts = True
     return outcome
 
 
@@ -124,6 +124,6 @@ def takes_producer_id(verdict: Verdict, office: Office, effects: CoordinatorEffe
     """Whether a decision uses the producer id that was handed in, or lacks one."""
     if verdict.event == CoordinatorEvent.NOTHING:
         if verdict.error == Error.COORDINATOR_LOAD_IN_PROGRESS:
-            effects.lacks_producer_id = 1
+            effects.lacks_producer_id = True
     elif office.next_producer_id != NONE and office.next_producer_id in (verdict.producer_id, verdict.next_producer_id):
-        effects.takes_producer_id = 1
+        effects.takes_producer_id = True

@@ -32,22 +32,22 @@ from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, note,
 class MarkerAnswer:
     """What an answer has said so far of the markers of one transaction.
 
-    `outcome` is the gravest of it. After the answer `forgets` is 1 if nobody drives the transaction any longer,
-    `sends_again` 1 if the partitions that are to be tried again are queued, `stops` 1 if the rest of it is lost.
+    `outcome` is the gravest of it. After the answer `forgets`: nobody drives the transaction any longer;
+    `sends_again`: the partitions that are to be tried again are queued; `stops`: the rest of it is lost.
     """
 
     outcome: int = 0
-    retries: int = 0
-    forgets: int = 0
-    sends_again: int = 0
-    stops: int = 0
+    retries: bool = False
+    forgets: bool = False
+    sends_again: bool = False
+    stops: bool = False
 
 
 class Standing(NamedTuple):
     """How a coordinator stands to an id: the lookup's error, whether the id is known, the present coordinator epoch."""
 
     lookup_error: int
-    known: int
+    known: bool
     coordinator_epoch: int
 
 
@@ -61,8 +61,8 @@ class Routed(NamedTuple):
 def drive(txn: Transaction, effects: CoordinatorEffects) -> None:
     """The decision is durable (F5, Z5): its completion is pending, and its markers go out (Z6)."""
     txn.pending_state = successor(MachineIndex.COORDINATOR, txn.state, CoordinatorEvent.MARKERS_WRITTEN)
-    txn.failed_epoch_fence = 0
-    effects.sends_markers = 1
+    txn.failed_epoch_fence = False
+    effects.sends_markers = True
 
 
 def version_of_markers(rules: Rules) -> int:
@@ -82,7 +82,7 @@ def is_committed(txn: Transaction) -> bool:
 
 def stand(txn: Transaction, office: Office, notes: Notes) -> Standing:
     """How the coordinator stands to an id now."""
-    return Standing(appends.look_up(office, notes), int(txn.known), int(office.coordinator_epoch))
+    return Standing(appends.look_up(office, notes), txn.known, int(office.coordinator_epoch))
 
 
 def judge(standing: Standing, coordinator_epoch: int, notes: Notes) -> int:
@@ -90,7 +90,7 @@ def judge(standing: Standing, coordinator_epoch: int, notes: Notes) -> int:
 
     FORGET where another one does; INTERNAL_ERROR where an id in office is not known.
     """
-    same = 1 if standing.coordinator_epoch == coordinator_epoch else 0
+    same = standing.coordinator_epoch == coordinator_epoch
     outcome = judge_standing(standing.lookup_error, standing.known, same)
     if outcome != MarkerOutcome.WRITTEN:
         note(notes, Decision.MARKER_DELIVERY, Guard.NO_GUARD, standing.lookup_error)
@@ -98,7 +98,7 @@ def judge(standing: Standing, coordinator_epoch: int, notes: Notes) -> int:
 
 
 def route(
-    topic_exists: int, leader_is_live: int, standing: Standing, coordinator_epoch: int, rules: Rules, notes: Notes
+    topic_exists: bool, leader_is_live: bool, standing: Standing, coordinator_epoch: int, rules: Rules, notes: Notes
 ) -> Routed:
     """Where the marker of one partition goes: to its leader, into waiting, or nowhere if the topic is gone."""
     way = route_marker(topic_exists, leader_is_live, rules)
@@ -107,21 +107,21 @@ def route(
     return Routed(way, judge(standing, coordinator_epoch, notes))
 
 
-def begin_answer(answer: MarkerAnswer, standing: int, is_lost: int, names_transaction: int) -> None:
+def begin_answer(answer: MarkerAnswer, standing: int, is_lost: bool, names_transaction: bool) -> None:
     """An answer comes, or the connection is lost: what counts before any of its errors. `standing` is of ``judge``."""
     answer.outcome = standing
-    answer.retries = 0
-    answer.forgets = 0
-    answer.sends_again = 0
-    answer.stops = 0
-    if (is_lost == 0 and names_transaction == 0) or standing == MarkerOutcome.INTERNAL_ERROR:
+    answer.retries = False
+    answer.forgets = False
+    answer.sends_again = False
+    answer.stops = False
+    if (not is_lost and not names_transaction) or standing == MarkerOutcome.INTERNAL_ERROR:
         answer.outcome = MarkerOutcome.INTERNAL_ERROR
-        answer.stops = 1
+        answer.stops = True
     elif standing == MarkerOutcome.FORGET:
-        answer.forgets = 1
-    elif is_lost == 1:
+        answer.forgets = True
+    elif is_lost:
         answer.outcome = MarkerOutcome.RETRY
-        answer.sends_again = 1
+        answer.sends_again = True
 
 
 def hear_partition(answer: MarkerAnswer, error: int, notes: Notes) -> int:
@@ -129,23 +129,23 @@ def hear_partition(answer: MarkerAnswer, error: int, notes: Notes) -> int:
     outcome = judge_marker_answer(error)
     note(notes, Decision.MARKER_DELIVERY, Guard.NO_GUARD, error)
     if outcome == MarkerOutcome.INTERNAL_ERROR:
-        answer.stops = 1
+        answer.stops = True
     elif outcome == MarkerOutcome.FORGET:
-        answer.forgets = 1
+        answer.forgets = True
     elif outcome == MarkerOutcome.RETRY:
-        answer.retries = 1
+        answer.retries = True
     answer.outcome = max(answer.outcome, outcome)
     return outcome
 
 
 def end_answer(answer: MarkerAnswer) -> None:
     """Every partition was looked at: what is to be tried again is, unless the transaction is driven no longer."""
-    answer.sends_again = 1 if answer.retries == 1 and answer.forgets == 0 and answer.stops == 0 else 0
+    answer.sends_again = answer.retries and not answer.forgets and not answer.stops
 
 
 def strike_off(txn: Transaction, partitions: int, coordinator_epoch: int, office: Office) -> None:
     """These partitions need no marker any more; another coordinator's list is not touched."""
-    if txn.known == 1 and office.coordinator_epoch == coordinator_epoch:
+    if txn.known and office.coordinator_epoch == coordinator_epoch:
         txn.partitions = txn.partitions & ~partitions
 
 
@@ -159,11 +159,11 @@ def complete(
     notes: Notes,
 ) -> None:
     """Append the completion if no marker is missing and nobody has done it yet (C1 to C5)."""
-    same = 1 if office.coordinator_epoch == decided.coordinator_epoch else 0
+    same = office.coordinator_epoch == decided.coordinator_epoch
     verdict = decide_completion(txn, appends.look_up(office, notes), same, rules)
-    if verdict.guard == Guard.C1 or decided.is_driven == 0:
+    if verdict.guard == Guard.C1 or not decided.is_driven:
         return
-    effects.finishes = 1
+    effects.finishes = True
     note(notes, Decision.MARKER_DELIVERY, verdict.guard, verdict.error)
     if verdict.event == NOTHING:
         return

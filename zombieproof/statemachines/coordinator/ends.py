@@ -38,7 +38,7 @@ def end_txn(
         note(notes, Decision.END_TXN, front.guard, front.error)
         _answer(pending, front.error, NONE, NONE, effects)
         return
-    _end(txn, pending, 1, office, rules, effects, notes)
+    _end(txn, pending, True, office, rules, effects, notes)
 
 
 def end_by_server(
@@ -50,13 +50,13 @@ def end_by_server(
     notes: Notes,
 ) -> None:
     """Abort a transaction whose owner was fenced: the second half of I12 and X5; `pending` is what the fence left."""
-    _end(txn, pending, 0, office, rules, effects, notes)
+    _end(txn, pending, False, office, rules, effects, notes)
 
 
 def _end(
     txn: Transaction,
     pending: PendingTransition,
-    from_client: int,
+    from_client: bool,
     office: Office,
     rules: Rules,
     effects: CoordinatorEffects,
@@ -71,11 +71,11 @@ def _end(
     note(notes, Decision.END_TXN, verdict.guard, verdict.error)
     appends.takes_producer_id(verdict, office, effects)
     if verdict.event == CoordinatorEvent.NOTHING:
-        if fences and from_client == 0:
+        if fences and not from_client:
             txn.pending_state = NONE
         _answer(pending, verdict.error, verdict.producer_id, verdict.producer_epoch, effects)
         return
-    pending.fences = 1 if fences else 0
+    pending.fences = fences
     if fences and transition.fence_counts_at_once(pending.version, rules):
         transition.fence_in_memory(txn, pending.producer_epoch)
     appends.prepare(txn, pending, verdict, 0, office.now_ms, office, notes)
@@ -100,7 +100,7 @@ def decided(
     notes: Notes,
 ) -> None:
     """What a decision comes to (F1 to F5), and the answer; `error` is what became of its append."""
-    same = 1 if office.coordinator_epoch == pending.coordinator_epoch else 0
+    same = office.coordinator_epoch == pending.coordinator_epoch
     lookup_error = appends.look_up(office, notes)
     verdict = decide_after_append(txn, pending, pending.target.state, error, lookup_error, same)
     note(notes, Decision.END_TXN, verdict.guard, verdict.error)

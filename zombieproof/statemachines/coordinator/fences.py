@@ -32,8 +32,8 @@ def fence(
     pending.version = FIRST_VERSION_OF_TV2 if is_tv2 else FIRST_VERSION_OF_TV2 - 1
     pending.producer_id = txn.producer_id
     pending.producer_epoch = verdict.producer_epoch
-    pending.committed = 0
-    effects.owes_end = 1
+    pending.committed = False
+    effects.owes_end = True
 
 
 def is_candidate(txn: Transaction, now_ms: int) -> bool:
@@ -54,6 +54,6 @@ def time_out(
     note(notes, Decision.TIMEOUT, verdict.guard, verdict.error)
     effects.error = verdict.error
     if verdict.error != Error.NONE:
-        effects.ends_pass = 1
+        effects.ends_pass = True
     if verdict.event == CoordinatorEvent.FENCE:
         fence(txn, pending, verdict, Operation.END_BY_TIMEOUT, rules, effects, notes)

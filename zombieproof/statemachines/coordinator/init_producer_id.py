@@ -37,12 +37,12 @@ def init_producer_id(
         refuse_init(effects, request.version, error)
         return
     next_producer_id = office.next_producer_id
-    if request.keep_prepared == 0 and txn.known == 0 and next_producer_id != NONE:
+    if not request.keep_prepared and not txn.known and next_producer_id != NONE:
         # Fresh metadata is held before anything is logged (I7).
-        txn.known = 1
+        txn.known = True
         txn.producer_id = next_producer_id
-        effects.holds = 1
-        effects.takes_producer_id = 1
+        effects.holds = True
+        effects.takes_producer_id = True
         next_producer_id = NONE
     verdict = _decide(txn, request, rules, next_producer_id, notes)
     appends.takes_producer_id(verdict, office, effects)
@@ -54,7 +54,7 @@ def init_producer_id(
         refuse_init(effects, request.version, verdict.error)
         return
     pending.operation = Operation.GRANT
-    timeout_ms = TIMEOUT_MS_OF_TWO_PHASE_COMMIT if request.enable_2pc == 1 else request.timeout_ms
+    timeout_ms = TIMEOUT_MS_OF_TWO_PHASE_COMMIT if request.enable_2pc else request.timeout_ms
     appends.prepare(txn, pending, verdict, timeout_ms, office.now_ms, office, notes)
     error = appends.append(txn, pending, office, rules, effects, notes)
     if error != Error.NONE:
@@ -73,27 +73,27 @@ def _passes_front_door(
         request.keep_prepared,
         request.timeout_ms,
         request.max_timeout_ms,
-        1 if half else 0,
+        half,
         rules.kip939,
     )
-    if front.guard == Guard.NO_GUARD and request.keep_prepared == 1:
-        front = decide_keep_front_door(1 if request.producer_id != NONE else 0)
+    if front.guard == Guard.NO_GUARD and request.keep_prepared:
+        front = decide_keep_front_door(request.producer_id != NONE)
     if front.guard == Guard.NO_GUARD:
         return True
     note(notes, Decision.INIT_PRODUCER_ID, front.guard, front.error)
     if front.guard != Guard.I1:
         refuse_init(effects, request.version, front.error)
     elif office.next_producer_id == NONE:
-        effects.lacks_producer_id = 1
+        effects.lacks_producer_id = True
         reply(effects, Error.COORDINATOR_LOAD_IN_PROGRESS)
     else:
-        effects.takes_producer_id = 1
+        effects.takes_producer_id = True
         reply(effects, Error.NONE, office.next_producer_id, 0)
     return False
 
 
 def _decide(txn: Transaction, request: InitRequest, rules: Rules, next_producer_id: int, notes: Notes) -> Verdict:
-    if request.keep_prepared == 1:
+    if request.keep_prepared:
         kept = decide_keep_prepared(txn, rules, next_producer_id)
         note(notes, Decision.KEEP_PREPARED, kept.guard, kept.error)
         return kept

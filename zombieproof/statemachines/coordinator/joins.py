@@ -61,7 +61,7 @@ def _join(
     pending.asked_version = request.version
     of_offsets = pending.operation == Operation.JOIN_OFFSETS
     decision = Decision.ADD_OFFSETS if of_offsets else Decision.ADD_PARTITIONS
-    front = decide_add_partitions_front_door(request.has_id, 0)
+    front = decide_add_partitions_front_door(request.has_id, False)
     if front.error != Error.NONE:
         note(notes, decision, front.guard, front.error)
     error = front.error if front.error != Error.NONE else appends.look_up(office, notes)
@@ -82,7 +82,7 @@ def _join(
         joined(pending, error, effects)
 
 
-def partition_is_refused(exists: int, is_internal: int, version: int) -> int:
+def partition_is_refused(exists: bool, is_internal: bool, version: int) -> int:
     """Why one partition of AddPartitionsToTxn cannot join any transaction, or NONE: looked at before the id is."""
     return error_of_partition_to_add(exists, is_internal, version)
 
@@ -103,7 +103,7 @@ def verify_partition(
     txn: Transaction, request: IdRequest, office: Office, rules: Rules, effects: CoordinatorEffects, notes: Notes
 ) -> None:
     """Answer a leader about one partition (V1 to V7): nothing changes, and what is pending does not count."""
-    front = decide_add_partitions_front_door(request.has_id, 1)
+    front = decide_add_partitions_front_door(request.has_id, True)
     if front.error != Error.NONE:
         note(notes, Decision.VERIFY_PARTITIONS, front.guard, front.error)
     error = front.error if front.error != Error.NONE else appends.look_up(office, notes)

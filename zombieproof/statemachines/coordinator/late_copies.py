@@ -34,7 +34,7 @@ OTHER_PRODUCER = 100
 class PossibleTransaction(NamedTuple):
     """What a coordinator may come to hold of an id: the fields of ``Transaction``."""
 
-    known: int
+    known: bool
     state: int
     pending_state: int
     producer_id: int
@@ -47,23 +47,23 @@ class PossibleTransaction(NamedTuple):
     start_ms: int
     last_update_ms: int
     client_transaction_version: int
-    failed_epoch_fence: int
+    failed_epoch_fence: bool
     next_producer_epoch: int
 
 
 def possible_transaction(
-    state: int, pending: int, identity: int, kept: int, version: int, durable_epoch: int, producer_id: int
+    state: int, pending: int, identity: int, kept: bool, version: int, durable_epoch: int, producer_id: int
 ) -> PossibleTransaction:
-    """One transaction to which a request of this producer id may come; `kept` 1: it is kept (KIP-939)."""
+    """One transaction to which a request of this producer id may come; `kept`: it is kept (KIP-939)."""
     same = identity in (DURABLE, NEXT)
     at = durable_epoch + identity if same else 0
     return PossibleTransaction(
-        1,
+        True,
         state,
         pending,
         producer_id if same else producer_id + OTHER_PRODUCER,
         producer_id if identity == BEHIND else NONE,
-        producer_id if kept == 1 else NONE,
+        producer_id if kept else NONE,
         at,
         NONE,
         0,
@@ -71,13 +71,13 @@ def possible_transaction(
         NONE,
         NONE,
         version,
-        0,
-        at + 1 if kept == 1 else NONE,
+        False,
+        at + 1 if kept else NONE,
     )
 
 
-def request_can_count(request: TransactionRequest, ends: int, durable_epoch: int, rules: Rules) -> bool:
-    """Whether a late EndTxn (`ends` 1), or a request by which partitions join, may still move the transaction.
+def request_can_count(request: TransactionRequest, ends: bool, durable_epoch: int, rules: Rules) -> bool:
+    """Whether a late EndTxn (`ends`), or a request by which partitions join, may still move the transaction.
 
     `durable_epoch` is the producer epoch of the durable record, which has the producer id of the request.
     """
@@ -90,7 +90,7 @@ def request_can_count(request: TransactionRequest, ends: int, durable_epoch: int
         for state in OPEN_FIRST:
             for number in range(pends * versions * (1 + rules.kip939)):
                 version = TransactionVersion.TV2 if number // pends % versions == 0 else TransactionVersion.TV0
-                kept = number // (pends * versions)
+                kept = number // (pends * versions) == 1
                 possible = possible_transaction(
                     state, PENDING[number % pends], identity, kept, version, durable_epoch, request.producer_id
                 )
@@ -100,8 +100,8 @@ def request_can_count(request: TransactionRequest, ends: int, durable_epoch: int
     return False
 
 
-def _judge(txn: Transaction, request: TransactionRequest, ends: int, rules: Rules) -> Verdict:
+def _judge(txn: Transaction, request: TransactionRequest, ends: bool, rules: Rules) -> Verdict:
     """An end finds a producer id to go on with, if it needs one."""
-    if ends == 1:
-        return decide_end_txn(txn, request, rules, 1, txn.producer_id + OTHER_PRODUCER)
+    if ends:
+        return decide_end_txn(txn, request, rules, True, txn.producer_id + OTHER_PRODUCER)
     return decide_join(txn, request, rules, TransactionVersion.TV0)

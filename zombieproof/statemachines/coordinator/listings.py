@@ -11,22 +11,22 @@ from zombieproof.statemachines.coordinator.records import Office
 from zombieproof.statemachines.notes import Decision, Notes, note
 
 
-def describe(txn: Transaction, id_is_empty: int, office: Office, notes: Notes) -> int:
+def describe(txn: Transaction, id_is_empty: bool, office: Office, notes: Notes) -> int:
     """The error of one id's row; without one the row shows the transaction, and nothing of what is pending."""
-    lookup_error = 0 if id_is_empty == 1 else look_up(office, notes)
+    lookup_error = 0 if id_is_empty else look_up(office, notes)
     verdict = decide_describe_transactions(txn, id_is_empty, lookup_error)
     note(notes, Decision.DESCRIBE_TRANSACTIONS, verdict.guard, verdict.error)
     return int(verdict.error)
 
 
-def begin_list(is_loading: int, is_pattern_valid: int, notes: Notes) -> int:
+def begin_list(is_loading: bool, is_pattern_valid: bool, notes: Notes) -> int:
     """The error of ListTransactions as a whole."""
     verdict = decide_list_transactions(is_loading, is_pattern_valid)
     note(notes, Decision.LIST_TRANSACTIONS, verdict.guard, verdict.error)
     return int(verdict.error)
 
 
-def shows(txn: Transaction, now_ms: int, duration_ms: int, passes_filters: int) -> bool:
+def shows(txn: Transaction, now_ms: int, duration_ms: int, passes_filters: bool) -> bool:
     """Whether a transaction is in the list; `passes_filters`: its state, producer id and id are among those wanted."""
     return is_listed(txn, now_ms, duration_ms, passes_filters)
 

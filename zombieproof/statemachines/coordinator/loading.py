@@ -21,7 +21,7 @@ def load(txn: Transaction, durable: Transaction, rules: Rules, effects: Coordina
     `durable` is the record as it lies in the log, or one that is not known.
     """
     completing = NONE
-    if durable.known == 1:
+    if durable.known:
         completing = successor(MachineIndex.COORDINATOR, durable.state, CoordinatorEvent.MARKERS_WRITTEN)
     transition.load(txn, durable, completing, rules)
     if txn.pending_state != NONE and rules.reload_drives_markers == 1:
@@ -33,12 +33,12 @@ def write(durable: Transaction, target: Transaction) -> None:
     transition.write(durable, target)
 
 
-def installs(is_loading: int, present_epoch: int, coordinator_epoch: int) -> bool:
+def installs(is_loading: bool, present_epoch: int, coordinator_epoch: int) -> bool:
     """Whether a load that is through is installed: not if its partition was lost (Z4), or is here anew already.
 
     `present_epoch` is the coordinator epoch under which the partition is held now, NONE if it is not.
     """
-    return is_loading == 1 and present_epoch <= coordinator_epoch
+    return is_loading and present_epoch <= coordinator_epoch
 
 
 def ends_load(loading_epoch: int, resigned_epoch: int, rules: Rules) -> bool:

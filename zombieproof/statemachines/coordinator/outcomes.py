@@ -44,7 +44,7 @@ def append_ended(
     behind it is a step of its own (§2.17): in between another request, or another coordinator, may come.
     """
     outcome = appends.completes(txn, pending, error, office, rules, effects, notes)
-    if notes.contradicts == 1:
+    if notes.contradicts:
         return
     if pending.operation == Operation.GRANT:
         grant(pending, outcome.error, effects)
@@ -52,8 +52,8 @@ def append_ended(
         joined(pending, outcome.error, effects)
     elif pending.operation in (Operation.END_BY_CLIENT, Operation.END_BY_INIT, Operation.END_BY_TIMEOUT):
         if outcome.error == Error.NONE:
-            effects.owes_look = 1
+            effects.owes_look = True
         else:
             decided(txn, pending, outcome.error, office, effects, notes)
     elif pending.operation == Operation.COMPLETE and outcome.aftermath == Aftermath.KEEP_PENDING:
-        effects.retries = 1
+        effects.retries = True

@@ -35,7 +35,7 @@ class PendingTransition:
 
     `target` is the record that it makes true, `coordinator_epoch` that under which it was prepared. Of an end:
     `version` says by which rules, `producer_id`, `producer_epoch` and `committed` what was asked (the look behind the
-    append compares them), `fences` 1 if a fence preceded it. `asked_version` is the version of the request that is
+    append compares them), `fences` if a fence preceded it. `asked_version` is the version of the request that is
     answered: of END_BY_INIT another one than that of the end.
     """
 
@@ -45,9 +45,9 @@ class PendingTransition:
     version: int = 0
     producer_id: int = integer(NONE)
     producer_epoch: int = integer(NONE)
-    committed: int = 0
+    committed: bool = False
     partitions: int = 0
-    fences: int = 0
+    fences: bool = False
     target: Transaction = field(default_factory=Transaction)
 
 
@@ -57,8 +57,8 @@ class Office(NamedTuple):
     `next_producer_id` is the one that would be handed out next, NONE if there is none now.
     """
 
-    is_loading: int
-    leads: int
+    is_loading: bool
+    leads: bool
     coordinator_epoch: int
     next_producer_id: int
     now_ms: int
@@ -71,11 +71,11 @@ class InitRequest(NamedTuple):
     producer_id: int
     producer_epoch: int
     timeout_ms: int
-    has_id: int = 1
-    id_is_empty: int = 0
-    enable_2pc: int = 0
-    keep_prepared: int = 0
-    two_phase_commit_enabled: int = 0
+    has_id: bool = True
+    id_is_empty: bool = False
+    enable_2pc: bool = False
+    keep_prepared: bool = False
+    two_phase_commit_enabled: bool = False
     max_timeout_ms: int = 1
 
 
@@ -85,17 +85,17 @@ class IdRequest(NamedTuple):
     version: int
     producer_id: int
     producer_epoch: int
-    committed: int = 0
+    committed: bool = False
     partitions: int = 0
-    has_id: int = 1
+    has_id: bool = True
 
 
 class DecidedFacts(NamedTuple):
     """What a host keeps of a decided transaction: when and under which coordinator epoch it began to drive it.
 
-    `is_driven` is 1 while it is the one that sends the markers and has not appended the completion yet.
+    `is_driven` while it is the one that sends the markers and has not appended the completion yet.
     """
 
     coordinator_epoch: int
     decided_ms: int
-    is_driven: int
+    is_driven: bool

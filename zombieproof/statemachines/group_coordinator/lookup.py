@@ -8,7 +8,7 @@ from zombieproof.model.vocabulary import Error
 from zombieproof.statemachines.notes import Decision, Notes, note
 
 
-def look_up(is_loading: int, is_held: int, notes: Notes) -> int:
+def look_up(is_loading: bool, is_held: bool, notes: Notes) -> int:
     """NONE, or why this broker does not answer for a partition of ``__consumer_offsets``."""
     verdict = decide_lookup(is_loading, is_held)
     if verdict.error != Error.NONE:

@@ -12,10 +12,10 @@ WAITS = -2
 """No error, and no answer either: the append is not durable yet."""
 
 
-def acknowledge(leads: int, is_durable: int, in_sync: int, min_in_sync: int, is_over: int) -> int:
+def acknowledge(leads: bool, is_durable: bool, in_sync: int, min_in_sync: int, is_over: bool) -> int:
     """The error that an append is answered with, or WAITS."""
-    if leads == 0:
+    if not leads:
         return int(Error.NOT_LEADER_OR_FOLLOWER)
-    if is_durable == 1:
+    if is_durable:
         return int(Error.NONE if in_sync >= min_in_sync else Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
-    return int(Error.REQUEST_TIMED_OUT) if is_over == 1 else WAITS
+    return int(Error.REQUEST_TIMED_OUT) if is_over else WAITS

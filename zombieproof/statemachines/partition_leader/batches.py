@@ -26,7 +26,7 @@ def append(
 ) -> None:
     """A batch is at the log, with the guard that it came with. What has no producer id is judged by nobody."""
     if batch.producer_id == NONE:
-        effects.appends = 1
+        effects.appends = True
         effects.row = Guard.A7
         effects.event = PartitionEvent.NOTHING
         return
@@ -36,7 +36,7 @@ def append(
         answer(effects, verdict.error, verdict.guard)
         effects.duplicate_of = verdict.duplicate_of
         return
-    effects.appends = 1
+    effects.appends = True
     effects.row = verdict.guard
     effects.event = verdict.event
 
@@ -71,7 +71,7 @@ def in_log(
     verdict = decide_append(entry, batch, NO_GUARD, Origin.REPLICATION, rules)
     effects.error = verdict.error
     if verdict.error != Error.NONE:
-        notes.contradicts = 1
+        notes.contradicts = True
         return
     appended(entry, batch, base_offset, last_offset, verdict.event, rules, notes)
 

@@ -8,7 +8,7 @@ from zombieproof.model.vocabulary import NONE
 
 @dataclass(slots=True)
 class PartitionEffects:
-    """What is to be done after a step. At most one of the first four is 1; what stands behind them says what exactly.
+    """What is to be done after a step. At most one of the first four is so; what stands behind them says what exactly.
 
     - `asks`: the batch waits with `guard`, and the coordinator is asked; its word goes to ``verification.concludes``.
       With `takes_token` the guard is the token that the host gave: it is as old as this step.
@@ -22,41 +22,41 @@ class PartitionEffects:
     or NONE.
     """
 
-    asks: int = 0
-    goes_on: int = 0
-    appends: int = 0
-    answers: int = 0
+    asks: bool = False
+    goes_on: bool = False
+    appends: bool = False
+    answers: bool = False
     guard: int = 0
-    takes_token: int = 0
+    takes_token: bool = False
     event: int = 0
     row: int = integer(0, width="u1")
     error: int = 0
     cause: int = 0
     duplicate_of: int = NONE
-    tells_log_start: int = 0
+    tells_log_start: bool = False
     ended_from: int = NONE
 
 
 def clear(effects: PartitionEffects) -> None:
     """Nothing is to be done."""
-    effects.asks = 0
-    effects.goes_on = 0
-    effects.appends = 0
-    effects.answers = 0
+    effects.asks = False
+    effects.goes_on = False
+    effects.appends = False
+    effects.answers = False
     effects.guard = 0
-    effects.takes_token = 0
+    effects.takes_token = False
     effects.event = 0
     effects.row = 0
     effects.error = 0
     effects.cause = 0
     effects.duplicate_of = NONE
-    effects.tells_log_start = 0
+    effects.tells_log_start = False
     effects.ended_from = NONE
 
 
 def answer(effects: PartitionEffects, error: int, row: int) -> None:
     """The sender is told `error`, as it is."""
-    effects.answers = 1
+    effects.answers = True
     effects.error = error
     effects.cause = error
     effects.row = row

@@ -35,12 +35,12 @@ def is_due(entry: ProducerEntry, silence: Silence) -> bool:
 
 def sweep(entry: ProducerEntry, silence: Silence, notes: Notes) -> int:
     """One sweep of what is known of a producer id: the event that happened, NOTHING if all is kept."""
-    silent = 1 if is_due(entry, silence) else 0
-    old = 1 if silence.verified_ms != NONE and silence.now_ms - silence.verified_ms >= silence.expiration_ms else 0
+    silent = is_due(entry, silence)
+    old = silence.verified_ms != NONE and silence.now_ms - silence.verified_ms >= silence.expiration_ms
     return forget(entry, silent, old, notes)
 
 
-def forget(entry: ProducerEntry, producer_is_silent: int, guard_is_old: int, notes: Notes) -> int:
+def forget(entry: ProducerEntry, producer_is_silent: bool, guard_is_old: bool, notes: Notes) -> int:
     """Forget the producer, or its guard, whichever is due: the event that happened."""
     event = decide_expiry(entry, producer_is_silent, guard_is_old)
     if event != PartitionEvent.NOTHING:
@@ -52,7 +52,7 @@ def lose_memory(entry: ProducerEntry) -> None:
     """Whoever knew this is gone: what comes next is read from the log (``batches.in_log``, ``markers.in_log``)."""
     forget_batches(entry)
     drop_guard(entry)
-    entry.known = 0
+    entry.known = False
     entry.state = PartitionState.NO_ENTRY
     entry.producer_epoch = NONE
     entry.coordinator_epoch = NONE

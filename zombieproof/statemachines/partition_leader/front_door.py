@@ -30,11 +30,11 @@ class Entrance(NamedTuple):
     partition; `id_is_known`: version 13 names topics by id.
     """
 
-    any_transactional: int
-    has_transactional_id: int
+    any_transactional: bool
+    has_transactional_id: bool
     batches: int
-    exists: int
-    id_is_known: int
+    exists: bool
+    id_is_known: bool
 
 
 def enters(entrance: Entrance, effects: PartitionEffects, notes: Notes) -> None:
@@ -46,17 +46,17 @@ def enters(entrance: Entrance, effects: PartitionEffects, notes: Notes) -> None:
 
 def identities_enter(identities: int, effects: PartitionEffects, notes: Notes) -> None:
     """The (producer id, epoch) pairs of what is left of the request, looked at together (W4): refused, all are."""
-    _pass_or_refuse(decide_produce_front_door(1, 1, identities, 1), effects, notes)
+    _pass_or_refuse(decide_produce_front_door(True, True, identities, 1), effects, notes)
 
 
 def can_open_transaction(batch: IncomingBatch) -> bool:
     """Whether a coordinator may have to be asked about a batch: one without a producer id opens nothing."""
-    return batch.transactional == 1 and batch.producer_id != NONE
+    return batch.transactional and batch.producer_id != NONE
 
 
-def may_ask(leads: int, effects: PartitionEffects, notes: Notes) -> None:
+def may_ask(leads: bool, effects: PartitionEffects, notes: Notes) -> None:
     """Who does not lead the partition asks nobody about it."""
-    _pass_or_refuse(decide_produce_place(NONE, 0, leads), effects, notes)
+    _pass_or_refuse(decide_produce_place(NONE, False, leads), effects, notes)
 
 
 class Landing(NamedTuple):
@@ -66,75 +66,75 @@ class Landing(NamedTuple):
     """
 
     acks: int
-    is_internal: int
-    leads: int
-    control: int
-    is_consistent: int
+    is_internal: bool
+    leads: bool
+    control: bool
+    is_consistent: bool
     in_sync: int
     min_in_sync: int
     base_offset: int
-    is_corrupt: int
+    is_corrupt: bool
 
 
 def lands(batch: IncomingBatch, landing: Landing, effects: PartitionEffects, notes: Notes) -> None:
     """A client's batch that nobody refused comes to the log: whether this is the place, and the batch whole."""
     verdict = decide_produce_place(landing.acks, landing.is_internal, landing.leads)
-    reached = 0
+    reached = False
     if verdict.error == Error.NONE:
-        reached = 1
+        reached = True
         verdict = decide_produce_batch(
             batch,
             landing.control,
             landing.is_consistent,
-            1 if landing.acks == NONE else 0,
+            landing.acks == NONE,
             landing.in_sync,
             landing.min_in_sync,
             landing.base_offset,
             landing.is_corrupt,
         )
     _pass_or_refuse(verdict, effects, notes)
-    effects.tells_log_start = 1 if effects.answers == 1 and tells_log_start(verdict.error, reached) else 0
+    effects.tells_log_start = effects.answers and tells_log_start(verdict.error, reached)
 
 
 def _pass_or_refuse(verdict: AppendVerdict, effects: PartitionEffects, notes: Notes) -> None:
     if verdict.error == Error.NONE:
-        effects.goes_on = 1
+        effects.goes_on = True
         return
     note(notes, Decision.PRODUCE, verdict.guard, verdict.error)
     answer(effects, verdict.error, verdict.guard)
 
 
-def takes_record(leads: int, in_sync: int, min_in_sync: int) -> int:
+def takes_record(leads: bool, in_sync: int, min_in_sync: int) -> int:
     """Whether a log takes a record of its own broker (a transition of a transactional id): the log's error, or NONE."""
-    return error_of_marker_place(1, leads, in_sync, min_in_sync)
+    return error_of_marker_place(True, leads, in_sync, min_in_sync)
 
 
 class ReadPlace(NamedTuple):
     """What a broker knows of a partition that is read; `needs_leader`: no other replica answers such a request."""
 
-    exists: int
-    by_unknown_id: int
-    has_replica: int
-    leads: int
-    needs_leader: int
+    exists: bool
+    by_unknown_id: bool
+    has_replica: bool
+    leads: bool
+    needs_leader: bool
 
 
 class ReadDoor(NamedTuple):
-    """An error or NONE; `is_unknown` 1 where no log was asked, because there is no such partition."""
+    """An error or NONE; `is_unknown` where no log was asked, because there is no such partition."""
 
     error: int
-    is_unknown: int
+    is_unknown: bool
 
 
 def reads(place: ReadPlace, notes: Notes) -> ReadDoor:
     """Fetch, ListOffsets or DescribeProducers of one partition reaches a broker."""
-    if place.exists == 0 and place.by_unknown_id == 1:
-        return ReadDoor(error_of_topic(0, 1), 1)
+    if not place.exists and place.by_unknown_id:
+        return ReadDoor(error_of_topic(False, True), True)
     error = error_of_read(place.exists, place.has_replica, place.leads, place.needs_leader)
     note(notes, Decision.FETCH, Guard.NO_GUARD, error)
-    return ReadDoor(error, 1 - place.exists)
+    return ReadDoor(error, not place.exists)
 
 
-def topic_error(exists: int, by_id: int) -> int:
+def topic_error(exists: bool, by_id: bool) -> int:
     """What Metadata says of a topic, asked for by name or (`by_id`) by id."""
     return error_of_topic(exists, by_id)

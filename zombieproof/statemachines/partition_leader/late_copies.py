@@ -35,7 +35,7 @@ class CachedBatch(NamedTuple):
 class PossibleEntry(NamedTuple):
     """What a leader may come to know of a producer id: the fields of ``ProducerEntry``."""
 
-    known: int
+    known: bool
     state: int
     producer_epoch: int
     coordinator_epoch: int
@@ -43,7 +43,7 @@ class PossibleEntry(NamedTuple):
     guard: int
     guard_epoch: int
     lowest_sequence: int
-    supports_epoch_bump: int
+    supports_epoch_bump: bool
     batch_count: int
     batches: tuple[CachedBatch, CachedBatch]
 
@@ -55,7 +55,7 @@ class PossibleBatch(NamedTuple):
     producer_epoch: int
     base_sequence: int
     last_sequence: int
-    transactional: int
+    transactional: bool
 
 
 class PossiblePending(NamedTuple):
@@ -69,17 +69,17 @@ class PossiblePending(NamedTuple):
 class Copy(NamedTuple):
     """How a late copy stands.
 
-    `is_verified` 1: it waits for the coordinator's word with `guard`, and comes to the log when that is good. `mode` is
+    `is_verified`: it waits for the coordinator's word with `guard`, and comes to the log when that is good. `mode` is
     how its partition joins, `of_group` 1 for offsets. `known_epoch` is the producer epoch that its leader knows, NONE:
-    none; `forgets` 1 if leaders may forget producers.
+    none; `forgets` if leaders may forget producers.
     """
 
-    is_verified: int
+    is_verified: bool
     guard: int
     mode: int
     of_group: int
     known_epoch: int
-    forgets: int
+    forgets: bool
 
 
 def possible_entry(number: int, known_epoch: int, epoch: int, sequence: int, guard: int) -> PossibleEntry:
@@ -87,7 +87,7 @@ def possible_entry(number: int, known_epoch: int, epoch: int, sequence: int, gua
 
     What it remembers is the batch before: of its own epoch the copy is the next in sequence.
     """
-    known = 1 if number < KNOWING else 0
+    known = number < KNOWING
     has_guard, is_open = number % 2, number // 2 % 2
     token = 0
     if has_guard == 1:
@@ -96,13 +96,13 @@ def possible_entry(number: int, known_epoch: int, epoch: int, sequence: int, gua
     return PossibleEntry(
         known,
         0,
-        known_epoch + number // 4 if known == 1 else NONE,
+        known_epoch + number // 4 if known else NONE,
         NONE,
-        0 if is_open == 1 and known == 1 else NONE,
+        0 if is_open == 1 and known else NONE,
         token,
         epoch if token != 0 else NONE,
         sequence if token != 0 else NONE,
-        0,
+        False,
         known,
         (before, before),
     )
@@ -112,7 +112,7 @@ def batch_can_count(batch: IncomingBatch, copy: Copy, rules: Rules) -> bool:
     """Whether a late copy of a batch may still be asked about, be appended, or take along an offset that waits."""
     if batch.producer_epoch >= copy.known_epoch:
         return True
-    for number in range(FUTURES if copy.forgets == 1 else KNOWING):
+    for number in range(FUTURES if copy.forgets else KNOWING):
         possible = possible_entry(number, copy.known_epoch, batch.producer_epoch, batch.base_sequence, copy.guard)
         if _batch_counts(cast("ProducerEntry", possible), batch, copy, rules):
             return True
@@ -124,7 +124,7 @@ def _epoch_comes_back(epoch: int, known_epoch: int, rules: Rules) -> bool:
     for number in range(1, KNOWING, 2):
         entry = cast("ProducerEntry", possible_entry(number, known_epoch, epoch, 0, 1))
         for transactional in range(2):
-            begins = PossibleBatch(0, epoch, 0, 0, transactional)
+            begins = PossibleBatch(0, epoch, 0, 0, transactional == 1)
             if decide_append(entry, begins, 1, Origin.CLIENT, rules).event != PartitionEvent.NOTHING:
                 return True
     return False
@@ -132,7 +132,7 @@ def _epoch_comes_back(epoch: int, known_epoch: int, rules: Rules) -> bool:
 
 def _batch_counts(entry: ProducerEntry, batch: IncomingBatch, copy: Copy, rules: Rules) -> bool:
     guard = copy.guard
-    if copy.is_verified == 0:
+    if not copy.is_verified:
         asked = decide_verification(entry, batch, copy.mode, rules)
         if asked.error != Error.NONE:
             return False
@@ -149,11 +149,11 @@ def _batch_counts(entry: ProducerEntry, batch: IncomingBatch, copy: Copy, rules:
     return decide_refused_append(cast("PendingOffset", waits), rules) != GroupEvent.NOTHING
 
 
-def marker_can_count(marker: IncomingMarker, known_epoch: int, forgets: int, rules: Rules) -> bool:
+def marker_can_count(marker: IncomingMarker, known_epoch: int, forgets: bool, rules: Rules) -> bool:
     """Whether a late copy of a marker may still be written."""
     if marker.producer_epoch >= known_epoch:
         return True
-    for number in range(FUTURES if forgets == 1 else KNOWING):
+    for number in range(FUTURES if forgets else KNOWING):
         possible = possible_entry(number, known_epoch, marker.producer_epoch, 0, 0)
         verdict = decide_marker(cast("ProducerEntry", possible), marker, Origin.COORDINATOR, rules)
         if verdict.event != PartitionEvent.NOTHING:

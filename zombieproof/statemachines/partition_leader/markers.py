@@ -25,8 +25,8 @@ class MarkerPlace(NamedTuple):
     `error_of_group` is why the group coordinator cannot take it, for a partition of ``__consumer_offsets``.
     """
 
-    exists: int
-    leads: int
+    exists: bool
+    leads: bool
     in_sync: int
     min_in_sync: int
     error_of_group: int = 0
@@ -38,7 +38,7 @@ def front_door(place: MarkerPlace, effects: PartitionEffects) -> None:
     if error == Error.NONE:
         error = place.error_of_group
     if error == Error.NONE:
-        effects.goes_on = 1
+        effects.goes_on = True
     else:
         answer(effects, error, Guard.NO_GUARD)
 
@@ -52,7 +52,7 @@ def arrives(
     if verdict.error != Error.NONE:
         answer(effects, verdict.error, verdict.guard)
         return
-    effects.appends = 1
+    effects.appends = True
     effects.row = verdict.guard
     effects.event = verdict.event
 
@@ -89,15 +89,15 @@ def in_log(
 class Ended(NamedTuple):
     """A transaction that a marker has ended: its first offset, and what is stable once the marker is replicated.
 
-    `is_listed` is 1 if the index of aborted transactions gets it. Where nothing was ended `first_offset` is NONE.
+    `is_listed`: the index of aborted transactions gets it. Where nothing was ended `first_offset` is NONE.
     """
 
     first_offset: int
-    is_listed: int
+    is_listed: bool
     last_stable_offset: int
 
 
-def ended(first_offset: int, marker_offset: int, committed: int, first_undecided: int) -> Ended:
+def ended(first_offset: int, marker_offset: int, committed: bool, first_undecided: int) -> Ended:
     """What a marker at `marker_offset` ended; `first_undecided` is where what is still open begins, or NONE."""
-    is_listed = 1 if committed == 0 and first_offset != NONE else 0
+    is_listed = not committed and first_offset != NONE
     return Ended(first_offset, is_listed, last_stable_offset_at_abort(marker_offset, first_undecided))

@@ -70,12 +70,12 @@ def bound_of(isolation: int, stable: Readable, reach: Reach, rules: Rules) -> in
 class Fetch(NamedTuple):
     """What a fetch of one partition gets: an error, or what lies below `bound`.
 
-    `lists_aborted` 1: with the aborted transactions that it touches, up to `aborted_below`.
+    `lists_aborted`: with the aborted transactions that it touches, up to `aborted_below`.
     """
 
     error: int
     bound: int
-    lists_aborted: int
+    lists_aborted: bool
     aborted_below: int
 
 
@@ -87,22 +87,22 @@ def fetch(offset: int, isolation: int, stable: Readable, reach: Reach, rules: Ru
     """
     error = error_of_fetch(offset, reach.log_start, reach.log_end)
     if error != Error.NONE:
-        return Fetch(error, NONE, 0, NONE)
-    lists = 1 if isolation == Isolation.READ_COMMITTED else 0
+        return Fetch(error, NONE, False, NONE)
+    lists = isolation == Isolation.READ_COMMITTED
     return Fetch(error, bound_of(isolation, stable, reach, rules), lists, reach.log_end)
 
 
 class Listing(NamedTuple):
     """Whether one entry of the aborted index goes with a fetch, and whether none behind it can."""
 
-    is_listed: int
-    is_last: int
+    is_listed: bool
+    is_last: bool
 
 
 def listing(first_offset: int, last_offset: int, stable_then: int, fetch_offset: int, below: int) -> Listing:
     """Judge one entry for a fetch of ``[fetch_offset, below)``; `stable_then` is what was stable at its marker."""
     touches = is_listed_as_aborted(first_offset, last_offset, fetch_offset, below)
-    return Listing(1 if touches else 0, 1 if stable_then >= below else 0)
+    return Listing(touches, stable_then >= below)
 
 
 def offset_for_time(found: int, isolation: int, stable: Readable, reach: Reach, rules: Rules) -> int:
@@ -113,7 +113,7 @@ def offset_for_time(found: int, isolation: int, stable: Readable, reach: Reach, 
 class FetchRead(NamedTuple):
     """What a fetch that may wait has read: whether a partition failed, how many bytes, and how long it has waited."""
 
-    has_error: int
+    has_error: bool
     size: int
     min_bytes: int
     waited_ms: int

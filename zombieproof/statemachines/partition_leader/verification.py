@@ -56,13 +56,13 @@ def arrives(
         return
     effects.row = verdict.guard
     if verdict.event != PartitionEvent.VERIFY:
-        effects.goes_on = 1
+        effects.goes_on = True
         effects.guard = NO_GUARD
         return
-    effects.takes_token = 1 if entry.guard == NO_GUARD else 0
+    effects.takes_token = entry.guard == NO_GUARD
     state = move(notes, MachineIndex.PARTITION_LEADER, entry.state, verdict.event)
     effects.guard = evolve_verification(entry, batch, arrival.mode, arrival.token, state)
-    effects.asks = 1
+    effects.asks = True
 
 
 def word_of_coordinator(error: int, mode: int) -> int:
@@ -75,7 +75,7 @@ def concludes(error: int, guard: int, arrival: Arrival, effects: PartitionEffect
     if error != Error.NONE:
         _refuse(error, arrival, 0, effects)
         return
-    effects.goes_on = 1
+    effects.goes_on = True
     effects.guard = guard
 
 

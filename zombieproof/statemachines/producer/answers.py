@@ -32,7 +32,7 @@ def weigh(api: int, so_far: int, error: int, rules: Rules) -> int:
     if so_far == Error.NONE or decides_alone(api, error, rules):
         return error
     if api == ApiKey.TXN_OFFSET_COMMIT:
-        moves = react(api, error, 0, rules) == Reaction.FIND_COORDINATOR_AND_RETRY
+        moves = react(api, error, False, rules) == Reaction.FIND_COORDINATOR_AND_RETRY
         return error if moves else so_far
     return error if error == Error.TOPIC_AUTHORIZATION_FAILED else so_far
 
@@ -61,7 +61,7 @@ def hear(
         _repeat(request.api, answer.error, host, effects)
     else:
         effects.settles = Settlement.FAILS
-        effects.starts_over = 1 if starts_over_after(request.api, answer.error, rules) else 0
+        effects.starts_over = starts_over_after(request.api, answer.error, rules)
         fail(producer, reaction, request.api, effects, notes)
 
 
@@ -73,14 +73,14 @@ def lose(request: Request, host: ProducerHost, effects: ProducerEffects) -> None
 
 def refuse_version(producer: Producer, request: Request, effects: ProducerEffects, notes: Notes) -> None:
     """The broker does not know `request` in its version: nothing repairs that."""
-    effects.unsupported = 1
+    effects.unsupported = True
     effects.settles = Settlement.FAILS
     fail(producer, Reaction.FATAL, request.api, effects, notes)
 
 
 def _repeat(api: int, error: int, host: ProducerHost, effects: ProducerEffects) -> None:
-    effects.repeats = 1
-    effects.wait_ms = retry_backoff_ms(api, error, 1 if host.joined == 0 else 0, host.retry_backoff_ms)
+    effects.repeats = True
+    effects.wait_ms = retry_backoff_ms(api, error, host.joined == 0, host.retry_backoff_ms)
 
 
 def _succeed(
@@ -89,25 +89,25 @@ def _succeed(
     if request.api == ApiKey.INIT_PRODUCER_ID:
         _initialise(producer, request, answer, host, effects, notes)
     elif request.api == ApiKey.ADD_OFFSETS_TO_TXN:
-        producer.started = 1
+        producer.started = True
         effects.sends = ApiKey.TXN_OFFSET_COMMIT
         effects.transaction_version = request.transaction_version
     elif request.api == ApiKey.END_TXN:
         if answer.producer_id != NONE:
-            adopt(producer, answer.producer_id, answer.producer_epoch, 1, effects)
+            adopt(producer, answer.producer_id, answer.producer_epoch, True, effects)
         finish(producer, request, effects, notes)
     else:
         if request.api == ApiKey.ADD_PARTITIONS_TO_TXN:
-            producer.started = 1
+            producer.started = True
         effects.settles = Settlement.SUCCEEDS
 
 
 def adopt(
-    producer: Producer, producer_id: int, producer_epoch: int, forgets_sequences: int, effects: ProducerEffects
+    producer: Producer, producer_id: int, producer_epoch: int, forgets_sequences: bool, effects: ProducerEffects
 ) -> None:
     """Take a granted identity. Behind the end of a transaction every sequence begins again at 0."""
     effects.forgets_sequences = forgets_sequences
-    effects.adopts = 1
+    effects.adopts = True
     producer.producer_id = producer_id
     producer.producer_epoch = producer_epoch
 
@@ -121,12 +121,12 @@ def _initialise(
     if event == ProducerEvent.PREPARE:
         producer.prepared_id = answer.ongoing_id
         producer.prepared_epoch = answer.ongoing_epoch
-        producer.started = 1
-    if request.raises_epoch == 1:
-        producer.raises = 0
+        producer.started = True
+    if request.raises_epoch:
+        producer.raises = False
     if happen(producer, event, effects, notes):
         effects.settles = Settlement.SUCCEEDS
-        if request.raises_epoch == 0:
+        if not request.raises_epoch:
             producer.transaction_version = host.cluster_version
 
 
@@ -136,14 +136,14 @@ def finish(producer: Producer, request: Request, effects: ProducerEffects, notes
     event = ProducerEvent.BUMP_EPOCH if bumps else ProducerEvent.END_ACKNOWLEDGED
     if not happen(producer, event, effects, notes):
         return
-    producer.bump = 0
-    producer.started = 0
+    producer.bump = False
+    producer.started = False
     producer.prepared_id = NONE
     producer.prepared_epoch = NONE
-    effects.ends = 1
-    if bumps and producer.raises == 0:
-        producer.raises = 1
-        effects.sends_init = 1
-        effects.raises_epoch = 1
+    effects.ends = True
+    if bumps and not producer.raises:
+        producer.raises = True
+        effects.sends_init = True
+        effects.raises_epoch = True
     else:
         effects.settles = Settlement.SUCCEEDS

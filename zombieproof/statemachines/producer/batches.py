@@ -36,9 +36,9 @@ def hear_batch(
     if answer.error == Error.NONE:
         _store(numbering, batch, answer.base_offset, rules, effects)
         return
-    if batch.is_done == 1:
+    if batch.is_done:
         return
-    may_retry = 1 if batch.in_time == 1 and batch.has_attempts == 1 else 0
+    may_retry = batch.in_time and batch.has_attempts
     reaction = react_to_batch(answer.error, answer.log_start_offset, _standing(numbering, batch, may_retry), rules)
     if reaction == Reaction.DONE:
         _store(numbering, batch, NONE, rules, effects)
@@ -47,7 +47,7 @@ def hear_batch(
     elif reaction in (Reaction.RETRY, Reaction.BUMP_LOCALLY, Reaction.RENUMBER_AND_RETRY):
         effects.fate = Fate.REPEATED
         if reaction == Reaction.BUMP_LOCALLY:
-            numbering.wants_bump = 1
+            numbering.wants_bump = True
         elif reaction == Reaction.RENUMBER_AND_RETRY:
             restart(producer, numbering, effects)
     else:
@@ -58,8 +58,8 @@ def expire_batch(
     producer: Producer, numbering: Numbering, batch: Batch, rules: Rules, effects: ProducerEffects, notes: Notes
 ) -> None:
     """The delivery time of a batch is over. Whether one that was sent is stored shows in what happens behind it."""
-    reaction = react_to_batch(Error.REQUEST_TIMED_OUT, NONE, _standing(numbering, batch, 0), rules)
-    given_up = batch._replace(has_attempts=0)
+    reaction = react_to_batch(Error.REQUEST_TIMED_OUT, NONE, _standing(numbering, batch, False), rules)
+    given_up = batch._replace(has_attempts=False)
     _fail(producer, numbering, given_up, reaction, Error.REQUEST_TIMED_OUT, rules, effects, notes)
     if batch.base_sequence != NONE:
         behind = advance(batch.base_sequence, batch.records, rules)
@@ -70,7 +70,7 @@ def refuse_record(
     producer: Producer, error: int, host: ProducerHost, rules: Rules, effects: ProducerEffects, notes: Notes
 ) -> None:
     """A record was refused before it could be in a batch: too large, no right to its topic, ..."""
-    reaction = react_to_batch(error, NONE, BatchStanding(transactional=host.transactional, may_retry=0), rules)
+    reaction = react_to_batch(error, NONE, BatchStanding(transactional=host.transactional, may_retry=False), rules)
     effects.told = error_for_application(error, host.transactional, 0, rules)
     fail(producer, reaction, ApiKey.PRODUCE, effects, notes)
 
@@ -87,28 +87,28 @@ def resolve(
     """A partition that gave a sent batch up: once nothing is in flight there it shows whether it was stored."""
     if numbering.unresolved == NONE or producer.state == ProducerState.FATAL_ERROR:
         return
-    is_next = 1 if numbering.next_sequence - numbering.last_acked_sequence == 1 else 0
+    is_next = numbering.next_sequence - numbering.last_acked_sequence == 1
     reaction = resolve_sequences(in_flight, is_next, host.transactional, rules)
     if reaction == Reaction.RETRY:
         return
     numbering.unresolved = NONE
     if reaction == Reaction.BUMP_LOCALLY:
-        numbering.wants_bump = 1
+        numbering.wants_bump = True
     elif reaction == Reaction.FORGET_PRODUCER_ID:
         _forget_identity(producer, effects, notes)
     elif reaction != Reaction.DONE:
         fail(producer, reaction, NONE, effects, notes)
 
 
-def _standing(numbering: Numbering, batch: Batch, may_retry: int) -> BatchStanding:
+def _standing(numbering: Numbering, batch: Batch, may_retry: bool) -> BatchStanding:
     return BatchStanding(
         transactional=batch.transactional,
         records=batch.records,
         may_retry=may_retry,
-        is_next=1 if batch.base_sequence - numbering.last_acked_sequence == 1 else 0,
+        is_next=batch.base_sequence - numbering.last_acked_sequence == 1,
         has_been_renumbered=batch.has_been_renumbered,
-        partition_is_unresolved=1 if numbering.unresolved != NONE else 0,
-        follows_unresolved=1 if numbering.unresolved != NONE and numbering.unresolved == batch.base_sequence else 0,
+        partition_is_unresolved=numbering.unresolved != NONE,
+        follows_unresolved=numbering.unresolved != NONE and numbering.unresolved == batch.base_sequence,
         last_acked_offset=numbering.last_acked_offset,
     )
 
@@ -117,7 +117,7 @@ def _store(numbering: Numbering, batch: Batch, base_offset: int, rules: Rules, e
     """The batch is stored, somewhere if `base_offset` is NONE; a partition that was forgotten stays forgotten."""
     effects.fate = Fate.STORED
     effects.base_offset = base_offset
-    if numbering.known == 0:
+    if not numbering.known:
         return
     last = advance(batch.base_sequence, batch.records - 1, rules)
     numbering.last_acked_sequence = max(int(numbering.last_acked_sequence), last)
@@ -145,14 +145,14 @@ def _fail(
     if producer.state == ProducerState.FATAL_ERROR or batch.base_sequence == NONE:
         return
     repair = repair_after_failure(error, batch.transactional, batch.has_attempts, rules)
-    if repair == SequenceRepair.SHIFT_LATER_BATCHES and numbering.known == 1:
+    if repair == SequenceRepair.SHIFT_LATER_BATCHES and numbering.known:
         numbering.next_sequence -= batch.records
         effects.shifts = batch.records
     elif repair == SequenceRepair.FORGET_PARTITION:
         forget(numbering)
-        effects.forgets_partition = 1
+        effects.forgets_partition = True
     elif repair == SequenceRepair.BUMP_LOCALLY:
-        numbering.wants_bump = 1
+        numbering.wants_bump = True
     elif repair == SequenceRepair.FORGET_PRODUCER_ID and batch.producer_id == producer.producer_id:
         _forget_identity(producer, effects, notes)
 
@@ -163,5 +163,5 @@ def _forget_identity(producer: Producer, effects: ProducerEffects, notes: Notes)
         return
     producer.producer_id = NONE
     producer.producer_epoch = NONE
-    effects.forgets_sequences = 1
+    effects.forgets_sequences = True
     happen(producer, ProducerEvent.RESET, effects, notes)

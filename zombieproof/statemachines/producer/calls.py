@@ -43,15 +43,15 @@ def _is_refused(
     producer: Producer, pending: int, may_follow_error: bool, host: ProducerHost, effects: ProducerEffects
 ) -> bool:
     """The guards that every transactional call begins with, in their order; a call that is resumed stops here too."""
-    if host.transactional == 0:
+    if not host.transactional:
         effects.refusal = Refusal.NOT_TRANSACTIONAL
     elif pending == Pending.THE_SAME:
-        effects.resumes = 1
+        effects.resumes = True
     elif pending == Pending.ANOTHER:
         effects.refusal = Refusal.ANOTHER_IS_PENDING
     elif is_in_error(producer) and not may_follow_error:
         effects.refusal = Refusal.AFTER_ERROR
-    return effects.refusal != Refusal.ALLOWED or effects.resumes == 1
+    return effects.refusal != Refusal.ALLOWED or effects.resumes
 
 
 def _is_moved(producer: Producer, event: int, effects: ProducerEffects, notes: Notes) -> bool:
@@ -71,7 +71,7 @@ def init_transactions(
     if _is_refused(producer, pending, False, host, effects):
         return
     if _is_moved(producer, ProducerEvent.INIT_TRANSACTIONS, effects, notes):
-        effects.sends_init = 1
+        effects.sends_init = True
 
 
 def begin_transaction(
@@ -88,12 +88,12 @@ def send(producer: Producer, joining: int, pending: int, host: ProducerHost, eff
         effects.refusal = Refusal.AFTER_ERROR
     elif pending != Pending.NOTHING:
         effects.refusal = Refusal.ANOTHER_IS_PENDING
-    elif host.transactional == 0:
+    elif not host.transactional:
         return
     elif producer.state != ProducerState.IN_TRANSACTION:
         effects.refusal = Refusal.NOT_IN_TRANSACTION
     elif producer.transaction_version >= 2:
-        producer.started = 1
+        producer.started = True
         effects.joins = Joins.JOIN
     elif joining == Joining.OUTSIDE:
         effects.joins = Joins.HAVE_TO_ASK
@@ -102,13 +102,13 @@ def send(producer: Producer, joining: int, pending: int, host: ProducerHost, eff
 def send_offsets(
     producer: Producer,
     offsets: int,
-    names_generation_alone: int,
+    names_generation_alone: bool,
     pending: int,
     host: ProducerHost,
     effects: ProducerEffects,
 ) -> None:
     """``sendOffsetsToTransaction`` with so many offsets: TxnOffsetCommit, before TV2 behind AddOffsetsToTxn."""
-    if host.transactional == 1 and names_generation_alone == 1:
+    if host.transactional and names_generation_alone:
         effects.refusal = Refusal.NO_MEMBER
     elif _is_refused(producer, pending, False, host, effects):
         return
@@ -117,7 +117,7 @@ def send_offsets(
     elif offsets == 0:
         effects.settles = Settlement.SUCCEEDS
     elif producer.transaction_version >= 2:
-        producer.started = 1
+        producer.started = True
         effects.sends = ApiKey.TXN_OFFSET_COMMIT
         effects.transaction_version = int(producer.transaction_version)
     else:
@@ -132,7 +132,7 @@ def commit_transaction(
     if _is_refused(producer, pending, False, host, effects):
         return
     if _is_moved(producer, ProducerEvent.COMMIT, effects, notes):
-        _end(producer, 1, host, rules, effects)
+        _end(producer, True, host, rules, effects)
 
 
 def abort_transaction(
@@ -142,11 +142,11 @@ def abort_transaction(
     if _is_refused(producer, pending, producer.state == ProducerState.ABORTABLE_ERROR, host, effects):
         return
     if _is_moved(producer, ProducerEvent.ABORT, effects, notes):
-        effects.drops_new = 1
-        _end(producer, 0, host, rules, effects)
+        effects.drops_new = True
+        _end(producer, False, host, rules, effects)
 
 
-def _end(producer: Producer, committed: int, host: ProducerHost, rules: Rules, effects: ProducerEffects) -> None:
+def _end(producer: Producer, committed: bool, host: ProducerHost, rules: Rules, effects: ProducerEffects) -> None:
     """EndTxn follows the transaction's version; then the cluster's counts, and a raised epoch may have to follow."""
     ended_version = int(producer.transaction_version)
     effects.sends = ApiKey.END_TXN
@@ -154,11 +154,11 @@ def _end(producer: Producer, committed: int, host: ProducerHost, rules: Rules, e
     effects.transaction_version = ended_version
     producer.transaction_version = host.cluster_version
     if bumps_on_upgrade(ended_version >= 2, host.cluster_version >= 2, rules):
-        producer.bump = 1
+        producer.bump = True
     if must_bump_after_end(producer.bump, ended_version):
-        producer.raises = 1
-        effects.sends_init = 1
-        effects.raises_epoch = 1
+        producer.raises = True
+        effects.sends_init = True
+        effects.raises_epoch = True
 
 
 def prepare_transaction(
@@ -195,14 +195,14 @@ def complete_transaction(
         abort_transaction(producer, pending, host, rules, effects, notes)
 
 
-def aborts_on_close(producer: Producer, has_work: int) -> bool:
+def aborts_on_close(producer: Producer, has_work: bool) -> bool:
     """``close``: whether a transaction that was left open is aborted now, when everything else is done."""
-    return has_transaction(producer) and not is_completing(producer) and has_work == 0
+    return has_transaction(producer) and not is_completing(producer) and not has_work
 
 
 def close_by_force(producer: Producer, effects: ProducerEffects, notes: Notes) -> None:
     """``close`` without patience: everything that is not over fails at once."""
-    effects.fails_batches = 1
+    effects.fails_batches = True
     fail(producer, Reaction.FATAL, NONE, effects, notes)
 
 
@@ -211,10 +211,10 @@ def forget(producer: Producer) -> None:
     producer.state = ProducerState.UNINITIALIZED
     producer.producer_id = NONE
     producer.producer_epoch = NONE
-    producer.started = 0
-    producer.bump = 0
-    producer.raises = 0
+    producer.started = False
+    producer.bump = False
+    producer.raises = False
     producer.transaction_version = 0
     producer.prepared_id = NONE
     producer.prepared_epoch = NONE
-    producer.coordinator_raises = 0
+    producer.coordinator_raises = False

@@ -23,7 +23,7 @@ def happen(producer: Producer, event: int, effects: ProducerEffects, notes: Note
         return True
     move(notes, MachineIndex.PRODUCER, producer.state, event)
     effects.illegal = event
-    effects.gives_up = 1
+    effects.gives_up = True
     producer.state = move(notes, MachineIndex.PRODUCER, producer.state, ProducerEvent.FATAL_FAILURE)
     return False
 
@@ -34,10 +34,10 @@ def fail(producer: Producer, reaction: int, api: int, effects: ProducerEffects, 
     Whether a raised epoch is wanted is decided in the state in which the failure finds the producer.
     """
     if wants_raised_epoch(reaction, api, producer.state, producer.transaction_version):
-        producer.bump = 1
+        producer.bump = True
     event = event_of_reaction(producer.state, reaction)
     if event != NOTHING and happen(producer, event, effects, notes):
-        effects.fails = 1
+        effects.fails = True
     if producer.state == ProducerState.FATAL_ERROR:
-        producer.raises = 0
-        effects.gives_up = 1
+        producer.raises = False
+        effects.gives_up = True

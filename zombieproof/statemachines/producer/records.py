@@ -1,8 +1,8 @@
 """What a producer client remembers of itself and of a partition, and what a step is told.
 
-Integers only, as everywhere below the hosts (``model.records``). Which partitions have joined, which requests wait and
-which batches are under way are collections, and those are the host's: a step is told how many there are, or how the one
-that it is about stands.
+Integers and flags, as everywhere below the hosts (``model.records``). Which partitions have joined, which requests wait
+and which batches are under way are collections, and those are the host's: a step is told how many there are, or how the
+one that it is about stands.
 
 Source: reference §5.1 to §5.7; ``TransactionManager.java``, ``TxnPartitionEntry.java``.
 """
@@ -28,31 +28,31 @@ class Producer:
     state: int = 0
     producer_id: int = integer(NONE)
     producer_epoch: int = integer(NONE)
-    started: int = 0
-    bump: int = 0
-    raises: int = 0
+    started: bool = False
+    bump: bool = False
+    raises: bool = False
     transaction_version: int = 0
     prepared_id: int = integer(NONE)
     prepared_epoch: int = integer(NONE)
-    coordinator_raises: int = 0
+    coordinator_raises: bool = False
 
 
 @dataclass(slots=True)
 class Numbering:
     """The sequences of one partition, numbered under one (producer id, epoch).
 
-    `known` is 0 while nothing of the partition is remembered. `unresolved` is the sequence behind a batch that was sent
-    and given up, NONE if there is none; `wants_bump`: a gap here makes an idempotent producer raise its epoch.
+    `known` is False while nothing of the partition is remembered. `unresolved` is the sequence behind a batch that was
+    sent and given up, NONE if there is none; `wants_bump`: a gap here makes an idempotent producer raise its epoch.
     """
 
-    known: int = 0
+    known: bool = False
     producer_id: int = integer(NONE)
     producer_epoch: int = integer(NONE)
     next_sequence: int = 0
     last_acked_sequence: int = integer(NONE)
     last_acked_offset: int = integer(NONE)
     unresolved: int = integer(NONE)
-    wants_bump: int = 0
+    wants_bump: bool = False
 
 
 class Joining(IntEnum):
@@ -78,37 +78,37 @@ class ProducerHost(NamedTuple):
     transaction; `retry_backoff_ms` and `two_phase_commit` are settings of the producer.
     """
 
-    transactional: int = 1
+    transactional: bool = True
     cluster_version: int = 0
     joined: int = 0
     retry_backoff_ms: int = 0
-    two_phase_commit: int = 0
+    two_phase_commit: bool = False
 
 
 class Request(NamedTuple):
     """A request to a coordinator. `transaction_version` is what it followed when it was queued.
 
-    `to_coordinator` 0: any broker will do. `raises_epoch`: the InitProducerId behind the end of a transaction.
+    Not `to_coordinator`: any broker will do. `raises_epoch`: the InitProducerId behind the end of a transaction.
     """
 
     api: int
     transaction_version: int = 0
-    committed: int = 0
-    raises_epoch: int = 0
-    keep_prepared: int = 0
-    to_coordinator: int = 1
-    names_member: int = 0
-    two_phase_commit: int = 0
+    committed: bool = False
+    raises_epoch: bool = False
+    keep_prepared: bool = False
+    to_coordinator: bool = True
+    names_member: bool = False
+    two_phase_commit: bool = False
 
 
 class Destination(NamedTuple):
     """Where a request would go: whether that node is known and can be reached, and the newest versions there."""
 
-    is_known: int
-    is_ready: int
+    is_known: bool
+    is_ready: bool
     newest: int
     newest_init: int
-    coordinates_transactions: int
+    coordinates_transactions: bool
 
 
 class Answer(NamedTuple):
@@ -128,14 +128,14 @@ class Batch(NamedTuple):
     sent again. What it was numbered with is NONE before it was first sent.
     """
 
-    transactional: int
+    transactional: bool
     producer_id: int
     base_sequence: int
     records: int = 1
-    has_been_renumbered: int = 0
-    is_done: int = 0
-    in_time: int = 1
-    has_attempts: int = 1
+    has_been_renumbered: bool = False
+    is_done: bool = False
+    in_time: bool = True
+    has_attempts: bool = True
 
 
 class BatchAnswer(NamedTuple):

@@ -32,13 +32,13 @@ def rank(request: Request) -> int:
 
 def can_raise_epoch(producer: Producer, host: ProducerHost) -> bool:
     """Whether an abortable error leaves a way to go on with a clean epoch (KIP-360)."""
-    return host.transactional == 0 or producer.transaction_version >= 2 or producer.coordinator_raises == 1
+    return not host.transactional or producer.transaction_version >= 2 or producer.coordinator_raises
 
 
 def settle(
     producer: Producer,
-    starts_over: int,
-    wants_bump: int,
+    starts_over: bool,
+    wants_bump: bool,
     host: ProducerHost,
     rules: Rules,
     effects: ProducerEffects,
@@ -50,22 +50,22 @@ def settle(
     makes an idempotent producer raise its epoch.
     """
     if producer.state == ProducerState.FATAL_ERROR:
-        effects.gives_up = 1
-        effects.fails_batches = 1
+        effects.gives_up = True
+        effects.fails_batches = True
         return
-    if starts_over == 1:
-        effects.fails_batches = 1
+    if starts_over:
+        effects.fails_batches = True
         happen(producer, ProducerEvent.RESET, effects, notes)
-    elif host.transactional == 0:
+    elif not host.transactional:
         keep_identity(producer, wants_bump, rules, effects, notes)
     if producer.state in (ProducerState.ABORTABLE_ERROR, ProducerState.ABORTING_TRANSACTION):
-        effects.fails_unsent = 1
+        effects.fails_unsent = True
 
 
-def keep_identity(producer: Producer, wants_bump: int, rules: Rules, effects: ProducerEffects, notes: Notes) -> None:
+def keep_identity(producer: Producer, wants_bump: bool, rules: Rules, effects: ProducerEffects, notes: Notes) -> None:
     """An idempotent producer raises its epoch without asking anybody; with none left it asks for a new producer id."""
-    if wants_bump == 1:
-        effects.restarts = 1
+    if wants_bump:
+        effects.restarts = True
         if producer.producer_id != NONE and can_raise_locally(producer.producer_epoch, rules):
             producer.producer_epoch += 1
         elif producer.producer_id != NONE:
@@ -73,24 +73,24 @@ def keep_identity(producer: Producer, wants_bump: int, rules: Rules, effects: Pr
             producer.producer_epoch = NONE
             happen(producer, ProducerEvent.RESET, effects, notes)
     if producer.producer_id == NONE and producer.state != ProducerState.INITIALIZING:
-        effects.sends_init = 1 if happen(producer, ProducerEvent.INIT_TRANSACTIONS, effects, notes) else 0
+        effects.sends_init = happen(producer, ProducerEvent.INIT_TRANSACTIONS, effects, notes)
 
 
 def take_turn(
     producer: Producer,
     request: Request,
-    has_incomplete_batches: int,
-    is_too_early: int,
+    has_incomplete_batches: bool,
+    is_too_early: bool,
     effects: ProducerEffects,
     notes: Notes,
 ) -> None:
     """`request` is the first that waits: it leaves, goes on waiting, fails unsent, or is over without being sent."""
     ends = request.api == ApiKey.END_TXN
-    if is_too_early == 1 or (ends and has_incomplete_batches == 1):
+    if is_too_early or (ends and has_incomplete_batches):
         effects.turn = Turn.WAITS
     elif is_dropped_in(producer.state, request.api):
-        if request.raises_epoch == 1:
-            producer.raises = 0
+        if request.raises_epoch:
+            producer.raises = False
         effects.turn = Turn.FAILS_UNSENT
     elif ends and not end_is_needed(producer.started):
         effects.turn = Turn.IS_SKIPPED
@@ -108,15 +108,15 @@ def address(
     notes: Notes,
 ) -> None:
     """`request` is about to leave: in `version` if there is one, else its coordinator has to be found first."""
-    if request.to_coordinator == 1 and (destination.is_known == 0 or destination.is_ready == 0):
-        effects.looks_up = 1
-        effects.repeats = 1
-        effects.wait_ms = 0 if destination.is_known == 0 else host.retry_backoff_ms
+    if request.to_coordinator and (not destination.is_known or not destination.is_ready):
+        effects.looks_up = True
+        effects.repeats = True
+        effects.wait_ms = 0 if not destination.is_known else host.retry_backoff_ms
         return
-    if destination.coordinates_transactions == 1:
-        producer.coordinator_raises = 1 if can_ask_for_raised_epoch(destination.newest_init) else 0
+    if destination.coordinates_transactions:
+        producer.coordinator_raises = can_ask_for_raised_epoch(destination.newest_init)
     version = request_version(request.api, destination.newest, request.transaction_version)
-    if request.two_phase_commit == 1:
+    if request.two_phase_commit:
         version = version_for_two_phase_commit(destination.newest)
     in_vain = request.api == ApiKey.TXN_OFFSET_COMMIT and names_member_in_vain(version, request.names_member)
     if version == NONE or in_vain:

@@ -27,7 +27,7 @@ def is_stale(producer: Producer, numbering: Numbering) -> bool:
 
 def forget(numbering: Numbering) -> None:
     """The partition begins again at 0; that it wanted a raised epoch stays so."""
-    numbering.known = 0
+    numbering.known = False
     numbering.producer_id = NONE
     numbering.producer_epoch = NONE
     numbering.next_sequence = 0
@@ -38,12 +38,12 @@ def forget(numbering: Numbering) -> None:
 
 def restart(producer: Producer, numbering: Numbering, effects: ProducerEffects) -> None:
     """Number from 0, under the present identity; what is in flight first."""
-    numbering.known = 1
+    numbering.known = True
     numbering.producer_id = int(producer.producer_id)
     numbering.producer_epoch = int(producer.producer_epoch)
     numbering.next_sequence = 0
     numbering.last_acked_sequence = NONE
-    effects.renumbers = 1
+    effects.renumbers = True
 
 
 def take_number(numbering: Numbering, records: int, rules: Rules, effects: ProducerEffects) -> None:
@@ -63,7 +63,7 @@ def number(
     """
     if is_stale(producer, numbering) and in_flight == 0:
         restart(producer, numbering, effects)
-    numbering.known = 1
+    numbering.known = True
     take_number(numbering, records, rules, effects)
 
 
@@ -80,15 +80,15 @@ def may_leave(
 
     `lowest_in_flight` is the smallest sequence in flight there, NONE if there is none.
     """
-    joined = producer.state != ProducerState.FATAL_ERROR and (host.transactional == 0 or joining == Joining.JOINED)
+    joined = producer.state != ProducerState.FATAL_ERROR and (not host.transactional or joining == Joining.JOINED)
     standing = DrainStanding(
         joined=1 if joined else 0,
-        has_producer_id=1 if producer.producer_id != NONE else 0,
-        has_sequence=1 if base_sequence != NONE else 0,
+        has_producer_id=producer.producer_id != NONE,
+        has_sequence=base_sequence != NONE,
         in_flight=in_flight,
-        is_stale=1 if is_stale(producer, numbering) else 0,
-        is_unresolved=1 if numbering.unresolved != NONE else 0,
-        is_lowest_in_flight=1 if in_flight > 0 and lowest_in_flight == base_sequence else 0,
+        is_stale=is_stale(producer, numbering),
+        is_unresolved=numbering.unresolved != NONE,
+        is_lowest_in_flight=in_flight > 0 and lowest_in_flight == base_sequence,
     )
     return may_be_sent(standing)
 
@@ -101,7 +101,7 @@ def adopt(producer: Producer, numbering: Numbering, in_flight: int, effects: Pro
 
 def restart_if_wanted(producer: Producer, numbering: Numbering, effects: ProducerEffects) -> None:
     """The epoch was raised: a partition that wanted it begins again under it, and nothing there is unresolved."""
-    if numbering.wants_bump == 1:
-        numbering.wants_bump = 0
+    if numbering.wants_bump:
+        numbering.wants_bump = False
         numbering.unresolved = NONE
         restart(producer, numbering, effects)

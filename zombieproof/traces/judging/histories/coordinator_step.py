@@ -55,7 +55,7 @@ class Request(NamedTuple):
     producer_id: int
     producer_epoch: int
     version: int = 0
-    committed: int = 0
+    committed: bool = False
     partitions: int = 0
 
 
@@ -109,7 +109,7 @@ class Coordinator:
         """Judge a record against memory; memory follows only when it is right."""
         state = S.DEAD if value is None else value.state
         event = E.EXPIRE if value is None else EVENT_INTO.get(state, E.NOTHING)
-        if self.memory.known == 0 and event != E.INIT:
+        if not self.memory.known and event != E.INIT:
             begins = f"{state.name} is recorded where the id is not known"
             message = f"{begins}; it begins in EMPTY, when a producer takes it"
             return Broken("states_follow_the_table", message, moved=("unknown", state.name))
@@ -177,7 +177,7 @@ class Coordinator:
         elif event == E.MARKERS_WRITTEN:
             yield completion_of(self.memory)
         else:
-            yield from self._ends(value, 1 if event == E.COMMIT else 0)
+            yield from self._ends(value, event == E.COMMIT)
 
     def _grants(self, value: TransactionLogValue) -> Iterator[Verdict]:
         """InitProducerId without an expectation, with the present identity, with the last one, with the rotated one."""
@@ -191,19 +191,19 @@ class Coordinator:
         ):
             yield decide_init_producer_id(memory, request, self.rules, new)
 
-    def _ends(self, value: TransactionLogValue, committed: int) -> Iterator[Verdict]:
+    def _ends(self, value: TransactionLogValue, committed: bool) -> Iterator[Verdict]:
         """EndTxn of the client in both forms, and the abort of a fence (a takeover, or a time-out)."""
         memory, rules = self.memory, self.rules
         new = SOME_PRODUCER_ID if value.next_producer_id in (None, NONE) else value.next_producer_id
         for version in END_TXN_VERSIONS:
             request = Request(memory.producer_id, memory.producer_epoch, version, committed)
-            yield decide_end_txn(memory, request, rules, 1, new or NONE)
+            yield decide_end_txn(memory, request, rules, True, new or NONE)
         fence = decide_timeout(memory, memory.producer_id, rules)
-        if committed == 0 and fence.event == E.FENCE:
+        if not committed and fence.event == E.FENCE:
             fenced = replace(memory, pending_state=int(S.PREPARE_EPOCH_FENCE))
             for version in END_TXN_VERSIONS:
                 request = Request(memory.producer_id, fence.producer_epoch, version)
-                yield decide_end_txn(fenced, request, rules, 0, new or NONE)
+                yield decide_end_txn(fenced, request, rules, False, new or NONE)
 
     # ---- what is different
 
@@ -261,7 +261,7 @@ class Coordinator:
 
     def _as_memory(self, value: TransactionLogValue) -> Transaction:
         return Transaction(
-            known=1,
+            known=True,
             state=int(value.state),
             producer_id=value.producer_id,
             previous_producer_id=NONE if value.previous_producer_id is None else value.previous_producer_id,

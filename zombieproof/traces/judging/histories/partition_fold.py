@@ -51,7 +51,7 @@ class _Data:
     producer_epoch: int = NONE
     base_sequence: int = NONE
     last_sequence: int = NONE
-    transactional: int = 0
+    transactional: bool = False
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class _Marker:
 
     producer_id: int = NONE
     producer_epoch: int = NONE
-    committed: int = 0
+    committed: bool = False
     coordinator_epoch: int = NONE
     transaction_version: int = 0
 
@@ -131,7 +131,7 @@ class _Fold:
             batch.producer_epoch,
             batch.base_sequence,
             batch.last_sequence,
-            1 if batch.is_transactional else 0,
+            batch.is_transactional,
         )
         self._lose_interrupted(entry, batch)
         if batch.is_transactional and self.facts.is_foreign_data(batch.producer_id, batch.producer_epoch):
@@ -167,7 +167,7 @@ class _Fold:
         """Data that a leader would have refused opens a transaction all the same, when it is in the log."""
         self.confused.add(batch.producer_id)
         if batch.is_transactional and entry.txn_first_offset == NONE:
-            entry.known = 1
+            entry.known = True
             entry.txn_first_offset = batch.base_offset
             entry.state = int(PartitionState.IN_TRANSACTION)
 
@@ -189,7 +189,7 @@ class _Fold:
             return
         event = verdict.event
         if event == NOTHING:
-            if data.transactional == 0 and entry.txn_first_offset != NONE:
+            if not data.transactional and entry.txn_first_offset != NONE:
                 event = PartitionEvent.CONTINUE
             elif data.transactional:
                 event = PartitionEvent.BEGIN if entry.txn_first_offset == NONE else PartitionEvent.CONTINUE
@@ -253,7 +253,7 @@ class _Fold:
         marker = _Marker(
             batch.producer_id,
             batch.producer_epoch,
-            1 if told and told.commit else 0,
+            told is not None and told.commit,
             told.coordinator_epoch if told else entry.coordinator_epoch,
             self.facts.markers.get((batch.producer_id, batch.producer_epoch), TransactionVersion.TV0),
         )

@@ -36,7 +36,7 @@ class _Data(NamedTuple):
     producer_epoch: int
     base_sequence: int
     last_sequence: int
-    transactional: int
+    transactional: bool
 
 
 class _Marker(NamedTuple):
@@ -44,7 +44,7 @@ class _Marker(NamedTuple):
 
     producer_id: int
     producer_epoch: int
-    committed: int
+    committed: bool
     coordinator_epoch: int
     transaction_version: int = 0
 
@@ -131,9 +131,9 @@ class _Reader:
         state = self._states.get(batch.producer_id, int(CONSUMER.initial))
         if batch.is_control and batch.marker is None:
             return Delivery.NOTHING
-        committed = int(batch.marker is not None and batch.marker.commit)
+        committed = batch.marker is not None and batch.marker.commit
         verdict = decide_read(
-            self._isolation, state, int(batch.is_control), committed, int(batch.is_transactional), aborted_begins
+            self._isolation, state, batch.is_control, committed, batch.is_transactional, aborted_begins
         )
         if aborted_begins and verdict.event != ConsumerEvent.ABORTED_TRANSACTION_BEGINS:
             return Delivery.NOTHING
@@ -188,7 +188,7 @@ class _Fold:
             batch.producer_epoch,
             batch.base_sequence,
             batch.last_sequence,
-            int(batch.is_transactional),
+            batch.is_transactional,
         )
         verdict = decide_append(entry, incoming, 0, Origin.REPLICATION, self._rules)
         if verdict.event == NOTHING:
@@ -198,7 +198,7 @@ class _Fold:
 
     def marker(self, batch: LoggedBatch, marker: LoggedMarker) -> None:
         entry = self._entry(batch)
-        incoming = _Marker(batch.producer_id, batch.producer_epoch, int(marker.commit), marker.coordinator_epoch)
+        incoming = _Marker(batch.producer_id, batch.producer_epoch, marker.commit, marker.coordinator_epoch)
         verdict = decide_marker(entry, incoming, Origin.REPLICATION, self._rules)
         state = PARTITION_LEADER.target(entry.state, verdict.event, f"producer id {batch.producer_id}")
         first = evolve_marker(entry, incoming, verdict.event, state)
