@@ -12,7 +12,7 @@ from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.cluster.network import Answer, Message, Request
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.broker.cluster.operations import MarkersUnderWay
-from zombieproof.checker.transactions.acts import AT_APPENDS, Act
+from zombieproof.checker.transactions.acts import AT_APPENDS, AT_BLOCKS, Act
 from zombieproof.clients.read_committed import Delivered, FetchFilter
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
@@ -259,16 +259,20 @@ COMMANDS: Mapping[Act, Callable[..., object]] = {
     Act.ELECT: elect,
     Act.FORGET_PRODUCER: forget_producer,
     Act.FORGET_GUARD: forget_guard,
+    Act.DISCONNECT: disconnect,
     Act.REBALANCE: rebalance,
     Act.READ_ONE: read_one,
     Act.READ_ALL: read_all,
 }
 """Kind of action -> the command."""
 
-WHERE_APPENDS_TRAVEL: Mapping[Act, str] = dict.fromkeys(
-    AT_APPENDS, "a twin's appends are durable at once (`Twin`); that they are held back is tested in tests/broker"
-)
-"""What only a scenario with travelling appends does, and why it is no command."""
+BETWEEN_BROKERS: Mapping[Act, str] = {
+    **dict.fromkeys(
+        AT_APPENDS, "a twin's appends are durable at once (`Twin`); that they are held back is tested in tests/broker"
+    ),
+    **dict.fromkeys(AT_BLOCKS, "a twin's brokers have their producer ids when they start; tests/broker has the blocks"),
+}
+"""What only a scenario asks for in which more travels between brokers, and why it is no command."""
 
 OF_CLIENTS: Mapping[Act, str] = {
     Act.STEP: "an application goes on with its program",

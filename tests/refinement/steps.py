@@ -15,7 +15,7 @@ from tests.refinement.requests import (
 from tests.refinement.strikes import BUDGETS, strike
 from tests.refinement.twin import Twin, copied
 from zombieproof.broker.cluster.network import CLIENT, Answer
-from zombieproof.checker.transactions import actions, client_actions, client_answers, network
+from zombieproof.checker.transactions import actions, client_actions, client_answers, network, replies
 from zombieproof.checker.transactions.acts import ACTIONS, Act
 from zombieproof.checker.transactions.world import MESSAGES, Kind, Message, Op, Stage, Trail, World
 from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer, OffsetsCommitted
@@ -173,7 +173,7 @@ def _answer_client(twin: Twin, i: int, flight: InFlight, is_lost: bool) -> None:
     world = _listening(twin, i)
     message = world.messages[i]
     if is_lost:
-        actions._restore_request(world, message)
+        replies.restore_request(world, message)
     else:
         assert isinstance(told.body, Answer), "a broker that was asked lives, and answers"
         client_answers.hear(world, twin.setup, Trail(), i, _told(twin, told.body, message))
