@@ -60,6 +60,26 @@ def append_unknown(cluster: Cluster, message: Message) -> None:
     faults.clear()
 
 
+def disconnect(cluster: Cluster, message: Message) -> Message | None:
+    """A leader's connection to a coordinator breaks while `message`, its question or the answer, is under way.
+
+    A question that was under way still is, returned, and nobody waits for its answer any more.
+    """
+    left = None if message.is_answer else double(cluster, message)
+    cluster.network.lose(message)
+    closed = answer_to(cluster, message)
+    assert closed is not None, "whoever waits for an answer sees the connection end"
+    cluster.deliver(closed)
+    return left
+
+
+def forget_answer(cluster: Cluster, message: Message) -> None:
+    """The answer to a question that nobody waits for."""
+    answer = answer_to(cluster, message)
+    if answer is not None:
+        cluster.network.in_flight.remove(answer)
+
+
 def ask(cluster: Cluster, request: Request, node: int) -> Answer | None:
     """Ask a broker and hear its answer; whatever else is in flight stays there."""
     exchange = cluster.send(request, node)

@@ -135,7 +135,7 @@ def _at_leader(world: World, setup: Setup, trail: Trail, i: int, lost: int) -> b
     if error != partition_actions.WAITS:
         replies.reply(world, setup, trail, i, error, lost)
     elif queue:
-        questions_under_way.ask(world, setup, trail, i)
+        questions_under_way.ask(world, setup, trail, i, lost)
     return True
 
 

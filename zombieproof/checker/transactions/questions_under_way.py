@@ -30,8 +30,11 @@ def _is_under_way(message: Message, partition: int, node: int) -> bool:
     return at and _is_in(message, partition, node)
 
 
-def ask(world: World, setup: Setup, trail: Trail, i: int) -> None:
-    """The question about message `i` comes to its lane: it waits there, or is refused; what it replaces is told so."""
+def ask(world: World, setup: Setup, trail: Trail, i: int, lost: int) -> None:
+    """The question about message `i` comes to its lane: it waits there, or is refused; what it replaces is told so.
+
+    With `lost` 1 the answer that `i` is refused does not arrive.
+    """
     message = world.messages[i]
     p, node = int(message.partition), int(message.node)
     lane, waits = world.lanes[place_of(p, node)], _waiting(world, setup, message)
@@ -39,7 +42,7 @@ def ask(world: World, setup: Setup, trail: Trail, i: int) -> None:
     incoming = Incoming(queued_epoch, int(message.producer_epoch), mode(setup))
     verdict = questions.asks(lane, 1, incoming)
     if verdict.error_of_incoming != Error.NONE:
-        _conclude(world, setup, trail, i, questions.told(verdict.error_of_incoming, trail), 0)
+        _conclude(world, setup, trail, i, questions.told(verdict.error_of_incoming, trail), lost)
         return
     message.stage = Stage.WAITING
     if waits >= 0:
