@@ -213,7 +213,7 @@ SCOPES: tuple[Scope, ...] = (
     Scope(
         transaction_scenario(
             "lost_questions",
-            "The connection breaks between a leader and the coordinator, and a question that was lost may still arrive.",
+            "The connection of a leader to the coordinator breaks, and a question that was lost may still arrive.",
             ((_ONE,),),
             distinct=190,
             sometimes=("a_question_waits",),
