@@ -50,7 +50,13 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("3.3 3.4 3.5", ("+ retries_by_class",), "client of 3.3.2: KAFKA-14417"),
     (
         "3.6 3.7",
-        ("+ verification", "+ verification_guard", "+ guard_lowest_seq", "+ refused_init_starts_over"),
+        (
+            "+ verification",
+            "+ questions_follow",
+            "+ verification_guard",
+            "+ guard_lowest_seq",
+            "+ refused_init_starts_over",
+        ),
         "+ kip890p1; client: KAFKA-13668",
     ),
     ("3.8 3.9", ("+ abortable_code", "+ commit_retries_by_class"), "3.8+ abortable_code; client's handler of 3.8"),

@@ -227,6 +227,11 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     ),
     "verification": (appended(entry(), batch(7, 5, 1)), (48, 0), (0, PartitionEvent.BEGIN)),
     "verification_guard": (appended(entry(), batch(7, 5, 1), guard=98), (48, 0), (0, PartitionEvent.BEGIN)),
+    "questions_follow": (
+        lambda rules: [verification.asks_what_waits(n, rules) for n in (0, 2)],
+        [False, True],
+        [False] * 2,
+    ),
     "guard_lowest_seq": (appended(entry(**VERIFYING), batch(7, 5, 1), guard=99), (45, 0), (0, PartitionEvent.BEGIN)),
     "abortable_code": (
         lambda rules: add_partitions_to_txn.decide_verify_partitions(OPEN, ask(), rules).error,

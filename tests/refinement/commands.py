@@ -12,7 +12,7 @@ from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.cluster.network import Answer, Message, Request
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.broker.cluster.operations import MarkersUnderWay
-from zombieproof.checker.transactions.acts import AT_APPENDS, Act
+from zombieproof.checker.transactions.acts import AT_APPENDS, AT_BLOCKS, Act
 from zombieproof.clients.read_committed import Delivered, FetchFilter
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
@@ -58,6 +58,26 @@ def append_unknown(cluster: Cluster, message: Message) -> None:
     faults.append(AppendFault(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND, is_written=True))
     cluster.deliver(message)
     faults.clear()
+
+
+def disconnect(cluster: Cluster, message: Message) -> Message | None:
+    """A leader's connection to a coordinator breaks while `message`, its question or the answer, is under way.
+
+    A question that was under way still is, returned, and nobody waits for its answer any more.
+    """
+    left = None if message.is_answer else double(cluster, message)
+    cluster.network.lose(message)
+    closed = answer_to(cluster, message)
+    assert closed is not None, "whoever waits for an answer sees the connection end"
+    cluster.deliver(closed)
+    return left
+
+
+def forget_answer(cluster: Cluster, message: Message) -> None:
+    """The answer to a question that nobody waits for."""
+    answer = answer_to(cluster, message)
+    if answer is not None:
+        cluster.network.in_flight.remove(answer)
 
 
 def ask(cluster: Cluster, request: Request, node: int) -> Answer | None:
@@ -259,16 +279,20 @@ COMMANDS: Mapping[Act, Callable[..., object]] = {
     Act.ELECT: elect,
     Act.FORGET_PRODUCER: forget_producer,
     Act.FORGET_GUARD: forget_guard,
+    Act.DISCONNECT: disconnect,
     Act.REBALANCE: rebalance,
     Act.READ_ONE: read_one,
     Act.READ_ALL: read_all,
 }
 """Kind of action -> the command."""
 
-WHERE_APPENDS_TRAVEL: Mapping[Act, str] = dict.fromkeys(
-    AT_APPENDS, "a twin's appends are durable at once (`Twin`); that they are held back is tested in tests/broker"
-)
-"""What only a scenario with travelling appends does, and why it is no command."""
+BETWEEN_BROKERS: Mapping[Act, str] = {
+    **dict.fromkeys(
+        AT_APPENDS, "a twin's appends are durable at once (`Twin`); that they are held back is tested in tests/broker"
+    ),
+    **dict.fromkeys(AT_BLOCKS, "a twin's brokers have their producer ids when they start; tests/broker has the blocks"),
+}
+"""What only a scenario asks for in which more travels between brokers, and why it is no command."""
 
 OF_CLIENTS: Mapping[Act, str] = {
     Act.STEP: "an application goes on with its program",

@@ -7,25 +7,44 @@ from dataclasses import dataclass, field
 from tests.refinement.steps import may_try, step
 from tests.refinement.twin import Twin, copied, first_twin
 from zombieproof.checker.engine.hosts import difference
-from zombieproof.checker.engine.layout import layout_of
+from zombieproof.checker.engine.layout import Layout, layout_of
+from zombieproof.checker.engine.model import Model
 from zombieproof.checker.transactions.acts import ACTIONS, Act
-from zombieproof.checker.transactions.model import TRANSACTIONS
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, travels
 from zombieproof.checker.transactions.narration import describe
 from zombieproof.checker.transactions.world import Setup, Trail, World
 from zombieproof.model.rules import Rules
 
-LAYOUT = layout_of(World)
-_LEAVES: Callable[[World], tuple[int, ...]] = eval(  # the layout's own paths; `Layout.leaves` says the same, but slower
-    f"lambda world: ({', '.join(f'world.{path}' for path in LAYOUT.paths())})"
-)
+LAYOUT, BETWEEN = layout_of(World), layout_of(World, BETWEEN_BROKERS.sizes)
 
+
+def _reader(layout: Layout) -> Callable[[World], tuple[int, ...]]:
+    """The leaves of a world by the layout's own paths; `Layout.leaves` says the same, but slower."""
+    read: Callable[[World], tuple[int, ...]] = eval(
+        f"lambda world: ({', '.join(f'world.{path}' for path in layout.paths())})"
+    )
+    return read
+
+
+_LEAVES, _LEAVES_BETWEEN = _reader(LAYOUT), _reader(BETWEEN)
 
 NO_ACTS: frozenset[Act] = frozenset()
 
 
+def layout_for(world: World) -> Layout:
+    """How a world is packed: with or without room for what travels between brokers."""
+    return BETWEEN if world.lanes else LAYOUT
+
+
 def pack(world: World) -> bytes:
     """A world as the checker packs it."""
-    return LAYOUT._struct.pack(*_LEAVES(world)).ljust(LAYOUT.padded.itemsize, b"\0")
+    layout, leaves = (BETWEEN, _LEAVES_BETWEEN) if world.lanes else (LAYOUT, _LEAVES)
+    return layout._struct.pack(*leaves(world)).ljust(layout.padded.itemsize, b"\0")
+
+
+def model_of(setup: Setup) -> Model:
+    """The checker's model of a scope."""
+    return BETWEEN_BROKERS if travels(setup.bounds) else TRANSACTIONS
 
 
 class Differs(AssertionError):
@@ -49,7 +68,7 @@ class Explored:
 
 def reachable(setup: Setup, *, without: frozenset[Act] = NO_ACTS) -> Explored:
     """Every world that the checker reaches, interpreted; `without` are actions that it is not to take."""
-    first = TRANSACTIONS.initial(setup)
+    first = model_of(setup).initial(setup)
     found = Explored({pack(first)})
     frontier = [first]
     while frontier:
@@ -68,7 +87,7 @@ def reachable(setup: Setup, *, without: frozenset[Act] = NO_ACTS) -> Explored:
 def checked_steps(world: World, setup: Setup, without: frozenset[Act]) -> Iterator[tuple[int, World]]:
     """The actions that the checker allows in a world, and where they lead."""
     after, trail = copied(world), Trail()
-    for action in range(TRANSACTIONS.actions):
+    for action in range(model_of(setup).actions):
         if Act(ACTIONS[action][0]) not in without and TRANSACTIONS.step(after, action, setup, trail):
             assert not after.overflow, "the scenario is too large for the checker's record"
             TRANSACTIONS.normalise(after, setup)
@@ -132,7 +151,7 @@ class _Expected:
         if expected is None:
             raise Differs(self._story(action, "the live system does it, the checker does not"))
         if expected != reached:
-            where = difference(LAYOUT, expected, reached)
+            where = difference(layout_for(self.world), expected, reached)
             raise Differs(self._story(action, f"the checker and the live system differ: {where}"))
 
     def end(self) -> None:

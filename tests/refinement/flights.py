@@ -1,10 +1,10 @@
-"""Messages in flight at a cluster as the checker's messages.
+"""Messages in flight at a cluster as the checker's messages, and questions that wait at a leader to be in flight.
 
 `answered` is 0 throughout: a client hears an answer in the step that gives it, as in the checker without
 `answers_travel`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -20,9 +20,10 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.broker.cluster.node import Broker
-from zombieproof.broker.cluster.operations import InProgress, MarkersUnderWay, QuestionsUnderWay, WriteUnderWay
+from zombieproof.broker.cluster.operations import MarkersUnderWay, QuestionsUnderWay, WriteUnderWay
+from zombieproof.broker.partition.verification_channel import Question
 from zombieproof.checker.transactions.views import mode
-from zombieproof.checker.transactions.world import Kind, Message, Setup, Stage
+from zombieproof.checker.transactions.world import OFFSETS, Kind, Message, Setup, Stage
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.messages.partitions import MarkerToWrite, WriteTxnMarkers
 from zombieproof.messages.transactions import AddPartitionsToTxnAnswer
@@ -47,7 +48,10 @@ class Sent:
 
 
 class InFlight(NamedTuple):
-    """One message of the world, the live message that its delivery delivers, and the client's request (0: none)."""
+    """One message of the world, the live message that its delivery delivers, and the client's request (0: none).
+
+    Of a question that waits in a leader's channel it is the live message that it waits for.
+    """
 
     message: Message
     live: LiveMessage
@@ -66,8 +70,10 @@ def _messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: S
         elif live.sender == CLIENT:
             assert not live.is_answer, "a client is never asked"
             yield InFlight(_of_client(live, sent[live.number], names), live, live.number)
+        elif not live.is_answer and live.number in sent:
+            yield _abandoned(live, sent[live.number], names)
         else:
-            yield _verification(cluster, live, sent, names, setup)
+            yield from _verification(cluster, live, sent, names, setup)
 
 
 def _of_client(live: LiveMessage, facts: Sent, names: Names) -> Message:
@@ -79,13 +85,11 @@ def _of_client(live: LiveMessage, facts: Sent, names: Names) -> Message:
     return message
 
 
-def in_progress(cluster: Cluster, live: LiveMessage) -> tuple[int, InProgress]:
-    """The client's request behind a leader's question to the coordinator, or behind the answer to it."""
-    leader = cluster.brokers[live.receiver if live.is_answer else live.sender]
-    (asked,) = waiting_for(leader, live, QuestionsUnderWay)
-    write = leader.desk.waits.get(asked.sent.lane)
-    assert isinstance(write, WriteUnderWay), "a question is asked for a write"
-    return write.number, write.work
+def _writes_behind(leader: Broker, questions: Iterable[Question]) -> list[WriteUnderWay]:
+    """The clients' writes behind a leader's questions to the coordinator."""
+    writes = [leader.desk.waits.get(question.ticket) for question in questions]
+    assert all(isinstance(write, WriteUnderWay) for write in writes), "a question is asked for a write"
+    return [write for write in writes if isinstance(write, WriteUnderWay)]
 
 
 def waiting_for(broker: Broker, live: LiveMessage, kind: type[Waiting]) -> list[Waiting]:
@@ -96,26 +100,55 @@ def waiting_for(broker: Broker, live: LiveMessage, kind: type[Waiting]) -> list[
 
 def _verification(
     cluster: Cluster, live: LiveMessage, sent: Mapping[int, Sent], names: Names, setup: Setup
-) -> InFlight:
-    number, work = in_progress(cluster, live)
-    message = message_of(work.request, sent[number].client, sent[number].label)
-    message.producer_id = names.producer_id(message.producer_id)
-    message.live = int(sent[number].waits)
-    message.guard = names.guard(guard_of(work))
+) -> Iterator[InFlight]:
+    """The question that a request asks, or the word that comes back, and what waits in the leader's channel behind it.
+
+    A scope has one transactional id for each partition, so that a request holds one question.
+    """
+    leader = cluster.brokers[live.receiver if live.is_answer else live.sender]
+    (asked,) = waiting_for(leader, live, QuestionsUnderWay)
+    channel, lane = leader.writes.channel, asked.sent.lane
+    (write,) = _writes_behind(leader, channel.in_flight[lane].values())
+    message = _asked_about(write, sent, names)
     if live.is_answer:
         message.stage, message.error = Stage.BACK_TO_LEADER, _error_of(live, setup)
     else:
         message.stage, message.node = Stage.TO_COORDINATOR, COORDINATOR_NODES.index(live.receiver)
-    return InFlight(message, live, number)
+    if setup.bounds.verification_queue == 1:
+        message.node = COORDINATOR_NODES.index(asked.sent.node)
+    yield InFlight(message, live, write.number)
+    for waits in _writes_behind(leader, channel.waiting.get(lane, {}).values()):
+        behind = _asked_about(waits, sent, names)
+        behind.stage, behind.node = Stage.WAITING, message.node
+        yield InFlight(behind, live, waits.number)
+
+
+def _asked_about(write: WriteUnderWay, sent: Mapping[int, Sent], names: Names) -> Message:
+    facts = sent[write.number]
+    message = message_of(write.work.request, facts.client, facts.label)
+    message.producer_id = names.producer_id(message.producer_id)
+    message.live = int(facts.waits)
+    message.guard = names.guard(guard_of(write.work))
+    return message
+
+
+def _abandoned(live: LiveMessage, facts: Sent, names: Names) -> InFlight:
+    """A question whose asker has gone on: nobody waits for the answer."""
+    message = message_of(live.body, facts.client, facts.label)
+    message.kind = Kind.TXN_OFFSET_COMMIT if message.partition == OFFSETS else Kind.PRODUCE
+    message.producer_id = names.producer_id(message.producer_id)
+    message.stage, message.node = Stage.ABANDONED, COORDINATOR_NODES.index(live.receiver)
+    return InFlight(message, live, live.number)
 
 
 def _error_of(live: LiveMessage, setup: Setup) -> int:
-    """What the coordinator has answered, as the leader understands it: the checker translates where it is said."""
+    """What the coordinator has answered: in a channel as it was said, else as the checker translates it there."""
     answer = live.body
     if not isinstance(answer, AddPartitionsToTxnAnswer):
         return answer_of_broker_channel(Error.NETWORK_EXCEPTION)
-    if answer.error != Error.NONE:
-        return answer_of_broker_channel(answer.error)
+    if setup.bounds.verification_queue == 1 or answer.error != Error.NONE:
+        told = answer.error or next(iter(answer.transactions[0].errors.values()))
+        return told if setup.bounds.verification_queue == 1 else answer_of_broker_channel(told)
     (error,) = answer.transactions[0].errors.values()
     return answer_of_coordinator(error, mode(setup))
 

@@ -48,6 +48,7 @@ from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, Transacti
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.records import GroupOffset, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, Isolation, LogEntry
+from zombieproof.statemachines.partition_leader.questions import Lane
 
 NOT_PROJECTED: Mapping[str, str] = {
     "clients": "applications are the checker's own functions: the live part of a twin is the cluster",
@@ -55,6 +56,10 @@ NOT_PROJECTED: Mapping[str, str] = {
     "budget": "how often a fault may still strike is a bound of the exploration",
     "overflow": "the live system has no capacities",
     "appends": "a twin's appends are durable at once, and none is ever under way",
+    "next_block": "a twin's brokers have their blocks of producer ids when they start",
+    "blocks": "a twin's brokers have their blocks of producer ids when they start",
+    "allocations": "a twin's brokers have their blocks of producer ids when they start",
+    "given": "producer ids are named by `Names`",
 }
 """Fields of `World` that have no live counterpart, and why."""
 
@@ -144,6 +149,20 @@ def highest_epoch(cluster: Cluster) -> int:
 def next_producer_id(names: Names) -> int:
     """The producer id that comes into use next."""
     return len(names.producer_ids)
+
+
+# ---------------------------------------------------------------- questions of leaders
+
+
+def lanes(cluster: Cluster) -> list[Lane]:
+    """The way from the leader of each partition to each node that may coordinate."""
+    return [_lane(cluster, tp, node) for tp in PARTITIONS for node in COORDINATOR_NODES[:NODES]]
+
+
+def _lane(cluster: Cluster, tp: TopicPartition, node: int) -> Lane:
+    leader = cluster.leader_of(tp)
+    lane = None if leader is None else cluster.brokers[leader].writes.channel.lanes.get(node)
+    return Lane() if lane is None else replace(lane)
 
 
 # ---------------------------------------------------------------- partitions and the group

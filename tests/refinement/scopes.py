@@ -198,6 +198,33 @@ SCOPES: tuple[Scope, ...] = (
     ),
     Scope(
         transaction_scenario(
+            "waiting_questions",
+            "A leader's questions to the coordinator wait for each other, and give their places to newer ones.",
+            ((_ONE, (Op.SEND_0,)),),
+            distinct=716,
+            sometimes=("a_newer_question_takes_the_place", "an_answer_comes_behind_a_marker"),
+            verification_queue=1,
+            doubled_batches=1,
+            late=1,
+        ),
+        transitions=1_385,
+        ways=1,
+    ),
+    Scope(
+        transaction_scenario(
+            "lost_questions",
+            "The connection of a leader to the coordinator breaks, and a question that was lost may still arrive.",
+            ((_ONE,),),
+            distinct=190,
+            sometimes=("a_question_waits",),
+            verification_queue=1,
+            doubled_batches=1,
+            lost=1,
+        ),
+        transitions=350,
+    ),
+    Scope(
+        transaction_scenario(
             "kafka_0_11",
             "The first rules: no verification, one epoch for every transaction.",
             ((_ONE,), (_ONE,)),

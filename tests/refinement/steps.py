@@ -4,7 +4,7 @@ import pickle
 
 from tests.refinement import commands
 from tests.refinement.commands import COORDINATORS
-from tests.refinement.flights import InFlight
+from tests.refinement.flights import InFlight, Sent
 from tests.refinement.names import leading_log
 from tests.refinement.requests import (
     DATA,
@@ -15,8 +15,16 @@ from tests.refinement.requests import (
 from tests.refinement.strikes import BUDGETS, strike
 from tests.refinement.twin import Twin, copied
 from zombieproof.broker.cluster.network import CLIENT, Answer
-from zombieproof.checker.transactions import actions, client_actions, client_answers, network
+from zombieproof.checker.transactions import (
+    actions,
+    client_actions,
+    client_answers,
+    network,
+    questions_under_way,
+    replies,
+)
 from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.views import is_tv2
 from zombieproof.checker.transactions.world import MESSAGES, Kind, Message, Op, Stage, Trail, World
 from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer, OffsetsCommitted
 from zombieproof.messages.partitions import ProduceAnswer
@@ -47,6 +55,8 @@ def may_try(twin: Twin, action: int) -> bool:
         return tried
     if act in AT_MESSAGES:
         return _may_reach(twin, act, i)
+    if act == Act.DISCONNECT:
+        return twin.setup.bounds.verification_queue == 1 and twin.beside.budget.lost > 0
     if act == Act.RESIGN:
         return i != twin.world.coordinator and twin.world.nodes[i].role == 1
     if act == Act.ELECT:
@@ -63,6 +73,8 @@ def step(twin: Twin, action: int) -> bool:
         return _by_the_checker(twin, action, act, i)
     if act in AT_MESSAGES:
         return _reach(twin, act, i)
+    if act == Act.DISCONNECT:
+        return _disconnect(twin, i)
     return _read(twin, act, i) if act in (Act.READ_ONE, Act.READ_ALL) else strike(twin, act, i)
 
 
@@ -105,7 +117,9 @@ def _may_reach(twin: Twin, act: Act, i: int) -> bool:
     if message.kind == Kind.MARKER:
         may_lose = act == Act.LOSE_ANSWER and budget.lost > 0 and message.live == 1
         return has_leader and (act == Act.DELIVER or may_lose)
-    to_leader = names_partition(message.kind) and message.stage != Stage.TO_COORDINATOR
+    if message.stage == Stage.WAITING:
+        return False
+    to_leader = names_partition(message.kind) and message.stage not in (Stage.TO_COORDINATOR, Stage.ABANDONED)
     if to_leader and (not has_leader or actions._is_behind_another(twin.world, message)):
         return False
     if act == Act.LOSE_ANSWER:
@@ -132,9 +146,31 @@ def _reach(twin: Twin, act: Act, i: int) -> bool:
         twin.beside.budget.lost -= 1
     if flight.message.kind == Kind.MARKER:
         _answer_marker(twin, flight, act == Act.LOSE_ANSWER)
+    elif flight.message.stage == Stage.ABANDONED:
+        commands.forget_answer(twin.cluster, flight.live)
+        del twin.beside.sent[flight.request]
     else:
-        _answer_client(twin, i, flight, act == Act.LOSE_ANSWER)
+        _answer_client(twin, flight, act == Act.LOSE_ANSWER)
     return True
+
+
+def _disconnect(twin: Twin, place: int) -> bool:
+    """A leader's connection to a coordinator breaks while an answer is awaited; a question that only asks is over."""
+    asked = (Stage.TO_COORDINATOR, Stage.BACK_TO_LEADER)
+    for flight in twin.flights:
+        if flight is None or flight.message.stage not in asked or flight.message.kind == Kind.MARKER:
+            continue
+        if questions_under_way.place_of(flight.message.partition, flight.message.node) != place:
+            continue
+        twin.beside.budget.lost -= 1
+        left = commands.disconnect(twin.cluster, flight.live)
+        if left is not None and is_tv2(twin.setup):
+            twin.beside.sent[left.number] = Sent(flight.message.client, flight.message.label, waits=False)
+        elif left is not None:
+            twin.cluster.network.in_flight.remove(left)
+        _answer_client(twin, flight, is_lost=False)
+        return True
+    return False
 
 
 def _append_unknown(twin: Twin, flight: InFlight) -> None:
@@ -159,12 +195,14 @@ def _answer_marker(twin: Twin, flight: InFlight, is_lost: bool) -> None:
     twin.cluster.resend_markers()
 
 
-def _answer_client(twin: Twin, i: int, flight: InFlight, is_lost: bool) -> None:
+def _answer_client(twin: Twin, flight: InFlight, is_lost: bool) -> None:
     """What a client is told now, if it is told anything: the checker's clients make of it what they make of it."""
     told = next((each for each in twin.cluster.network.in_flight if each.receiver == CLIENT), None)
     if told is None:
         return
-    assert told.number == flight.request, "only who asked is answered"
+    if told.number != flight.request:
+        flight, is_lost = _outrun(twin, told.number, flight), False
+    i = next(slot for slot, each in enumerate(twin.flights) if each is flight)
     twin.cluster.network.in_flight.remove(told)
     facts = twin.beside.sent.pop(flight.request)
     if not facts.waits:
@@ -173,12 +211,21 @@ def _answer_client(twin: Twin, i: int, flight: InFlight, is_lost: bool) -> None:
     world = _listening(twin, i)
     message = world.messages[i]
     if is_lost:
-        actions._restore_request(world, message)
+        replies.restore_request(world, message)
     else:
         assert isinstance(told.body, Answer), "a broker that was asked lives, and answers"
         client_answers.hear(world, twin.setup, Trail(), i, _told(twin, told.body, message))
     twin.take(world)
     twin.follow(world, heard=i)
+
+
+def _outrun(twin: Twin, number: int, newer: InFlight) -> InFlight:
+    """The request whose question has given its place in a leader's channel to the one of `newer`."""
+    older = next(each for each in twin.flights if each is not None and each.request == number)
+    assert older.message.stage == Stage.WAITING, "only who asked, or is replaced, is answered"
+    if older.message.producer_epoch < newer.message.producer_epoch:
+        twin.beside.ghost.outrun = 1
+    return older
 
 
 def _listening(twin: Twin, i: int) -> World:

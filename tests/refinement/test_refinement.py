@@ -44,6 +44,7 @@ MUTANTS = (
     ("two_in_flight", "sequence_check"),
     ("exhaustion", "epoch_aware_ongoing"),
     ("forgotten", "verification_guard"),
+    ("waiting_questions", "questions_follow"),
     ("kafka_0_11", "fence_bump"),
     ("kafka_0_11", "epoch_fencing"),
     ("kafka_3_9", "verification"),
@@ -101,14 +102,14 @@ def test_the_live_system_takes_the_checkers_steps_and_reaches_its_worlds(scope: 
 
 
 def test_every_kind_of_action_has_a_command_or_is_the_clients() -> None:
-    kinds = [commands.COMMANDS, commands.OF_CLIENTS, commands.WHERE_APPENDS_TRAVEL]
+    kinds = [commands.COMMANDS, commands.OF_CLIENTS, commands.BETWEEN_BROKERS]
     assert set[Act]().union(*kinds) == set(Act)
     assert sum(map(len, kinds)) == len(Act)
 
 
 def test_every_kind_of_action_is_taken_in_some_scope() -> None:
     taken = {kind for scope in SMALL for kind in explored(scope.scenario.name).kinds}
-    assert taken == set(Act) - set(commands.WHERE_APPENDS_TRAVEL)
+    assert taken == set(Act) - set(commands.BETWEEN_BROKERS)
 
 
 def test_every_field_of_a_world_is_projected_or_listed() -> None:
@@ -235,7 +236,16 @@ def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
     raise AssertionError("the scenario does not end")
 
 
-def test_what_a_twin_cannot_do_is_refused() -> None:
-    scenario = SCENARIOS["idempotent_producer"]
-    with pytest.raises(OutOfScope, match="no producers without transactional id"):
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("idempotent_producer", "no producers without transactional id"),
+        ("appends_under_way", "in its smallest form"),
+        ("producer_id_blocks", "in its smallest form"),
+        ("waiting_questions", "one transactional id asks a coordinator at a time"),
+    ],
+)
+def test_what_a_twin_cannot_do_is_refused(name: str, why: str) -> None:
+    scenario = SCENARIOS[name]
+    with pytest.raises(OutOfScope, match=why):
         first_twin(_setup(scenario, scenario.rules))

@@ -11,7 +11,7 @@ Whether a broker has anything to do with it is the broker's: a step after which 
 """
 
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.refinement import commands, projection
 from tests.refinement.commands import COORDINATORS
@@ -44,6 +44,7 @@ from zombieproof.checker.transactions import coordinator_appends, network
 from zombieproof.checker.transactions.model import initial_world
 from zombieproof.checker.transactions.world import (
     MESSAGES,
+    Bounds,
     Budget,
     Client,
     Ghost,
@@ -143,7 +144,10 @@ class Twin:
         cluster, beside = self.cluster, self.beside
         known = beside.clients, beside.ghost, beside.budget
         clients, ghost, budget = pickle.loads(pickle.dumps(known, pickle.HIGHEST_PROTOCOL))
-        return World(
+        there = initial_world(self.setup)
+        return replace(
+            there,
+            lanes=projection.lanes(cluster) if there.lanes else [],
             clients=clients,
             nodes=projection.nodes(cluster, beside.names),
             durable=projection.durable(cluster, beside.names),
@@ -244,7 +248,7 @@ OF_PRODUCER_IDS = AllocateProducerIds | AllocateProducerIdsAnswer
 
 @dataclass(slots=True)
 class QuestionsAlone(VerificationChannel):
-    """Each question travels at once and alone, as in the checker's world: none waits for, or replaces, another."""
+    """Each question travels at once and alone, as in the checker's world where no scenario asks for the queue."""
 
     nodes: dict[int, int] = field(default_factory=dict)
 
@@ -258,15 +262,22 @@ class QuestionsAlone(VerificationChannel):
         return [sent._replace(node=self.nodes.pop(sent.lane)) for sent in VerificationChannel.drain(self)]
 
 
-class TwinCluster(Cluster):
-    """A cluster whose brokers ask coordinators question by question, and have their producer ids when they start."""
+class QueueingCluster(Cluster):
+    """A cluster whose brokers have their producer ids when they start."""
+
+    def _start(self, node: int, was_clean: bool) -> None:
+        super()._start(node, was_clean)
+        while ids := [message for message in self.network.in_flight if isinstance(message.body, OF_PRODUCER_IDS)]:
+            self.deliver(ids[0])
+
+
+class TwinCluster(QueueingCluster):
+    """The same, and its brokers ask coordinators question by question."""
 
     def _start(self, node: int, was_clean: bool) -> None:
         super()._start(node, was_clean)
         broker = self.brokers[node]
         broker.writes.channel = QuestionsAlone(broker.software.rules, self.journal)
-        while ids := [message for message in self.network.in_flight if isinstance(message.body, OF_PRODUCER_IDS)]:
-            self.deliver(ids[0])
 
 
 def _in_order(world: World, flights: list[InFlight]) -> list[InFlight | None]:
@@ -293,6 +304,10 @@ def copied_message(message: Message) -> Message:
     return another
 
 
+def _ids(bounds: Bounds) -> list[int]:
+    return bounds.transactional_id[: bounds.clients]
+
+
 def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
     """The twin before anything happened: a coordinator and a stand-in, and each partition at brokers of its own.
 
@@ -306,16 +321,19 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
     if (
         bounds.answers_travel
         or bounds.appends_travel
+        or bounds.id_blocks
         or bounds.keep_refused_copies
-        or min(bounds.transactional_id[: bounds.clients]) < 0
+        or min(_ids(bounds)) < 0
     ):
         raise OutOfScope("a twin knows the world in its smallest form, and no producers without transactional id")
+    if bounds.verification_queue and (budget.leaderless or budget.leader_changes or len(set(_ids(bounds))) > 1):
+        raise OutOfScope("where questions wait, leaders stay, and one transactional id asks a coordinator at a time")
     if budget.leaderless and (budget.leader_changes or bounds.grouped or bounds.readers):
         raise OutOfScope("a partition without a leader has one replica, and nobody reads it")
     replicas = 1 + setup.budget.leader_changes
     broker = iter(range(3, 100))
     of_each = {tp: tuple(next(broker) for _ in range(replicas)) for tp in PARTITIONS}
-    cluster = TwinCluster(
+    cluster = (QueueingCluster if bounds.verification_queue else TwinCluster)(
         max(of_each[OFFSETS_PARTITION]),
         rules or setup.rules,
         topics={

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.transactions.model import TRANSACTIONS, TRAVELLING_APPENDS, setup_of
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, setup_of
 from zombieproof.checker.transactions.world import Bounds, Budget, Op
 from zombieproof.checker.validation import (
     MOST,
@@ -171,6 +171,9 @@ class Scenario:
             if not 0 <= value <= MOST:
                 raise UnknownBound(f"{self.name}: {name}={value} is out of range; give 0 to {MOST}", name)
         own = {**self.bounds, **changed}
+        for name in SWITCHES_OF_TRAVEL:
+            if own.get(name, 0) > 1:
+                raise UnknownBound(f"{self.name}: {name}={own[name]} is neither off nor on; give 0 or 1", name)
         if own.get("failed_appends") and not own.get("appends_travel"):
             raise UnknownBound(
                 f"{self.name}: failed_appends={own['failed_appends']} changes nothing where an append is durable at "
@@ -181,7 +184,9 @@ class Scenario:
 
 
 FAULTS = tuple(f.name for f in fields(Budget))
-_CHOICES = ("in_flight", "may_abort", "answers_travel", "keep_refused_copies", "appends_travel")
+SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
+_TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks")
+_CHOICES = ("in_flight", "may_abort", "answers_travel", "keep_refused_copies", *_TRAVELS)
 RENAMED = {"keep_dead_letters": "keep_refused_copies"}
 """What a bound was called -> what it is called."""
 _OF_RULES = ("epoch_max", "cached_batches")
@@ -223,7 +228,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
     own |= {"epoch_max": 100, "cached_batches": 3}
     if NONE in ids[: len(programs)]:
-        for of_coordinator in ("appends_travel", "failed_appends"):
+        for of_coordinator in (*_TRAVELS, "failed_appends"):
             # Without a transactional id nobody asks a coordinator, and producer ids are counted.
             del own[of_coordinator]
     unknown = set(bounds) - set(own)
@@ -247,7 +252,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         sometimes=sometimes,
         distinct=distinct,
         bounds=own,
-        model=lambda chosen: TRAVELLING_APPENDS if chosen.get("appends_travel") else TRANSACTIONS,
+        model=lambda chosen: BETWEEN_BROKERS if any(map(chosen.get, _TRAVELS)) else TRANSACTIONS,
         setup=build,
         mutants=mutants,
         rules=rules,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.transactions.scenarios.appends import APPENDS_UNDER_WAY
+from zombieproof.checker.transactions.scenarios.between_brokers import PRODUCER_ID_BLOCKS, WAITING_QUESTIONS
 from zombieproof.checker.transactions.scenarios.exhaustion import EPOCH_EXHAUSTION, ROTATION_FAILOVER
 from zombieproof.checker.transactions.scenarios.expiration import FORGOTTEN_OWNER, ID_EXPIRATION, PRODUCER_EXPIRATION
 from zombieproof.checker.transactions.scenarios.failover import (
@@ -47,6 +48,8 @@ SCENARIOS: Mapping[str, Scenario] = {
         TIMEOUT,
         COORDINATOR_FAILOVER,
         APPENDS_UNDER_WAY,
+        WAITING_QUESTIONS,
+        PRODUCER_ID_BLOCKS,
         LEADER_FAILOVER,
         LEADERLESS_PARTITION,
         CONSUME_TRANSFORM_PRODUCE,

@@ -127,6 +127,12 @@ CATALOGUE: tuple[Guarantee, ...] = (
         "a_loaded_decision_is_not_driven",
     ),
     _of_worlds(
+        p.a_question_waits_only_behind_another,
+        "KIP-890; reference §3.4",
+        "what_waits_is_forgotten_by_the_channel",
+        live=False,
+    ),
+    _of_worlds(
         p.a_transaction_has_one_decision, "reference §12.1 (c), (l); bugs.md SingleOutcome", "a_late_end_decides_again"
     ),
     _of_worlds(
@@ -191,6 +197,11 @@ CATALOGUE: tuple[Guarantee, ...] = (
     _witness(w.a_new_leader_knows_an_open_transaction),
     _witness(w.two_batches_are_remembered),
     _witness(w.an_id_is_forgotten),
+    _witness(w.a_question_waits),
+    _witness(w.a_newer_question_takes_the_place),
+    _witness(w.an_answer_comes_behind_a_marker),
+    _witness(w.a_coordinator_has_used_up_a_block),
+    _witness(w.a_new_coordinator_hands_out_producer_ids),
     # ---- in recordings, the ones that explain most first: findings are reported in this order
     _of_recordings(
         "every_listed_partition_has_its_marker",

@@ -238,11 +238,21 @@ OMISSIONS: Final = (
     ),
     Omission(
         CHECKER,
-        "allocation of producer ids in blocks",
-        "a scenario hands ids out one by one, each once; how blocks are asked for is decided and tested by itself",
-        "RPCProducerIdManager.java, ProducerIdControlManager.java; reference §2.16",
-        "ids that are handed out twice by a faulty allocator (pid_block_order) are not looked for in scenarios",
-        (Absent(Sort.FIELD, "block", f"{_WORLD}.Node"), Absent(Sort.FIELD, "ALLOCATE_PRODUCER_IDS", f"{_WORLD}.Kind")),
+        "a controller that fails over, or hands a block of producer ids out twice",
+        "the controller is one counter that every node can reach; its answers are late, doubled or lost where "
+        "`--bounds id_blocks=1` asks for blocks at all (`producer_id_blocks` has it), elsewhere ids are counted",
+        "ProducerIdControlManager.java; reference §2.16",
+        "what a controller's log owes to its ids is not explored; a broker that takes a block twice is found",
+        (Absent(Sort.FAULT, "CHANGE_CONTROLLER"), Absent(Sort.FIELD, "controller", f"{_WORLD}.World")),
+    ),
+    Omission(
+        CHECKER,
+        "leaders that ask a coordinator together",
+        "each partition has a leader of its own, and a question travels alone unless `--bounds verification_queue=1` "
+        "asks for the queue (`waiting_questions` has it): then it waits for those of the same partition",
+        "AddPartitionsToTxnManager.java; reference §3.4",
+        "a request that asks about several partitions of one producer is tested on the steps and brokers, not explored",
+        (Absent(Sort.FIELD, "broker", f"{_WORLD}.Partition"), Absent(Sort.FIELD, "partitions", f"{_WORLD}.Message")),
     ),
     Omission(
         CHECKER,

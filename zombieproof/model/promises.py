@@ -129,6 +129,14 @@ def a_decided_transaction_is_driven_to_its_end(world: World) -> bool:
     return True
 
 
+def a_question_waits_only_behind_another(world: World) -> bool:
+    """A leader's question to a coordinator waits only while a request to the same coordinator is under way."""
+    for lane in world.lanes:
+        if lane.waiting > 0 and lane.under_way == 0:
+            return False
+    return True
+
+
 def a_transaction_has_one_decision(world: World) -> bool:
     """A transaction is decided once, and the application is told what was decided."""
     if world.ghost.contradiction == 1:

@@ -197,6 +197,12 @@ class Rules:
         source="KIP-890 part 1",
         row="§3.4, A3",
     )
+    questions_follow: int = switch(
+        "what waits for a coordinator is asked when the request before it has come back, or is lost",
+        since="3.6",
+        source="KIP-890 part 1",
+        row="§3.4",
+    )
     verification_guard: int = switch(
         "a verification answer counts only for the guard it was asked for (a marker in between voids it)",
         since="3.6",

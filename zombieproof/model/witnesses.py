@@ -173,3 +173,41 @@ def two_batches_are_remembered(world: World) -> bool:
 def an_id_is_forgotten(world: World) -> bool:
     """A transactional id has expired."""
     return bool(world.durable[0].known == 0 and world.next_producer_id > 0 and world.budget.expirations == 0)
+
+
+def a_question_waits(world: World) -> bool:
+    """A leader's question to a coordinator waits behind another one."""
+    for lane in world.lanes:
+        if lane.waiting > 0:
+            return True
+    return False
+
+
+def a_newer_question_takes_the_place(world: World) -> bool:
+    """A question that waited has given its place to one of a newer epoch."""
+    return bool(world.ghost.outrun == 1)
+
+
+def an_answer_comes_behind_a_marker(world: World) -> bool:
+    """The answer to a question is on its way, and a marker has removed the guard that it was asked for."""
+    for message in world.messages:
+        if message.guard > 0:
+            entry = world.partitions[message.partition].entries[message.producer_id]
+            if entry.guard != message.guard and entry.coordinator_epoch != NONE:
+                return True
+    return False
+
+
+def a_coordinator_has_used_up_a_block(world: World) -> bool:
+    """A coordinator node has handed out every producer id that it has, and waits for the controller."""
+    for blocks in world.blocks:
+        if blocks.size > 0 and blocks.used == blocks.size and blocks.next_size == 0:
+            return True
+    return False
+
+
+def a_new_coordinator_hands_out_producer_ids(world: World) -> bool:
+    """A coordinator that took over has handed out a producer id from its own block, and its predecessor one too."""
+    if world.highest_epoch == 0 or world.next_producer_id < len(world.given):
+        return False
+    return bool(world.coordinator == 1 and len(world.blocks) > 1 and world.blocks[1].used > 0)

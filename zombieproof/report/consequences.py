@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, Act
+from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, AT_BLOCKS, Act
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.narration import (
     client_name,
@@ -14,6 +14,7 @@ from zombieproof.checker.transactions.narration import (
     message_name,
 )
 from zombieproof.checker.transactions.network import speaks_to_coordinator
+from zombieproof.checker.transactions.questions_under_way import place_of
 from zombieproof.checker.transactions.world import Kind, Message, Op, Setup, Stage, Trail, World
 from zombieproof.model.vocabulary import NONE, Error, Guard, PendingOffsetsState, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
@@ -29,11 +30,16 @@ def consequences(before: World, after: World, setup: Setup, action: int, trail: 
     if Act.DELIVER <= act <= Act.UNKNOWN_APPEND and act not in (Act.DOUBLE, Act.GIVE_UP):
         message = before.messages[i]
         brokers += (*_wrong_transaction(before, after, setup, message), *_remarks(before, after, message, trail))
-        answer = _answer(after, setup, act, message, trail, is_told=bool(brokers or clients))
-        between = (*answer, *_then_sends(before, after, setup, message))
+        asked = tuple(_of_questions(before, after, setup, message))
+        answer = () if asked else _answer(after, setup, act, message, trail, is_told=bool(brokers or clients))
+        between = (*asked, *answer, *_then_sends(before, after, setup, message))
     elif act in AT_APPENDS and trail.asker > 0:
         asker = _asker(before, i)
         between = _said(after, setup, act, asker, trail, is_told=bool(brokers or clients))
+    elif act == Act.DISCONNECT:
+        between = _of_questions(before, after, setup, next(each for each in before.messages if _is_asked(each, i)))
+    elif act in AT_BLOCKS:
+        between = _of_blocks(before, after, act, i)
     elif act in (Act.FAIL_OVER, Act.DEPOSE):
         brokers = (*_loaded(after), *brokers)
     elif act in (Act.ELECT, Act.CHANGE_LEADER):
@@ -41,7 +47,7 @@ def consequences(before: World, after: World, setup: Setup, action: int, trail: 
     elif act == Act.STEP:
         between = _fetched(before, after, setup, i)
     faults, late = _faults(before, after, setup, trail), _late_now(before, after, setup, act)
-    return (*brokers, *faults, *between, *clients, *late)
+    return (*brokers, *faults, *between, *_asks_for_block(before, after), *clients, *late)
 
 
 # ---------------------------------------------------------------- answers
@@ -139,6 +145,58 @@ def _remarks(before: World, after: World, message: Message, trail: Trail) -> Ite
         yield f"it is accepted, although {owner} owns the input in generation {generation}"
 
 
+# ---------------------------------------------------------------- what brokers ask each other
+
+_ASKED = (Stage.WAITING, Stage.TO_COORDINATOR, Stage.APPENDING, Stage.BACK_TO_LEADER)
+
+
+def _is_asked(message: Message, place: int) -> bool:
+    """Whether a question about a message is under way in a lane, or was answered."""
+    asks = message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage in _ASKED[1:]
+    return asks and place_of(message.partition, message.node) == place
+
+
+def _of_questions(before: World, after: World, setup: Setup, message: Message) -> Iterator[str]:
+    """What becomes of the questions of a leader that come and go; nothing where each travels alone."""
+    if setup.bounds.verification_queue == 0 or message.kind not in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT):
+        return
+    if message.stage not in (Stage.TO_LEADER, Stage.BACK_TO_LEADER, Stage.TO_COORDINATOR):
+        return
+    leader, was, now = leader_name(message.partition), _stages(before, setup), _stages(after, setup)
+    for name, stage in was.items():
+        if stage == Stage.WAITING and now.get(name) != Stage.WAITING:
+            again = now.get(name) == Stage.TO_COORDINATOR
+            yield f"{leader} asks about {name} next" if again else f"{leader} no longer asks about {name}"
+        elif stage in _ASKED and now.get(name) == Stage.TO_LEADER:
+            yield f"{leader} refuses {name}, and it is sent again"
+    for name, stage in now.items():
+        if stage == Stage.WAITING and was.get(name) != Stage.WAITING:
+            yield f"the question of {leader} about {name} waits for the one before"
+        elif stage == Stage.TO_COORDINATOR and was.get(name, Stage.TO_LEADER) == Stage.TO_LEADER:
+            yield f"{leader} asks {coordinator_name(after, setup, after.coordinator)} first"
+
+
+def _stages(world: World, setup: Setup) -> dict[str, int]:
+    """The messages that a leader may ask about, by name, and where they are."""
+    return {
+        message_name(replace(message, stage=0), setup): message.stage
+        for message in world.messages
+        if message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.ABANDONED
+    }
+
+
+def _asks_for_block(before: World, after: World) -> Iterator[str]:
+    for node, (old, new) in enumerate(zip(before.allocations, after.allocations, strict=True)):
+        if new.asked > old.asked:
+            yield f"node {node} asks the controller for producer ids"
+
+
+def _of_blocks(before: World, after: World, act: int, node: int) -> Iterator[str]:
+    """What a node makes of the controller's answer."""
+    if act in (Act.GIVE_BLOCK, Act.GIVE_LATE_BLOCK) and after.blocks[node].next_size == before.blocks[node].next_size:
+        yield f"node {node} refuses it: it does not lie above the block that it has"
+
+
 # ---------------------------------------------------------------- what only ghost facts know
 
 
@@ -172,7 +230,12 @@ def _late_now(before: World, after: World, setup: Setup, act: int) -> Iterator[s
 def _late(world: World, setup: Setup) -> Counter[str]:
     """The names of late copies, wherever they are on their way."""
     messages = [message for message in world.messages if message.kind != Kind.EMPTY and message.live == 0]
-    return Counter(message_name(replace(message, stage=0), setup) for message in messages)
+    return Counter(_late_name(message, setup) for message in messages)
+
+
+def _late_name(message: Message, setup: Setup) -> str:
+    name = message_name(replace(message, stage=0), setup)
+    return f"the question about {name}" if message.stage == Stage.ABANDONED else name
 
 
 # ---------------------------------------------------------------- what is read

@@ -21,7 +21,18 @@ from zombieproof.model.fields import integer
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error
 
-__all__ = ["BLOCK_SIZE", "Allocated", "ProducerIdBlocks", "allocate", "answered", "claim", "lost", "peek", "prefetch"]
+__all__ = [
+    "BLOCK_SIZE",
+    "Allocated",
+    "ProducerIdBlocks",
+    "allocate",
+    "answered",
+    "claim",
+    "forget",
+    "lost",
+    "peek",
+    "prefetch",
+]
 
 
 @dataclass(slots=True)
@@ -103,3 +114,15 @@ def answered(blocks: ProducerIdBlocks, error: int, first: int, size: int, now_ms
 def lost(blocks: ProducerIdBlocks) -> None:
     """The controller did not answer: it may be asked again at once."""
     blocks.is_asked_for = 0
+
+
+def forget(blocks: ProducerIdBlocks) -> None:
+    """The broker is gone: nobody has the rest of its blocks any more."""
+    blocks.first = 0
+    blocks.size = 0
+    blocks.used = 0
+    blocks.next_first = NONE
+    blocks.next_size = 0
+    blocks.is_asked_for = 0
+    blocks.not_before_ms = 0
+    blocks.sends = 0

@@ -12,7 +12,7 @@ from zombieproof.checker.engine.kinds import follow
 from zombieproof.checker.engine.lowering import Lowering, LoweringError
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.model import TRANSACTIONS, TRAVELLING_APPENDS
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS
 from zombieproof.checker.two_phase_commit.model import two_phase_commit
 from zombieproof.model.fields import array, integer
 
@@ -144,7 +144,7 @@ def test_what_is_not_there_is_refused_before_compilation(step: Callable[..., boo
         followed(model_of(step))
 
 
-@pytest.mark.parametrize("model", [TRANSACTIONS, TRAVELLING_APPENDS, two_phase_commit(3)], ids=lambda model: model.name)
+@pytest.mark.parametrize("model", [TRANSACTIONS, BETWEEN_BROKERS, two_phase_commit(3)], ids=lambda model: model.name)
 def test_the_record_of_every_attribute_is_known(model: Model) -> None:
     """Otherwise a misspelt field could hide behind one that is not followed."""
     found = followed(model)

@@ -14,9 +14,9 @@ from zombieproof.broker.cluster.journal import Journal
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnAnswer, TransactionToAdd
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Guard, Mode
+from zombieproof.model.vocabulary import NONE, Error, Mode
 from zombieproof.statemachines.partition_leader import questions
-from zombieproof.statemachines.partition_leader.questions import ChannelFailure, Returned
+from zombieproof.statemachines.partition_leader.questions import ChannelFailure, Incoming, Lane, Returned
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +52,21 @@ class VerificationChannel:
 
     rules: Rules
     journal: Journal = field(repr=False, compare=False)
+    lanes: dict[int, Lane] = field(default_factory=dict)
     waiting: dict[int, dict[str, Question]] = field(default_factory=dict)
     in_flight: dict[int, dict[str, Question]] = field(default_factory=dict)
-    modes: dict[int, Mode] = field(default_factory=dict)
-    modes_in_flight: dict[int, Mode] = field(default_factory=dict)
 
     def ask(self, node: int | None, question: Question) -> list[Verified]:
         """Let a question wait for coordinator `node` (None: there is none); who is answered by that at once."""
-        queue = self.waiting.get(NONE if node is None else node, {})
+        key = NONE if node is None else node
+        queue, lane = self.waiting.get(key, {}), self.lanes.get(key) or Lane()
         waits = queue.get(question.transactional_id)
         queued_epoch = NONE if waits is None else waits.producer_epoch
-        verdict = questions.asks(int(node is not None), queued_epoch, question.producer_epoch)
-        if verdict.error_of_incoming != Error.NONE or node is None:
+        incoming = Incoming(queued_epoch, question.producer_epoch, question.mode)
+        verdict = questions.asks(lane, int(node is not None), incoming)
+        if verdict.error_of_incoming != Error.NONE:
             return [self._same(question, verdict.error_of_incoming)]
-        if not queue:
-            queue = self.waiting[node] = {}
-            self.modes[node] = question.mode
+        self.lanes[key], self.waiting[key] = lane, queue
         queue.pop(question.transactional_id, None)
         queue[question.transactional_id] = question
         return [] if waits is None else [self._same(waits, verdict.error_of_queued)]
@@ -75,20 +74,24 @@ class VerificationChannel:
     def drain(self) -> list[VerificationRequest]:
         """The requests to send now: one to each node that has none under way."""
         requests = []
-        for node in [node for node in self.waiting if node not in self.in_flight]:
-            waiting = self.waiting.pop(node)
-            self.in_flight[node] = waiting
-            self.modes_in_flight[node] = self.modes.pop(node)
-            transactions = tuple(_as_transaction(question) for question in waiting.values())
-            requests.append(
-                VerificationRequest(node, AddPartitionsToTxn(questions.version_of(self.rules), transactions), node)
-            )
+        for node, lane in self.lanes.items():
+            if lane.sends:
+                questions.goes_out(lane)
+                asked = self.in_flight[node] = self.waiting.pop(node)
+                transactions = tuple(_as_transaction(question) for question in asked.values())
+                requests.append(
+                    VerificationRequest(node, AddPartitionsToTxn(questions.version_of(self.rules), transactions), node)
+                )
         return requests
 
     def answered(self, lane: int, answer: AddPartitionsToTxnAnswer | ChannelFailure) -> list[Verified]:
         """The request under way in a lane was answered, or never will be. Without such a request nothing happens."""
-        asked = self.in_flight.pop(lane, {})
-        mode = self.modes_in_flight.pop(lane, Mode.DEFAULT)
+        asked = self.in_flight.pop(lane, None)
+        if asked is None:
+            return []
+        mode = questions.ends(self.lanes[lane], self.rules)
+        if lane not in self.waiting:
+            del self.lanes[lane]
         if isinstance(answer, ChannelFailure):
             return [self._verified(question, Returned(answer, Error.NONE), {}, mode) for question in asked.values()]
         returned = Returned(NONE, answer.error)
@@ -100,7 +103,7 @@ class VerificationChannel:
         ]
 
     def _verified(
-        self, question: Question, returned: Returned, errors: Mapping[TopicPartition, int], mode: Mode
+        self, question: Question, returned: Returned, errors: Mapping[TopicPartition, int], mode: int
     ) -> Verified:
         """The word on each partition; one of which an answer says nothing may be written to."""
         told = {}
@@ -110,9 +113,12 @@ class VerificationChannel:
         return Verified(question.ticket, told)
 
     def _same(self, question: Question, error: int) -> Verified:
+        """A question that was refused, or gave its place to another: the same word on each partition."""
+        told = {}
         for partition in question.partitions:
-            self.journal.decided("verification", Guard.NO_GUARD, error, f"{question.transactional_id} {partition}")
-        return Verified(question.ticket, dict.fromkeys(question.partitions, int(error)))
+            told[partition] = questions.told(error, self.journal.begin())
+            self.journal.take(f"{question.transactional_id} {partition}")
+        return Verified(question.ticket, told)
 
 
 def _as_transaction(question: Question) -> TransactionToAdd:

@@ -9,12 +9,14 @@ from zombieproof.checker.transactions import (
     client_answers,
     coordinator_actions,
     faults,
+    id_blocks,
     network,
     partition_actions,
+    questions_under_way,
     reader_actions,
+    replies,
 )
-from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, Act
-from zombieproof.checker.transactions.moves import note_answer
+from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, BETWEEN_BROKERS, Act
 from zombieproof.checker.transactions.world import MESSAGES, Kind, Message, Setup, Stage, Trail, World
 
 
@@ -34,8 +36,8 @@ def _take(world: World, act: int, i: int, setup: Setup, trail: Trail) -> bool:
         return client_actions.step(world, setup, trail, i, 0)
     if act == Act.ABORT_INSTEAD:
         return client_actions.step(world, setup, trail, i, 1)
-    if act in AT_APPENDS:
-        return _handle_append(world, setup, trail, act, i)
+    if act in BETWEEN_BROKERS:
+        return _between_brokers(world, setup, trail, act, i)
     if Act.DELIVER <= act <= Act.UNKNOWN_APPEND:
         return _handle_message(world, setup, trail, act, i)
     if act in (Act.READ_ONE, Act.READ_ALL):
@@ -49,7 +51,7 @@ def _handle_message(world: World, setup: Setup, trail: Trail, act: int, i: int) 
     message = world.messages[i]
     if message.kind == Kind.EMPTY or _repeats(world, i):
         return False
-    if message.stage == Stage.APPENDING and act != Act.GIVE_UP:
+    if message.stage in (Stage.APPENDING, Stage.WAITING) and act != Act.GIVE_UP:
         return False
     if act == Act.DELIVER:
         return _deliver(world, setup, trail, i, 0, 0)
@@ -97,27 +99,59 @@ def _deliver(world: World, setup: Setup, trail: Trail, i: int, lost: int, unknow
     if network.speaks_to_coordinator(message.kind):
         error = coordinator_actions.answer(world, setup, trail, i, unknown)
         if error != partition_actions.WAITS:
-            _reply(world, setup, trail, i, error, lost)
+            replies.reply(world, setup, trail, i, error, lost)
         elif lost == 1:
             message.stage = Stage.TO_LEADER
-            _restore_request(world, message)
+            replies.restore_request(world, message)
         return True
-    if message.stage == Stage.TO_COORDINATOR:
-        if lost == 1:
-            return False
-        error = coordinator_actions.answer(world, setup, trail, i, unknown)
-        if error != partition_actions.WAITS:
-            partition_actions.hear_coordinator(world, setup, trail, message, error)
-        return True
+    if message.stage in (Stage.TO_COORDINATOR, Stage.ABANDONED):
+        return lost == 0 and _question_arrives(world, setup, trail, i, unknown)
     if world.partitions[message.partition].leader == 0 or _is_behind_another(world, message):
         return False
+    return _at_leader(world, setup, trail, i, lost)
+
+
+def _question_arrives(world: World, setup: Setup, trail: Trail, i: int, unknown: int) -> bool:
+    """A leader's question reaches the coordinator; its answer sets out, if anybody still waits for it."""
+    message = world.messages[i]
+    is_abandoned = message.stage == Stage.ABANDONED
+    error = coordinator_actions.answer(world, setup, trail, i, unknown)
+    if is_abandoned:
+        network.empty(message)
+    elif error != partition_actions.WAITS:
+        partition_actions.hear_coordinator(world, setup, trail, message, error)
+    return True
+
+
+def _at_leader(world: World, setup: Setup, trail: Trail, i: int, lost: int) -> bool:
+    """A batch or offset commit reaches its leader, or the coordinator's word on it does."""
+    message, queue = world.messages[i], setup.bounds.verification_queue == 1
     if message.stage == Stage.BACK_TO_LEADER:
+        if queue:
+            return questions_under_way.arrive(world, setup, trail, i, lost)
         error = partition_actions.conclude(world, setup, trail, message)
     else:
         error = partition_actions.receive(world, setup, trail, message)
     if error != partition_actions.WAITS:
-        _reply(world, setup, trail, i, error, lost)
+        replies.reply(world, setup, trail, i, error, lost)
+    elif queue:
+        questions_under_way.ask(world, setup, trail, i, lost)
     return True
+
+
+def _between_brokers(world: World, setup: Setup, trail: Trail, act: int, i: int) -> bool:
+    """Appends, questions of leaders, blocks of producer ids: where a scenario asks for it they are under way."""
+    if act in AT_APPENDS:
+        return _handle_append(world, setup, trail, act, i)
+    if act == Act.DISCONNECT:
+        return questions_under_way.disconnect(world, setup, trail, i)
+    if act == Act.GIVE_BLOCK:
+        return id_blocks.arrive(world, setup, i)
+    if act == Act.DOUBLE_BLOCK:
+        return id_blocks.double(world, i)
+    if act == Act.GIVE_LATE_BLOCK:
+        return id_blocks.arrive_late(world, setup, i)
+    return id_blocks.allocate(world, setup, i, 1 if act == Act.LOSE_BLOCK else 0)
 
 
 def _handle_append(world: World, setup: Setup, trail: Trail, act: int, number: int) -> bool:
@@ -134,7 +168,7 @@ def _handle_append(world: World, setup: Setup, trail: Trail, act: int, number: i
     i, error = trail.asker - 1, int(trail.error)
     message = world.messages[i]
     if network.speaks_to_coordinator(message.kind):
-        _reply(world, setup, trail, i, error, 0)
+        replies.reply(world, setup, trail, i, error, 0)
     else:
         partition_actions.hear_coordinator(world, setup, trail, message, error)
     return True
@@ -156,37 +190,12 @@ def _is_behind_another(world: World, message: Message) -> bool:
     return False
 
 
-def _reply(world: World, setup: Setup, trail: Trail, i: int, error: int, lost: int) -> None:
-    """The answer to message `i` sets out: nobody waits for it, or it is lost, or it travels, or it is heard at once."""
-    note_answer(trail, error)
-    message = world.messages[i]
-    if message.live == 0:
-        network.empty(message)
-    elif lost == 1:
-        _restore_request(world, message)
-    elif setup.bounds.answers_travel == 1:
-        message.answered = 1
-        message.error = error
-    else:
-        client_answers.hear(world, setup, trail, i, error)
-
-
-def _restore_request(world: World, message: Message) -> None:
-    """The client asks again with what it knows: a grant that got lost is unknown to it."""
-    client = world.clients[message.client]
-    message.answered = 0
-    message.error = 0
-    if message.kind in (Kind.INIT_PRODUCER_ID, Kind.END_TXN):
-        message.producer_id = client.producer_id
-        message.producer_epoch = client.producer_epoch
-
-
 def _lose_answer(world: World, setup: Setup, trail: Trail, i: int) -> bool:
     message = world.messages[i]
     if world.budget.lost == 0 or message.live == 0:
         return False
     if message.answered == 1:
-        _restore_request(world, message)
+        replies.restore_request(world, message)
     elif (setup.bounds.answers_travel == 1 and message.kind != Kind.MARKER) or not _deliver(
         world, setup, trail, i, 1, 0
     ):

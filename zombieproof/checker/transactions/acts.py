@@ -42,10 +42,22 @@ class Act(IntEnum):
     FAIL_APPEND = 22
     DOUBT_APPEND = 23
     TELL_APPEND = 24
+    DISCONNECT = 25
+    ALLOCATE_BLOCK = 26
+    LOSE_BLOCK = 27
+    GIVE_BLOCK = 28
+    DOUBLE_BLOCK = 29
+    GIVE_LATE_BLOCK = 30
 
 
 AT_APPENDS = (Act.MAKE_APPEND, Act.FAIL_APPEND, Act.DOUBT_APPEND, Act.TELL_APPEND)
 """What happens to appends to the transaction log that are under way, where they travel."""
+
+AT_BLOCKS = (Act.ALLOCATE_BLOCK, Act.LOSE_BLOCK, Act.GIVE_BLOCK, Act.DOUBLE_BLOCK, Act.GIVE_LATE_BLOCK)
+"""What happens between a coordinator node and the controller, where producer ids come in blocks."""
+
+BETWEEN_BROKERS = (*AT_APPENDS, Act.DISCONNECT, *AT_BLOCKS)
+"""What only happens where more than the messages of clients and markers travels."""
 
 
 def _numbered() -> tuple[tuple[int, int], ...]:
@@ -72,12 +84,14 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Act.FORGET_PRODUCER: PARTITIONS * PRODUCER_IDS,
         Act.FORGET_GUARD: PARTITIONS * PRODUCER_IDS,
         **dict.fromkeys(AT_APPENDS, APPENDS),
+        Act.DISCONNECT: PARTITIONS * NODES,
+        **dict.fromkeys(AT_BLOCKS, NODES),
     }
     return tuple((int(act), i) for act, count in counts.items() for i in range(count))
 
 
 ACTIONS: tuple[tuple[int, int], ...] = _numbered()
-"""(kind, argument) of each action, by its number; those at appends that travel come last."""
+"""(kind, argument) of each action, by its number; those of `BETWEEN_BROKERS` come last."""
 
-ACTIONS_AT_ONCE: int = sum(act not in AT_APPENDS for act, _ in ACTIONS)
-"""How many actions there are where appends do not travel."""
+ACTIONS_AT_ONCE: int = sum(act not in BETWEEN_BROKERS for act, _ in ACTIONS)
+"""How many actions there are where nothing of that travels."""

@@ -26,7 +26,7 @@ def make(world: World, setup: Setup, trail: Trail, number: int, act: int) -> boo
     ):
         return False
     node, k = int(under_way.node), int(under_way.subject)
-    txn, at = world.nodes[node].cache[k], office(world, node, 0)
+    txn, at = world.nodes[node].cache[k], office(world, setup, node, 0)
     begin(trail, k)
     refused = appends.may_append(txn, under_way.pending, at, setup.rules, trail)
     if act != Act.MAKE_APPEND and (refused != Error.NONE or node != world.coordinator):
@@ -57,7 +57,7 @@ def tell(world: World, setup: Setup, trail: Trail, number: int) -> bool:
     if under_way.phase not in (Phase.ANSWERED, Phase.COMPLETED):
         return False
     node, k = int(under_way.node), int(under_way.subject)
-    txn, at = world.nodes[node].cache[k], office(world, node, 0)
+    txn, at = world.nodes[node].cache[k], office(world, setup, node, 0)
     begin(trail, k)
     if under_way.phase == Phase.COMPLETED:
         ends.look_again(txn, under_way.pending, at, trail.effects, trail)

@@ -42,7 +42,7 @@ def answer(world: World, setup: Setup, trail: Trail, i: int, unknown: int) -> in
     """
     message = world.messages[i]
     node, k = int(message.node), id_of(setup, message)
-    txn, at, rules = world.nodes[node].cache[k], office(world, node, 0), setup.rules
+    txn, at, rules = world.nodes[node].cache[k], office(world, setup, node, 0), setup.rules
     begin(trail, k)
     if message.kind == Kind.INIT_PRODUCER_ID:
         init_producer_id.init_producer_id(txn, trail.pending, _taking(message), at, rules, trail.effects, trail)
@@ -96,7 +96,7 @@ def carry_out(world: World, setup: Setup, trail: Trail, node: int, k: int, label
     if trail.effects.owes_end == 0:
         return settle(world, setup, trail, node, k, label, unknown)
     begin(trail, k)
-    txn, at = world.nodes[node].cache[k], office(world, node, 0)
+    txn, at = world.nodes[node].cache[k], office(world, setup, node, 0)
     ends.end_by_server(txn, trail.pending, at, setup.rules, trail.effects, trail)
     if trail.effects.appends == 0 and trail.effects.error == Error.UNKNOWN_SERVER_ERROR:
         world.ghost.insane = 1
@@ -126,7 +126,7 @@ def expire(world: World, setup: Setup, trail: Trail, k: int) -> bool:
     """A transactional id that is idle is forgotten: its tombstone is durable, its metadata gone."""
     node = int(world.coordinator)
     begin(trail, k)
-    txn, at = world.nodes[node].cache[k], office(world, node, LATER)
+    txn, at = world.nodes[node].cache[k], office(world, setup, node, LATER)
     loading.expire(txn, trail.pending, 1, at, setup.rules, trail.effects, trail)
     if trail.effects.appends == 0:
         return False

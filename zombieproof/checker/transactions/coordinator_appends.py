@@ -4,6 +4,7 @@ Only the world's facts are here: which node leads the log, what is durable, prod
 that needs it), and the ghost facts.
 """
 
+from zombieproof.checker.transactions import id_blocks
 from zombieproof.checker.transactions.world import PRODUCER_IDS, Overflow, Phase, Setup, Trail, World
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
@@ -15,15 +16,21 @@ JOINS = (Operation.JOIN, Operation.JOIN_OFFSETS)
 ENDS_OF_SERVER = (Operation.END_BY_INIT, Operation.END_BY_TIMEOUT)
 
 
-def office(world: World, node: int, now_ms: int) -> Office:
-    """What a node knows of itself, and the next producer id, NONE when this record can hold no more."""
+def office(world: World, setup: Setup, node: int, now_ms: int) -> Office:
+    """What a node knows of itself, and the next producer id, NONE when it has none."""
     held = world.nodes[node]
+    fresh = id_blocks.peek(world, node) if setup.bounds.id_blocks > 0 else _count(world)
+    return Office(False, held.role == 1, int(held.epoch), fresh, now_ms)
+
+
+def _count(world: World) -> int:
+    """The next producer id, where they are counted; NONE when this record can hold no more."""
     fresh = int(world.next_producer_id)
     if len(world.appends) > 0:
         # An id that went with a transition that never was durable is as if it had never been given.
         while fresh < PRODUCER_IDS and _is_used(world, fresh):
             fresh += 1
-    return Office(False, held.role == 1, int(held.epoch), NONE if fresh >= PRODUCER_IDS else fresh, now_ms)
+    return NONE if fresh >= PRODUCER_IDS else fresh
 
 
 def _is_used(world: World, producer_id: int) -> bool:
@@ -72,11 +79,15 @@ def settle(world: World, setup: Setup, trail: Trail, node: int, k: int, label: i
     travel nothing of this happens yet: returned is 1 + the number under which the append is under way, else 0.
     """
     effects, pending = trail.effects, trail.pending
-    if effects.lacks_producer_id == 1:
+    takes, holds = int(effects.takes_producer_id), int(effects.holds)
+    if setup.bounds.id_blocks > 0:
+        if takes == 1 or effects.lacks_producer_id == 1:
+            id_blocks.claim(world, node)
+        takes = 0
+    elif effects.lacks_producer_id == 1:
         world.overflow = Overflow.PRODUCER_IDS
     if effects.appends == 0:
         return 0
-    takes, holds = int(effects.takes_producer_id), int(effects.holds)
     if setup.bounds.appends_travel == 1:
         if holds == 1 and node != world.coordinator:
             appends.forget(world.nodes[node].cache[k])
@@ -88,10 +99,10 @@ def settle(world: World, setup: Setup, trail: Trail, node: int, k: int, label: i
         make_durable(world, node, k, pending, label)
     txn = world.nodes[node].cache[k]
     clear(effects)
-    outcomes.append_answered(txn, pending, error, office(world, node, 0), setup.rules, effects, trail)
+    outcomes.append_answered(txn, pending, error, office(world, setup, node, 0), setup.rules, effects, trail)
     if effects.owes_look == 1:
         clear(effects)
-        ends.look_again(txn, pending, office(world, node, 0), effects, trail)
+        ends.look_again(txn, pending, office(world, setup, node, 0), effects, trail)
     if holds == 1 and node != world.coordinator:
         # Metadata that a deposed node made up is nobody's: no producer id is taken for it.
         appends.forget(txn)

@@ -7,8 +7,10 @@ and clients (lost, doubled, late, crashed) is in ``actions`` and ``client_action
 from zombieproof.checker.transactions import (
     appends_under_way,
     coordinator_actions,
+    id_blocks,
     network,
     partition_actions,
+    questions_under_way,
 )
 from zombieproof.checker.transactions.acts import Act
 from zombieproof.checker.transactions.world import OFFSETS, PRODUCER_IDS, Setup, Trail, World
@@ -55,6 +57,8 @@ def _fail_over(world: World, setup: Setup, trail: Trail) -> bool:
     world.budget.failovers -= 1
     appends_under_way.drop(world, world.coordinator)
     coordinator_actions.forget(world, world.coordinator)
+    if setup.bounds.id_blocks > 0:
+        id_blocks.start(world, int(world.coordinator))
     _take_over(world, setup, trail)
     return True
 
@@ -126,11 +130,17 @@ def _strike_partition(world: World, setup: Setup, trail: Trail, act: int, p: int
         if world.budget.leaderless == 0:
             return False
         world.budget.leaderless -= 1
-        partition_actions.lose_leader(world, p)
+        _lose_leader(world, setup, p)
         return True
     if world.budget.leader_changes == 0 or partition.end == 0:
         return False
     world.budget.leader_changes -= 1
-    partition_actions.lose_leader(world, p)
+    _lose_leader(world, setup, p)
     partition_actions.elect_leader(world, setup, trail, p)
     return True
+
+
+def _lose_leader(world: World, setup: Setup, p: int) -> None:
+    if setup.bounds.verification_queue == 1:
+        questions_under_way.lose_leader(world, setup, p)
+    partition_actions.lose_leader(world, p)

@@ -41,7 +41,10 @@ def is_refused_for_good(world: World, setup: Setup, message: Message) -> bool:
     if message.kind == Kind.MARKER:
         kind = kind_of_marker(message.detail, 1 if message.stage == TransactionVersion.TV2 else 0, forgets)
         return setup.refused.markers[place_of(kind, known, epoch)] == 1
-    if message.stage == Stage.TO_COORDINATOR:
+    if message.stage not in (Stage.TO_LEADER, Stage.BACK_TO_LEADER):
+        return False
+    if message.stage == Stage.BACK_TO_LEADER and setup.bounds.verification_queue == 1:
+        # Its answer is that of the others in its request too.
         return False
     of_group = 1 if message.kind == Kind.TXN_OFFSET_COMMIT else 0
     transactional = 1 if of_group == 1 or setup.bounds.transactional_id[message.client] >= 0 else 0

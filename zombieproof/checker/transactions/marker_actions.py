@@ -19,7 +19,7 @@ def start_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) -
 
 def send_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
     """Send each missing marker that is not on its way; complete if none is missing."""
-    txn, at = world.nodes[node].cache[k], office(world, node, 0)
+    txn, at = world.nodes[node].cache[k], office(world, setup, node, 0)
     standing = completion.stand(txn, at, trail)
     for p in range(PARTITIONS):
         if (txn.partitions >> p) & 1 == 0 or _is_on_its_way(world, node, k, p):
@@ -60,7 +60,7 @@ def _send_marker(world: World, node: int, k: int, p: int) -> None:
 
 def complete(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
     """Append the completion if every marker is written. A deposed node cannot, and gives up (its successor will)."""
-    held, at = world.nodes[node], office(world, node, 0)
+    held, at = world.nodes[node], office(world, setup, node, 0)
     begin(trail, k)
     decided = DecidedFacts(at.coordinator_epoch, 0, held.driving[k] == 1)
     completion.complete(held.cache[k], trail.pending, decided, at, setup.rules, trail.effects, trail)
@@ -80,7 +80,7 @@ def acknowledge(world: World, setup: Setup, trail: Trail, message: Message, erro
     """The sender of a marker hears the outcome, if it still is the coordinator that sent it."""
     node, k, p = int(message.node), int(message.client), int(message.partition)
     coordinator_epoch = int(message.value)
-    held, at, heard = world.nodes[node], office(world, node, 0), trail.markers
+    held, at, heard = world.nodes[node], office(world, setup, node, 0), trail.markers
     if message.live == 0 or held.driving[k] != 1 or held.epoch != coordinator_epoch:
         network.empty(message)
         return

@@ -4,15 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from zombieproof.checker.engine.model import Model, Promise
-from zombieproof.checker.transactions import late_copies, network
+from zombieproof.checker.transactions import id_blocks, late_copies, network
 from zombieproof.checker.transactions.actions import step
 from zombieproof.checker.transactions.acts import ACTIONS, ACTIONS_AT_ONCE
 from zombieproof.checker.transactions.narration import describe
 from zombieproof.checker.transactions.world import (
     APPENDS,
     CLIENTS,
+    NODES,
     OPS,
+    PARTITIONS,
+    PRODUCER_IDS,
     TXNS,
+    Allocation,
     Bounds,
     Budget,
     Op,
@@ -24,6 +28,8 @@ from zombieproof.checker.transactions.world import (
 )
 from zombieproof.model.catalogue import IN_WORLDS
 from zombieproof.model.rules import Rules
+from zombieproof.statemachines.partition_leader.questions import Lane
+from zombieproof.statemachines.producer_ids import ProducerIdBlocks
 from zombieproof.statemachines.registry import MACHINES
 
 OVERFLOWS: Mapping[int, str] = {
@@ -59,9 +65,21 @@ def initial_world(setup: Setup) -> World:
     world = World(budget=replace(setup.budget))
     world.nodes[0].role = 1
     world.group.committed.offset = 0
-    if setup.bounds.appends_travel == 1:
+    if travels(setup.bounds):
         world.appends = [UnderWay() for _ in range(APPENDS)]
+        world.lanes = [Lane() for _ in range(PARTITIONS * NODES)]
+        world.blocks = [ProducerIdBlocks() for _ in range(NODES)]
+        world.allocations = [Allocation() for _ in range(NODES)]
+        world.given = [0] * PRODUCER_IDS
+    if setup.bounds.id_blocks > 0:
+        for node in range(NODES):
+            id_blocks.start(world, node)
     return world
+
+
+def travels(bounds: Bounds) -> bool:
+    """Whether more is under way than messages of clients and markers."""
+    return bounds.appends_travel == 1 or bounds.verification_queue == 1 or bounds.id_blocks > 0
 
 
 def bound_hit(world: World, setup: Setup) -> int:
@@ -92,12 +110,21 @@ TRANSACTIONS = Model(
         max(len(machine.events) for machine in MACHINES.values()),
     ),
 )
-"""One model for every scenario in which an append is durable at once, so that it is compiled once."""
+"""One model for every scenario in which only messages of clients and markers travel, so that it is compiled once."""
 
-TRAVELLING_APPENDS = replace(
+_NUMBERS_OF_BLOCKS = ("first", "size", "used", "next_first", "next_size", "not_before_ms")
+
+BETWEEN_BROKERS = replace(
     TRANSACTIONS,
-    name="transactions_with_travelling_appends",
+    name="transactions_between_brokers",
     actions=len(ACTIONS),
-    sizes={(World, "appends"): APPENDS},
+    sizes={
+        (World, "appends"): APPENDS,
+        (World, "lanes"): PARTITIONS * NODES,
+        (World, "blocks"): NODES,
+        (World, "allocations"): NODES,
+        (World, "given"): PRODUCER_IDS,
+        **{(ProducerIdBlocks, each): "i1" for each in _NUMBERS_OF_BLOCKS},
+    },
 )
-"""The same with room for appends that are under way."""
+"""The same with room for what travels between brokers: appends, questions of leaders, blocks of producer ids."""

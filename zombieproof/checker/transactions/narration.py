@@ -1,10 +1,11 @@
 """An action in words: who does what, and where a message arrives."""
 
-from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, Act
+from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, AT_BLOCKS, Act
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.views import is_tv2
 from zombieproof.checker.transactions.world import (
+    NODES,
     OFFSETS,
     PRODUCER_IDS,
     Kind,
@@ -66,6 +67,11 @@ def describe(world: World, action: int, setup: Setup) -> str:
         return _strike_coordinator(world, setup, act, i)
     if act in AT_APPENDS:
         return _at_append(world, setup, act, i)
+    if act in AT_BLOCKS:
+        return _at_block(world, setup, act, i)
+    if act == Act.DISCONNECT:
+        p, asked = i // NODES, coordinator_name(world, setup, i % NODES)
+        return f"the connection of {leader_name(p)} to {asked} breaks while it waits for an answer"
     return _strike(setup, act, i)
 
 
@@ -134,6 +140,10 @@ def arrival(world: World, setup: Setup, message: Message) -> str:
         what = message_name(message, setup, to=False)
         task = f"add {partition_name(p)}, for" if is_tv2(setup) else "verify"
         return f"{leader_name(p)} asks {asked} to {task} {what}"
+    if message.kind != Kind.MARKER and message.stage == Stage.ABANDONED:
+        asked = coordinator_name(world, setup, message.node)
+        what = message_name(message, setup, to=False)
+        return f"a question that {leader_name(p)} gave up reaches {asked}: to add {partition_name(p)}, for {what}"
     if message.kind != Kind.MARKER and message.stage == Stage.BACK_TO_LEADER:
         what = message_name(message, setup, to=False)
         return f"the coordinator's answer {Error(message.error).name} for {what} arrives at {leader_name(p)}"
@@ -197,6 +207,26 @@ def _at_append(world: World, setup: Setup, act: int, number: int) -> str:
         Act.MAKE_APPEND: f"{who} appends {what}",
         Act.FAIL_APPEND: f"{who} appends {what}, which fails",
         Act.DOUBT_APPEND: f"{who} appends {what}, which is durable but reported as failed",
+    }
+    return words[Act(act)]
+
+
+def _ids_name(world: World, setup: Setup, first: int) -> str:
+    """A block of producer ids in words: ids count by when the controller hands them out."""
+    last = first + setup.bounds.id_blocks - 1
+    return f"producer id block {first}" if last == first else f"producer id block {first} to {last}"
+
+
+def _at_block(world: World, setup: Setup, act: int, node: int) -> str:
+    who, allocation = f"node {node}", world.allocations[node]
+    given, late = (_ids_name(world, setup, first) for first in (allocation.first, allocation.late))
+    hands = f"the controller hands {_ids_name(world, setup, world.next_block)} out to {who}"
+    words = {
+        Act.ALLOCATE_BLOCK: hands,
+        Act.LOSE_BLOCK: f"{hands}, and its answer is lost",
+        Act.GIVE_BLOCK: f"{who} gets {given}",
+        Act.DOUBLE_BLOCK: f"the controller's answer to {who}, {given}, is there twice: a late copy stays in flight",
+        Act.GIVE_LATE_BLOCK: f"a late answer of the controller arrives at {who}: {late}",
     }
     return words[Act(act)]
 

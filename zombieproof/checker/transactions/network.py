@@ -184,7 +184,7 @@ def _precedes(a: Message, b: Message) -> bool:
 
 
 def _key(m: Message) -> int:
-    head = (m.kind << 28) | (m.live << 27) | (m.answered << 26) | (m.client << 24) | (m.node << 22) | (m.stage << 20)
+    head = (m.kind << 28) | (m.live << 27) | (m.answered << 26) | (m.client << 24) | (m.node << 23) | (m.stage << 20)
     return int(head | (m.partition << 16) | ((m.producer_id + 1) << 8) | (m.producer_epoch + 1))
 
 

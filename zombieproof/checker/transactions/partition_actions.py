@@ -70,11 +70,13 @@ def receive(world: World, setup: Setup, trail: Trail, message: Message) -> int:
 
 
 def hear_coordinator(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
-    """The coordinator's answer to a verification sets out for the leader."""
-    message.error = verification.word_of_coordinator(error, mode(setup))
-    note_answer(trail, message.error)
+    """The coordinator's answer to a verification sets out for the leader; its channel, if it has one, translates it."""
     message.stage = Stage.BACK_TO_LEADER
-    message.node = 0
+    message.error = error
+    if setup.bounds.verification_queue == 0:
+        message.error = verification.word_of_coordinator(error, mode(setup))
+        message.node = 0
+    note_answer(trail, message.error)
 
 
 def conclude(world: World, setup: Setup, trail: Trail, message: Message) -> int:
@@ -212,7 +214,7 @@ def lose_leader(world: World, p: int) -> None:
         message = world.messages[i]
         if (
             message.partition == p
-            and message.stage != Stage.TO_LEADER
+            and message.stage not in (Stage.TO_LEADER, Stage.ABANDONED)
             and message.kind
             in (
                 Kind.PRODUCE,

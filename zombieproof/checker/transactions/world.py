@@ -25,8 +25,10 @@ from zombieproof.statemachines.coordinator.records import PendingTransition
 from zombieproof.statemachines.group_coordinator.effects import GroupEffects
 from zombieproof.statemachines.notes import Notes
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects
+from zombieproof.statemachines.partition_leader.questions import Lane
 from zombieproof.statemachines.producer.effects import ProducerEffects
 from zombieproof.statemachines.producer.records import Numbering, Producer
+from zombieproof.statemachines.producer_ids import ProducerIdBlocks
 
 CLIENTS = 2
 IDS = 2
@@ -60,13 +62,16 @@ class Kind(IntEnum):
 class Stage(IntEnum):
     """Where a PRODUCE or TXN_OFFSET_COMMIT is on its way to the log (KIP-890).
 
-    APPENDING: a request, of either kind or to a coordinator, waits there for the outcome of an append.
+    APPENDING: a request, of either kind or to a coordinator, waits there for the outcome of an append. WAITING: its
+    question waits at its leader for the one before. ABANDONED: a question to the coordinator whose asker has gone on.
     """
 
     TO_LEADER = 0
     TO_COORDINATOR = 1
     BACK_TO_LEADER = 2
     APPENDING = 3
+    WAITING = 4
+    ABANDONED = 5
 
 
 class Phase(IntEnum):
@@ -218,7 +223,10 @@ class Told:
 
 @dataclass(slots=True)
 class Ghost:
-    """Facts that no broker knows. `owner` is the label that opened the present transaction of each id."""
+    """Facts that no broker knows. `owner` is the label that opened the present transaction of each id.
+
+    `outrun` is 1 when a question that waited has given its place to one of a newer epoch.
+    """
 
     labels: list[Told] = array(Told, LABELS)
     owner: list[int] = array(int, IDS)
@@ -226,6 +234,7 @@ class Ghost:
     contradiction: int = 0
     usurped: int = 0
     insane: int = 0
+    outrun: int = 0
 
 
 @dataclass(slots=True)
@@ -266,8 +275,17 @@ class UnderWay:
 
 
 @dataclass(slots=True)
+class Allocation:
+    """Under way between a node and the controller: a request (`asked`), its answer (`first` id), a late copy."""
+
+    asked: int = 0
+    first: int = integer(NONE)
+    late: int = integer(NONE)
+
+
+@dataclass(slots=True)
 class World:
-    """Everything. `appends` has room only in the model in which appends travel (`APPENDS`)."""
+    """Everything. `appends` and what stands behind it have room only in the model in which they travel."""
 
     messages: list[Message] = array(Message, MESSAGES)
     clients: list[Client] = array(Client, CLIENTS)
@@ -281,8 +299,13 @@ class World:
     coordinator: int = 0
     highest_epoch: int = 0
     next_producer_id: int = 0
+    next_block: int = 0
     overflow: int = 0
     appends: list[UnderWay] = array(UnderWay, 0)
+    lanes: list[Lane] = array(Lane, 0)
+    blocks: list[ProducerIdBlocks] = array(ProducerIdBlocks, 0)
+    allocations: list[Allocation] = array(Allocation, 0)
+    given: list[int] = array(int, 0)
 
 
 @dataclass(slots=True)
@@ -291,7 +314,9 @@ class Bounds:
 
     `transactional_id` of a client is the index of its id, or -1 for an idempotent producer. `answers_travel` and
     `keep_refused_copies` switch a reduction off (see ``network``), to show that it changes no verdict. With
-    `appends_travel` an append to the transaction log is a step of its own, and so is its outcome.
+    `appends_travel` an append to the transaction log is a step of its own, and so is its outcome. With
+    `verification_queue` leaders send their questions to coordinators one request after the other. `id_blocks` is how
+    many producer ids the controller hands out at a time; with 0 they are counted.
     """
 
     clients: int = 1
@@ -305,6 +330,8 @@ class Bounds:
     answers_travel: int = 0
     keep_refused_copies: int = 0
     appends_travel: int = 0
+    verification_queue: int = 0
+    id_blocks: int = 0
 
 
 @dataclass(slots=True)

@@ -92,6 +92,11 @@ def decide_queue(queued_epoch: int, incoming_epoch: int) -> QueueVerdict:
     return QueueVerdict(int(Error.NONE), int(Error.INVALID_PRODUCER_EPOCH))
 
 
+def asks_what_waits(waiting: int, rules: Rules) -> bool:
+    """Whether a request leaves for a coordinator node when the one before it has come back, or is lost (step 4)."""
+    return waiting > 0 and rules.questions_follow == 1
+
+
 class ChannelFailure(IntEnum):
     """Why a broker got no answer to its verification request."""
 

@@ -1,10 +1,13 @@
 """The questions of a broker to the coordinators of transactions: which of them waits, and what comes back (KIP-890).
 
-Theory of operation: one question waits for each transactional id at each coordinator node (`asks`); what comes back,
-from the coordinator or from the channel to it, is one error for each partition (`word`), which ``verification`` judges.
+Theory of operation: to each coordinator node there is a `Lane`. One question of each transactional id waits in it
+(`asks`): a later one takes its place, or is refused. What waits leaves in one request, and there is one under way
+(`goes_out`). When that has come back, or never will, the next one leaves (`ends`). What comes back, from the
+coordinator or from the channel to it, is one error for each partition (`word`), which ``verification`` judges.
 Source: reference §3.4 (steps 3 to 5); ``AddPartitionsToTxnManager.java``.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from zombieproof.model.decisions.verification import (
@@ -13,6 +16,7 @@ from zombieproof.model.decisions.verification import (
     answer_of_broker_channel,
     answer_of_coordinator,
     answer_of_failed_channel,
+    asks_what_waits,
     decide_queue,
     version_of_verification,
 )
@@ -22,7 +26,44 @@ from zombieproof.statemachines.notes import Decision, Notes, note
 
 DISCONNECTED = ChannelFailure.DISCONNECTED
 
-__all__ = ["DISCONNECTED", "ChannelFailure", "Returned", "asks", "only_verifies", "version_of", "word"]
+__all__ = [
+    "DISCONNECTED",
+    "ChannelFailure",
+    "Incoming",
+    "Lane",
+    "Returned",
+    "asks",
+    "ends",
+    "forget",
+    "goes_out",
+    "only_verifies",
+    "told",
+    "version_of",
+    "word",
+]
+
+
+@dataclass(slots=True)
+class Lane:
+    """The way from a broker to one coordinator node: how many questions wait, and whether a request is under way.
+
+    `mode` is that of the question that waits first, `mode_under_way` that of the request: by it all its answers are
+    translated. `sends` 1: what waits is to leave now.
+    """
+
+    waiting: int = 0
+    under_way: int = 0
+    mode: int = 0
+    mode_under_way: int = 0
+    sends: int = 0
+
+
+class Incoming(NamedTuple):
+    """A question that comes; `queued_epoch` is that of the question that waits for the same id, or NONE."""
+
+    queued_epoch: int
+    epoch: int
+    mode: int
 
 
 class Returned(NamedTuple):
@@ -32,11 +73,46 @@ class Returned(NamedTuple):
     error: int
 
 
-def asks(has_coordinator: int, queued_epoch: int, epoch: int) -> QueueVerdict:
-    """A question comes; `queued_epoch` is that of the question that waits for the same id, or NONE."""
+def asks(lane: Lane, has_coordinator: int, question: Incoming) -> QueueVerdict:
+    """A question comes to its lane: it waits there, alone of its id, or is refused at once."""
     if has_coordinator == 0:
         return QueueVerdict(int(Error.NONE), int(Error.COORDINATOR_NOT_AVAILABLE))
-    return decide_queue(queued_epoch, epoch)
+    verdict = decide_queue(question.queued_epoch, question.epoch)
+    if verdict.error_of_incoming == Error.NONE:
+        if lane.waiting == 0:
+            lane.mode = question.mode
+        if question.queued_epoch == NONE:
+            lane.waiting += 1
+        lane.sends = 1 - lane.under_way
+    return verdict
+
+
+def goes_out(lane: Lane) -> None:
+    """All that waits leaves, in one request."""
+    lane.under_way = 1
+    lane.mode_under_way = lane.mode
+    lane.waiting = 0
+    lane.mode = 0
+    lane.sends = 0
+
+
+def ends(lane: Lane, rules: Rules) -> int:
+    """The request under way has come back, or never will: the mode of its answers. What waits is next."""
+    mode = int(lane.mode_under_way)
+    lane.under_way = 0
+    lane.mode_under_way = 0
+    if asks_what_waits(lane.waiting, rules):
+        lane.sends = 1
+    return mode
+
+
+def forget(lane: Lane) -> None:
+    """The broker is gone, and what it has asked and wanted to ask with it."""
+    lane.waiting = 0
+    lane.under_way = 0
+    lane.mode = 0
+    lane.mode_under_way = 0
+    lane.sends = 0
 
 
 def version_of(rules: Rules) -> int:
@@ -52,10 +128,13 @@ def only_verifies(mode: int) -> bool:
 def word(returned: Returned, error: int, mode: int, notes: Notes) -> int:
     """What a leader is told of one partition; `error` is the coordinator's answer for it, where there is one."""
     if returned.failure != NONE:
-        told = answer_of_failed_channel(returned.failure)
-    elif returned.error != Error.NONE:
-        told = answer_of_broker_channel(returned.error)
-    else:
-        told = answer_of_coordinator(error, mode)
-    note(notes, Decision.VERIFICATION, Guard.NO_GUARD, told)
-    return told
+        return told(answer_of_failed_channel(returned.failure), notes)
+    if returned.error != Error.NONE:
+        return told(answer_of_broker_channel(returned.error), notes)
+    return told(answer_of_coordinator(error, mode), notes)
+
+
+def told(error: int, notes: Notes) -> int:
+    """What a leader is told by the channel itself: of a question that was refused, or gave its place to another."""
+    note(notes, Decision.VERIFICATION, Guard.NO_GUARD, error)
+    return int(error)

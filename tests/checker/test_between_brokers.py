@@ -1,0 +1,290 @@
+"""Questions of leaders and blocks of producer ids, step by step where a scenario lets them travel."""
+
+import copy
+
+import pytest
+
+from zombieproof.checker.engine.explore import explore
+from zombieproof.checker.engine.replay import agree_everywhere
+from zombieproof.checker.scenario import Scenario, UnknownBound, transaction_scenario
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions import actions, network
+from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, initial_world
+from zombieproof.checker.transactions.questions_under_way import place_of
+from zombieproof.checker.transactions.world import Kind, Message, Op, Setup, Stage, Trail, World
+from zombieproof.model.vocabulary import NONE, Error
+from zombieproof.statemachines.partition_leader.questions import Lane
+
+ONE = (Op.SEND_0, Op.COMMIT)
+
+
+def setup_of(scenario: Scenario, **bounds: int) -> Setup:
+    setup = scenario.setup(scenario.own_rules(), {**scenario.bounds, **bounds})
+    assert isinstance(setup, Setup)
+    return setup
+
+
+def take(world: World, setup: Setup, act: Act, i: int = 0) -> Trail:
+    trail = Trail()
+    assert actions.step(world, ACTIONS.index((int(act), i)), setup, trail), f"{act.name} {i} is disabled"
+    network.normalise(world, setup)
+    return trail
+
+
+def is_disabled(world: World, setup: Setup, act: Act, i: int = 0) -> bool:
+    return not actions.step(world, ACTIONS.index((int(act), i)), setup, Trail())
+
+
+# ---------------------------------------------------------------- questions
+
+
+def slot(world: World, client: int, stage: Stage) -> int:
+    """Where the record of a client is that has come so far."""
+    return next(
+        i
+        for i, message in enumerate(world.messages)
+        if (message.kind, message.client, message.stage) == (Kind.PRODUCE, client, stage)
+    )
+
+
+def of(world: World, client: int) -> Message:
+    return next(each for each in world.messages if (each.kind, each.client) == (Kind.PRODUCE, client))
+
+
+@pytest.fixture
+def setup() -> Setup:
+    return setup_of(SCENARIOS["waiting_questions"], leader_changes=1, lost=2)
+
+
+@pytest.fixture
+def world(setup: Setup) -> World:
+    """The question about A's record is under way, the one about B's waits."""
+    world = initial_world(setup)
+    for client in (0, 1):
+        take(world, setup, Act.STEP, client)
+        take(world, setup, Act.DELIVER)
+        take(world, setup, Act.STEP, client)
+        take(world, setup, Act.DELIVER, slot(world, client, Stage.TO_LEADER))
+    assert (of(world, 0).stage, of(world, 1).stage) == (Stage.TO_COORDINATOR, Stage.WAITING)
+    return world
+
+
+def test_what_waits_cannot_arrive(world: World, setup: Setup) -> None:
+    waits = slot(world, 1, Stage.WAITING)
+    assert is_disabled(world, setup, Act.DELIVER, waits)
+    assert is_disabled(world, setup, Act.LOSE_ANSWER, waits)
+
+
+def test_when_the_answer_arrives_the_leader_goes_on_and_what_waited_leaves(world: World, setup: Setup) -> None:
+    take(world, setup, Act.DELIVER, slot(world, 0, Stage.TO_COORDINATOR))
+    assert (of(world, 0).stage, world.partitions[0].end) == (Stage.BACK_TO_LEADER, 0)
+    assert of(world, 1).stage == Stage.WAITING
+    take(world, setup, Act.DELIVER, slot(world, 0, Stage.BACK_TO_LEADER))
+    assert world.partitions[0].end == 1
+    assert of(world, 1).stage == Stage.TO_COORDINATOR
+    assert world.lanes[0] == Lane(under_way=1, mode_under_way=world.lanes[0].mode_under_way)
+
+
+def test_an_answer_waits_for_every_question_of_its_request(world: World, setup: Setup) -> None:
+    for client in (0, 1):
+        of(world, client).stage = Stage.TO_COORDINATOR
+    world.lanes[0] = Lane(under_way=1)
+    network.normalise(world, setup)
+    take(world, setup, Act.DELIVER, slot(world, 1, Stage.TO_COORDINATOR))
+    assert is_disabled(world, setup, Act.DELIVER, slot(world, 1, Stage.BACK_TO_LEADER))
+    take(world, setup, Act.DELIVER, slot(world, 0, Stage.TO_COORDINATOR))
+    arrives = [not is_disabled(copy.deepcopy(world), setup, Act.DELIVER, i) for i in range(2)]
+    assert sorted(arrives) == [False, True], "one delivery of the one answer"
+    take(world, setup, Act.DELIVER, arrives.index(True))
+    assert (world.partitions[0].end, world.lanes[0]) == (2, Lane())
+
+
+def test_when_the_connection_breaks_all_are_told_and_a_question_may_still_arrive(world: World, setup: Setup) -> None:
+    take(world, setup, Act.DISCONNECT, place_of(0, 0))
+    assert world.budget.lost == 1
+    live = next(each for each in world.messages if (each.client, each.live) == (0, 1))
+    assert (live.stage, live.node, live.guard, live.error) == (Stage.TO_LEADER, 0, 0, Error.NONE)
+    assert of(world, 1).stage == Stage.TO_COORDINATOR
+    left = slot(world, 0, Stage.ABANDONED)
+    assert world.durable[0].partitions == 0
+    take(world, setup, Act.DELIVER, left)
+    assert (world.durable[0].partitions, world.partitions[0].end) == (1, 0), "the coordinator has seen it, nobody else"
+    assert Stage.ABANDONED not in [each.stage for each in world.messages]
+
+
+def test_an_answer_that_is_lost_leaves_nothing_behind(world: World, setup: Setup) -> None:
+    take(world, setup, Act.DELIVER, slot(world, 0, Stage.TO_COORDINATOR))
+    take(world, setup, Act.DISCONNECT, place_of(0, 0))
+    assert [each.stage for each in world.messages if each.client == 0 and each.kind == Kind.PRODUCE] == [
+        Stage.TO_LEADER
+    ]
+
+
+def test_nothing_breaks_where_nothing_is_under_way_or_too_often(world: World, setup: Setup) -> None:
+    assert is_disabled(world, setup, Act.DISCONNECT, place_of(1, 0))
+    assert is_disabled(world, setup, Act.DISCONNECT, place_of(0, 1))
+    world.budget.lost = 0
+    assert is_disabled(world, setup, Act.DISCONNECT, place_of(0, 0))
+
+
+def test_a_leader_that_is_gone_has_forgotten_what_waited(world: World, setup: Setup) -> None:
+    world.partitions[0].end = 1
+    take(world, setup, Act.CHANGE_LEADER, 0)
+    assert world.lanes[0] == Lane()
+    stages = sorted((each.client, each.stage) for each in world.messages if each.kind == Kind.PRODUCE)
+    assert stages == [(0, Stage.TO_LEADER), (0, Stage.ABANDONED), (1, Stage.TO_LEADER)]
+
+
+def test_a_question_of_a_newer_epoch_takes_the_place_of_the_one_that_waits(world: World, setup: Setup) -> None:
+    waits = of(world, 1)
+    newer = world.messages[network.free_slot(world)]
+    network.copy(waits, newer)
+    newer.stage, newer.node, newer.guard, newer.producer_epoch = Stage.TO_LEADER, 0, 0, 1
+    waits.live = 0
+    network.normalise(world, setup)
+    take(world, setup, Act.DELIVER, slot(world, 1, Stage.TO_LEADER))
+    assert (of(world, 1).stage, of(world, 1).producer_epoch) == (Stage.WAITING, 1)
+    assert (world.lanes[0].waiting, world.ghost.outrun) == (1, 1)
+
+
+def test_a_question_of_an_older_epoch_is_refused_at_once(world: World, setup: Setup) -> None:
+    waits = of(world, 1)
+    older = world.messages[network.free_slot(world)]
+    network.copy(waits, older)
+    older.stage, older.node, older.guard, older.live = Stage.TO_LEADER, 0, 0, 0
+    waits.producer_epoch = 1
+    network.normalise(world, setup)
+    trail = take(world, setup, Act.DELIVER, slot(world, 1, Stage.TO_LEADER))
+    assert (trail.answered, trail.error) == (1, Error.INVALID_PRODUCER_EPOCH)
+    assert (of(world, 1).stage, world.lanes[0].waiting, world.ghost.outrun) == (Stage.WAITING, 1, 0)
+
+
+# ---------------------------------------------------------------- blocks of producer ids
+
+
+@pytest.fixture
+def of_blocks() -> Setup:
+    return setup_of(SCENARIOS["producer_id_blocks"])
+
+
+def test_without_a_block_a_producer_is_told_to_wait_and_one_block_is_asked_for(of_blocks: Setup) -> None:
+    world = initial_world(of_blocks)
+    assert [each.asked for each in world.allocations] == [1, 1], "a broker that starts asks"
+    take(world, of_blocks, Act.STEP, 0)
+    take(world, of_blocks, Act.DELIVER)
+    assert (world.clients[0].producer_id, world.messages[0].live) == (NONE, 1), "it asks again"
+    take(world, of_blocks, Act.ALLOCATE_BLOCK, 0)
+    assert is_disabled(world, of_blocks, Act.ALLOCATE_BLOCK, 0)
+    take(world, of_blocks, Act.GIVE_BLOCK, 0)
+    take(world, of_blocks, Act.DELIVER)
+    assert (world.clients[0].producer_id, world.next_producer_id, world.blocks[0].used) == (0, 1, 1)
+    assert world.allocations[0].asked == 1, "the next one is asked for in time"
+
+
+def test_a_block_whose_answer_is_lost_is_nobodys(of_blocks: Setup) -> None:
+    world = initial_world(of_blocks)
+    take(world, of_blocks, Act.LOSE_BLOCK, 0)
+    assert (world.next_block, world.blocks[0].is_asked_for, world.budget.lost) == (1, 0, 0)
+    take(world, of_blocks, Act.STEP, 0)
+    take(world, of_blocks, Act.DELIVER)
+    for act in (Act.ALLOCATE_BLOCK, Act.GIVE_BLOCK):
+        take(world, of_blocks, act, 0)
+    take(world, of_blocks, Act.DELIVER)
+    assert (world.clients[0].producer_id, world.given[0], world.next_block) == (0, 1, 2)
+
+
+def test_a_coordinator_that_crashed_asks_anew_and_its_successor_has_its_own(of_blocks: Setup) -> None:
+    world = initial_world(of_blocks)
+    for node in (0, 1):
+        take(world, of_blocks, Act.ALLOCATE_BLOCK, node)
+        take(world, of_blocks, Act.GIVE_BLOCK, node)
+    take(world, of_blocks, Act.FAIL_OVER)
+    assert (world.blocks[0].next_size, world.allocations[0].asked) == (0, 1)
+    take(world, of_blocks, Act.STEP, 0)
+    take(world, of_blocks, Act.DELIVER)
+    assert world.given[0] == 1
+
+
+def test_a_late_copy_of_an_answer_is_refused(of_blocks: Setup) -> None:
+    world = initial_world(of_blocks)
+    take(world, of_blocks, Act.ALLOCATE_BLOCK, 0)
+    take(world, of_blocks, Act.DOUBLE_BLOCK, 0)
+    assert is_disabled(world, of_blocks, Act.DOUBLE_BLOCK, 0)
+    take(world, of_blocks, Act.GIVE_BLOCK, 0)
+    assert is_disabled(world, of_blocks, Act.GIVE_LATE_BLOCK, 0), "it waits for none"
+    take(world, of_blocks, Act.STEP, 0)
+    take(world, of_blocks, Act.DELIVER)
+    take(world, of_blocks, Act.GIVE_LATE_BLOCK, 0)
+    assert (world.blocks[0].next_size, world.allocations[0].late) == (0, NONE)
+
+
+# ---------------------------------------------------------------- scopes
+
+
+def test_other_scenarios_have_no_room_for_what_travels_between_brokers() -> None:
+    for scenario in SCENARIOS.values():
+        asks = any(scenario.bounds.get(name) for name in ("appends_travel", "verification_queue", "id_blocks"))
+        if scenario.model(scenario.bounds) is TRANSACTIONS:
+            assert not asks
+            assert initial_world(setup_of(scenario)).lanes == []
+        elif scenario.model(scenario.bounds) is BETWEEN_BROKERS:
+            assert asks
+
+
+def test_what_is_neither_off_nor_on_is_refused() -> None:
+    for name in ("appends_travel", "verification_queue"):
+        with pytest.raises(UnknownBound, match="give 0 or 1"):
+            SCENARIOS["timeout"].own_bounds({name: 2})
+
+
+def test_a_producer_without_transactional_id_has_no_such_bounds() -> None:
+    assert not {"verification_queue", "id_blocks"} & set(SCENARIOS["idempotent_producer"].bounds)
+
+
+QUEUE = transaction_scenario(
+    "queue",
+    "Questions wait for each other.",
+    ((ONE, (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
+    always=SCENARIOS["waiting_questions"].always,
+    sometimes=("a_question_waits", "an_answer_comes_behind_a_marker"),
+    verification_queue=1,
+    doubled_batches=1,
+    late=1,
+)
+
+
+@pytest.mark.parametrize(
+    "also",
+    [
+        {},
+        {"answers_travel": 1},
+        {"keep_refused_copies": 1},
+        {"appends_travel": 1},
+        {"lost": 1, "failovers": 1},
+        {"lost": 1, "leaderless": 1},
+        {"id_blocks": 2, "unknown_appends": 1},
+        {"crashes": 1, "timeouts": 1},
+    ],
+    ids=str,
+)
+def test_promises_hold_where_other_faults_meet_the_queue(also: dict[str, int]) -> None:
+    result = explore(BETWEEN_BROKERS, setup_of(QUEUE, **also), promises=(*QUEUE.always, *QUEUE.sometimes))
+    assert result.verdict == "holds", (result.why, result.violated)
+
+
+def test_compiled_and_interpreted_agree_on_questions_and_blocks() -> None:
+    small = transaction_scenario(
+        "small",
+        "A question and blocks.",
+        ((ONE,),),
+        sometimes=(),
+        verification_queue=1,
+        id_blocks=1,
+        lost=1,
+        doubled_batches=1,
+    )
+    setup = setup_of(small)
+    exact, explored = agree_everywhere(BETWEEN_BROKERS, setup), explore(BETWEEN_BROKERS, setup, promises=small.always)
+    assert (exact.distinct, exact.generated) == (explored.distinct, explored.generated)
+    assert not exact.broken & set(small.always)

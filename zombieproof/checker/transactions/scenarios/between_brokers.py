@@ -1,0 +1,64 @@
+"""What brokers ask each other takes its time: the questions of leaders to coordinators, and blocks of producer ids."""
+
+from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.world import Op
+
+WAITING_QUESTIONS = transaction_scenario(
+    "waiting_questions",
+    "Two producers write to one partition, whose leader asks the coordinator about both: one request at a time, and "
+    "what comes meanwhile waits. The first gives its record up, aborts, and writes again under its next epoch, so that "
+    "its new question meets the old one in the queue. The connection breaks; answers arrive behind a marker.",
+    (((Op.SEND_0, Op.COMMIT), (Op.SEND_0,)), ((Op.SEND_0,),)),
+    distinct=32_302,
+    always=(*ALWAYS, "a_question_waits_only_behind_another"),
+    sometimes=(
+        "a_question_waits",
+        "a_newer_question_takes_the_place",
+        "an_answer_comes_behind_a_marker",
+        "a_transaction_commits",
+        "a_transaction_aborts",
+    ),
+    ids=(0, 1),
+    verification_queue=1,
+    late=1,
+    lost=1,
+    mutants=(
+        Mutant(
+            "what_waits_is_forgotten_by_the_channel",
+            breaks="a_question_waits_only_behind_another",
+            steps=9,
+            without=("questions_follow",),
+        ),
+        Mutant(
+            "an_answer_counts_for_another_guard",
+            breaks="every_open_transaction_is_known_to_its_coordinator",
+            steps=11,
+            without=("verification_guard",),
+            changes={"transaction_version": 0},
+        ),
+    ),
+)
+
+PRODUCER_ID_BLOCKS = transaction_scenario(
+    "producer_id_blocks",
+    "Two producers get their producer ids from a coordinator whose block holds one. It asks the controller for the "
+    "next, is answered late, twice, or not at all, and crashes: its successor has a block of its own. No id is given "
+    "to both.",
+    (((),), ((),)),
+    distinct=130_797,
+    always=(*ALWAYS, "no_two_live_producers_share_an_identity"),
+    sometimes=("a_coordinator_has_used_up_a_block", "a_new_coordinator_hands_out_producer_ids"),
+    ids=(0, 1),
+    id_blocks=1,
+    failovers=1,
+    lost=1,
+    doubled=1,
+    mutants=(
+        Mutant(
+            "a_late_block_is_used_again",
+            breaks="no_two_live_producers_share_an_identity",
+            steps=8,
+            without=("pid_block_order",),
+        ),
+    ),
+)
