@@ -18,24 +18,49 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gate"))
+# What `make test` draws: fewer of the same.
+settings.register_profile("quick", settings.get_profile("gate"), max_examples=40)
+
+PROFILE = os.environ.get("ZOMBIEPROOF_TESTS", "quick")
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick" if PROFILE == "quick" else "gate"))
 
 
 LEFT_OUT = {"quick": ("slow", "deep"), "ci": ("deep",), "deep": ()}
 """The marks of tests that each profile leaves out; ZOMBIEPROOF_TESTS chooses one, and `-m` with a mark overrules it."""
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Of a test with a sample the rest is slow."""
+    sample = item.get_closest_marker("sample")
+    if sample is not None and not any(word in item.name for word in sample.args):
+        item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes longer than the profile allows."""
-    profile = os.environ.get("ZOMBIEPROOF_TESTS", "quick")
-    if profile not in LEFT_OUT:
-        raise pytest.UsageError(f"ZOMBIEPROOF_TESTS={profile} is no profile; there are: {', '.join(LEFT_OUT)}")
+    if PROFILE not in LEFT_OUT:
+        raise pytest.UsageError(f"ZOMBIEPROOF_TESTS={PROFILE} is no profile; there are: {', '.join(LEFT_OUT)}")
+    if config.args == config.getini("testpaths") and not config.getoption("keyword"):
+        _samples_name_tests(items)
     asked = config.getoption("markexpr")
-    marks = [mark for mark in LEFT_OUT[profile] if mark not in asked]
+    marks = [mark for mark in LEFT_OUT[PROFILE] if mark not in asked]
     long = [item for item in items if any(item.get_closest_marker(mark) for mark in marks)]
     config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in set(long)]
+    left_out = set(long)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _samples_name_tests(items: list[pytest.Item]) -> None:
+    """A sample of nothing would leave a kind of test out of `make test` unseen."""
+    named: dict[tuple[str, str], bool] = {}
+    for item in items:
+        sample = item.get_closest_marker("sample")
+        for word in sample.args if sample else ():
+            key = item.nodeid.partition("[")[0], word
+            named[key] = named.get(key, False) or word in item.name
+    if nothing := [f"{test}: {word}" for (test, word), found in named.items() if not found]:
+        raise pytest.UsageError(f"@pytest.mark.sample names no test of its own: {'; '.join(nothing)}")
 
 
 @pytest.fixture(scope="session")

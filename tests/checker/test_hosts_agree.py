@@ -312,6 +312,7 @@ def test_every_decision_is_compared() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_random_requests_reach_every_guard() -> None:
     """What is compared is not only refused requests: each row of the reference answers some of them."""
     seen: set[int] = set()

@@ -106,6 +106,7 @@ def test_the_default_set_visits_five_million_worlds() -> None:
     assert sum(scenario.distinct for scenario in SCENARIOS.values()) >= 5_000_000
 
 
+@pytest.mark.sample("delayed_commit")
 @pytest.mark.parametrize("name", EXACT)
 def test_fingerprints_buffers_and_compilation_change_nothing(name: str) -> None:
     scenario = SCENARIOS[name]

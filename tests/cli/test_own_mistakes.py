@@ -266,6 +266,7 @@ def test_a_mistake_in_a_scenario_is_told_with_its_line(
     _told(run, tmp_path / "mine.py", mistake, text)
 
 
+@pytest.mark.sample("c + 1")
 @pytest.mark.parametrize("mistake", OF_MODELS, ids=lambda mistake: mistake[1][:60])
 def test_a_mistake_in_a_model_is_told_with_its_line(
     run: Any, tmp_path: Path, repository_root: Path, mistake: Mistake

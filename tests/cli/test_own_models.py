@@ -42,6 +42,7 @@ def test_a_file_is_checked_by_name_of_the_file_of_the_scenario_or_of_the_attribu
         )
 
 
+@pytest.mark.slow
 def test_files_and_registered_names_are_mixed_and_each_is_explored_once(run: Any, model: Path, scenario: Path) -> None:
     outcome = run("check", model, "late_produce", scenario, f"{model}:SCENARIO", "late_produce", "--json")
     assert outcome.code == 0
@@ -49,6 +50,7 @@ def test_files_and_registered_names_are_mixed_and_each_is_explored_once(run: Any
     assert names == ["lock_with_leases", "late_produce", "timeout_and_failover"]
 
 
+@pytest.mark.slow
 def test_a_file_may_define_several_scenarios_and_one_of_them_is_chosen(run: Any, model: Path) -> None:
     model.write_text(
         model.read_text() + "\nfrom dataclasses import replace\n"
@@ -64,6 +66,7 @@ def test_a_file_may_define_several_scenarios_and_one_of_them_is_chosen(run: Any,
     assert run("check", f"{model}:shrot").err.endswith("there is no scenario 'shrot'; did you mean short?\n")
 
 
+@pytest.mark.slow
 def test_what_a_file_imports_is_not_its_own_but_can_be_asked_for(run: Any, model: Path) -> None:
     model.write_text(
         model.read_text() + "\nfrom zombieproof.checker.transactions.scenarios.two_transactions import LATE_PRODUCE\n"
@@ -79,6 +82,7 @@ def test_a_file_of_the_program_is_read_as_it_is(run: Any, repository_root: Path)
     assert (outcome.code, outcome.json["scenarios"][0]["distinct"]) == (0, 288)
 
 
+@pytest.mark.slow
 def test_rules_bounds_mutants_and_formats_work_as_for_those_that_are_registered(
     run: Any, model: Path, scenario: Path
 ) -> None:
@@ -116,6 +120,7 @@ def test_a_story_is_replayed_where_its_file_is_named(run: Any, model: Path, tmp_
     assert "no_write_is_undone_by_an_older_one is broken after 7 steps, as the file says" in again.out
 
 
+@pytest.mark.slow
 def test_a_story_never_runs_a_file_that_was_not_asked_for(run: Any, model: Path, tmp_path: Path) -> None:
     story, mark = tmp_path / "story.jsonl", tmp_path / "mark"
     assert run("check", model, *BROKEN, "-o", story).code == 1
@@ -124,6 +129,7 @@ def test_a_story_never_runs_a_file_that_was_not_asked_for(run: Any, model: Path,
     assert not mark.exists()
 
 
+@pytest.mark.slow
 def test_a_story_of_another_file_or_none_is_refused(run: Any, model: Path, scenario: Path, tmp_path: Path) -> None:
     story = tmp_path / "story.jsonl"
     assert run("check", model, *BROKEN, "-o", story).code == 1
@@ -133,6 +139,7 @@ def test_a_story_of_another_file_or_none_is_refused(run: Any, model: Path, scena
     assert (nothing.code, "none of the files is a story" in nothing.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_story_that_a_changed_model_no_longer_tells_is_damaged(run: Any, model: Path, tmp_path: Path) -> None:
     story = tmp_path / "story.jsonl"
     assert run("check", model, *BROKEN, "-o", story).code == 1
@@ -141,6 +148,7 @@ def test_a_story_that_a_changed_model_no_longer_tells_is_damaged(run: Any, model
     assert (outcome.code, "step 1: digest is" in outcome.out) == (3, True)
 
 
+@pytest.mark.slow
 def test_the_commands_to_try_next_do_what_is_said_of_them(
     run: Any, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +219,7 @@ def test_a_namesake_of_a_neighbour_of_another_file_is_refused(
     assert f"{other.parent / 'helpers_of_mine.py'}: a module named helpers_of_mine is imported already" in outcome.err
 
 
+@pytest.mark.slow
 def test_what_a_file_prints_does_not_get_into_the_report(run: Any, model: Path) -> None:
     model.write_text('print("hello")\n' + model.read_text())
     outcome = run("check", model, "--json")

@@ -50,6 +50,7 @@ def _reasons() -> dict[Row, str]:
     return {row: "it is in a scenario that is left away here" for row in ROWS if row not in taken}
 
 
+@pytest.mark.slow
 def test_a_clone_is_as_it_must_be_once_its_pages_are_written(run: Any, clone: Path) -> None:
     before = run("verify")
     assert before.code == 1
@@ -97,6 +98,7 @@ def test_junit_has_a_case_for_each_line(run: Any, clone: Path) -> None:
     assert run("verify", "--json", "--format", "junit").code == 2
 
 
+@pytest.mark.slow
 def test_any_number_of_workers_finds_the_same(run: Any, clone: Path) -> None:
     del clone
     few, many = run("verify", "--workers", "1", "--json"), run("verify", "--workers", "1000", "--json")
@@ -107,6 +109,7 @@ def test_any_number_of_workers_finds_the_same(run: Any, clone: Path) -> None:
     assert many.err == "--workers 1000: an exploration is shared by up to 64 threads; so many work\n"
 
 
+@pytest.mark.slow
 def test_json_has_one_entry_for_each_line(run: Any, clone: Path) -> None:
     assert clone.is_dir()
     run("verify", "--write-results")
@@ -176,6 +179,7 @@ def test_a_recording_with_another_verdict_fails(run: Any, clone: Path) -> None:
     assert any(fault.startswith("01-commit: the verdict is conforms") for fault in _faults(outcome))
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_not_the_recorded_one_fails(run: Any, clone: Path) -> None:
     path = clone / "tests/answers/three.jsonl"
     first, rest = path.read_text().split("\n", 1)
@@ -244,6 +248,7 @@ def test_a_readme_without_a_place_for_results_is_named(run: Any, clone: Path) ->
     assert any("README.md: the lines" in fault for fault in _faults(outcome))
 
 
+@pytest.mark.slow
 def test_what_is_not_here_is_said(run: Any, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert clone.is_dir()
     run("verify", "--write-results")

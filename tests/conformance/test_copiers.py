@@ -15,6 +15,7 @@ BOTH_FLAVOURS = pytest.mark.parametrize("flavour", list(Flavour))
 OLD_AND_NEW = pytest.mark.parametrize("rules", [preset_for("3.9"), preset_for("4.3")], ids=["3.9", "4.3"])
 
 
+@pytest.mark.sample("SY-001-Flavour.GROUP_METADATA")
 @BOTH_FLAVOURS
 @pytest.mark.parametrize(
     "clean",
@@ -28,6 +29,7 @@ def test_sy_001_and_002_copies_survive_the_bounce_of_every_broker(clean: bool, f
     run.run(broker_bounces(run, clean=clean))
 
 
+@pytest.mark.sample("SY-003-Flavour.GROUP_METADATA")
 @BOTH_FLAVOURS
 @pytest.mark.parametrize(
     "clean",
@@ -41,6 +43,7 @@ def test_sy_003_and_004_copies_survive_the_bounce_of_every_copier(clean: bool, f
     run.run(copier_bounces(run, clean=clean))
 
 
+@pytest.mark.sample("GROUP_METADATA-4.3")
 @OLD_AND_NEW
 @BOTH_FLAVOURS
 @pytest.mark.case("SY-005")
@@ -49,6 +52,7 @@ def test_sy_005_killed_brokers_do_not_change_the_order(flavour: Flavour, rules: 
     run.run(broker_bounces(run, clean=False))
 
 
+@pytest.mark.sample("SY-006-Flavour.GROUP_METADATA-4.3")
 @OLD_AND_NEW
 @BOTH_FLAVOURS
 @pytest.mark.parametrize(
@@ -121,6 +125,7 @@ def test_a_broken_rule_is_noticed_when_brokers_are_killed(off: list[str], notice
         run.run(broker_bounces(run, clean=False), patience=3000)
 
 
+@pytest.mark.sample("kip447_fence")
 @pytest.mark.parametrize("off", ["kip447_stable", "kip447_fence"])
 def test_a_broken_rule_is_noticed_when_partitions_move(off: str) -> None:
     rules = with_switches(Rules(), off=[off])

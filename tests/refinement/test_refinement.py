@@ -24,6 +24,9 @@ from zombieproof.model.rules import PRESETS, with_switches
 from zombieproof.statemachines.kernel import IllegalTransition
 
 SMALL = [scope for scope in SCOPES if scope.scenario.distinct <= 1_000]
+QUICK = 250
+"""Up to so many states a scope is part of `make test`."""
+
 BY_NAME = {scope.scenario.name: scope for scope in SCOPES}
 
 MUTANTS = (
@@ -90,8 +93,10 @@ def explored(name: str) -> Explored:
 
 @pytest.mark.parametrize(
     "scope",
-    [*SMALL, *(pytest.param(scope, marks=pytest.mark.slow) for scope in SCOPES if scope not in SMALL)],
-    ids=lambda scope: scope.scenario.name,
+    [
+        pytest.param(scope, marks=[pytest.mark.slow] if scope.scenario.distinct > QUICK else [], id=scope.scenario.name)
+        for scope in SCOPES
+    ],
 )
 def test_the_live_system_takes_the_checkers_steps_and_reaches_its_worlds(scope: Scope) -> None:
     live = explored(scope.scenario.name)
@@ -107,6 +112,7 @@ def test_every_kind_of_action_has_a_command_or_is_the_clients() -> None:
     assert sum(map(len, kinds)) == len(Act)
 
 
+@pytest.mark.slow
 def test_every_kind_of_action_is_taken_in_some_scope() -> None:
     taken = {kind for scope in SMALL for kind in explored(scope.scenario.name).kinds}
     assert taken == set(Act) - set(commands.BETWEEN_BROKERS)

@@ -182,6 +182,7 @@ def stores_into_an_array(world: Any, action: int, setup: Setup, trail: Trail) ->
     return True
 
 
+@pytest.mark.sample("stores-u1", "adds-i4", "stores_into_an_array-i2")
 @pytest.mark.parametrize("width", RANGES)
 @pytest.mark.parametrize("step", [stores, adds, stores_into_an_array], ids=lambda step: step.__name__)
 def test_a_value_that_fits_is_kept_and_one_that_does_not_is_told_with_its_field(

@@ -82,6 +82,7 @@ def test_the_ids_are_those_that_the_coordinators_listed(path: Path) -> None:
     assert mine == {row for row in theirs if row[1] in {"ONGOING", "PREPARECOMMIT", "PREPAREABORT"}}
 
 
+@pytest.mark.slow
 def test_recordings_of_brokers_are_compared() -> None:
     assert sum(bool(opened(path).partitions) for path in RECORDINGS) >= 1
     with_producers = [path for path in RECORDINGS if consumed(path).get("describe_producers")]

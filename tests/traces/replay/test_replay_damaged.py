@@ -127,6 +127,7 @@ def test_the_samples_are_there() -> None:
         assert segments_of(folder)
 
 
+@pytest.mark.sample("10-hanging")
 @pytest.mark.parametrize("folder", SAMPLES, ids=lambda folder: folder.name)
 def test_a_recording_without_one_of_its_files_gives_a_report(folder: Path, tmp_path: Path) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
