@@ -41,9 +41,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what takes longer than the profile allows."""
     if PROFILE not in LEFT_OUT:
         raise pytest.UsageError(f"ZOMBIEPROOF_TESTS={PROFILE} is no profile; there are: {', '.join(LEFT_OUT)}")
-    if config.args == config.getini("testpaths") and not config.getoption("keyword"):
-        _samples_name_tests(items)
     asked = config.getoption("markexpr")
+    if config.args == config.getini("testpaths") and not config.getoption("keyword") and not asked:
+        _samples_name_tests(items)
     marks = [mark for mark in LEFT_OUT[PROFILE] if mark not in asked]
     long = [item for item in items if any(item.get_closest_marker(mark) for mark in marks)]
     config.hook.pytest_deselected(items=long)
