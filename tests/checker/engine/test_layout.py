@@ -33,6 +33,11 @@ class Heap:
     owner: int = integer(-1)
 
 
+@dataclass(slots=True)
+class Switches:
+    on: list[bool] = array(bool, 2)
+
+
 RANGES = {width: (int(np.iinfo(width).min), int(np.iinfo(width).max)) for width in WIDTHS}
 
 
@@ -57,6 +62,16 @@ def test_a_model_may_choose_other_lengths_and_widths() -> None:
 
 def test_a_new_record_has_the_defaults_of_its_class() -> None:
     assert layout_of(Heap).new() == Heap()
+
+
+def test_a_flag_is_a_byte_where_it_is_packed_and_a_bool_elsewhere() -> None:
+    for rough in (False, True):
+        packed = layout_of(Grain).pack(Grain(rough=rough))
+        assert packed[5] == rough
+        assert layout_of(Grain).unpack(packed).rough is rough
+    assert layout_of(Switches).new().on == [False, False]
+    assert layout_of(Switches).unpack(layout_of(Switches).pack(Switches([True, False]))).on[0] is True
+    assert layout_of(Grain).unpack(layout_of(Grain).pack(Grain(weight=1))).weight is not True
 
 
 def test_every_leaf_has_a_path() -> None:
