@@ -110,13 +110,27 @@ class Overflow(IntEnum):
 
 @dataclass(slots=True)
 class Message:
-    """One message in flight.
+    """One message in flight: a request, its answer in the same place (`answered`), or a marker and its answer.
 
     `live` is 1 while somebody waits for the answer; a message without is a late copy: it can still have its effect, but
-    its answer reaches nobody. `value` is the sequence of a PRODUCE, the offset of a TXN_OFFSET_COMMIT, the coordinator
-    epoch of a MARKER. `detail` is 1 for commit (END_TXN, MARKER), the generation of a TXN_OFFSET_COMMIT, 1 for a
-    recovering INIT_PRODUCER_ID. `client` is the sender; for a MARKER the index of the transactional id, and `stage` its
-    transaction version. In stage APPENDING `error` is 1 + the number of the append that is waited for.
+    its answer reaches nobody. `producer_id` and `producer_epoch` are those that it names; of an answer that grants an
+    identity, the granted ones. `label` is that of the transaction that it belongs to. The other fields, by `kind`:
+
+    ==================  ====================  ====================  ===========  ===================  ============
+    kind                client                node                  partition    value                detail
+    ==================  ====================  ====================  ===========  ===================  ============
+    INIT_PRODUCER_ID    who asks              coordinator asked     -            -                    1: for a raised epoch
+    ADD_PARTITIONS      who asks              coordinator asked     that joins   -                    -
+    ADD_OFFSETS         who asks              coordinator asked     OFFSETS      -                    -
+    PRODUCE             who sends             coordinator asked *   written to   first sequence       -
+    TXN_OFFSET_COMMIT   who sends             coordinator asked *   OFFSETS      offset               generation
+    END_TXN             who asks              coordinator asked     -            -                    1: commit
+    MARKER              index of the id       coordinator, sender   written to   coordinator epoch    1: commit
+    ==================  ====================  ====================  ===========  ===================  ============
+
+    (*) while the leader's question about it is there: in `stage` TO_COORDINATOR. `stage` of a MARKER is its transaction
+    version. `error` is what the answer says; in `stage` APPENDING 1 + the number of the append that is waited for.
+    `guard` is the token under which a PRODUCE or TXN_OFFSET_COMMIT is verified, 0 for none.
     """
 
     kind: int = 0
