@@ -119,7 +119,7 @@ class Message:
     ==================  ====================  ====================  ===========  ===================  ============
     kind                client                node                  partition    value                detail
     ==================  ====================  ====================  ===========  ===================  ============
-    INIT_PRODUCER_ID    who asks              coordinator asked     -            -                    1: for a raised epoch
+    INIT_PRODUCER_ID    who asks              coordinator asked     -            -                    1: raises it
     ADD_PARTITIONS      who asks              coordinator asked     that joins   -                    -
     ADD_OFFSETS         who asks              coordinator asked     OFFSETS      -                    -
     PRODUCE             who sends             coordinator asked *   written to   first sequence       -
