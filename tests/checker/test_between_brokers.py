@@ -1,11 +1,12 @@
 """Questions of leaders and blocks of producer ids, step by step where a scenario lets them travel."""
 
 import copy
+import random
 
 import pytest
 
 from zombieproof.checker.engine.explore import explore
-from zombieproof.checker.engine.replay import agree_everywhere
+from zombieproof.checker.engine.replay import replay
 from zombieproof.checker.scenario import Scenario, UnknownBound, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import actions, network
@@ -273,18 +274,17 @@ def test_promises_hold_where_other_faults_meet_the_queue(also: dict[str, int]) -
     assert result.verdict == "holds", (result.why, result.violated)
 
 
-def test_compiled_and_interpreted_agree_on_questions_and_blocks() -> None:
-    small = transaction_scenario(
-        "small",
-        "A question and blocks.",
-        ((ONE,),),
-        sometimes=(),
-        verification_queue=1,
-        id_blocks=1,
-        lost=1,
-        doubled_batches=1,
-    )
-    setup = setup_of(small)
-    exact, explored = agree_everywhere(BETWEEN_BROKERS, setup), explore(BETWEEN_BROKERS, setup, promises=small.always)
-    assert (exact.distinct, exact.generated) == (explored.distinct, explored.generated)
-    assert not exact.broken & set(small.always)
+@pytest.mark.parametrize("seed", range(6))
+def test_compiled_and_interpreted_agree_on_random_walks(seed: int) -> None:
+    chance, setup = random.Random(seed), setup_of(QUEUE, id_blocks=1, lost=2, doubled=1, failovers=1)
+    world, taken = initial_world(setup), list[int]()
+    while len(taken) < 60:
+        order = chance.sample(range(len(ACTIONS)), len(ACTIONS))
+        action = next((each for each in order if actions.step(world, each, setup, Trail())), None)
+        if action is None:
+            break
+        network.normalise(world, setup)
+        taken.append(action)
+    steps = replay(BETWEEN_BROKERS, setup, taken)
+    assert len(steps) == len(taken) > 10
+    assert steps[-1].after == world

@@ -10,11 +10,13 @@ from zombieproof.checker.engine.replay import agree_everywhere, replay
 from zombieproof.checker.engine.result import Result
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.model import TRANSACTIONS
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS
 from zombieproof.model.catalogue import IN_WORLDS
 from zombieproof.traces.explaining.causes.known import CAUSES
 
-OF_TRANSACTIONS = [scenario for scenario in SCENARIOS.values() if scenario.model(scenario.bounds) is TRANSACTIONS]
+OF_TRANSACTIONS = [
+    scenario for scenario in SCENARIOS.values() if scenario.model(scenario.bounds) in (TRANSACTIONS, BETWEEN_BROKERS)
+]
 MANY = 5_000_000
 """Distinct worlds from which on the exploration of a scenario takes long; `make check` explores them all."""
 

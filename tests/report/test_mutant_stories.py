@@ -64,6 +64,11 @@ WHY = {
             "it finds x0 as PREPARE_COMMIT (producer 0, epoch 1), partitions p0, p1; nobody sends its markers"
         ),
     },
+    "waiting_questions": {
+        "what_waits_is_forgotten_by_the_channel": "the leader of p0 asks nothing more, although a question waits",
+        "an_answer_counts_for_another_guard": "p0 has an open transaction of producer 0 that no coordinator lists",
+    },
+    "producer_id_blocks": {"a_late_block_is_used_again": "B is now producer 0, epoch 0, and so is A"},
     "appends_under_way": {
         "markers_of_a_coordinator_of_before_count": (
             "p0 has at offset 2: COMMIT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"

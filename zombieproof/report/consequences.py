@@ -15,7 +15,7 @@ from zombieproof.checker.transactions.narration import (
 )
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.questions_under_way import place_of
-from zombieproof.checker.transactions.world import Kind, Message, Op, Setup, Stage, Trail, World
+from zombieproof.checker.transactions.world import NODES, Kind, Message, Op, Setup, Stage, Trail, World
 from zombieproof.model.vocabulary import NONE, Error, Guard, PendingOffsetsState, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
 from zombieproof.report.worlds import identity, label_name, transaction_words
@@ -47,7 +47,15 @@ def consequences(before: World, after: World, setup: Setup, action: int, trail: 
     elif act == Act.STEP:
         between = _fetched(before, after, setup, i)
     faults, late = _faults(before, after, setup, trail), _late_now(before, after, setup, act)
-    return (*brokers, *faults, *between, *_asks_for_block(before, after), *clients, *late)
+    return (
+        *brokers,
+        *faults,
+        *between,
+        *_forgotten_questions(before, after),
+        *_asks_for_block(before, after),
+        *clients,
+        *late,
+    )
 
 
 # ---------------------------------------------------------------- answers
@@ -174,6 +182,13 @@ def _of_questions(before: World, after: World, setup: Setup, message: Message) -
             yield f"the question of {leader} about {name} waits for the one before"
         elif stage == Stage.TO_COORDINATOR and was.get(name, Stage.TO_LEADER) == Stage.TO_LEADER:
             yield f"{leader} asks {coordinator_name(after, setup, after.coordinator)} first"
+
+
+def _forgotten_questions(before: World, after: World) -> Iterator[str]:
+    """Questions that go on waiting although nothing is under way before them."""
+    for place, (old, new) in enumerate(zip(before.lanes, after.lanes, strict=True)):
+        if new.waiting > 0 and new.under_way < old.under_way:
+            yield f"{leader_name(place // NODES)} asks nothing more, although a question waits"
 
 
 def _stages(world: World, setup: Setup) -> dict[str, int]:
