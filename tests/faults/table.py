@@ -178,6 +178,34 @@ FAULTS: tuple[Fault, ...] = (
         net="tests/broker/test_coordinator.py::test_several_transactions_of_one_request_are_answered_together_when_the_last_is_durable",
     ),
     Fault(
+        sentence="an identity is granted before its record is durable",
+        file="coordinator/init_producer_id.py",
+        before="    error = appends.append(txn, pending, office, rules, effects, notes)\n"
+        "    if error != Error.NONE:\n"
+        "        refuse_init(effects, request.version, error)",
+        after="    error = appends.append(txn, pending, office, rules, effects, notes)\n"
+        "    grant(pending, error, effects)",
+        scenario="zombie_takeover",
+        bounds="lost=0 doubled=0 doubled_batches=0 late=0 crashes=0 appends_travel=1 failed_appends=1",
+        breaks="no_two_live_producers_share_an_identity",
+        steps=6,
+        net="tests/broker/test_durability.py::test_no_identity_is_granted_before_its_record_is_durable",
+    ),
+    Fault(
+        sentence="an identity is granted whose record could not be appended",
+        file="coordinator/init_producer_id.py",
+        before="    if error != Error.NONE:\n"
+        "        refuse_init(effects, pending.asked_version, error)\n"
+        "        return\n"
+        "    given",
+        after="    given",
+        scenario="zombie_takeover",
+        bounds="lost=0 doubled=0 doubled_batches=0 late=0 crashes=0 appends_travel=1 failed_appends=1",
+        breaks="no_two_live_producers_share_an_identity",
+        steps=8,
+        net="tests/broker/test_durability.py::test_an_append_that_is_not_durable_in_time_is_answered_with_that",
+    ),
+    Fault(
         sentence="the producer id that follows an exhausted one is not taken, and handed out again",
         file="coordinator/appends.py",
         before="        effects.takes_producer_id = 1\n",

@@ -16,6 +16,9 @@ AT_LEAST = 20
 UNSEEN = frozenset({"classic_group", "consumer_group"})
 """Machines that no scenario has: members of groups, whose own tests and recordings are the only nets."""
 
+COMMAND = "import sys; from zombieproof.cli import main; sys.exit(main())"
+"""The program `zombieproof` of the folder where Python runs."""
+
 MISTAKES = ("NameError", "ImportError", "SyntaxError", "UnboundLocalError", "AttributeError", "TypeError")
 """What a fault that is no fault of the protocol would end in."""
 
@@ -38,7 +41,7 @@ def explore(copy: Path, fault: Fault) -> dict[str, object]:
 def check(copy: Path, fault: Fault) -> tuple[int, str, int]:
     """The same by `zombieproof check`, compiled: its exit code, the promise that breaks, and in how many steps."""
     bounds = ["--bounds", ",".join(fault.bounds.split())] if fault.bounds else []
-    found = run(copy, "-m", "zombieproof", "check", fault.scenario, *bounds, "--json")
+    found = run(copy, "-c", COMMAND, "check", fault.scenario, *bounds, "--json")
     assert found.returncode in (0, 1), found.stdout + found.stderr
     violated = json.loads(found.stdout)["scenarios"][0]["violated"] or {"promise": "", "steps": []}
     return found.returncode, violated["promise"], len(violated["steps"])

@@ -130,7 +130,7 @@ def a_decided_transaction_is_driven_to_its_end(world: World) -> bool:
 
 
 def what_is_pending_is_under_way(world: World) -> bool:
-    """A coordinator is at work on what it has pending: an append is under way, or markers are; nothing waits for ever."""
+    """A coordinator is at work on what it has pending: an append is under way, or its markers are."""
     node = world.nodes[world.coordinator]
     for k in range(len(node.cache)):
         if node.cache[k].pending_state != NONE and node.driving[k] == 0 and not _is_being_appended(world, k):
@@ -150,7 +150,7 @@ def a_transaction_has_one_decision(world: World) -> bool:
     if world.ghost.contradiction == 1:
         return False
     for told in world.ghost.labels:
-        if told.told == Outcome.UNDECIDED or told.decided == told.told:
+        if told.told in (Outcome.UNDECIDED, told.decided):
             continue
         # Where nothing was written nothing has to be decided; a record that was acknowledged has to be.
         if told.decided != Outcome.UNDECIDED or (told.told == Outcome.COMMIT and told.acked != 0):
