@@ -84,6 +84,15 @@ class LiveNode:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveAppend:
+    """An append of the coordinator that is under way, for the id of that place among `LiveNode.cache`."""
+
+    subject: int
+    node: int = 0
+    phase: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class LiveReader:
     """A read_committed consumer of partition 0."""
 
@@ -112,6 +121,7 @@ class LiveWorld:
     clients: list[LiveClient]
     readers: list[LiveReader]
     ghost: Ghost
+    appends: list[LiveAppend]
 
 
 class Observer:
@@ -210,6 +220,7 @@ class Observer:
             clients=clients,
             readers=readers,
             ghost=self.ghost,
+            appends=self._appends(),
         )
 
     def _leading_log(self, partition: TopicPartition) -> list[Batch]:
@@ -271,6 +282,16 @@ class Observer:
                 driving.append(0)
             cache.append(transaction or Transaction())
         return [LiveNode(cache, driving)]
+
+    def _appends(self) -> list[LiveAppend]:
+        found = []
+        for subject, transactional_id in enumerate(self.ids):
+            _, number = self.cluster.metadata.transaction_partition(transactional_id)
+            node = self.cluster.leader_of((TRANSACTION_STATE, number))
+            under_way = [] if node is None else self.cluster.brokers[node].coordinator.appends_in_flight(number)
+            if any(append.transactional_id == transactional_id for append in under_way):
+                found.append(LiveAppend(subject))
+        return found
 
 
 def _read(log: list[Batch]) -> OffsetStore:

@@ -76,6 +76,9 @@ WHY = {
         "a_decision_found_in_the_log_is_not_driven": (
             "it finds x0 as PREPARE_COMMIT (producer 0, epoch 1), partitions p0; nobody sends its markers"
         ),
+        "what_is_loaded_pending_is_left_alone": (
+            "it finds x0 as PREPARE_COMMIT (producer 0, epoch 1), partitions p0; nobody sends its markers"
+        ),
     },
     "leader_failover": {
         "a_new_leader_knows_nothing": ("the leader of p0 knows nothing of producer 0, whose records are in the log"),

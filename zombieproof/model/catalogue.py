@@ -133,6 +133,11 @@ CATALOGUE: tuple[Guarantee, ...] = (
         live=False,
     ),
     _of_worlds(
+        p.what_is_pending_is_under_way,
+        "reference §2.6, §2.12; bugs.md LivenessOfInit",
+        "what_is_loaded_pending_is_left_alone",
+    ),
+    _of_worlds(
         p.a_transaction_has_one_decision, "reference §12.1 (c), (l); bugs.md SingleOutcome", "a_late_end_decides_again"
     ),
     _of_worlds(

@@ -137,13 +137,31 @@ def a_question_waits_only_behind_another(world: World) -> bool:
     return True
 
 
+def what_is_pending_is_under_way(world: World) -> bool:
+    """A coordinator is at work on what it has pending: an append is under way, or its markers are."""
+    node = world.nodes[world.coordinator]
+    for k in range(len(node.cache)):
+        if node.cache[k].pending_state != NONE and node.driving[k] == 0 and not _is_being_appended(world, k):
+            return False
+    return True
+
+
+def _is_being_appended(world: World, k: int) -> bool:
+    for under_way in world.appends:
+        if under_way.phase != 0 and under_way.node == world.coordinator and under_way.subject == k:
+            return True
+    return False
+
+
 def a_transaction_has_one_decision(world: World) -> bool:
-    """A transaction is decided once, and the application is told what was decided."""
+    """A transaction is decided once, and the application is told what was decided, and not before."""
     if world.ghost.contradiction == 1:
         return False
     for told in world.ghost.labels:
-        decided_else = told.decided not in (Outcome.UNDECIDED, told.told)
-        if told.told != Outcome.UNDECIDED and decided_else:
+        if told.told in (Outcome.UNDECIDED, told.decided):
+            continue
+        # Where nothing was written nothing has to be decided; a record that was acknowledged has to be.
+        if told.decided != Outcome.UNDECIDED or (told.told == Outcome.COMMIT and told.acked != 0):
             return False
     return True
 

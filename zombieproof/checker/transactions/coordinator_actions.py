@@ -57,9 +57,10 @@ def answer(world: World, setup: Setup, trail: Trail, i: int, unknown: int) -> in
     else:
         joins.verify_partition(txn, _asked(message, VERIFICATION), at, rules, trail.effects, trail)
     under_way = carry_out(world, setup, trail, node, k, message.label, unknown)
-    if under_way > 0:
+    if under_way > 0 and trail.effects.replies == 0:
         message.stage = Stage.APPENDING
         message.error = under_way
+        drive(world, setup, trail, node, k)
         return WAITS
     error = int(trail.effects.error)
     if error == Error.NONE and trail.effects.producer_id != NONE:

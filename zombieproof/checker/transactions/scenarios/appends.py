@@ -10,7 +10,7 @@ APPENDS_UNDER_WAY = transaction_scenario(
     "Before and after each append the coordinator has to look whether it still is the one that prepared it.",
     (((Op.SEND_0, Op.COMMIT),),),
     distinct=10_334,
-    always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end"),
+    always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end", "what_is_pending_is_under_way"),
     sometimes=(
         "a_transaction_commits",
         "a_prepared_transaction_is_taken_over",
@@ -31,6 +31,12 @@ APPENDS_UNDER_WAY = transaction_scenario(
         Mutant(
             "a_decision_found_in_the_log_is_not_driven",
             breaks="a_decided_transaction_is_driven_to_its_end",
+            steps=14,
+            without=("reload_drives_markers",),
+        ),
+        Mutant(
+            "what_is_loaded_pending_is_left_alone",
+            breaks="what_is_pending_is_under_way",
             steps=14,
             without=("reload_drives_markers",),
         ),
