@@ -89,9 +89,9 @@ ERRORS: dict[str, tuple[str, int, set[int]]] = {
     "Metadata": ("Metadata", 12, {0, 3, 100}),
     "OffsetCommit by id": ("OffsetCommit", 10, {0, 3, 12, 25, 100}),
     "OffsetFetch by id": ("OffsetFetch", 10, {0, 88, 100}),
-    "Heartbeat": ("Heartbeat", 3, {0, 22, 24, 25, 82}),
+    "Heartbeat": ("Heartbeat", 3, {0, 22, 24, 25, 27, 82}),
     "LeaveGroup": ("LeaveGroup", 3, {0, 24, 25, 82}),
-    "SyncGroup": ("SyncGroup", 3, {0, 22, 25, 82}),
+    "SyncGroup": ("SyncGroup", 3, {0, 22, 25, 27, 82}),
     "DeleteGroups": ("DeleteGroups", 2, {0, 68, 69}),
 }
 

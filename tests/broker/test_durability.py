@@ -62,7 +62,11 @@ INIT = InitProducerId(5, "x", 60_000, NONE, NONE)
 def cluster_of(nodes: int = 1, **settings: int) -> Cluster:
     """Every node has a replica of everything, and node 1 leads; all stores wait to be flushed."""
     known = replace(
-        Settings(transaction_state_log_num_partitions=1, offsets_topic_num_partitions=1),
+        Settings(
+            transaction_state_log_num_partitions=1,
+            offsets_topic_num_partitions=1,
+            group_initial_rebalance_delay_ms=0,
+        ),
         **settings,  # type: ignore[arg-type]  # all of them are integers
     )
     everywhere = [tuple(range(1, nodes + 1))]

@@ -1,8 +1,9 @@
 """The group coordinator of one broker: groups, their members, and the offsets that they commit.
 
 Theory of operation: a group lives in one partition of ``__consumer_offsets``; who leads it answers for the group from
-memory, which is the fold of the partition's log. Every request but TxnOffsetCommit is answered at once; that one may
-have to wait for the transaction coordinator (`OffsetCommitInProgress`), and what it commits waits for a marker.
+memory, which is the fold of the partition's log. JoinGroup and SyncGroup may have to wait for other members, a
+TxnOffsetCommit for the transaction coordinator (`OffsetCommitInProgress`), and what it commits waits for a marker;
+every other request is answered at once.
 Groups of the classic protocol and of the consumer protocol (KIP-848) live side by side, under different names.
 Source: reference §4; ``GroupCoordinatorService.java``, ``GroupMetadataManager.java``, ``OffsetMetadataManager.java``.
 """
@@ -16,17 +17,23 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.classic_group import ClassicGroup, NoGroup
 from zombieproof.broker.group.consumer_group import ConsumerGroup
-from zombieproof.broker.group.membership import Membership
+from zombieproof.broker.group.consumer_members import ConsumerMembers
+from zombieproof.broker.group.effects import GroupEffect, Reply
+from zombieproof.broker.group.membership import MemberIds, Membership
 from zombieproof.broker.group.offsets_commit import CommitContext, OffsetCommitInProgress, commit_offsets
 from zombieproof.broker.group.store import FoundGroup, GroupStore, GroupStores
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import GroupKey, OffsetKey, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import (
+    ConsumerGroupHeartbeat,
     DeleteGroups,
     GroupAnswer,
     GroupRequest,
     GroupsDeleted,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
     OffsetCommit,
     OffsetDelete,
     OffsetFetch,
@@ -34,16 +41,15 @@ from zombieproof.messages.groups import (
     OffsetFetched,
     OffsetsCommitted,
     OffsetsDeleted,
+    SyncGroup,
     TxnOffsetCommit,
 )
 from zombieproof.messages.registry import api_of
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey, Error
-from zombieproof.statemachines.classic_group import deletion
-from zombieproof.statemachines.classic_group import membership as steps
+from zombieproof.statemachines.classic_group import deletion, rebalances
 from zombieproof.statemachines.classic_group.deletion import KnownOffset
-from zombieproof.statemachines.classic_group.effects import GroupEffects, PendingRequest
-from zombieproof.statemachines.classic_group.membership import MemberRequest
+from zombieproof.statemachines.classic_group.effects import GroupEffects, MemberRequest, PendingRequest
 from zombieproof.statemachines.group_coordinator.offsets import Asked, error_of_marker, is_read
 
 __all__ = ["GroupCoordinator", "OffsetCommitInProgress"]
@@ -62,21 +68,38 @@ class GroupCoordinator:
         self._rules, self._settings, self._clock = rules, settings, clock
         self._journal, self._metadata = journal, metadata
         self._stores = GroupStores(rules, journal, metadata)
-        self.membership = Membership(self._stores, settings, clock, journal, metadata)
+        ids = MemberIds(clock)
+        self.member_ids = ids
+        self.membership = Membership(self._stores, settings, clock, journal, ids)
+        self.consumer_members = ConsumerMembers(self._stores, settings, clock, journal, ids, metadata)
 
     # ---------------------------------------------------------------- partitions
 
-    def begin_loading(self, partition: int) -> None:
+    def begin_loading(self, partition: int) -> list[GroupEffect]:
         """This broker leads `partition` from now on, and reads its log: COORDINATOR_LOAD_IN_PROGRESS."""
+        effects = self._end_waits(partition)
         self._stores.begin_loading(partition)
+        return effects
 
-    def load(self, partition: int, replica: Replica) -> None:
-        """Groups and offsets of `partition` are what the log of `replica` says."""
-        self._stores.load(partition, replica)
+    def load(self, partition: int, replica: Replica) -> list[GroupEffect]:
+        """Groups and offsets of `partition` are what the log of `replica` says; sessions begin."""
+        groups = self._stores.load(partition, replica).groups.values()
+        classic = (group for group in groups if isinstance(group, ClassicGroup))
+        return [effect for group in classic for effect in self.membership.loaded(group)]
 
-    def resign(self, partition: int) -> None:
-        """Somebody else leads `partition`: NOT_COORDINATOR."""
+    def resign(self, partition: int) -> list[GroupEffect]:
+        """Somebody else leads `partition`: NOT_COORDINATOR, also for who waits."""
+        effects = self._end_waits(partition)
         self._stores.resign(partition)
+        return effects
+
+    def _end_waits(self, partition: int) -> list[GroupEffect]:
+        store, effects = self._stores.store(partition), list[GroupEffect]()
+        for group in () if store is None else store.groups.values():
+            if isinstance(group, ClassicGroup):
+                rebalances.resigned(group.records, Error.NOT_COORDINATOR)
+                effects += group.take_told()
+        return effects
 
     def store(self, partition: int) -> GroupStore | None:
         """What is known of a partition; None if this broker does not answer for it."""
@@ -84,19 +107,38 @@ class GroupCoordinator:
 
     # ---------------------------------------------------------------- requests
 
-    def handle(self, request: GroupRequest) -> GroupAnswer:
-        """Answer a request.
+    def handle(self, request: GroupRequest, number: int = 0) -> list[GroupEffect]:
+        """Take request `number`; its answer is among the effects, or among those of a later request or time.
 
         Raises:
             TypeError: it is a TxnOffsetCommit, which may have to wait: see `commit`.
         """
-        answer: GroupAnswer = ANSWERS[api_of(type(request)).key](self, request)
-        return answer
+        effects: list[GroupEffect] = HANDLERS[api_of(type(request)).key](self, request, number)
+        return effects
+
+    def time_passes(self, group: str) -> list[GroupEffect]:
+        """Whatever is due in a group happens."""
+        return self.membership.time_passes(group)
+
+    def _join(self, request: JoinGroup, number: int) -> list[GroupEffect]:
+        return self.membership.join(request, number)
+
+    def _sync(self, request: SyncGroup, number: int) -> list[GroupEffect]:
+        return self.membership.sync(request, number)
+
+    def _heartbeat(self, request: Heartbeat, number: int) -> list[GroupEffect]:
+        return self.membership.heartbeat(request, number)
+
+    def _leave(self, request: LeaveGroup, number: int) -> list[GroupEffect]:
+        return self.membership.leave(request, number)
+
+    def _consumer_heartbeat(self, request: ConsumerGroupHeartbeat) -> GroupAnswer:
+        return self.consumer_members.heartbeat(request)
 
     def _commit_offsets(self, request: OffsetCommit) -> OffsetsCommitted:
         return commit_offsets(request, self._commit_context())
 
-    def _refuse_to_wait(self, _: TxnOffsetCommit) -> GroupAnswer:
+    def _refuse_to_wait(self, _: TxnOffsetCommit, __: int) -> list[GroupEffect]:
         raise TypeError("a TxnOffsetCommit may have to wait: `commit` it, and finish what that returns")
 
     def commit(self, request: TxnOffsetCommit, replica: Replica | None) -> OffsetCommitInProgress:
@@ -195,7 +237,7 @@ class GroupCoordinator:
             return errors
         error = store.write(tuple(tombstones), self._clock.now_ms())
         for name, (group, pending) in ending.items():
-            steps.appended(group, pending, error, GroupEffects(), self._journal.begin())
+            deletion.ended(group, pending, error, GroupEffects(), self._journal.begin())
             self._journal.take(name)
         return {name: deletion.error_of_deletion(told, error) for name, told in errors.items()}
 
@@ -236,7 +278,7 @@ class GroupCoordinator:
         if effects.ends:
             tombstones.append(Record(GroupKey(name, not group.is_consumer), None))
         error, done = store.write(tuple(tombstones), self._clock.now_ms()), GroupEffects()
-        steps.appended(group, pending, error, done, self._journal.begin())
+        deletion.ended(group, pending, error, done, self._journal.begin())
         self._journal.take(name)
         return done.error
 
@@ -258,17 +300,30 @@ def _known(store: GroupStore | None, key: OffsetKey) -> KnownOffset:
     )
 
 
+Handler = Callable[[GroupCoordinator, Any, int], list[GroupEffect]]
+
+
+def _at_once(answer: Callable[[GroupCoordinator, Any], GroupAnswer]) -> Handler:
+    """Whoever is answered when it asks."""
+
+    def handle(groups: GroupCoordinator, request: Any, number: int) -> list[GroupEffect]:
+        names = request.groups if isinstance(request, DeleteGroups) else (request.group,)
+        return [Reply(number, names, answer(groups, request))]
+
+    return handle
+
+
 # The methods of a coordinator by what they answer; nobody else calls them.
-ANSWERS: Mapping[ApiKey, Callable[[GroupCoordinator, Any], GroupAnswer]] = {
-    ApiKey.OFFSET_COMMIT: GroupCoordinator._commit_offsets,  # noqa: SLF001
-    ApiKey.OFFSET_FETCH: GroupCoordinator._fetch_offsets,  # noqa: SLF001
-    ApiKey.JOIN_GROUP: lambda groups, request: groups.membership.join(request),
-    ApiKey.HEARTBEAT: lambda groups, request: groups.membership.classic_heartbeat(request),
-    ApiKey.LEAVE_GROUP: lambda groups, request: groups.membership.leave(request),
-    ApiKey.SYNC_GROUP: lambda groups, request: groups.membership.sync(request),
+HANDLERS: Mapping[ApiKey, Handler] = {
+    ApiKey.OFFSET_COMMIT: _at_once(GroupCoordinator._commit_offsets),  # noqa: SLF001
+    ApiKey.OFFSET_FETCH: _at_once(GroupCoordinator._fetch_offsets),  # noqa: SLF001
+    ApiKey.JOIN_GROUP: GroupCoordinator._join,  # noqa: SLF001
+    ApiKey.HEARTBEAT: GroupCoordinator._heartbeat,  # noqa: SLF001
+    ApiKey.LEAVE_GROUP: GroupCoordinator._leave,  # noqa: SLF001
+    ApiKey.SYNC_GROUP: GroupCoordinator._sync,  # noqa: SLF001
     ApiKey.TXN_OFFSET_COMMIT: GroupCoordinator._refuse_to_wait,  # noqa: SLF001
-    ApiKey.DELETE_GROUPS: GroupCoordinator._delete_groups,  # noqa: SLF001
-    ApiKey.OFFSET_DELETE: GroupCoordinator._delete_offsets,  # noqa: SLF001
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: lambda groups, request: groups.membership.heartbeat(request),
+    ApiKey.DELETE_GROUPS: _at_once(GroupCoordinator._delete_groups),  # noqa: SLF001
+    ApiKey.OFFSET_DELETE: _at_once(GroupCoordinator._delete_offsets),  # noqa: SLF001
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: _at_once(GroupCoordinator._consumer_heartbeat),  # noqa: SLF001
 }
 """Every request that goes to a group coordinator."""
