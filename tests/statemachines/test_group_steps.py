@@ -184,6 +184,7 @@ def test_the_first_member_has_nobody_to_wait_for() -> None:
     assert (play.effects, play.told()) == ([WAITS | {"gives_id": 1}], {9: JOINED})
     assert play.moves() == [OPENED, ALL_IN]
     assert (play.group.generation, play.members.leader) == (1, 9)
+    assert (play.sender.until_ms, play.sender.is_new) == (NOW + SESSION_MS, 0), "its session begins when it is told"
 
 
 def test_a_new_member_waits_for_those_that_are_there() -> None:
