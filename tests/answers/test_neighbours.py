@@ -12,7 +12,7 @@ from zombieproof.conformance.in_process import InProcess
 from zombieproof.conformance.recording import Recorded, read
 from zombieproof.conformance.runner import play
 from zombieproof.conformance.tally import play_all
-from zombieproof.statemachines.classic_group import membership, rebalances
+from zombieproof.statemachines.classic_group import joining, membership, rebalances
 from zombieproof.statemachines.kernel import IllegalTransition
 
 NEIGHBOURS = Path(__file__).with_name("neighbours.jsonl.gz")
@@ -94,10 +94,11 @@ WAITS = [
     (rebalances, "forget_syncs", lambda members: None),
     (rebalances, "someone_joined_leads", lambda members: True),
     (membership, "tell_sync", lambda member, error: None),
-    (membership, "tell_join", lambda member, error: None),
+    (joining, "keep_alive", lambda member, now_ms: None),
+    (joining, "tell_join", lambda member, error: None),
     (membership, "has_synced", lambda members, member: None),
     (membership, "keep_alive", lambda member, now_ms: None),
-    (membership, "rebalance", lambda *_: None),
+    (joining, "rebalance", lambda *_: None),
     (membership, "remove", lambda members, member: None),
     (membership, "knows_that_it_leads", lambda version: False),
     (rebalances, "resigned", lambda members, error: None),

@@ -8,7 +8,7 @@ import pytest
 
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, ClassicGroupEvent, ClassicGroupState, Error, Guard
-from zombieproof.statemachines.classic_group import deletion, membership, rebalances
+from zombieproof.statemachines.classic_group import deletion, joining, membership, rebalances
 from zombieproof.statemachines.classic_group.deletion import KnownOffset
 from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
@@ -96,7 +96,7 @@ class Play:
         self.sender = self._seat(number)
         self.sender.former = former
         effects, request = GroupEffects(), asked(sender, **said)
-        membership.join(self.group, self.members, self.sender, self.pending, request, self.host, effects, self.notes)
+        joining.join(self.group, self.members, self.sender, self.pending, request, self.host, effects, self.notes)
         return self._want(effects)
 
     def sync(self, sender: Identity, number: int = 1, **said: int) -> "Play":

@@ -27,8 +27,8 @@ from zombieproof.messages.groups import (
     SyncGroup,
 )
 from zombieproof.model.vocabulary import NONE, Error
+from zombieproof.statemachines.classic_group import joining, rebalances
 from zombieproof.statemachines.classic_group import membership as steps
-from zombieproof.statemachines.classic_group import rebalances
 from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
     GroupEffects,
@@ -96,7 +96,7 @@ class Membership:
             work.seat = group.find(request.member) if named else group.newcomer(request.instance)
             work.former_leader = group.leader
             group.seat(work.seat)
-        steps.join(
+        joining.join(
             group, _records(group), work.seat, work.pending, said, self._host(), work.effects, self._journal.begin()
         )
         self._carry_out(work)

@@ -18,9 +18,9 @@ from zombieproof.statemachines.classic_group.effects import (
     MemberRequest,
     Operation,
     PendingRequest,
+    is_elsewhere,
     reply,
 )
-from zombieproof.statemachines.classic_group.membership import is_elsewhere
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move, note
 
 

@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 from zombieproof.model.decisions.group_members import ClassicFacts, Identity
-from zombieproof.model.vocabulary import NONE
+from zombieproof.model.vocabulary import NONE, Error
 
 __all__ = [
     "GroupAppend",
@@ -17,6 +17,7 @@ __all__ = [
     "Operation",
     "PendingRequest",
     "Wait",
+    "is_elsewhere",
     "reply",
 ]
 
@@ -130,3 +131,8 @@ def reply(effects: GroupEffects, error: int) -> None:
     """The request is answered with an error, or NONE."""
     effects.replies = 1
     effects.error = int(error)
+
+
+def is_elsewhere(request: MemberRequest) -> bool:
+    """Whether another broker, or nobody yet, answers for the group."""
+    return request.has_group_id == 1 and request.lookup_error != Error.NONE
