@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from zombieproof.conformance.in_process import InProcess
 from zombieproof.conformance.recording import Recorded, read
 from zombieproof.conformance.runner import play
 from zombieproof.conformance.tally import play_all
+from zombieproof.statemachines.classic_group import joining, membership, rebalances
+from zombieproof.statemachines.kernel import IllegalTransition
 
 NEIGHBOURS = Path(__file__).with_name("neighbours.jsonl.gz")
 CLUSTERS = (("3.9.1", 0), ("4.3.1", 2))
@@ -83,15 +86,55 @@ def test_late_commits_are_told_apart_by_the_rule() -> None:
     }
 
 
+WAITS = [
+    (rebalances, "all_have_joined", lambda members: True),
+    (rebalances, "complete", lambda *_: None),
+    (rebalances, "remove", lambda members, member: None),
+    (rebalances, "tell_sync", lambda member, error: None),
+    (rebalances, "forget_syncs", lambda members: None),
+    (rebalances, "someone_joined_leads", lambda members: True),
+    (membership, "tell_sync", lambda member, error: None),
+    (joining, "keep_alive", lambda member, now_ms: None),
+    (joining, "tell_join", lambda member, error: None),
+    (membership, "has_synced", lambda members, member: None),
+    (membership, "keep_alive", lambda member, now_ms: None),
+    (joining, "rebalance", lambda *_: None),
+    (membership, "remove", lambda members, member: None),
+    (membership, "knows_that_it_leads", lambda version: False),
+    (rebalances, "resigned", lambda members, error: None),
+]
+"""Parts of the steps by which members wait, each without its effect."""
+
+
+@pytest.mark.parametrize(("module", "name", "without"), WAITS, ids=lambda each: getattr(each, "__name__", str(each)))
+def test_members_that_wait_otherwise_answer_otherwise(
+    module: ModuleType, name: str, without: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, name, without)
+    waiting = [each for each in recorded().values() if "group.min.session.timeout.ms" in each.sequence.config]
+    assert any(_differs(each) for each in waiting)
+
+
+def _differs(each: Recorded) -> bool:
+    """A step that leaves the table is told as well."""
+    try:
+        return play(each, InProcess).difference is not None
+    except IllegalTransition:
+        return True
+
+
 ERRORS: dict[str, tuple[str, int, set[int]]] = {
     "Produce by id": ("Produce", 13, {0, 3, 100}),
     "Fetch by id": ("Fetch", 17, {0, 1, 3, 100}),
     "Metadata": ("Metadata", 12, {0, 3, 100}),
     "OffsetCommit by id": ("OffsetCommit", 10, {0, 3, 12, 25, 100}),
     "OffsetFetch by id": ("OffsetFetch", 10, {0, 88, 100}),
-    "Heartbeat": ("Heartbeat", 3, {0, 22, 24, 25, 82}),
+    "Heartbeat": ("Heartbeat", 3, {0, 22, 24, 25, 27, 82}),
     "LeaveGroup": ("LeaveGroup", 3, {0, 24, 25, 82}),
-    "SyncGroup": ("SyncGroup", 3, {0, 22, 25, 82}),
+    "SyncGroup": ("SyncGroup", 3, {0, 22, 25, 27, 82}),
+    "JoinGroup": ("JoinGroup", 3, {0, 26}),
+    "JoinGroup that may name an instance": ("JoinGroup", 5, {0, 25, 26, 79, 82}),
+    "Answered": ("Answered", 0, {0, 16, 25, 27, 82}),
     "DeleteGroups": ("DeleteGroups", 2, {0, 68, 69}),
 }
 

@@ -7,6 +7,7 @@ from tests.broker.partitions import Place
 from tests.broker.questions import was_asked
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.group.coordinator import GroupCoordinator
+from zombieproof.broker.group.effects import Drop, GroupEffect, Reply, WakeAt
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Marker, OffsetKey, OffsetValue
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
@@ -17,6 +18,7 @@ from zombieproof.messages.groups import (
     GroupError,
     GroupLeft,
     GroupRequest,
+    Heartbeat,
     JoinGroup,
     JoinGroupAnswer,
     LeaveGroup,
@@ -52,8 +54,13 @@ class GroupHost:
     metadata: Metadata = field(default_factory=group_metadata)
     replica: Replica = field(init=False)
     coordinator: GroupCoordinator = field(init=False)
+    answers: dict[int, GroupAnswer] = field(default_factory=dict)
+    dropped: set[int] = field(default_factory=set)
+    wakes: list[tuple[int, str]] = field(default_factory=list)
+    _numbers: int = 0
 
     def __post_init__(self) -> None:
+        self.place.settings.group_initial_rebalance_delay_ms = 0
         self.restart()
 
     def restart(self) -> None:
@@ -61,13 +68,45 @@ class GroupHost:
         self.replica = self.place.restart(clean=True)
         surroundings = (self.place.rules, self.place.settings, self.place.clock, self.place.journal, self.metadata)
         self.coordinator = GroupCoordinator(*surroundings)
-        self.coordinator.load(0, self.replica)
+        self.wakes.clear()
+        self.carry_out(self.coordinator.load(0, self.replica))
+
+    def send(self, request: GroupRequest) -> int:
+        """Send a request; returned is its number, under which its answer is found when there is one."""
+        self._numbers += 1
+        self.carry_out(self.coordinator.handle(request, self._numbers))
+        return self._numbers
+
+    def told(self, request: GroupRequest) -> GroupAnswer:
+        """The answer to a request, of whichever kind."""
+        return self.answers.pop(self.send(request))
 
     def ask(self, request: GroupRequest, kind: type[Answer]) -> Answer:
         """The answer to a request, which is of a kind."""
-        answer: GroupAnswer = self.coordinator.handle(request)
-        assert isinstance(answer, kind)
+        answer = self.answers.pop(self.send(request), None)
+        assert isinstance(answer, kind), f"{request} is answered with {answer}"
         return answer
+
+    def carry_out(self, effects: list[GroupEffect]) -> None:
+        """Keep answers and times."""
+        for effect in effects:
+            if isinstance(effect, Reply):
+                assert effect.number not in self.answers, "a request is answered once"
+                self.answers[effect.number] = effect.answer
+            elif isinstance(effect, Drop):
+                self.dropped.add(effect.number)
+            elif isinstance(effect, WakeAt):
+                self.wakes.append((effect.at_ms, effect.group))
+
+    def advance(self, milliseconds: int) -> None:
+        """Time passes, and groups look at their clock when they wanted to."""
+        end = self.place.clock.now_ms() + milliseconds
+        while due := [each for each in self.wakes if each[0] <= end]:
+            first = min(due)
+            self.wakes.remove(first)
+            self.place.clock.advance(max(first[0] - self.place.clock.now_ms(), 0))
+            self.carry_out(self.coordinator.time_passes(first[1]))
+        self.place.clock.advance(end - self.place.clock.now_ms())
 
     # ---------------------------------------------------------------- members
 
@@ -78,6 +117,17 @@ class GroupHost:
     def sync(self, member: str, generation: int) -> Error:
         """SyncGroup."""
         return Error(self.ask(SyncGroup(3, GROUP, generation, member), GroupError).error)
+
+    def joined(self, number: int) -> JoinGroupAnswer:
+        """What a JoinGroup that waited was answered."""
+        answer = self.answers.pop(number)
+        assert isinstance(answer, JoinGroupAnswer)
+        assert answer.error == Error.NONE
+        return answer
+
+    def beat_classic(self, member: str, generation: int) -> Error:
+        """Heartbeat."""
+        return Error(self.ask(Heartbeat(3, GROUP, generation, member), GroupError).error)
 
     def leave(self, member: str) -> Error:
         """LeaveGroup."""

@@ -31,12 +31,12 @@ def delete(host: GroupHost, *groups: str) -> dict[str, int]:
 
 def commit_to(host: GroupHost, *groups: str) -> None:
     for group in groups:
-        told = host.coordinator.handle(OffsetCommit(8, group, to_commit(((A, 5),))))
+        told = host.told(OffsetCommit(8, group, to_commit(((A, 5),))))
         assert told == OffsetsCommitted({A: Error.NONE})
 
 
 def offsets(host: GroupHost, group: str = GROUP) -> dict[tuple[str, int], int]:
-    told = host.coordinator.handle(OffsetFetch(7, group, False, None))
+    told = host.told(OffsetFetch(7, group, False, None))
     assert isinstance(told, OffsetFetchAnswer)
     return {partition: row.offset for partition, row in told.partitions.items()}
 
@@ -59,7 +59,7 @@ def test_a_group_with_members_stays_and_nobody_notices(host: GroupHost) -> None:
     end = host.replica.log.end_offset
     assert delete(host) == {GROUP: THERE}
     assert (offsets(host), host.replica.log.end_offset) == ({A: 3}, end)
-    assert getattr(host.coordinator.handle(Heartbeat(3, GROUP, 1, member)), "error", None) == Error.NONE
+    assert getattr(host.told(Heartbeat(3, GROUP, 1, member)), "error", None) == Error.NONE
     assert (host.leave(member), delete(host)) == (Error.NONE, {GROUP: GONE})
     assert host.join().generation == 1, "the group that comes next is another one"
 
@@ -87,7 +87,7 @@ def test_each_group_of_a_request_has_its_own_answer_and_one_named_twice_has_one(
     told = delete(host, "b", GROUP, "nobody", "a", "b")
     assert told == {"b": GONE, GROUP: THERE, "nobody": UNKNOWN, "a": GONE}
     assert delete(host, "") == {"": GONE}
-    assert host.coordinator.handle(DeleteGroups(2, ())) == GroupsDeleted({})
+    assert host.told(DeleteGroups(2, ())) == GroupsDeleted({})
 
 
 @pytest.mark.parametrize("committed", [True, False])

@@ -62,7 +62,11 @@ INIT = InitProducerId(5, "x", 60_000, NONE, NONE)
 def cluster_of(nodes: int = 1, **settings: int) -> Cluster:
     """Every node has a replica of everything, and node 1 leads; all stores wait to be flushed."""
     known = replace(
-        Settings(transaction_state_log_num_partitions=1, offsets_topic_num_partitions=1),
+        Settings(
+            transaction_state_log_num_partitions=1,
+            offsets_topic_num_partitions=1,
+            group_initial_rebalance_delay_ms=0,
+        ),
         **settings,  # type: ignore[arg-type]  # all of them are integers
     )
     everywhere = [tuple(range(1, nodes + 1))]
@@ -379,6 +383,21 @@ def test_a_group_that_is_not_durable_in_time_says_so(request_: Request, kind: ty
     answer = sent.answer
     errors = set(answer.errors.values()) if isinstance(answer, OffsetsCommitted) else {getattr(answer, "error", None)}
     assert errors == {Error.COORDINATOR_NOT_AVAILABLE if how == "timed out" else Error.NOT_COORDINATOR}
+
+
+def test_members_that_wait_for_their_leader_have_its_assignment_when_it_is_durable() -> None:
+    cluster = cluster_of()
+    first = ask(cluster, JoinGroup(3, "g", ""))
+    assert isinstance(first, JoinGroupAnswer)
+    assert ask(cluster, SyncGroup(3, "g", 1, first.member)) == GroupError(0)
+    second = send(cluster, JoinGroup(3, "g", ""))
+    again = send(cluster, JoinGroup(3, "g", first.member))
+    assert isinstance(second.answer, JoinGroupAnswer), "who joins has written nothing"
+    synced = [send(cluster, SyncGroup(3, "g", 2, member)) for member in (second.answer.member, first.member)]
+    assert (again.is_over, [each.is_over for each in synced]) == (True, [False, False])
+    flush(cluster, OFFSETS)
+    cluster.settle()
+    assert [each.answer for each in synced] == [GroupError(0)] * 2
 
 
 # ---------------------------------------------------------------- time-outs, elections, connections

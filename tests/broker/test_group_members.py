@@ -6,7 +6,15 @@ import pytest
 
 from tests.broker.group_host import GROUP, A, B, GroupHost
 from zombieproof.formats.batches import GroupKey
-from zombieproof.messages.groups import ConsumerGroupHeartbeat, JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
+from zombieproof.messages.groups import (
+    ConsumerGroupHeartbeat,
+    GroupError,
+    Heartbeat,
+    JoinGroup,
+    JoinGroupAnswer,
+    LeaveGroup,
+    SyncGroup,
+)
 from zombieproof.model.vocabulary import NONE, Error, Guard
 
 
@@ -70,15 +78,75 @@ def test_a_member_that_asks_twice_while_the_leader_is_busy_learns_the_same(host:
 
 def test_two_members_share_a_generation(host: GroupHost) -> None:
     leader = host.stable_member()
-    second = host.join()
-    assert (second.generation, second.leader) == (2, leader)
-    assert host.join(leader).generation == 2, "it joins the generation that the other opened"
-    assert host.sync(second.member, 2) == Error.REBALANCE_IN_PROGRESS
-    assert (host.sync(leader, 2), host.sync(second.member, 2)) == (0, 0)
-    assert host.join(second.member).generation == 2, "a follower opens none"
+    waiting = host.send(JoinGroup(3, GROUP, ""))
+    assert waiting not in host.answers
+    assert host.beat_classic(leader, 1) == host.sync(leader, 1) == Error.REBALANCE_IN_PROGRESS
+    again = host.join(leader)
+    second = host.joined(waiting)
+    assert (again.generation, again.leader) == (second.generation, second.leader) == (2, leader)
+    early = host.send(SyncGroup(3, GROUP, 2, second.member))
+    assert early not in host.answers
+    assert (host.sync(leader, 2), host.answers.pop(early)) == (0, GroupError(0))
+    assert host.join(second.member).generation == 2, "a follower opens no rebalance"
     assert host.leave(leader) == Error.NONE
     alone = host.join(second.member)
     assert (alone.generation, alone.leader) == (3, second.member)
+
+
+def test_a_member_that_asks_again_is_answered_once_at_its_last_request(host: GroupHost) -> None:
+    leader = host.stable_member()
+    member = host.join(version=4).member
+    first, last = (host.send(JoinGroup(4, GROUP, member)) for _ in range(2))
+    assert host.dropped == {first}
+    assert (host.join(leader).generation, host.joined(last).generation) == (2, 2)
+    early, late = (host.send(SyncGroup(3, GROUP, 2, member)) for _ in range(2))
+    assert host.dropped == {first, early}
+    assert (host.sync(leader, 2), host.answers.pop(late)) == (0, GroupError(0))
+    assert host.answers == {}
+
+
+def test_a_generation_counts_for_offsets_from_the_end_of_a_rebalance_on(host: GroupHost) -> None:
+    leader = host.stable_member()
+    waiting = host.send(JoinGroup(3, GROUP, ""))
+    assert commits(host, 1, leader) == (0, 0), "while others are waited for the old one counts"
+    host.join(leader)
+    member = host.joined(waiting).member
+    assert commits(host, 1, leader) == (Error.ILLEGAL_GENERATION,) * 2
+    assert commits(host, 2, member) == (0, Error.REBALANCE_IN_PROGRESS)
+    host.sync(leader, 2)
+    assert commits(host, 2, member) == (0, 0)
+
+
+def test_a_member_that_never_joins_again_is_gone_with_its_offsets(host: GroupHost) -> None:
+    former = host.ask(JoinGroup(3, GROUP, "", rebalance_timeout_ms=1_000), JoinGroupAnswer).member
+    host.sync(former, 1)
+    waiting = host.send(JoinGroup(3, GROUP, "", rebalance_timeout_ms=500))
+    host.advance(999)
+    assert (waiting in host.answers, commits(host, 1, former)) == (False, (0, 0))
+    host.advance(1)
+    joined = host.joined(waiting)
+    assert (joined.generation, joined.leader) == (2, joined.member)
+    assert commits(host, 1, former) == (Error.UNKNOWN_MEMBER_ID,) * 2
+
+
+def test_sessions_begin_anew_with_another_broker(host: GroupHost) -> None:
+    member = host.ask(JoinGroup(3, GROUP, "", session_timeout_ms=10_000), JoinGroupAnswer).member
+    host.sync(member, 1)
+    host.advance(9_000)
+    host.restart()
+    host.advance(9_999)
+    assert host.beat_classic(member, 1) == Error.NONE
+    host.advance(10_000)
+    assert host.beat_classic(member, 1) == Error.UNKNOWN_MEMBER_ID
+
+
+def test_a_group_looks_at_its_clock_seldom(host: GroupHost) -> None:
+    """Heartbeats put off the end of a session; when it would have ended the group looks for what is next."""
+    member = host.stable_member()
+    for _ in range(20):
+        host.advance(10_000)
+        assert host.beat_classic(member, 1) == Error.NONE
+    assert len(host.wakes) == 1
 
 
 def test_who_is_no_member_is_told_so(host: GroupHost) -> None:
@@ -90,13 +158,11 @@ def test_who_is_no_member_is_told_so(host: GroupHost) -> None:
 
 
 def test_a_group_needs_a_name(host: GroupHost) -> None:
-    coordinator = host.coordinator
-    coordinator.resign(0)
-    joined = coordinator.handle(JoinGroup(3, "", ""))
-    assert isinstance(joined, JoinGroupAnswer)
-    answers = [joined, *(coordinator.handle(one) for one in (SyncGroup(3, "", 1, "m"), LeaveGroup(2, "", "m")))]
+    host.coordinator.resign(0)
+    requests = (JoinGroup(3, "", ""), SyncGroup(3, "", 1, "m"), LeaveGroup(2, "", "m"), Heartbeat(3, "", 1, "m"))
+    answers = [host.told(request) for request in requests]
     assert {getattr(answer, "error", None) for answer in answers} == {Error.INVALID_GROUP_ID}
-    beat = coordinator.handle(ConsumerGroupHeartbeat(0, "", "", 0, ("in",)))
+    beat = host.told(ConsumerGroupHeartbeat(0, "", "", 0, ("in",)))
     assert getattr(beat, "error", None) == Error.INVALID_REQUEST
 
 
@@ -297,13 +363,14 @@ def test_an_instance_whose_new_member_cannot_be_written_stays_who_it_was(host: G
     assert commits(host, 1, member) == (0, 0)
 
 
-def test_an_assignment_that_cannot_be_written_leaves_the_group_waiting(host: GroupHost) -> None:
+def test_an_assignment_that_cannot_be_written_makes_everybody_join_again(host: GroupHost) -> None:
     member = host.join().member
     host.replica.follow(9)
     assert host.sync(member, 1) == Error.NOT_COORDINATOR
     host.replica.lead(9)
-    assert host.commit((A, 1), generation=1, member=member).errors[A] == Error.REBALANCE_IN_PROGRESS
-    assert host.sync(member, 1) == Error.NONE
+    assert (host.beat_classic(member, 1), host.sync(member, 1)) == (Error.REBALANCE_IN_PROGRESS,) * 2
+    assert host.join(member).generation == 2
+    assert host.sync(member, 2) == Error.NONE
 
 
 def test_every_decision_about_members_is_noted(host: GroupHost) -> None:

@@ -13,10 +13,12 @@ from tests.broker.group_host import GROUP, A, B, GroupHost
 from zombieproof.broker.group.classic_group import ClassicGroup
 from zombieproof.formats.batches import GroupValue, OffsetKey, OffsetValue
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.groups import OffsetDelete, OffsetsDeleted
+from zombieproof.messages.groups import JoinGroup, JoinGroupAnswer, OffsetDelete, OffsetsDeleted, SyncGroup
 from zombieproof.model.vocabulary import ClassicGroupState, Error
 
 PRODUCERS = (1, 2, 3)
+REBALANCE_MS = 300_000
+UNDER_WAY = (ClassicGroupState.PREPARING_REBALANCE, ClassicGroupState.COMPLETING_REBALANCE)
 STEPS = st.one_of(
     st.tuples(st.just("txn_commit"), st.sampled_from(PRODUCERS), st.sampled_from([A, B])),
     st.tuples(st.just("commit"), st.sampled_from([A, B])),
@@ -55,12 +57,17 @@ class Life:
         self.host.ask(OffsetDelete(0, GROUP, (partition,)), OffsetsDeleted)
 
     def join(self) -> None:
-        joined = self.host.join(self.member)
+        """Whoever is left over from before `quit` is waited for."""
+        number = self.host.send(JoinGroup(3, GROUP, self.member))
+        self.host.advance(REBALANCE_MS if number not in self.host.answers else 0)
+        joined = self.host.answers.pop(number)
+        assert isinstance(joined, JoinGroupAnswer)
         if joined.error == Error.NONE:
             self.member, self.generation = joined.member, joined.generation
 
     def sync(self) -> None:
-        self.host.sync(self.member, self.generation)
+        """Whoever does not lead may wait for ever."""
+        self.host.answers.pop(self.host.send(SyncGroup(3, GROUP, self.generation, self.member)), None)
 
     def leave(self) -> None:
         self.host.leave(self.member)
@@ -76,7 +83,7 @@ class Life:
         self.member, self.generation = "", 0
 
     def wait(self) -> None:
-        self.host.place.clock.advance(self.host.place.settings.offsets_retention_minutes * 20_000)
+        self.host.advance(self.host.place.settings.offsets_retention_minutes * 20_000)
 
     def expire(self) -> None:
         self.host.coordinator.expire_offsets()
@@ -95,7 +102,7 @@ def picture(host: GroupHost) -> Picture:
     offsets = {key: (store.offsets.committed(key), store.offsets.pending_transactions(key)) for key in keys}
     group = store.groups.get(GROUP)
     value = None if group is None else group.value()
-    if isinstance(group, ClassicGroup) and group.state == ClassicGroupState.COMPLETING_REBALANCE:
+    if isinstance(group, ClassicGroup) and group.state in UNDER_WAY:
         value = None
     return offsets, {producer_id: host.waiting(producer_id) for producer_id in PRODUCERS}, value
 

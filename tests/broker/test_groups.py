@@ -244,7 +244,7 @@ def test_who_has_resigned_sends_everybody_away(host: GroupHost) -> None:
     assert nobody.start() is None
     assert nobody.finish().errors == {A: Error.NOT_COORDINATOR}
     assert host.fetch(A).error == Error.NOT_COORDINATOR
-    assert host.coordinator.handle(OffsetDelete(0, GROUP, (A,))) == OffsetsDeleted(Error.NOT_COORDINATOR, {})
+    assert host.told(OffsetDelete(0, GROUP, (A,))) == OffsetsDeleted(Error.NOT_COORDINATOR, {})
     host.coordinator.apply_marker(0, 7, committed=True)
 
 
@@ -306,7 +306,7 @@ def test_every_decision_is_noted_with_its_row(host: GroupHost) -> None:
     host.place.journal.clear()
     host.commit((A, 1))
     host.offset()
-    host.coordinator.handle(OffsetDelete(0, GROUP, (A,)))
+    host.told(OffsetDelete(0, GROUP, (A,)))
     host.ask(OffsetCommit(8, GROUP, (OffsetToCommit(A, 1, "m" * 4097),)), OffsetsCommitted)
     host.coordinator.resign(0)
     host.fetch(A)
@@ -339,20 +339,20 @@ def test_all_offsets_of_a_group_can_be_asked_for(host: GroupHost) -> None:
 
 def test_offsets_of_unknown_groups_and_partitions_are_not_there(host: GroupHost) -> None:
     unknown = OffsetFetch(7, "other", require_stable=True, partitions=(NOWHERE,))
-    assert host.coordinator.handle(unknown) == OffsetFetchAnswer(Error.NONE, {NOWHERE: OffsetFetched(0)})
+    assert host.told(unknown) == OffsetFetchAnswer(Error.NONE, {NOWHERE: OffsetFetched(0)})
 
 
 def test_a_deleted_offset_takes_what_waits_along(host: GroupHost) -> None:
     host.commit((A, 3), (B, 4))
     host.txn_commit((A, 10))
-    assert host.coordinator.handle(OffsetDelete(0, GROUP, (A,))) == OffsetsDeleted(Error.NONE, {A: 0})
+    assert host.told(OffsetDelete(0, GROUP, (A,))) == OffsetsDeleted(Error.NONE, {A: 0})
     assert (host.offset(A, stable=True), host.offset(B, stable=True), host.waiting()) == (NONE, 4, {})
     assert moved(host)[-1] == GroupEvent.TOMBSTONE
     host.end(committed=True)
     assert host.offset(A) == NONE
     host.restart()
     assert (host.offset(A), host.offset(B)) == (NONE, 4)
-    assert host.coordinator.handle(OffsetDelete(0, GROUP, (B,))) == OffsetsDeleted(Error.NONE, {B: 0})
+    assert host.told(OffsetDelete(0, GROUP, (B,))) == OffsetsDeleted(Error.NONE, {B: 0})
     assert host.offset(B) == NONE
 
 
@@ -386,7 +386,7 @@ def test_nothing_is_kept_of_what_is_over(host: GroupHost, by: str) -> None:
     if by == "marker":
         host.end(committed=False)
     else:
-        host.coordinator.handle(OffsetDelete(0, GROUP, (A, B)))
+        host.told(OffsetDelete(0, GROUP, (A, B)))
     store = host.coordinator.store(0)
     assert store is not None
     assert store.offsets == OffsetStore()
@@ -394,17 +394,17 @@ def test_nothing_is_kept_of_what_is_over(host: GroupHost, by: str) -> None:
 
 def test_deleting_says_what_is_in_the_way(host: GroupHost) -> None:
     delete = OffsetDelete(0, GROUP, (A,))
-    assert host.coordinator.handle(delete) == OffsetsDeleted(Error.GROUP_ID_NOT_FOUND, {})
-    assert host.coordinator.handle(OffsetDelete(0, "", (A,))) == OffsetsDeleted(Error.INVALID_GROUP_ID, {})
+    assert host.told(delete) == OffsetsDeleted(Error.GROUP_ID_NOT_FOUND, {})
+    assert host.told(OffsetDelete(0, "", (A,))) == OffsetsDeleted(Error.INVALID_GROUP_ID, {})
     member = host.stable_member()
-    assert host.coordinator.handle(delete) == OffsetsDeleted(Error.NON_EMPTY_GROUP, {})
+    assert host.told(delete) == OffsetsDeleted(Error.NON_EMPTY_GROUP, {})
     host.leave(member)
     end = host.replica.log.end_offset
-    assert host.coordinator.handle(delete) == OffsetsDeleted(Error.NONE, {A: 0})
+    assert host.told(delete) == OffsetsDeleted(Error.NONE, {A: 0})
     batches = list(host.replica.log.read())
     assert (batches[-1].last_offset, host.replica.log.end_offset) == (end - 1, end), "nothing was there to be deleted"
     host.beat("", 0)
-    assert host.coordinator.handle(delete) == OffsetsDeleted(Error.NONE, {A: Error.GROUP_SUBSCRIBED_TO_TOPIC})
+    assert host.told(delete) == OffsetsDeleted(Error.NONE, {A: Error.GROUP_SUBSCRIBED_TO_TOPIC})
 
 
 def test_old_offsets_expire_and_with_the_last_one_their_group(host: GroupHost) -> None:

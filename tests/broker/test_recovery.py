@@ -171,6 +171,8 @@ def test_memory_that_strays_from_the_logs_is_found(name: str, monkeypatch: pytes
 
 OPEN: list[Operation] = [("init", X), ("add", X, 0)]
 LATE: list[Operation] = [("whole", X, True), ("init", X), ("add_offsets", X), ("txn_commit", X), ("late_commit", X)]
+UNFINISHED = "a generation whose assignment is not there yet, and a rebalance that has not ended"
+HEARD_OF = "when a member was heard of last"
 TAKEN_ALONG = "that a refused commit took waiting offsets along, before 4.0"
 
 
@@ -237,7 +239,8 @@ EXAMPLES = [
     Example([("whole", X, True), ("produce", X, 0, 0, 0)], "questions", ("requests in progress",)),
     Example([*OPEN, ("hold", True), ("end", X, True)], "questions", ("requests in progress",)),
     Example([("join",)], "the member joins", ("member ids that were given out",)),
-    Example([("join",), ("join",)], "the member syncs", ("a generation whose assignment is not there yet",)),
+    Example([("join",), ("join",)], "the member syncs", (UNFINISHED,)),
+    Example([("join",), ("join",), ("sync",), ("wait", 40_000)], "the member commits later", (HEARD_OF,)),
     Example([("commit", LONG_METADATA)], "offsets are deleted", ("a group that nothing was ever written of",)),
     Example(LATE, "questions", (TAKEN_ALONG,), "3.9"),
     Example([*LATE, ("end", X, True)], "questions", (TAKEN_ALONG,), "3.9"),

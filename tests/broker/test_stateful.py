@@ -100,6 +100,7 @@ class LiveCluster(RuleBasedStateMachine):
                 min_insync_replicas=1,
                 transactional_id_expiration_ms=600_000,
                 producer_id_expiration_ms=PRODUCER_ID_EXPIRATION_MS,
+                group_initial_rebalance_delay_ms=0,
             ),
             {"t": [around[0], around[1]], "input": 1, TRANSACTION_STATE: [around[1]], CONSUMER_OFFSETS: [around[2]]},
             metadata=Metadata(producer_ids=ProducerIdController(block_size=10)),

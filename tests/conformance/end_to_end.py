@@ -42,6 +42,7 @@ def stage_of(
         "transaction_state_log_num_partitions": 3,
         "offsets_topic_num_partitions": 3,
         "transaction_state_log_min_isr": 2,
+        "group_initial_rebalance_delay_ms": 0,
         "transaction_abort_timed_out_transaction_cleanup_interval_ms": 200,
         **settings,
     }

@@ -17,6 +17,7 @@ from zombieproof.messages.groups import (
     FindCoordinator,
     GroupError,
     GroupLeft,
+    Heartbeat,
     JoinGroup,
     JoinGroupAnswer,
     LeaveGroup,
@@ -233,7 +234,7 @@ class LiveConsumer:
         """What a heartbeat tells, now and then: whether the generation is still that of the group."""
         if self.stage.now_ms < self._heard_ms + HEARTBEAT_MS:
             return True
-        answer = yield from self._ask_coordinator(SyncGroup(3, self.group, self.generation, self.member))
+        answer = yield from self._ask_coordinator(Heartbeat(3, self.group, self.generation, self.member))
         self._heard_ms = self.stage.now_ms
         return not isinstance(answer, GroupError) or answer.error == Error.NONE
 

@@ -30,10 +30,13 @@ from zombieproof.messages.partitions import WriteTxnMarkers, WriteTxnMarkersAnsw
 from zombieproof.model.decisions.produce import evolve_expiry, should_expire
 from zombieproof.model.records import CachedBatch, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, PartitionEvent, TransactionState, TransactionVersion
+from zombieproof.statemachines.classic_group.members import Standing
+from zombieproof.statemachines.classic_group.rebalances import loaded
 from zombieproof.statemachines.coordinator.completion import drive
 from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
 
+UNDER_WAY = (ClassicGroupState.PREPARING_REBALANCE, ClassicGroupState.COMPLETING_REBALANCE)
 PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 Forget = Callable[[Cluster, Cluster, frozenset[int]], None]
@@ -283,13 +286,16 @@ def _drop_appends(broker: Broker, logged: dict[str, tuple[int, TransactionValue]
 def pending_members(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
     for group in group_store(kept).groups.values():
         if isinstance(group, ClassicGroup):
-            group.pending.clear()
+            for seat in group.seats:
+                if seat.standing == Standing.PROMISED:
+                    seat.standing = Standing.NOBODY
+            group.clear()
 
 
 def _name_members_alike(kept: Cluster, recovered: Cluster) -> None:
     """The next id of a member has a number of the coordinator's in it, which in Kafka is drawn by chance."""
-    given = _group_coordinator(recovered).groups.membership._ids
-    _group_coordinator(kept).groups.membership._ids = given
+    given = _group_coordinator(recovered).groups.member_ids.given
+    _group_coordinator(kept).groups.member_ids.given = given
 
 
 def _group_coordinator(cluster: Cluster) -> Broker:
@@ -301,12 +307,20 @@ def _group_coordinator(cluster: Cluster) -> Broker:
 def unassigned_generation(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
     store = group_store(kept)
     for name, group in list(store.groups.items()):
-        if isinstance(group, ClassicGroup) and group.state == ClassicGroupState.COMPLETING_REBALANCE:
+        if isinstance(group, ClassicGroup) and group.state in UNDER_WAY:
             values = [value for key, value in _group_records(store) if key == GroupKey(name)]
             logged = next(reversed(values), None)
-            loaded = loaded_classic_group(name, logged or GroupValue(0, ()))
-            loaded.pending = group.pending
-            store.groups[name] = loaded
+            read = loaded_classic_group(name, logged or GroupValue(0, ()))
+            for seat in group.seats:
+                if seat.standing == Standing.PROMISED:
+                    read.seat(replace(seat, number=NONE))
+            store.groups[name] = read
+
+
+def sessions(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
+    for group in group_store(kept).groups.values():
+        if isinstance(group, ClassicGroup):
+            loaded(group.records, kept.clock.now_ms())
 
 
 def unwritten_group(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
@@ -354,7 +368,8 @@ FORGET: Mapping[str, Forget] = {
     "a producer that is due to be forgotten and has not been looked at yet": due_producers,
     "the high watermark": high_watermark,
     "member ids that were given out": pending_members,
-    "a generation whose assignment is not there yet": unassigned_generation,
+    "a generation whose assignment is not there yet, and a rebalance that has not ended": unassigned_generation,
+    "when a member was heard of last": sessions,
     "a group that nothing was ever written of": unwritten_group,
     "that a refused commit took waiting offsets along, before 4.0": taken_along,
     "when a consumer group was assigned last": last_assignment,

@@ -77,6 +77,7 @@ def new_cluster(release: str, nodes: int) -> Cluster:
         transactional_id_expiration_ms=600_000,
         producer_id_expiration_ms=300_000,
         transaction_state_log_min_isr=1,
+        group_initial_rebalance_delay_ms=0,
     )
     topics = {
         "t": [around[0], around[-1]],

@@ -196,7 +196,21 @@ def _of_groups(program: Program) -> dict[str, Probe]:
         "commit to the consumer group": OffsetCommit(8, MODERN, row, epoch, named),
         "late commit to the consumer group": OffsetCommit(8, MODERN, row, epoch - 1, named),
     }
-    return {what: _send(request, OFFSETS) for what, request in requests.items()}
+    found = {what: _send(request, OFFSETS) for what, request in requests.items()}
+    return found | {"the member commits later": _later(requests["the member commits"])}
+
+
+def _later(request: Request) -> Probe:
+    """A session that was new ends before."""
+
+    def send(cluster: Cluster) -> Answers:
+        assert isinstance(cluster.clock, ManualClock)
+        cluster.clock.advance(10_000)
+        cluster.end_waits()
+        cluster.settle()
+        return {"answer": _ask(cluster, request, OFFSETS)}
+
+    return send
 
 
 def _send(request: Request, at: TopicPartition) -> Probe:

@@ -52,7 +52,7 @@ def test_what_brokers_take_and_give_is_what_the_registry_has() -> None:
 @every_api
 def test_somebody_answers(api: Api) -> None:
     assert api.key in node.BEGINS or api.receiver in node.PARTS
-    assert (api.key in group_coordinator.ANSWERS) == (api.receiver is Receiver.GROUP_COORDINATOR)
+    assert (api.key in group_coordinator.HANDLERS) == (api.receiver is Receiver.GROUP_COORDINATOR)
 
 
 @every_api

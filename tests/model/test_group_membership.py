@@ -5,10 +5,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from zombieproof.model.decisions.group_members import Identity, decide_identity
-from zombieproof.model.decisions.heartbeat import decide_classic_heartbeat
-from zombieproof.model.decisions.join_group import decide_join_group
+from zombieproof.model.decisions.heartbeat import decide_classic_heartbeat, error_of_heartbeat_elsewhere
+from zombieproof.model.decisions.join_group import decide_join_group, decide_join_terms, knows_that_it_leads
 from zombieproof.model.decisions.leave_group import decide_leave_group, is_of_the_whole_request
 from zombieproof.model.decisions.sync_group import decide_sync_group
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Guard
 
 E, S = ClassicGroupEvent, ClassicGroupState
@@ -26,17 +27,25 @@ def sender(**facts: int) -> Any:
 WRONG = {"known": 0, "dead": 1, "is_consumer": 1}
 
 LADDERS: dict[str, Any] = {
+    "terms of a member": (
+        decide_join_terms,
+        lambda: {"has_group_id": 0, "session_timeout_ms": 9, "least_ms": 10, "most_ms": 5},
+        (
+            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
+            ("too short a session", {"has_group_id": 1}, Guard.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT, 0),
+            ("too long a session", {"least_ms": 9}, Guard.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT, NOTHING),
+            ("as long as it may be", {"most_ms": 9}, Guard.NO_GUARD, Error.NONE, NOTHING),
+        ),
+    ),
     "a member joins": (
         decide_join_group,
         lambda: {
             "group": group(**WRONG),
             "sender": sender(member=1, instance=1, is_pending=1),
             "version": 5,
-            "has_group_id": 0,
         },
         (
-            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("it speaks KIP-848", {"has_group_id": 1}, Guard.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, 0),
+            ("it speaks KIP-848", {}, Guard.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, 0),
             ("but nobody is in it", {"group.empty": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("the group exists", {"group.known": 1}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
             ("and lives", {"group.dead": 0}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
@@ -46,6 +55,8 @@ LADDERS: dict[str, Any] = {
             ("a follower joins again", {"sender.member_is_known": 1}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
             ("the leader joins again", {"sender.is_leader": 1}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
             ("meanwhile", {"group.state": S.COMPLETING_REBALANCE}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("is waited for", {"group.state": S.PREPARING_REBALANCE}, Guard.MEMBER_JOINS, 0, E.REBALANCE),
+            ("as everybody is", {"sender.is_leader": 0}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
         ),
     ),
     "somebody new joins": (
@@ -54,7 +65,6 @@ LADDERS: dict[str, Any] = {
             "group": group(state=S.COMPLETING_REBALANCE),
             "sender": sender(instance=1, instance_is_known=1),
             "version": 4,
-            "has_group_id": 1,
         },
         (
             ("as an instance that is being moved", {}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
@@ -68,7 +78,7 @@ LADDERS: dict[str, Any] = {
     "a member asks for its assignment": (
         decide_sync_group,
         lambda: {
-            "group": group(**WRONG, empty=1, state=S.STABLE),
+            "group": group(**WRONG, state=S.PREPARING_REBALANCE),
             "sender": sender(member=1, instance=1),
             "generation": 3,
             "has_group_id": 0,
@@ -76,28 +86,33 @@ LADDERS: dict[str, Any] = {
         (
             ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
             ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("nobody is in it", {"group.known": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("it speaks KIP-848", {"group.empty": 0}, Guard.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("it speaks KIP-848", {"group.known": 1}, Guard.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("the classic one", {"group.is_consumer": 0}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
             ("and lives", {"group.dead": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
             ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
             ("which is in it", {"sender.member_is_known": 1}, Guard.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
-            ("of this generation", {"generation": 4}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
-            ("too early", {"group.state": S.COMPLETING_REBALANCE}, Guard.REBALANCING, Error.REBALANCE_IN_PROGRESS, 0),
+            ("of this generation", {"generation": 4}, Guard.REBALANCING, Error.REBALANCE_IN_PROGRESS, 0),
+            ("when it is stable", {"group.state": S.STABLE}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("too early", {"group.state": S.COMPLETING_REBALANCE}, Guard.MEMBER_WAITS, Error.NONE, NOTHING),
             ("as the leader", {"sender.is_leader": 1}, Guard.LEADER_ASSIGNS, Error.NONE, E.ASSIGN),
         ),
     ),
     "a member leaves": (
         decide_leave_group,
-        lambda: {"group": group(**WRONG), "sender": sender(instance=1, is_pending=1), "has_group_id": 0},
+        lambda: {
+            "group": group(**WRONG),
+            "sender": sender(instance=1, is_pending=1),
+            "has_group_id": 0,
+            "rules": Rules(),
+        },
         (
             ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
             ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("it speaks KIP-848", {"group.known": 1}, Guard.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("the classic one", {"group.is_consumer": 0}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
             ("and lives", {"group.dead": 0}, Guard.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("that had an id only", {"sender.member": 1}, Guard.MEMBER_LEAVES, Error.NONE, NOTHING),
+            ("that had an id only", {"sender.member": 1}, Guard.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
             ("or not even that", {"sender.is_pending": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
             ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
@@ -106,7 +121,7 @@ LADDERS: dict[str, Any] = {
     ),
     "a static instance is taken out": (
         decide_leave_group,
-        lambda: {"group": group(), "sender": sender(instance=1), "has_group_id": 1},
+        lambda: {"group": group(), "sender": sender(instance=1), "has_group_id": 1, "rules": Rules()},
         (
             ("which is unknown", {}, Guard.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("which is in", {"sender.instance_is_known": 1}, Guard.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
@@ -130,6 +145,7 @@ LADDERS: dict[str, Any] = {
             ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
             ("which is in it", {"sender.member_is_known": 1}, Guard.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
             ("of this generation", {"generation": 4}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("is to join again", {"group.state": S.PREPARING_REBALANCE}, Guard.REBALANCING, 27, NOTHING),
             ("whose assignment is awaited", {"group.state": S.COMPLETING_REBALANCE}, Guard.MEMBER_IS_IN, 0, NOTHING),
         ),
     ),
@@ -153,6 +169,15 @@ def test_an_error_about_the_group_is_that_of_the_whole_request() -> None:
     assert not any(is_of_the_whole_request(error) for error in own)
     assert is_of_the_whole_request(Error.INVALID_GROUP_ID)
     assert is_of_the_whole_request(Error.COORDINATOR_NOT_AVAILABLE)
+
+
+def test_a_static_leader_knows_of_it_since_version_9() -> None:
+    assert [knows_that_it_leads(version) for version in (8, 9)] == [False, True]
+
+
+def test_a_coordinator_that_reads_its_log_takes_members_for_alive() -> None:
+    assert error_of_heartbeat_elsewhere(Error.COORDINATOR_LOAD_IN_PROGRESS) == Error.NONE
+    assert error_of_heartbeat_elsewhere(Error.NOT_COORDINATOR) == Error.NOT_COORDINATOR
 
 
 def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:

@@ -67,7 +67,7 @@ ROWS: tuple[tuple[str, tuple[str, ...], str], ...] = (
             *("+ mapping_fatal", "+ upgrade_bump", "+ init_clears_start", "+ client_version_in_records"),
             *("+ unload_by_epoch", "+ absent_group_generation", "+ end_by_request_version"),
             *("+ completion_keeps_last_epoch", "+ refused_commit_keeps_pending"),
-            *("+ refused_append_is_for_all", "+ loaded_tombstone_ends_pending"),
+            *("+ refused_append_is_for_all", "+ loaded_tombstone_ends_pending", "+ given_back_id_rebalances"),
         ),
         "+ kip890p2, P3 first, epoch-aware ongoing; §3.4 step 8; §2.11 Δ; §5.5; §5.1; §14; Z7; §2.10; §2.3, B74",
     ),
@@ -95,7 +95,7 @@ OFF_ON_3_9_1 = (
     *("epoch_aware_ongoing", "stale_epoch_first", "mapping_fatal", "pending_first", "tv2_first_seq_zero"),
     *("persist_prev_next", "marker_strict", "marker_retry_relax", "fence_rotation", "guard_keep_same_epoch"),
     *("init_clears_start", "absent_group_generation", "client_version_in_records", "refused_commit_keeps_pending"),
-    *("refused_append_is_for_all", "loaded_tombstone_ends_pending"),
+    *("refused_append_is_for_all", "loaded_tombstone_ends_pending", "given_back_id_rebalances"),
 )
 """What recordings of 3.9.1 show, or could not show otherwise (§14)."""
 

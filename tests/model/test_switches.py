@@ -13,6 +13,7 @@ from zombieproof.model.decisions import (
     end_txn,
     fetch,
     init_producer_id,
+    leave_group,
     marker_delivery,
     offset_fetch,
     produce,
@@ -24,11 +25,14 @@ from zombieproof.model.decisions import (
     verification,
     write_txn_markers,
 )
+from zombieproof.model.decisions.group_members import Identity
 from zombieproof.model.records import CachedBatch, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.rules import Rules, preset, switches, with_switches
 from zombieproof.model.vocabulary import (
     NONE,
+    NOTHING,
     ApiKey,
+    ClassicGroupEvent,
     Error,
     GroupEvent,
     Guard,
@@ -327,6 +331,18 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         lambda rules: [txn_offset_commit.is_told_to_all(error, rules) for error in (0, Error.INVALID_PRODUCER_EPOCH)],
         [False, True],
         [False, False],
+    ),
+    "given_back_id_rebalances": (
+        lambda rules: (
+            leave_group.decide_leave_group(
+                SimpleNamespace(known=1, dead=0, empty=0, generation=4, state=0, is_consumer=0),
+                Identity(member=1, is_pending=1),
+                1,
+                rules,
+            ).event
+        ),
+        ClassicGroupEvent.REBALANCE,
+        NOTHING,
     ),
     "loaded_tombstone_ends_pending": (
         lambda rules: [txn_offset_commit.tombstone_reaches_pending(from_log, rules) for from_log in (0, 1)],

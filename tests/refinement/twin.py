@@ -33,6 +33,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import Journal, KeptJournal
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.operations import QuestionsUnderWay
+from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.verification_channel import (
     Question,
     VerificationChannel,
@@ -336,7 +337,8 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
     cluster = (QueueingCluster if bounds.verification_queue else TwinCluster)(
         max(of_each[OFFSETS_PARTITION]),
         rules or setup.rules,
-        topics={
+        Settings(group_initial_rebalance_delay_ms=0),
+        {
             TRANSACTION_STATE: [COORDINATOR_NODES],
             CONSUMER_OFFSETS: [of_each[OFFSETS_PARTITION]],
             DATA[0][0]: [of_each[tp] for tp in DATA],

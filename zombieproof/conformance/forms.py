@@ -97,6 +97,12 @@ class RestartForm(Form):
     how: Literal["clean", "crash"]
 
 
+class AnsweredForm(Form):
+    """The request whose answer was not waited for, by the name that its step has in `later`."""
+
+    of: str
+
+
 class NodeForm(Form):
     """The node that something happens to."""
 

@@ -14,7 +14,7 @@ from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas
 from zombieproof.broker.cluster.journal import Decided, KeptJournal
 from zombieproof.broker.cluster.metadata import Metadata
-from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.broker.cluster.network import Answer, Exchange, Request
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.conformance.recording import Recorded
 from zombieproof.conformance.subject import Closed, Impossible, Role, Silence
@@ -56,6 +56,7 @@ RECORDER = Settings(
     transaction_state_log_num_partitions=2,
     transaction_abort_timed_out_transaction_cleanup_interval_ms=200,
     offsets_topic_num_partitions=2,
+    group_initial_rebalance_delay_ms=0,
     unstable_api_versions_enable=True,
 )
 """The settings of every recorded broker that a sequence does not repeat."""
@@ -164,6 +165,7 @@ class InProcess:
         )
         self.cluster.settle()
         self._down: list[tuple[int, bool]] = []
+        self._begun: dict[str, Exchange] = {}
         self._holders: dict[Role, list[int]] = {}
         self._epochs: list[int] = []
         self._look()
@@ -179,16 +181,27 @@ class InProcess:
             return self._read(request)
         return self._ask(request, self._receiver(request))
 
+    def begin(self, request: Request, role: Role | None, name: str) -> None:
+        """Ask, and let everything arrive but, it may be, an answer."""
+        self._journal.clear()
+        self._begun[name] = self._sent(request, self._receiver(request) if role is None else self._node(role))
+
+    def answered(self, name: str) -> Answer | Closed | Silence:
+        """What has come by now."""
+        return _answer_of(self._begun[name])
+
     def _ask(self, request: Request, node: int | None) -> Answer | Closed | Silence:
+        exchange = self._sent(request, node)
+        self.cluster.network.exchanges.pop(exchange.number, None)
+        return _answer_of(exchange)
+
+    def _sent(self, request: Request, node: int | None) -> Exchange:
         try:
             exchange = self.cluster.send(request, node)
         except NoSuchNode as error:
             raise Impossible(str(error)) from error
         self.cluster.settle()
-        self.cluster.network.exchanges.pop(exchange.number, None)
-        if exchange.is_closed:
-            return Closed()
-        return Silence() if exchange.answer is None else exchange.answer
+        return exchange
 
     def _receiver(self, request: Request) -> int | None:
         """The node that has to answer it; None: any node."""
@@ -356,6 +369,12 @@ def _grouped(wanted: Iterable[T], node_of: Callable[[T], int | None]) -> dict[in
         node = node_of(each)
         found[node] = (*found.get(node, ()), each)
     return found or {None: ()}
+
+
+def _answer_of(exchange: Exchange) -> Answer | Closed | Silence:
+    if exchange.is_closed:
+        return Closed()
+    return Silence() if exchange.answer is None else exchange.answer
 
 
 def _whole(parts: Iterable[Answer | Closed | Silence]) -> Closed | Silence | None:

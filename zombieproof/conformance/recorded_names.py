@@ -49,6 +49,8 @@ LEFT_OUT: frozenset[Field] = frozenset(
 OPTIONAL: frozenset[Field] = frozenset(
     {
         (g.JoinGroup, "instance"),
+        (g.JoinGroup, "session_timeout_ms"),
+        (g.JoinGroup, "rebalance_timeout_ms"),
         (g.SyncGroup, "instance"),
         (g.OffsetCommit, "instance"),
         (g.ConsumerGroupHeartbeat, "topics"),

@@ -4,9 +4,9 @@ Source: the README of the recordings, chapter "Time, and answers that say ask ag
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from zombieproof.broker.cluster.network import Request
+from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.conformance import forms
 from zombieproof.conformance.comparison import Difference, Json, answering, canonical, errors_in
 from zombieproof.conformance.in_process import settings_of
@@ -88,6 +88,7 @@ class _Player:
 
     subject: Subject
     symbols: Symbols
+    begun: dict[str, Request] = field(default_factory=dict)
 
     def answer(self, step: Step) -> Json:
         """What the subject answers to a step."""
@@ -99,6 +100,8 @@ class _Player:
                 return self._described(transactional_id)
             case forms.SleepForm(ms=milliseconds):
                 self.subject.pass_time(milliseconds)
+            case forms.AnsweredForm(of=name):
+                return self._answered(name)
             case forms.RestartForm(how=how):
                 self.subject.restart(clean=how == "clean")
             case forms.NodeForm(node=node):
@@ -119,11 +122,20 @@ class _Player:
         role = None if step.node is None else role_of(step.node)
         assert step.API is not None, "time and faults are no requests"
         request = request_of(step.API, step.version, step.request, self.symbols)
+        if step.later is not None:
+            self.begun[step.later] = request
+            self.subject.begin(request, role, step.later)
+            return {}
         repeat: int = getattr(step.request, "repeat", 1)
         answer: Json = {}
         for _ in range(repeat):
             answer = self._until_settled(step.api, request, role)
         return answer
+
+    def _answered(self, name: str) -> Json:
+        if name not in self.begun:
+            raise UnknownSymbol(f"{name!r} is no request; legal are the names in `later` of the steps before")
+        return self._told(self.begun[name], self.subject.answered(name))
 
     def _until_settled(self, api: str, request: Request, role: Role | None) -> Json:
         """Send a request until the answer is not "ask again", or nothing can change any more."""
@@ -136,7 +148,9 @@ class _Player:
         return answer
 
     def _sent(self, request: Request, role: Role | None) -> Json:
-        answer = self.subject.ask(request, role)
+        return self._told(request, self.subject.ask(request, role))
+
+    def _told(self, request: Request, answer: Answer | Closed | Silence) -> Json:
         match answer:
             case Closed():
                 return {"closed": True}

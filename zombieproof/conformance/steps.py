@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union
 from pydantic import Field, JsonValue, create_model, model_validator
 
 from zombieproof.conformance.forms import (
+    AnsweredForm,
     Form,
     NodeForm,
     NodeSymbol,
@@ -22,7 +23,10 @@ from zombieproof.messages.registry import APIS, Api, Receiver
 
 
 class Step(Form):
-    """What every step says. `version` decides by which rules the request is answered."""
+    """What every step says. `version` decides by which rules the request is answered.
+
+    `later`: its answer was not waited for; a later `Answered` tells what had come by then.
+    """
 
     API: ClassVar[Api | None] = None
     """None: it is no request."""
@@ -37,6 +41,7 @@ class Step(Form):
     node: NodeSymbol | None = None
     principal: str | None = None
     connection: str | None = None
+    later: str | None = None
 
     @model_validator(mode="after")
     def _is_of_its_version(self) -> Self:
@@ -76,6 +81,13 @@ class SleepStep(Step):
     request: SleepForm
 
 
+class AnsweredStep(Step):
+    """No request: what has come of one that was not waited for."""
+
+    api: Literal["Answered"]
+    request: AnsweredForm
+
+
 class RestartStep(Step):
     """No request: a fault."""
 
@@ -110,5 +122,5 @@ REQUESTS = tuple(_step_of(api) for api in APIS if api.receiver != Receiver.CONTR
 if TYPE_CHECKING:
     AnyStep = Step
 else:
-    _EVERY = (*REQUESTS, WaitStep, SleepStep, RestartStep, MoveStep, ReturnStep)
+    _EVERY = (*REQUESTS, WaitStep, SleepStep, AnsweredStep, RestartStep, MoveStep, ReturnStep)
     AnyStep = Annotated[Union[_EVERY], Field(discriminator="api")]  # noqa: UP007  # of as many as there are

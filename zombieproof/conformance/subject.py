@@ -54,6 +54,14 @@ class Subject(Protocol):
         """Send a request to the node that has `role`, or that has to answer it, and wait for the answer."""
         ...
 
+    def begin(self, request: Request, role: Role | None, name: str) -> None:
+        """Send a request, and do not wait for its answer."""
+        ...
+
+    def answered(self, name: str) -> Answer | Closed | Silence:
+        """What has come of the request that was sent under `name`."""
+        ...
+
     def go_on(self, attempt: int) -> bool:
         """Let the cluster go on before a request is sent again; False: that cannot change the answer any more.
 

@@ -67,9 +67,10 @@ class GroupKey:
 class GroupValue:
     """What of a group survives its coordinator: generation (or group epoch) and members with their (member) epochs.
 
-    Of a classic group also the leader and the static instance of each member that has one; of a consumer group the
-    epoch of its assignment, the epoch that each member had before, the topics that it reads, and since which epoch it
-    has which partition (``ConsumerGroupCurrentMemberAssignmentValue``).
+    Of a classic group also the leader, the static instance of each member that has one, and of each member that has
+    said so its session and rebalance time-outs (ms); of a consumer group the epoch of its assignment, the epoch that
+    each member had before, the topics that it reads, and since which epoch it has which partition
+    (``ConsumerGroupCurrentMemberAssignmentValue``).
     """
 
     generation: int
@@ -80,6 +81,7 @@ class GroupValue:
     topics: tuple[tuple[str, tuple[str, ...]], ...] = ()
     partitions: tuple[tuple[str, tuple[tuple[TopicPartition, int], ...]], ...] = ()
     previous_epochs: tuple[tuple[str, int], ...] = ()
+    timeouts: tuple[tuple[str, tuple[int, int]], ...] = ()
 
 
 RecordKey = bytes | str | OffsetKey | GroupKey | None

@@ -16,6 +16,7 @@ NEWEST_VALUE = 4
 OFFSET_VALUE_VERSION, GROUP_VALUE_VERSION = 4, 3
 """What Kafka 4.3 writes: a flexible version only where it needs a tagged field, so that older brokers can take over."""
 CONSUMER_PROTOCOL = "consumer"
+NO_TIMEOUTS = (NONE, NONE)
 
 OFFSET_VALUE = Schema(
     "the value",
@@ -130,26 +131,33 @@ def read_group(value: bytes) -> GroupValue:
         members=tuple((each["memberId"], fields["generation"]) for each in members),
         leader=fields["leader"] or "",
         instances=tuple((member, instance) for member, instance in instances if instance is not None),
+        timeouts=tuple(
+            # Before version 1 a member has only one time-out, for both.
+            (each["memberId"], (each["sessionTimeout"], each.get("rebalanceTimeout", each["sessionTimeout"])))
+            for each in members
+            if each["sessionTimeout"] != NONE
+        ),
     )
 
 
 def write_group(value: GroupValue, version: int = GROUP_VALUE_VERSION) -> bytes:
     """The value of a classic group; a group without leader has null there.
 
-    Of members only ids and instances are known: subscription and assignment are empty, and nobody names a client.
+    Of members only ids, instances and time-outs are known: subscription and assignment are empty, and nobody names a
+    client. Version 0 has no place for the rebalance time-out.
 
     Raises:
         Unwritable: there is no such version.
     """
-    instances = dict(value.instances)
+    instances, timeouts = dict(value.instances), dict(value.timeouts)
     members = [
         {
             "memberId": member,
             "groupInstanceId": instances.get(member),
             "clientId": "",
             "clientHost": "",
-            "rebalanceTimeout": NONE,
-            "sessionTimeout": NONE,
+            "rebalanceTimeout": timeouts.get(member, NO_TIMEOUTS)[1],
+            "sessionTimeout": timeouts.get(member, NO_TIMEOUTS)[0],
             "subscription": b"",
             "assignment": b"",
         }

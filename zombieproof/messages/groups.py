@@ -107,12 +107,17 @@ class OffsetFetchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JoinGroup:
-    """API key 11, versions 3 to 9, of the one protocol that every member speaks; member "": a new one."""
+    """API key 11, versions 3 to 9, of the one protocol that every member speaks; member "": a new one.
+
+    The time-outs are those of Kafka's consumer, where nothing else is said.
+    """
 
     version: int
     group: GroupId
     member: MemberId
     instance: Annotated[str | None, Wire("GroupInstanceId", since=5)] = None
+    session_timeout_ms: Annotated[int, Wire("SessionTimeoutMs")] = 45_000
+    rebalance_timeout_ms: Annotated[int, Wire("RebalanceTimeoutMs", since=1)] = 300_000
 
 
 @dataclass(frozen=True, slots=True)

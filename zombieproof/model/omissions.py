@@ -152,15 +152,21 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "of a consumer group: requests that wait for other members, session time-outs, what the members' assignors say",
-        "only which generation or epoch a commit has to name matters to a transaction; a rebalance ends with the "
-        "request that opened it, as if every member had joined again at once",
+        "of a consumer group: what members say to their assignors, how many they may be; of the consumer protocol also "
+        "session time-outs and partitions that are to be given back",
+        "only which generation or epoch a commit has to name matters to a transaction; every member of a classic group "
+        "speaks the same protocol and has the same subscription, again whenever it joins",
         "GroupMetadataManager.java, ClassicGroup.java; KIP-345, KIP-848",
-        "a SyncGroup that comes before its leader's is told REBALANCE_IN_PROGRESS instead of waiting; silent members "
-        "stay; a consumer group's partition is its new member's before the old one has given it back",
+        "a follower whose subscription changes opens no rebalance, and nobody is told INCONSISTENT_GROUP_PROTOCOL for "
+        "it; silent members of a consumer group stay, and a partition is its new member's before the old one has given "
+        "it back",
         (
-            Absent(Sort.FIELD, "session_timeout_ms", f"{_MESSAGES}.groups.JoinGroup"),
             Absent(Sort.FIELD, "subscription", f"{_MESSAGES}.groups.JoinGroup"),
+            Absent(Sort.FIELD, "protocols", f"{_MESSAGES}.groups.JoinGroup"),
+            Absent(Sort.FIELD, "assignments", f"{_MESSAGES}.groups.SyncGroup"),
+            Absent(Sort.FIELD, "group_max_size", "zombieproof.broker.cluster.settings.Settings"),
+            Absent(Sort.FIELD, "session_timeout_ms", f"{_MESSAGES}.groups.ConsumerGroupHeartbeat"),
+            Absent(Sort.FIELD, "group_consumer_session_timeout_ms", "zombieproof.broker.cluster.settings.Settings"),
         ),
     ),
     Omission(
@@ -473,10 +479,16 @@ MEMORY_ONLY: Final = (
         "ClassicGroup.pendingJoinMembers; KIP-394",
     ),
     MemoryOnly(
-        "a generation whose assignment is not there yet",
+        "a generation whose assignment is not there yet, and a rebalance that has not ended",
         "ClassicGroup",
-        "the generation before counts",
+        "the generation before counts, and its members are in",
         "ClassicGroup.java; reference §4.1",
+    ),
+    MemoryOnly(
+        "when a member was heard of last",
+        "Member.until_ms",
+        "its session begins anew",
+        "GroupMetadataManager.onLoaded",
     ),
     MemoryOnly(
         "a group that nothing was ever written of",

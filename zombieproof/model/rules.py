@@ -351,6 +351,12 @@ class Rules:
         source="seen: not on 3.9.1, but on 4.3.1",
         row="§4.5",
     )
+    given_back_id_rebalances: int = switch(
+        "a LeaveGroup of somebody who only had its id opens a rebalance of a group that has members",
+        since="4.0",
+        source="seen: not on 3.9.1, but on 4.3.1",
+        row="§4.1",
+    )
     refused_append_is_for_all: int = switch(
         "a refused append of offsets is told for every partition of the commit; before, not where metadata is too long",
         since="4.0",

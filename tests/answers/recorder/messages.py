@@ -36,9 +36,6 @@ BESIDES: Values = {
     "retention_time": NONE,
     "allow_auto_topic_creation": False,
     "include_topic_authorized_operations": False,
-    # No member is ever late.
-    "session_timeout": 300_000,
-    "rebalance_timeout": 300_000,
     "protocol_type": "consumer",
     "protocol_name": "range",
     "protocols": [{"name": "range", "metadata": b"x"}],

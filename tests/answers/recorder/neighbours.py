@@ -1,10 +1,12 @@
-"""Sequences that lie beside recorded ones: topics named by id, static members, late offset commits.
+"""Sequences that lie beside recorded ones: topics named by id, static members, late offset commits, members that wait.
 
 What a real Kafka answers to them is in ``tests/answers/neighbours.jsonl.gz``. Written like recordings, without answers.
 """
 
 from collections.abc import Iterator
 from typing import Any
+
+from tests.answers.recorder.joins import DELAYED, SETTINGS, delayed_joins, joins
 
 Json = dict[str, Any]
 
@@ -17,17 +19,19 @@ def neighbours(kafka: str, tv: int) -> list[Json]:
     has_ids = not kafka.startswith("3.")
     deleted = [*_deleted_groups(), *(_deleted_consumer_groups() if has_ids else ())]
     scripts = [*_members(), *_late_commits(), *deleted, *(_by_id() if has_ids else _fetched_by_id(17))]
+    families: tuple[tuple[Json, Any], ...] = (({}, scripts), (SETTINGS, joins()), (DELAYED, delayed_joins()))
     return [
         {
             "id": f"n-{rule}/{kafka}/tv{tv}",
             "tv": tv,
             "kafka": kafka,
             "rule": rule,
-            "config": {"transaction.version": tv},
+            "config": {"transaction.version": tv} | settings,
             "topics": TOPICS,
             "steps": steps,
         }
-        for rule, steps in scripts
+        for settings, family in families
+        for rule, steps in family
     ]
 
 

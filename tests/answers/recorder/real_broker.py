@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from socket import create_connection, socket
+from socket import MSG_PEEK, create_connection, socket
 from typing import Any
 
 from kio.serial import entity_reader, entity_writer
@@ -28,6 +28,10 @@ from zombieproof.model.vocabulary import NONE, Error, Isolation
 AGAIN_FOR_S = 2.5
 PAUSE_S = 0.05
 PATIENCE_S = 6.0
+TAKEN_S = 0.15
+"""After so long a broker has taken a request that it may not answer."""
+MOMENT_S = 0.4
+"""An answer that has not come after so long waits for something."""
 UNDER_WAY = ("PrepareCommit", "PrepareAbort")
 EVERY_PID: dict[str, tuple[int, ...]] = {"producer_id_filters": ()}
 
@@ -39,6 +43,7 @@ class Connection:
         self._host, self._port = host, port
         self._socket: socket | None = None
         self._number = 0
+        self._kind: Any = None
 
     def ask(self, request: Any) -> Any:
         """The answer to a request of kio.
@@ -46,7 +51,24 @@ class Connection:
         Raises:
             ConnectionError: the broker closed the connection instead of answering.
         """
-        kind = type(request)
+        self.send(request)
+        try:
+            return self._answer(self._received_message())
+        except OSError as error:
+            self.close()
+            raise ConnectionError(str(error)) from error
+
+    def another(self) -> "Connection":
+        """Another connection to the same broker."""
+        return Connection(self._host, self._port)
+
+    def send(self, request: Any) -> None:
+        """Send a request of kio.
+
+        Raises:
+            ConnectionError: the broker has closed the connection.
+        """
+        kind = self._kind = type(request)
         self._number += 1
         header = made(
             kind.__header_schema__,
@@ -60,21 +82,44 @@ class Connection:
         out = BytesIO()
         entity_writer(type(header))(out, header)
         entity_writer(kind)(out, request)
+        message = out.getvalue()
         try:
-            data = self._exchanged(out.getvalue())
+            if self._socket is None:
+                self._socket = create_connection((self._host, self._port), timeout=PATIENCE_S)
+            self._socket.sendall(len(message).to_bytes(4, "big") + message)
         except OSError as error:
             self.close()
             raise ConnectionError(str(error)) from error
+
+    def receive(self, patience_s: float) -> Any:
+        """The answer to the last request; None: it has not begun to come within `patience_s`.
+
+        Raises:
+            ConnectionError: the broker closed the connection instead of answering.
+        """
+        if self._socket is None:
+            raise ConnectionError("there is no connection")
+        self._socket.settimeout(patience_s)
+        try:
+            if not self._socket.recv(1, MSG_PEEK):
+                raise ConnectionResetError("the broker closed the connection")
+            self._socket.settimeout(PATIENCE_S)
+            return self._answer(self._received_message())
+        except TimeoutError:
+            return None
+        except OSError as error:
+            self.close()
+            raise ConnectionError(str(error)) from error
+
+    def _answer(self, data: bytes) -> Any:
+        kind = self._kind
         module = import_module(kind.__module__.removesuffix("request") + "response")
         response = getattr(module, kind.__name__.removesuffix("Request") + "Response")
         _, at = entity_reader(response.__header_schema__)(data, 0)
         answer, _ = entity_reader(response)(data, at)
         return answer
 
-    def _exchanged(self, message: bytes) -> bytes:
-        if self._socket is None:
-            self._socket = create_connection((self._host, self._port), timeout=PATIENCE_S)
-        self._socket.sendall(len(message).to_bytes(4, "big") + message)
+    def _received_message(self) -> bytes:
         return self._received(int.from_bytes(self._received(4), "big"))
 
     def _received(self, size: int) -> bytes:
@@ -115,6 +160,8 @@ class RealBroker:
         self._ids: set[str] = set()
         self._groups: set[str] = set()
         self._began_s = 0.0
+        self._begun: dict[str, tuple[Request, Connection]] = {}
+        self._come: dict[str, Answer | Closed] = {}
         rows = [
             {"name": self.names.topics[name], "num_partitions": count, "replication_factor": 1}
             for name, count in recorded.sequence.topics.items()
@@ -155,6 +202,30 @@ class RealBroker:
         self._groups |= {name for name in (getattr(request, "group", None),) if name}
         self._settle()
         return answer
+
+    def begin(self, request: Request, role: Role | None, name: str) -> None:
+        """Send a request over a connection of its own; when this returns the broker has taken it."""
+        if role is not None:
+            raise Impossible("one node has every role")
+        connection = self._connection.another()
+        self._begun[name] = request, connection
+        self._groups |= {group for group in (getattr(request, "group", None),) if group}
+        connection.send(request_of(request, self.names, int(time.time() * 1000)))
+        time.sleep(TAKEN_S)
+
+    def answered(self, name: str) -> Answer | Closed | Silence:
+        """What has come, or comes within a moment."""
+        request, connection = self._begun[name]
+        if name not in self._come:
+            try:
+                told = connection.receive(MOMENT_S)
+            except ConnectionError:
+                self._come[name] = Closed()
+            else:
+                if told is None:
+                    return Silence()
+                self._come[name] = answer_of(request, told, self.names)
+        return self._come[name]
 
     def _ask(self, request: Request) -> Answer | Closed:
         message = request_of(request, self.names, int(time.time() * 1000))

@@ -292,12 +292,19 @@ class Cluster:
                 self.brokers[node].step_down(partition)
 
     def stop(self, node: int) -> None:
-        """A controlled shutdown: its partitions get other leaders, then `node` stops cleanly."""
+        """A controlled shutdown: its partitions get other leaders, then `node` stops cleanly.
+
+        What it answers meanwhile to those who wait reaches them before the connections end.
+        """
         self._need_up(node)
+        sent_before = list(self.network.in_flight)
         for partition, known in self.metadata.partitions.items():
             if known.leader == node and len(known.in_sync) > 1:
                 self._hand_over(partition, next(n for n in known.replicas if n in known.in_sync and n != node))
         self.brokers[node].close()
+        for message in [each for each in self.network.in_flight if each not in sent_before]:
+            if message.is_answer and message.sender == node and message.receiver == CLIENT:
+                self.deliver(message)
         self._lose(node)
 
     def kill(self, node: int) -> None:

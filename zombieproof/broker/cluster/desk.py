@@ -16,7 +16,7 @@ from zombieproof.broker.cluster.operations import (
     Judged,
     Need,
     Operation,
-    WriteUnderWay,
+    Told,
 )
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.waiting import Key, Waits
@@ -65,7 +65,7 @@ class Desk:
             operation = self.waits.get(ticket)
             if isinstance(operation, Judged):
                 self._look_again(ticket, operation, is_over=True)
-            elif operation is not None and not isinstance(operation, WriteUnderWay):
+            elif operation is not None and not isinstance(operation, Told):
                 self.waits.remove(ticket)
                 self.hear(operation, None)
 

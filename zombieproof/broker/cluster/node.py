@@ -16,12 +16,14 @@ from zombieproof.broker.cluster.apis import is_understood
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.desk import Desk
 from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.members import Members
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Message, Network, Request
 from zombieproof.broker.cluster.operations import (
     AppendUnderWay,
     Asking,
     BlockUnderWay,
+    GroupTimer,
     HeldAppend,
     Judged,
     Load,
@@ -45,7 +47,7 @@ from zombieproof.broker.partition.snapshots import SnapshotStore
 from zombieproof.broker.partition.verification_channel import VerificationChannel
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.controller import AllocateProducerIds
-from zombieproof.messages.groups import CoordinatorFound, DeleteGroups, FindCoordinator, GroupRequest, TxnOffsetCommit
+from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, GroupRequest, TxnOffsetCommit
 from zombieproof.messages.partitions import (
     ConnectionClosed,
     DescribeProducers,
@@ -129,6 +131,7 @@ class Broker:
             self.desk, self._metadata, self.coordinator, self.producer_ids, around.software
         )
         self.writes = Writes(self.desk, self._metadata, VerificationChannel(rules, journal))
+        self.members = Members(self.desk, self.writes, self.groups)
         for partition, store in stores.items():
             replica = Replica(partition, store.log, rules, settings, clock, journal, around.tokens, store.snapshots)
             replica.written = self.partitions.written
@@ -153,7 +156,7 @@ class Broker:
         if partition[0] == TRANSACTION_STATE:
             self.coordinator.begin_loading(partition[1], epoch)
         elif partition[0] == CONSUMER_OFFSETS:
-            self.groups.begin_loading(partition[1])
+            self.members.carry_out(self.groups.begin_loading(partition[1]))
         else:
             return
         self.desk.wait(Load(epoch, Need(partition, replica.log.end_offset)), (partition,))
@@ -182,10 +185,13 @@ class Broker:
             resigned = self.coordinator.resign(number, self._metadata.leader_epoch(partition))
             self.transactions.carry_out(resigned)
         elif topic == CONSUMER_OFFSETS:
-            self.groups.resign(number)
+            self.members.carry_out(self.groups.resign(number))
 
     def close(self) -> None:
-        """Stop in order: producer states are kept with the logs."""
+        """Stop in order: members that wait are told so, and producer states are kept with the logs."""
+        for partition, replica in self.partitions.replicas.items():
+            if partition[0] == CONSUMER_OFFSETS and replica.leads:
+                self._resign(partition)
         for replica in self.partitions.replicas.values():
             replica.log.flush()
             replica.stop()
@@ -255,8 +261,7 @@ class Broker:
         self.desk.answer(number, self.partitions.handle(request))
 
     def _ask_groups(self, number: int, request: GroupRequest) -> None:
-        groups = request.groups if isinstance(request, DeleteGroups) else (request.group,)
-        self.writes.answer_for_groups(number, groups, self.groups.handle(request))
+        self.members.handle(number, request)
 
     def _allocate_producer_ids(self, number: int, _: AllocateProducerIds) -> None:
         leads = self._metadata.controller == self.node_id
@@ -282,7 +287,9 @@ class Broker:
 
     def _go_on(self, operation: Judged, result: Answer | int) -> None:
         """`operation` waits no longer: `result` is what it has judged."""
-        if not isinstance(result, int):
+        if isinstance(operation, GroupTimer):
+            self.members.is_due(operation)
+        elif not isinstance(result, int):
             assert not isinstance(operation, AppendUnderWay | HeldAppend | Load), "they have an error as their outcome"
             self.desk.answer(operation.number, result)
         elif isinstance(operation, AppendUnderWay | HeldAppend):
@@ -308,7 +315,7 @@ class Broker:
         if topic == TRANSACTION_STATE:
             self.transactions.carry_out(self.coordinator.finish_loading(number, epoch, replica.log.read()))
         elif lookup.installs(epoch, replica.leader_epoch):
-            self.groups.load(number, replica)
+            self.members.carry_out(self.groups.load(number, replica))
 
 
 Handler = Callable[[Broker, int, Any], None]

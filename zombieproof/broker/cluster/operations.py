@@ -145,6 +145,24 @@ class WaitingFetch:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupTimer:
+    """A group that looks at its clock at a time."""
+
+    group: str
+
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> int | None:
+        """NONE when it is time."""
+        return int(Error.NONE) if is_over else None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingMember:
+    """A JoinGroup or SyncGroup, request `number`, that waits for other members; its group says until when."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class WriteUnderWay:
     """A write of a client, request `number`, that has a question in the verification channel under its ticket."""
 
@@ -171,13 +189,16 @@ class BlockUnderWay:
     """A request for a block of producer ids."""
 
 
-Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch
+Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch | GroupTimer
 """What waits for a state of a partition, or for a time."""
 
 Asking = QuestionsUnderWay | MarkersUnderWay | BlockUnderWay
 """What waits for the answer to a request of the broker itself."""
 
-Operation = Judged | Asking | WriteUnderWay
+Told = WriteUnderWay | WaitingMember
+"""What waits for the word of another part of the broker."""
+
+Operation = Judged | Asking | Told
 
 # ---------------------------------------------------------------- what answers depend on
 

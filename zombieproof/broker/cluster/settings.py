@@ -23,6 +23,9 @@ class Settings:
     offset_metadata_max_bytes: int = 4096
     offsets_retention_minutes: int = 10_080
     group_consumer_assignment_interval_ms: int = 1000
+    group_initial_rebalance_delay_ms: int = 3000
+    group_min_session_timeout_ms: int = 6000
+    group_max_session_timeout_ms: int = 1_800_000
     request_timeout_ms: int = 30_000
     min_insync_replicas: int = 1
     transaction_state_log_min_isr: int = 0

@@ -1,32 +1,64 @@
 """A group of the classic protocol in memory: members, instances, leader, generation (reference §4.1, O4 to O7).
 
-A rebalance ends with the request that opened it: members that are in the group count as having joined again, as those
-of prompt clients would have. Kafka lets the joining ones wait for them.
+Who is in it and who waits is in the records of its steps (``statemachines.classic_group.members``); here they have
+names, and the requests that wait for them.
 """
 
 from dataclasses import dataclass, field
 
+from zombieproof.broker.group.effects import Drop, GroupEffect, Reply, WaitForOthers
 from zombieproof.formats.batches import GroupValue
-from zombieproof.model.vocabulary import NONE, ClassicGroupState
-from zombieproof.statemachines.classic_group.effects import Identity, MemberChange
+from zombieproof.messages.groups import GroupError, JoinGroupAnswer
+from zombieproof.model.vocabulary import NONE, ClassicGroupState, Error
+from zombieproof.statemachines.classic_group.effects import Identity, Wait
+from zombieproof.statemachines.classic_group.members import NOT_TOLD, GroupMembers, Member, Standing
+
+NO_REQUEST = 0
+
+
+@dataclass(slots=True)
+class GroupMember(Member):
+    """A member by its names (`instance` None: it is not static), and its requests that wait."""
+
+    name: str = ""
+    instance: str | None = None
+    join_number: int = NO_REQUEST
+    sync_number: int = NO_REQUEST
+
+    def waits(self, wait: int, number: int) -> list[GroupEffect]:
+        """Request `number` waits; one that waited for the same is not answered any more."""
+        if wait == Wait.JOIN:
+            former, self.join_number = self.join_number, number
+        else:
+            former, self.sync_number = self.sync_number, number
+        return [*_dropped(former), WaitForOthers(number)]
+
+
+def _dropped(number: int) -> list[GroupEffect]:
+    return [] if number == NO_REQUEST else [Drop(number)]
 
 
 @dataclass(slots=True)
 class ClassicGroup:
-    """One group. `members` in the order in which they joined, each with its static instance (None: it has none).
+    """One group. `seats` are those who are in it and those who have got an id, in the order in which they came.
 
-    `pending` are ids that were given out and not joined with; they are in memory only.
+    `wakes_ms` is when it looks at its clock next, NONE: never.
     """
 
     name: str
     state: int = ClassicGroupState.EMPTY
     generation: int = 0
-    leader: str = ""
-    members: dict[str, str | None] = field(default_factory=dict)
-    pending: set[str] = field(default_factory=set)
+    seats: list[GroupMember] = field(default_factory=list)
+    records: GroupMembers = field(init=False)
+    wakes_ms: int = NONE
+    _by_name: dict[str, GroupMember] = field(default_factory=dict)
+    _numbers: int = 0
 
     known = 1
     is_consumer = 0
+
+    def __post_init__(self) -> None:
+        self.records = GroupMembers(self.seats)
 
     @property
     def dead(self) -> int:
@@ -38,74 +70,125 @@ class ClassicGroup:
         """1 if the group has no members."""
         return int(self.state == ClassicGroupState.EMPTY)
 
+    @property
+    def members(self) -> dict[str, str | None]:
+        """The members, each with its static instance."""
+        return {seat.name: seat.instance for seat in self.seats if seat.standing == Standing.IN}
+
+    @property
+    def pending(self) -> set[str]:
+        """The ids that were given out and not joined with; they are in memory only."""
+        return {seat.name for seat in self.seats if seat.standing == Standing.PROMISED}
+
+    @property
+    def leader(self) -> str:
+        """The member that leads, "" if there is none."""
+        return next((seat.name for seat in self.seats if seat.number == self.records.leader), "")
+
+    # ---------------------------------------------------------------- who is who
+
+    def find(self, member: str, instance: str | None = None) -> GroupMember:
+        """The member, or for "" the static instance; one that is new, where there is no such."""
+        holder = self._holder(instance)
+        seat = holder if member == "" else self._by_name.get(member)
+        return GroupMember(name=member, instance=instance) if seat is None else seat
+
+    def newcomer(self, instance: str | None) -> GroupMember:
+        """Somebody who may become a member."""
+        holder = self._holder(instance)
+        return GroupMember(instance=instance, former=NONE if holder is None else holder.number)
+
     def sender(self, member: str, instance: str | None) -> Identity:
         """What the group knows of who sends a request."""
-        owner = None if instance is None else self.member_of(instance)
+        holder, seat = self._holder(instance), self._by_name.get(member)
         return Identity(
             member=NONE if member == "" else 1,
             instance=NONE if instance is None else 1,
-            member_is_known=int(member in self.members),
-            instance_is_known=int(owner is not None),
-            instance_is_this_member=int(owner == member),
-            is_leader=int(member != "" and member == self.leader),
-            is_pending=int(member in self.pending),
+            member_is_known=int(seat is not None and seat.standing == Standing.IN),
+            instance_is_known=int(holder is not None),
+            instance_is_this_member=int(holder is not None and holder.name == member),
+            is_leader=int(seat is not None and seat.number == self.records.leader),
+            is_pending=int(seat is not None and seat.standing == Standing.PROMISED),
         )
 
-    def member_of(self, instance: str) -> str | None:
-        """The member that is this static instance."""
-        return next((member for member, known in self.members.items() if known == instance), None)
+    def _holder(self, instance: str | None) -> GroupMember | None:
+        if instance is None:
+            return None
+        return next((seat for seat in self.seats if seat.instance == instance and seat.standing == Standing.IN), None)
 
-    def change(self, change: int, member: str, instance: str | None) -> None:
-        """What a step wants to happen to `member`, or to the one that is this static instance."""
-        if change == MemberChange.PROMISED:
-            self.pending.add(member)
-        elif change == MemberChange.JOINS:
-            self.pending.discard(member)
-            if instance is not None:
-                self.take_instance(member, instance)
-            self.members.setdefault(member, instance)
-        elif change == MemberChange.RENOUNCES:
-            self.pending.discard(member)
-        elif change == MemberChange.LEAVES:
-            del self.members[member or self.member_of(instance or "") or ""]
-        elif instance is not None:
-            # REPLACES, and GIVES_BACK, which names the former member.
-            self.take_instance(member, instance)
+    # ---------------------------------------------------------------- who comes and goes
 
-    def elect(self) -> None:
-        """The first that is in leads, if the leader is not."""
-        if self.leader not in self.members:
-            self.leader = next(iter(self.members), "")
+    def seat(self, seat: GroupMember) -> None:
+        """Somebody is looked at as if it were in the group; who has not come to be so is not (`clear`)."""
+        if seat.number == NONE:
+            self._numbers += 1
+            seat.number = self._numbers
+            self.seats.append(seat)
+        if seat.name:
+            self._by_name[seat.name] = seat
 
-    def take_instance(self, member: str, instance: str) -> None:
-        """`member` takes the place of the one that was this static instance, if there was one."""
-        former = self.member_of(instance)
-        if former is None or former == member:
-            return
-        self.members = {(member if known == former else known): static for known, static in self.members.items()}
-        if self.leader == former:
-            self.leader = member
+    def clear(self) -> list[GroupEffect]:
+        """Who is in no longer is forgotten, with its requests that wait."""
+        effects = list[GroupEffect]()
+        for seat in [seat for seat in self.seats if seat.standing == Standing.NOBODY]:
+            self.seats.remove(seat)
+            self._by_name.pop(seat.name, None)
+            effects += [*_dropped(seat.join_number), *_dropped(seat.sync_number)]
+        return effects
+
+    def take_told(self) -> list[GroupEffect]:
+        """The answers to those who are told something by the step that has just been taken."""
+        effects = list[GroupEffect]()
+        for seat in self.seats:
+            if seat.join_told != NOT_TOLD:
+                effects.append(Reply(seat.join_number, (self.name,), self._joined(seat, seat.join_told)))
+                seat.join_told, seat.join_number = NOT_TOLD, NO_REQUEST
+            if seat.sync_told != NOT_TOLD:
+                effects.append(Reply(seat.sync_number, (self.name,), GroupError(seat.sync_told)))
+                seat.sync_told, seat.sync_number = NOT_TOLD, NO_REQUEST
+        return effects
+
+    def _joined(self, seat: GroupMember, error: int) -> JoinGroupAnswer:
+        if error == Error.NONE:
+            return JoinGroupAnswer(error, self.generation, self.leader, seat.name)
+        return JoinGroupAnswer(error, member="" if error == Error.UNKNOWN_MEMBER_ID else seat.name)
+
+    # ---------------------------------------------------------------- the log
 
     def value(self) -> GroupValue:
         """What of the group is written into the log."""
+        seats = [seat for seat in self.seats if seat.standing == Standing.IN]
         return GroupValue(
             generation=self.generation,
-            members=tuple((member, self.generation) for member in self.members),
+            members=tuple((seat.name, self.generation) for seat in seats),
             leader=self.leader,
-            instances=tuple((member, instance) for member, instance in self.members.items() if instance is not None),
+            instances=tuple((seat.name, seat.instance) for seat in seats if seat.instance is not None),
+            timeouts=tuple(
+                (seat.name, (seat.session_timeout_ms, seat.rebalance_timeout_ms))
+                for seat in seats
+                if seat.session_timeout_ms != NONE
+            ),
         )
 
 
 def loaded_classic_group(name: str, value: GroupValue) -> ClassicGroup:
     """The group as the newest record of the log tells it: stable, if it has members."""
-    instances = dict(value.instances)
-    return ClassicGroup(
-        name,
-        ClassicGroupState.STABLE if value.members else ClassicGroupState.EMPTY,
-        value.generation,
-        value.leader,
-        {member: instances.get(member) for member, _ in value.members},
-    )
+    instances, timeouts = dict(value.instances), dict(value.timeouts)
+    group = ClassicGroup(name, ClassicGroupState.STABLE if value.members else ClassicGroupState.EMPTY, value.generation)
+    for member, _ in value.members:
+        session_ms, rebalance_ms = timeouts.get(member, (NONE, NONE))
+        seat = GroupMember(
+            name=member,
+            instance=instances.get(member),
+            is_static=int(member in instances),
+            standing=Standing.IN,
+            session_timeout_ms=session_ms,
+            rebalance_timeout_ms=rebalance_ms,
+        )
+        group.seat(seat)
+        if member == value.leader:
+            group.records.leader = seat.number
+    return group
 
 
 @dataclass(slots=True)

@@ -1,8 +1,9 @@
 """The group coordinator of one broker: groups, their members, and the offsets that they commit.
 
 Theory of operation: a group lives in one partition of ``__consumer_offsets``; who leads it answers for the group from
-memory, which is the fold of the partition's log. Every request but TxnOffsetCommit is answered at once; that one may
-have to wait for the transaction coordinator (`OffsetCommitInProgress`), and what it commits waits for a marker.
+memory, which is the fold of the partition's log. JoinGroup and SyncGroup may have to wait for other members, a
+TxnOffsetCommit for the transaction coordinator (`OffsetCommitInProgress`), and what it commits waits for a marker;
+every other request is answered at once.
 Groups of the classic protocol and of the consumer protocol (KIP-848) live side by side, under different names.
 Source: reference §4; ``GroupCoordinatorService.java``, ``GroupMetadataManager.java``, ``OffsetMetadataManager.java``.
 """
@@ -14,41 +15,33 @@ from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
-from zombieproof.broker.group.classic_group import ClassicGroup, NoGroup
-from zombieproof.broker.group.consumer_group import ConsumerGroup
-from zombieproof.broker.group.membership import Membership
+from zombieproof.broker.group.classic_group import ClassicGroup
+from zombieproof.broker.group.consumer_members import ConsumerMembers
+from zombieproof.broker.group.deletions import Deletions
+from zombieproof.broker.group.effects import GroupEffect, Reply
+from zombieproof.broker.group.membership import MemberIds, Membership
 from zombieproof.broker.group.offsets_commit import CommitContext, OffsetCommitInProgress, commit_offsets
-from zombieproof.broker.group.store import FoundGroup, GroupStore, GroupStores
+from zombieproof.broker.group.store import GroupStore, GroupStores
 from zombieproof.broker.partition.replica import Replica
-from zombieproof.formats.batches import GroupKey, OffsetKey, Record
-from zombieproof.formats.topics import TopicPartition
+from zombieproof.formats.batches import OffsetKey
 from zombieproof.messages.groups import (
     DeleteGroups,
     GroupAnswer,
     GroupRequest,
-    GroupsDeleted,
     OffsetCommit,
-    OffsetDelete,
     OffsetFetch,
     OffsetFetchAnswer,
     OffsetFetched,
     OffsetsCommitted,
-    OffsetsDeleted,
     TxnOffsetCommit,
 )
 from zombieproof.messages.registry import api_of
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey, Error
-from zombieproof.statemachines.classic_group import deletion
-from zombieproof.statemachines.classic_group import membership as steps
-from zombieproof.statemachines.classic_group.deletion import KnownOffset
-from zombieproof.statemachines.classic_group.effects import GroupEffects, PendingRequest
-from zombieproof.statemachines.classic_group.membership import MemberRequest
+from zombieproof.statemachines.classic_group import rebalances
 from zombieproof.statemachines.group_coordinator.offsets import Asked, error_of_marker, is_read
 
 __all__ = ["GroupCoordinator", "OffsetCommitInProgress"]
-
-MILLISECONDS_OF_A_MINUTE = 60_000
 
 
 class GroupCoordinator:
@@ -62,21 +55,39 @@ class GroupCoordinator:
         self._rules, self._settings, self._clock = rules, settings, clock
         self._journal, self._metadata = journal, metadata
         self._stores = GroupStores(rules, journal, metadata)
-        self.membership = Membership(self._stores, settings, clock, journal, metadata)
+        ids = MemberIds(clock)
+        self.member_ids = ids
+        self.deletions = Deletions(self._stores, settings, clock, journal, metadata)
+        self.membership = Membership(self._stores, settings, clock, journal, ids)
+        self.consumer_members = ConsumerMembers(self._stores, settings, clock, journal, ids, metadata)
 
     # ---------------------------------------------------------------- partitions
 
-    def begin_loading(self, partition: int) -> None:
+    def begin_loading(self, partition: int) -> list[GroupEffect]:
         """This broker leads `partition` from now on, and reads its log: COORDINATOR_LOAD_IN_PROGRESS."""
+        effects = self._end_waits(partition)
         self._stores.begin_loading(partition)
+        return effects
 
-    def load(self, partition: int, replica: Replica) -> None:
-        """Groups and offsets of `partition` are what the log of `replica` says."""
-        self._stores.load(partition, replica)
+    def load(self, partition: int, replica: Replica) -> list[GroupEffect]:
+        """Groups and offsets of `partition` are what the log of `replica` says; sessions begin."""
+        groups = self._stores.load(partition, replica).groups.values()
+        classic = (group for group in groups if isinstance(group, ClassicGroup))
+        return [effect for group in classic for effect in self.membership.loaded(group)]
 
-    def resign(self, partition: int) -> None:
-        """Somebody else leads `partition`: NOT_COORDINATOR."""
+    def resign(self, partition: int) -> list[GroupEffect]:
+        """Somebody else leads `partition`: NOT_COORDINATOR, also for who waits."""
+        effects = self._end_waits(partition)
         self._stores.resign(partition)
+        return effects
+
+    def _end_waits(self, partition: int) -> list[GroupEffect]:
+        store, effects = self._stores.store(partition), list[GroupEffect]()
+        for group in () if store is None else store.groups.values():
+            if isinstance(group, ClassicGroup):
+                rebalances.resigned(group.records, Error.NOT_COORDINATOR)
+                effects += group.take_told()
+        return effects
 
     def store(self, partition: int) -> GroupStore | None:
         """What is known of a partition; None if this broker does not answer for it."""
@@ -84,19 +95,23 @@ class GroupCoordinator:
 
     # ---------------------------------------------------------------- requests
 
-    def handle(self, request: GroupRequest) -> GroupAnswer:
-        """Answer a request.
+    def handle(self, request: GroupRequest, number: int = 0) -> list[GroupEffect]:
+        """Take request `number`; its answer is among the effects, or among those of a later request or time.
 
         Raises:
             TypeError: it is a TxnOffsetCommit, which may have to wait: see `commit`.
         """
-        answer: GroupAnswer = ANSWERS[api_of(type(request)).key](self, request)
-        return answer
+        effects: list[GroupEffect] = HANDLERS[api_of(type(request)).key](self, request, number)
+        return effects
+
+    def time_passes(self, group: str) -> list[GroupEffect]:
+        """Whatever is due in a group happens."""
+        return self.membership.time_passes(group)
 
     def _commit_offsets(self, request: OffsetCommit) -> OffsetsCommitted:
         return commit_offsets(request, self._commit_context())
 
-    def _refuse_to_wait(self, _: TxnOffsetCommit) -> GroupAnswer:
+    def _refuse_to_wait(self, _: TxnOffsetCommit, __: int) -> list[GroupEffect]:
         raise TypeError("a TxnOffsetCommit may have to wait: `commit` it, and finish what that returns")
 
     def commit(self, request: TxnOffsetCommit, replica: Replica | None) -> OffsetCommitInProgress:
@@ -144,131 +159,35 @@ class GroupCoordinator:
                 rows[partition] = OffsetFetched(read.error)
         return OffsetFetchAnswer(int(Error.NONE), rows)
 
-    def _delete_offsets(self, request: OffsetDelete) -> OffsetsDeleted:
-        found, effects = self._stores.find(request.group), GroupEffects()
-        said = MemberRequest(request.version, int(request.group != ""), found.error)
-        deletion.begin_deleting(said, effects)
-        rows, tombstones, pending = dict[TopicPartition, int](), list[Record](), PendingRequest()
-        for partition in request.partitions if not effects.replies else ():
-            group, key, effects = (
-                _group(found.store, request.group),
-                OffsetKey(request.group, *partition),
-                GroupEffects(),
-            )
-            deletion.delete_offset(group, _known(found.store, key), said, effects, self._journal.begin())
-            self._journal.take(request.group)
-            if effects.replies:
-                break
-            rows[partition] = effects.error
-            if effects.append:
-                tombstones.append(Record(key, None))
-        if effects.replies:
-            return OffsetsDeleted(effects.error, {})
-        effects = GroupEffects()
-        deletion.all_judged(pending, len(tombstones), effects)
-        error = self._end(found.store, request.group, pending, effects, tombstones)
-        return OffsetsDeleted(error, rows if error == Error.NONE else {})
-
-    def _delete_groups(self, request: DeleteGroups) -> GroupsDeleted:
-        """The groups of one partition go together; one that is named twice is one."""
-        of_store: dict[int, list[str]] = {}
-        for name in dict.fromkeys(request.groups):
-            of_store.setdefault(self._metadata.group_partition(name)[1], []).append(name)
-        errors: dict[str, int] = {}
-        for names in of_store.values():
-            errors |= self._delete_together(self._stores.find(names[0]), names)
-        return GroupsDeleted(errors)
-
-    def _delete_together(self, found: FoundGroup, names: list[str]) -> dict[str, int]:
-        store, errors, tombstones = found.store, dict[str, int](), list[Record]()
-        ending = dict[str, tuple[ClassicGroup | ConsumerGroup | NoGroup, PendingRequest]]()
-        for name in names:
-            group, pending, effects = _group(store, name), PendingRequest(), GroupEffects()
-            deletion.delete_group(group, pending, found.error, effects, self._journal.begin())
-            self._journal.take(name)
-            errors[name] = effects.error
-            if effects.append and store is not None:
-                ending[name] = group, pending
-                tombstones += [Record(key, None) for key in store.offsets.keys(name)]
-                tombstones.append(Record(GroupKey(name, not group.is_consumer), None))
-        if store is None or not tombstones:
-            return errors
-        error = store.write(tuple(tombstones), self._clock.now_ms())
-        for name, (group, pending) in ending.items():
-            steps.appended(group, pending, error, GroupEffects(), self._journal.begin())
-            self._journal.take(name)
-        return {name: deletion.error_of_deletion(told, error) for name, told in errors.items()}
-
     def expire_offsets(self) -> None:
         """One sweep: offsets that nobody reads go when they are old, and groups without members and offsets go."""
-        for store in self._stores.all():
-            for name in tuple(store.groups):
-                self._expire_group(store, name)
-
-    def _expire_group(self, store: GroupStore, name: str) -> None:
-        group, offsets, pending = store.groups[name], store.offsets, PendingRequest()
-        now_ms, retention_ms = self._clock.now_ms(), self._settings.offsets_retention_minutes * MILLISECONDS_OF_A_MINUTE
-        tombstones, left, effects = list[Record](), 0, GroupEffects()
-        for key in offsets.committed_keys(name):
-            one = GroupEffects()
-            deletion.expire_offset(group, _known(store, key), now_ms, retention_ms, one, self._journal.begin())
-            self._journal.take(name)
-            if one.append:
-                tombstones.append(Record(key, None))
-            else:
-                left += 1
-        members, transactions = len(group.members), offsets.transactions_of(name)
-        deletion.end_sweep(pending, members, left, transactions, len(tombstones), effects)
-        self._end(store, name, pending, effects, tombstones)
-
-    def _end(
-        self,
-        store: GroupStore | None,
-        name: str,
-        pending: PendingRequest,
-        effects: GroupEffects,
-        tombstones: list[Record],
-    ) -> int:
-        """Make durable what is to go, if anything is, and go on with the outcome; the error of the answer."""
-        if not effects.append or store is None:
-            return effects.error
-        group = store.group(name)
-        if effects.ends:
-            tombstones.append(Record(GroupKey(name, not group.is_consumer), None))
-        error, done = store.write(tuple(tombstones), self._clock.now_ms()), GroupEffects()
-        steps.appended(group, pending, error, done, self._journal.begin())
-        self._journal.take(name)
-        return done.error
+        self.deletions.expire_offsets()
 
 
-def _group(store: GroupStore | None, name: str) -> ClassicGroup | ConsumerGroup | NoGroup:
-    return NoGroup() if store is None else store.group(name)
+Handler = Callable[[GroupCoordinator, Any, int], list[GroupEffect]]
 
 
-def _known(store: GroupStore | None, key: OffsetKey) -> KnownOffset:
-    """What is known of an offset, here and by the members of its group."""
-    if store is None:
-        return KnownOffset(0, 0, 0)
-    group, value = store.group(key.group), store.offsets.committed(key)
-    return KnownOffset(
-        int(value is not None),
-        int(store.offsets.pending_transactions(key) > 0),
-        int(isinstance(group, ConsumerGroup) and key.topic in group.topics()),
-        0 if value is None else value.committed_ms,
-    )
+def _at_once(answer: Callable[[GroupCoordinator, Any], GroupAnswer]) -> Handler:
+    """Whoever is answered when it asks."""
+
+    def handle(groups: GroupCoordinator, request: Any, number: int) -> list[GroupEffect]:
+        names = request.groups if isinstance(request, DeleteGroups) else (request.group,)
+        return [Reply(number, names, answer(groups, request))]
+
+    return handle
 
 
 # The methods of a coordinator by what they answer; nobody else calls them.
-ANSWERS: Mapping[ApiKey, Callable[[GroupCoordinator, Any], GroupAnswer]] = {
-    ApiKey.OFFSET_COMMIT: GroupCoordinator._commit_offsets,  # noqa: SLF001
-    ApiKey.OFFSET_FETCH: GroupCoordinator._fetch_offsets,  # noqa: SLF001
-    ApiKey.JOIN_GROUP: lambda groups, request: groups.membership.join(request),
-    ApiKey.HEARTBEAT: lambda groups, request: groups.membership.classic_heartbeat(request),
-    ApiKey.LEAVE_GROUP: lambda groups, request: groups.membership.leave(request),
-    ApiKey.SYNC_GROUP: lambda groups, request: groups.membership.sync(request),
+HANDLERS: Mapping[ApiKey, Handler] = {
+    ApiKey.OFFSET_COMMIT: _at_once(GroupCoordinator._commit_offsets),  # noqa: SLF001
+    ApiKey.OFFSET_FETCH: _at_once(GroupCoordinator._fetch_offsets),  # noqa: SLF001
+    ApiKey.JOIN_GROUP: lambda groups, request, number: groups.membership.join(request, number),
+    ApiKey.HEARTBEAT: lambda groups, request, number: groups.membership.heartbeat(request, number),
+    ApiKey.LEAVE_GROUP: lambda groups, request, number: groups.membership.leave(request, number),
+    ApiKey.SYNC_GROUP: lambda groups, request, number: groups.membership.sync(request, number),
     ApiKey.TXN_OFFSET_COMMIT: GroupCoordinator._refuse_to_wait,  # noqa: SLF001
-    ApiKey.DELETE_GROUPS: GroupCoordinator._delete_groups,  # noqa: SLF001
-    ApiKey.OFFSET_DELETE: GroupCoordinator._delete_offsets,  # noqa: SLF001
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: lambda groups, request: groups.membership.heartbeat(request),
+    ApiKey.DELETE_GROUPS: _at_once(lambda groups, request: groups.deletions.delete_groups(request)),
+    ApiKey.OFFSET_DELETE: _at_once(lambda groups, request: groups.deletions.delete_offsets(request)),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: _at_once(lambda groups, request: groups.consumer_members.heartbeat(request)),
 }
 """Every request that goes to a group coordinator."""

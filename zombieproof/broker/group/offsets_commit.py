@@ -23,6 +23,7 @@ from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetCommit, OffsetsCommitted, OffsetToCommit, TxnOffsetCommit
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error, Mode
+from zombieproof.statemachines.classic_group.membership import committed
 from zombieproof.statemachines.group_coordinator import commits
 from zombieproof.statemachines.group_coordinator.effects import GroupEffects, clear
 from zombieproof.statemachines.partition_leader import verification
@@ -163,6 +164,8 @@ def _judge_plain(
         identity = group.sender(request.member, request.instance)
         commits.plain_is_judged_by_classic(group, identity, version, generation, effects, notes)
     context.journal.take(request.group)
+    if effects.goes_on == 1 and isinstance(group, ClassicGroup):
+        committed(group, group.find(request.member), context.clock.now_ms())
     return effects.goes_on == 1
 
 

@@ -1,8 +1,8 @@
 """What a group coordinator holds of one ``__consumer_offsets`` partition: its groups and offsets, and their log.
 
 A record is appended first and taken into memory when the log has it; so memory is always the fold of the log (but for
-members that have joined a generation whose assignment is not there yet, for ids that were only given out, and, by the
-rules until 3.9, for offsets that a refused commit took along).
+members that have joined a generation whose assignment is not there yet, for ids that were only given out, for requests
+that wait, and, by the rules until 3.9, for offsets that a refused commit took along).
 Source: reference §4.2; ``CoordinatorRuntime.java``.
 """
 
@@ -136,7 +136,7 @@ class GroupStores:
     """The partitions of ``__consumer_offsets`` that are led at one broker, loaded or being loaded."""
 
     def __init__(self, rules: Rules, journal: Journal, metadata: Metadata) -> None:
-        self._rules, self.journal, self._metadata = rules, journal, metadata
+        self.rules, self.journal, self._metadata = rules, journal, metadata
         self._stores: dict[int, GroupStore] = {}
         self._loading: set[int] = set()
 
@@ -145,12 +145,13 @@ class GroupStores:
         self._stores.pop(partition, None)
         self._loading.add(partition)
 
-    def load(self, partition: int, replica: Replica) -> None:
+    def load(self, partition: int, replica: Replica) -> GroupStore:
         """The log of `partition` has been read: this broker answers for its groups."""
         self._loading.discard(partition)
-        store = GroupStore(replica, self._rules, self.journal)
+        store = GroupStore(replica, self.rules, self.journal)
         store.load()
         self._stores[partition] = store
+        return store
 
     def resign(self, partition: int) -> None:
         """Somebody else answers for the groups of `partition`."""

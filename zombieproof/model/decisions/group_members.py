@@ -1,8 +1,8 @@
 """Who a request to a group says that it is: what the requests of the classic protocol have in common.
 
-Behaviour: a request may name a static instance (KIP-345), then the instance must be known and be this member; and the
-member must be in the group.
-Source: ``ClassicGroup.validateMember``.
+Behaviour: a request names a group, which is there and of the classic protocol; it may name a static instance
+(KIP-345), then the instance must be known and be this member; the member must be in the group, and in its generation.
+Source: ``GroupMetadataManager.java``, ``ClassicGroup.validateMember``.
 """
 
 from typing import NamedTuple, Protocol
@@ -51,4 +51,30 @@ def decide_identity(sender: Identity) -> AppendVerdict:
             return append_refused(Error.FENCED_INSTANCE_ID, Guard.FENCED_INSTANCE)
     if sender.member_is_known == 0:
         return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.UNKNOWN_MEMBER)
+    return append_accepted(Guard.NO_GUARD, NOTHING)
+
+
+def decide_classic_group(group: ClassicFacts, has_group_id: int) -> AppendVerdict:
+    """What is wrong with a group in which somebody speaks, or NO_GUARD: it is a classic one, and lives."""
+    if has_group_id == 0:
+        return append_refused(Error.INVALID_GROUP_ID, Guard.NO_GROUP_ID)
+    if group.known == 0:
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.NOT_KNOWN)
+    if group.is_consumer == 1:
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.OTHER_PROTOCOL)
+    if group.dead == 1:
+        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O4)
+    return append_accepted(Guard.NO_GUARD, NOTHING)
+
+
+def decide_generation(group: ClassicFacts, sender: Identity, generation: int, has_group_id: int) -> AppendVerdict:
+    """The error about the group, the sender or the generation that it names, or NO_GUARD: it is a member of that."""
+    verdict = decide_classic_group(group, has_group_id)
+    if verdict.error != Error.NONE:
+        return verdict
+    verdict = decide_identity(sender)
+    if verdict.error != Error.NONE:
+        return verdict
+    if generation != group.generation:
+        return append_refused(Error.ILLEGAL_GENERATION, Guard.WRONG_GENERATION)
     return append_accepted(Guard.NO_GUARD, NOTHING)

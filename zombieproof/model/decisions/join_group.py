@@ -1,11 +1,12 @@
 """JoinGroup (API key 11, versions 0-9): a member takes part in the next generation of a classic group.
 
-Behaviour: a new member gets its id and opens a rebalance, and so does the leader that joins again; a member that
-joins again otherwise is told the generation that it is in. Nobody joins a group that speaks the consumer protocol
-(KIP-848), as if its members' assignors were none that a classic member knows.
+Behaviour: a new member gets its id and opens a rebalance, and so does the leader that joins again; while a rebalance is
+open whoever joins takes part in it, and waits until it ends. A member that joins again otherwise is told the generation
+that it is in. Nobody joins a group that speaks the consumer protocol (KIP-848), as if its members' assignors were none
+that a classic member knows.
 Versions: 4 answers a new dynamic member with its id only, and the member joins with it (KIP-394); 5 carries the static
-instance (KIP-345).
-Source: ``GroupMetadataManager.classicGroupJoinToClassicGroup``.
+instance (KIP-345); 9 tells a static member that takes its place again that it leads (KIP-814).
+Source: ``GroupCoordinatorService.joinGroup``, ``GroupMetadataManager.classicGroupJoinToClassicGroup``.
 """
 
 from zombieproof.model.decisions.group_members import ClassicFacts, Identity, decide_identity
@@ -14,12 +15,20 @@ from zombieproof.model.records import AppendVerdict
 from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Guard
 
 FIRST_VERSION_THAT_NEEDS_A_MEMBER_ID = 4
+FIRST_VERSION_THAT_SKIPS_ASSIGNMENT = 9
 
 
-def decide_join_group(group: ClassicFacts, sender: Identity, version: int, has_group_id: int) -> AppendVerdict:
-    """REBALANCE: a new generation begins with the sender; NOTHING without an error: it learns the present one."""
+def decide_join_terms(has_group_id: int, session_timeout_ms: int, least_ms: int, most_ms: int) -> AppendVerdict:
+    """What the broker judges before it looks the group up: its name, and the session time-out."""
     if has_group_id == 0:
         return append_refused(Error.INVALID_GROUP_ID, Guard.NO_GROUP_ID)
+    if session_timeout_ms < least_ms or session_timeout_ms > most_ms:
+        return append_refused(Error.INVALID_SESSION_TIMEOUT, Guard.SESSION_TIMEOUT)
+    return append_accepted(Guard.NO_GUARD, NOTHING)
+
+
+def decide_join_group(group: ClassicFacts, sender: Identity, version: int) -> AppendVerdict:
+    """REBALANCE: a rebalance begins or goes on with the sender; NOTHING without an error: it learns the generation."""
     if group.is_consumer == 1 and group.empty == 0:
         return append_refused(Error.INCONSISTENT_GROUP_PROTOCOL, Guard.OTHER_PROTOCOL)
     if group.known == 0 and sender.member != NONE:
@@ -33,7 +42,8 @@ def decide_join_group(group: ClassicFacts, sender: Identity, version: int, has_g
     verdict = decide_identity(sender)
     if verdict.error != Error.NONE:
         return verdict
-    if group.state == ClassicGroupState.STABLE and sender.is_leader == 1:
+    leads_a_stable_group = group.state == ClassicGroupState.STABLE and sender.is_leader == 1
+    if leads_a_stable_group or group.state == ClassicGroupState.PREPARING_REBALANCE:
         return append_accepted(Guard.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
     return append_accepted(Guard.MEMBER_IS_IN, NOTHING)
 
@@ -45,3 +55,8 @@ def _decide_new_member(group: ClassicFacts, sender: Identity, version: int) -> A
     elif sender.instance_is_known == 1 and group.state == ClassicGroupState.STABLE:
         return append_accepted(Guard.MEMBER_IS_IN, NOTHING)
     return append_accepted(Guard.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
+
+
+def knows_that_it_leads(version: int) -> bool:
+    """Whether a static member that takes the place of its leading instance is told so; else it is told who led."""
+    return version >= FIRST_VERSION_THAT_SKIPS_ASSIGNMENT

@@ -2,12 +2,13 @@
 
 Versions: 3 names several members, each with an error of its own, and static instances: without a member id an
 instance is removed by whoever names it, as an administrator does (KIP-345).
-Source: ``GroupMetadataManager.classicGroupLeave``.
+Source: ``GroupMetadataManager.classicGroupLeaveToClassicGroup``.
 """
 
-from zombieproof.model.decisions.group_members import ClassicFacts, Identity, decide_identity
+from zombieproof.model.decisions.group_members import ClassicFacts, Identity, decide_classic_group, decide_identity
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
+from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, Error, Guard
 
 FIRST_VERSION_WITH_LEAVERS = 3
@@ -18,22 +19,18 @@ def is_of_the_whole_request(error: int) -> bool:
     return error in (Error.INVALID_GROUP_ID, Error.COORDINATOR_NOT_AVAILABLE)
 
 
-def decide_leave_group(group: ClassicFacts, sender: Identity, has_group_id: int) -> AppendVerdict:
-    """REBALANCE: the member is removed; NOTHING without an error: it had an id only, and that is forgotten."""
-    if has_group_id == 0:
-        return append_refused(Error.INVALID_GROUP_ID, Guard.NO_GROUP_ID)
-    if group.known == 0:
-        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.NOT_KNOWN)
-    if group.is_consumer == 1:
-        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.OTHER_PROTOCOL)
-    if group.dead == 1:
-        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O4)
+def decide_leave_group(group: ClassicFacts, sender: Identity, has_group_id: int, rules: Rules) -> AppendVerdict:
+    """Without an error the sender is removed, and REBALANCE: the others join again; NOTHING: it had an id only."""
+    verdict = decide_classic_group(group, has_group_id)
+    if verdict.error != Error.NONE:
+        return verdict
     if sender.member == NONE:
         if sender.instance_is_known == 1:
             return append_accepted(Guard.MEMBER_LEAVES, ClassicGroupEvent.REBALANCE)
         return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.MEMBER_NOT_NAMED)
     if sender.is_pending == 1:
-        return append_accepted(Guard.MEMBER_LEAVES, NOTHING)
+        rebalances = rules.given_back_id_rebalances == 1
+        return append_accepted(Guard.MEMBER_LEAVES, ClassicGroupEvent.REBALANCE if rebalances else NOTHING)
     verdict = decide_identity(sender)
     if verdict.error != Error.NONE:
         return verdict

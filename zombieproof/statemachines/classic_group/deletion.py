@@ -1,7 +1,7 @@
 """The steps by which offsets and groups go: OffsetDelete, DeleteGroups, and the sweep of what nobody reads any more.
 
 Theory of operation: for each offset a step says whether its tombstone is to be written; all tombstones of a request, or
-of a group in a sweep, are one append, and `membership.appended` hears its outcome. A tombstone also ends what waits
+of a group in a sweep, are one append, and `ended` hears its outcome. A tombstone also ends what waits
 for a marker (the table of the group coordinator). Groups of both protocols end alike; only a classic one has states.
 Source: reference §4.2, §4.5; ``GroupCoordinatorShard.java``, ``OffsetMetadataManager.java``.
 """
@@ -15,12 +15,13 @@ from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
     GroupEffects,
     GroupRecord,
+    MemberRequest,
     Operation,
     PendingRequest,
+    is_elsewhere,
     reply,
 )
-from zombieproof.statemachines.classic_group.membership import MemberRequest, is_elsewhere
-from zombieproof.statemachines.notes import Decision, Notes, note
+from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move, note
 
 
 class KnownOffset(NamedTuple):
@@ -112,3 +113,11 @@ def end_group(pending: PendingRequest, effects: GroupEffects) -> None:
     pending.ends = 1
     effects.ends = 1
     effects.append = GroupAppend.TOMBSTONES
+
+
+def ended(group: GroupRecord, pending: PendingRequest, error: int, effects: GroupEffects, notes: Notes) -> None:
+    """The tombstones are durable (`error` NONE), or were refused; a classic group that goes is dead."""
+    pending.operation = int(Operation.NOTHING)
+    if error == Error.NONE and pending.ends == 1 and group.is_consumer == 0:
+        group.state = move(notes, MachineIndex.CLASSIC_GROUP, group.state, pending.event)
+    reply(effects, error)

@@ -2,38 +2,34 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from zombieproof.model.decisions.group_members import ClassicFacts, Identity
-from zombieproof.model.vocabulary import NONE
+from zombieproof.model.vocabulary import NONE, Error
 
 __all__ = [
     "GroupAppend",
     "GroupEffects",
+    "GroupHost",
     "GroupRecord",
     "Identity",
-    "MemberChange",
+    "MemberRequest",
     "Operation",
     "PendingRequest",
+    "Wait",
+    "is_elsewhere",
     "reply",
 ]
 
 
-class MemberChange(IntEnum):
-    """What happens to who sent the request, in the memory of the group."""
+class Wait(IntEnum):
+    """What a request waits for."""
 
     NOTHING = 0
-    PROMISED = 1
-    """It has its id, and is to join with it."""
-    JOINS = 2
-    """It is a member; if a static instance was another one, it is that one's place that it takes."""
-    REPLACES = 3
-    """It takes the place of its static instance, and remembers whose that was."""
-    GIVES_BACK = 4
-    """The place that it took is given back."""
-    RENOUNCES = 5
-    """Its id is forgotten: it had not joined with it."""
-    LEAVES = 6
+    JOIN = 1
+    """That all members have joined."""
+    SYNC = 2
+    """The leader's assignment."""
 
 
 class GroupAppend(IntEnum):
@@ -49,46 +45,52 @@ class GroupAppend(IntEnum):
 
 
 class Operation(IntEnum):
-    """Which request goes on with the outcome of an append."""
+    """What goes on with the outcome of an append."""
 
     NOTHING = 0
     JOIN = 1
     REPLACE = 2
     SYNC = 3
-    LEAVE = 4
+    EMPTY = 4
+    """Whoever has made the group empty, by a request or by silence."""
     DELETE = 5
 
 
 @dataclass(slots=True)
 class PendingRequest:
-    """A request that waits for its append.
+    """A request that waits for its append, or what happens without one by a timer.
 
     `error` is what it is answered with if that is durable (of LeaveGroup that of the whole request), `event` the event
-    of the group, `replaces` 1 if the sender takes the place of its static instance, `ends` 1 if the group goes, `left`
-    how many have left so far.
+    of the group, `replaces` 1 if the sender takes the place of its static instance, which `led` or did not, `ends` 1 if
+    the group goes, `left` how many have left so far; the rest is what the request has said.
     """
 
     operation: int = 0
     event: int = 0
     error: int = 0
     replaces: int = 0
+    led: int = 0
     ends: int = 0
     left: int = 0
+    version: int = 0
+    generation: int = NONE
+    is_static: int = 0
+    session_timeout_ms: int = NONE
+    rebalance_timeout_ms: int = NONE
 
 
 @dataclass(slots=True)
 class GroupEffects:
-    """What a step wants done, in this order.
+    """What a step wants done, in this order; what it tells those who wait is in their records (`members.Member`).
 
-    The sender gets an id that nobody had (`gives_id`), the member changes (`member`), the first that is in leads if the
-    leader is not (`elects`), `append` is made durable, whose outcome goes to `appended`; then, or if nothing is
-    appended, the answer goes out (`replies`) with `error`; without one with `generation`, and the leader: `leads` 1 the
-    present one, 2 the one before the member changed.
+    The sender gets an id that nobody had (`gives_id`), its request `waits` until its record is told, those who are told
+    are answered, `append` is made durable, whose outcome goes to `appended`; then, or if nothing is appended, the
+    answer goes out (`replies`) with `error`; without one with `generation`, and the leader: `leads` 1 the present one,
+    2 the one before the request.
     """
 
     gives_id: int = 0
-    member: int = 0
-    elects: int = 0
+    waits: int = 0
     append: int = 0
     ends: int = 0
     replies: int = 0
@@ -104,7 +106,33 @@ class GroupRecord(ClassicFacts, Protocol):
     generation: int
 
 
+class MemberRequest(NamedTuple):
+    """What a request says, and what its receiver knows of it: `lookup_error` NONE: it coordinates the group."""
+
+    version: int
+    has_group_id: int
+    lookup_error: int
+    sender: Identity = Identity()
+    generation: int = NONE
+    session_timeout_ms: int = NONE
+    rebalance_timeout_ms: int = NONE
+
+
+class GroupHost(NamedTuple):
+    """The time, and the settings of a broker for groups of the classic protocol, in milliseconds."""
+
+    now_ms: int
+    initial_delay_ms: int
+    least_session_ms: int
+    most_session_ms: int
+
+
 def reply(effects: GroupEffects, error: int) -> None:
     """The request is answered with an error, or NONE."""
     effects.replies = 1
     effects.error = int(error)
+
+
+def is_elsewhere(request: MemberRequest) -> bool:
+    """Whether another broker, or nobody yet, answers for the group."""
+    return request.has_group_id == 1 and request.lookup_error != Error.NONE
