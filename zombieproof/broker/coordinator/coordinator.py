@@ -211,6 +211,10 @@ class TransactionCoordinator:
         steps.end(name, transaction)
         return error
 
+    def appends_in_flight(self, partition: int) -> list[Append]:
+        """The appends to a partition that wait for their outcome."""
+        return self._store.in_flight(partition)
+
     def appended(self, append: Append, error: int) -> list[Effect]:
         """The outcome of an `Append`; `error` is the log's."""
         return self._ended(append, error, outcomes.append_answered)

@@ -159,6 +159,10 @@ class TransactionStore:
         """An append has its outcome; None: it was answered before."""
         return self._in_flight.pop(append.number, None)
 
+    def in_flight(self, partition: int) -> list[Append]:
+        """The appends to a partition whose outcome is not known yet."""
+        return [waiting.append for waiting in self._in_flight.values() if waiting.append.partition == partition]
+
     def is_in_flight(self, transactional_id: str) -> bool:
         """Whether the outcome of an append of this id is not known yet."""
         return any(waiting.append.transactional_id == transactional_id for waiting in self._in_flight.values())
