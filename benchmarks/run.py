@@ -1,4 +1,4 @@
-"""How fast checker, replay and live brokers are, in worlds, events, requests per CPU second; how soon commands start.
+"""How fast checker, replay and live brokers are, in states, events, requests per CPU second; how soon commands start.
 
     make bench
     make bench ARGS="--runs 9 two_phase_commit"
@@ -65,7 +65,7 @@ RECORDINGS = (ROOT.parent / "shared" / "traces" / "19-soak", ROOT / "tests" / "r
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Something to explore: `distinct` is the number of worlds that it must find."""
+    """Something to explore: `distinct` is the number of states that it must find."""
 
     name: str
     distinct: int
@@ -143,7 +143,7 @@ def measure(benchmark: Benchmark, runs: int) -> str:
     for result in results:
         if (result.verdict, result.distinct) != ("holds", benchmark.distinct):
             sys.exit(
-                f"{benchmark.name}: {result.verdict}, {result.distinct:,} worlds instead of {benchmark.distinct:,}"
+                f"{benchmark.name}: {result.verdict}, {result.distinct:,} states instead of {benchmark.distinct:,}"
             )
     rates = sorted(result.distinct / result.cpu_seconds / 1e6 for result in results)
     distinct = statistics.median(rates)
@@ -151,7 +151,7 @@ def measure(benchmark: Benchmark, runs: int) -> str:
     return (
         f"{benchmark.name:24} {results[0].distinct:>12,} {results[0].generated:>13,} {distinct:9.2f} "
         f"{rates[0]:6.2f}-{rates[-1]:<6.2f} {generated:9.1f} {results[0].bytes_per_state:9.1f} "
-        f"{results[0].world_bytes:7} {statistics.median(r.seconds for r in results):8.2f}"
+        f"{results[0].state_bytes:7} {statistics.median(r.seconds for r in results):8.2f}"
     )
 
 
@@ -181,7 +181,7 @@ def main() -> None:
     if chosen:
         print(f"{'':24} {'distinct':>12} {'generated':>13} {'distinct, M/CPU s':>23} {'generated':>9} {'bytes per':>9}")
         print(
-            f"{'':24} {'':12} {'':13} {'median':>9} {'spread':>13} {'M/CPU s':>9} {'distinct':>9} {'world':>7} {'s':>8}"
+            f"{'':24} {'':12} {'':13} {'median':>9} {'spread':>13} {'M/CPU s':>9} {'distinct':>9} {'state':>7} {'s':>8}"
         )
     for benchmark in chosen:
         print(measure(benchmark, arguments.runs), flush=True)

@@ -76,7 +76,7 @@ class Lock:
 
 
 @dataclass(slots=True)
-class World:
+class State:
     """Everything. `refused` and `went_back` remember what the store did: only promises read them."""
 
     clients: list[Client] = array(Client, CLIENTS)
@@ -104,20 +104,20 @@ class Trail:
     unused: int = 0
 
 
-def step(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+def step(state: State, action: int, setup: Setup, trail: Trail) -> bool:
     """Let client `action` // 4 do what `action` % 4 says. False where it cannot."""
     c = action // len(Do)
     what = action % len(Do)
     if what == Do.ACQUIRE:
-        return acquire(world, c, setup)
+        return acquire(state, c, setup)
     if what == Do.WRITE:
-        return move(world.clients[c], E.WRITE)
+        return move(state.clients[c], E.WRITE)
     if what == Do.ARRIVE:
-        return arrive(world, c, setup)
-    if world.lock.holder != c + 1 or world.expired >= setup.expirations:
+        return arrive(state, c, setup)
+    if state.lock.holder != c + 1 or state.expired >= setup.expirations:
         return False
-    world.lock.holder = NOBODY
-    world.expired += 1
+    state.lock.holder = NOBODY
+    state.expired += 1
     return True
 
 
@@ -130,66 +130,66 @@ def move(client: Client, event: int) -> bool:
     return True
 
 
-def acquire(world: World, c: int, setup: Setup) -> bool:
+def acquire(state: State, c: int, setup: Setup) -> bool:
     """The lock service grants a lease to client `c`."""
-    if world.lock.holder != NOBODY or world.lock.token >= setup.leases:
+    if state.lock.holder != NOBODY or state.lock.token >= setup.leases:
         return False
-    if not move(world.clients[c], E.ACQUIRE):
+    if not move(state.clients[c], E.ACQUIRE):
         return False
-    world.lock.holder = c + 1
-    world.lock.token += 1
-    world.clients[c].token = world.lock.token
+    state.lock.holder = c + 1
+    state.lock.token += 1
+    state.clients[c].token = state.lock.token
     return True
 
 
-def arrive(world: World, c: int, setup: Setup) -> bool:
+def arrive(state: State, c: int, setup: Setup) -> bool:
     """The write of client `c` arrives at the store, early or late, and is answered."""
-    if not move(world.clients[c], E.ANSWER):
+    if not move(state.clients[c], E.ANSWER):
         return False
-    token = world.clients[c].token
-    if setup.fencing == 1 and token < world.highest:
-        world.refused = 1
+    token = state.clients[c].token
+    if setup.fencing == 1 and token < state.highest:
+        state.refused = 1
     else:
-        if token < world.last_written:
-            world.went_back = 1
-        world.last_written = token
-        world.highest = max(world.highest, token)
-    if world.lock.holder == c + 1:
-        world.lock.holder = NOBODY
+        if token < state.last_written:
+            state.went_back = 1
+        state.last_written = token
+        state.highest = max(state.highest, token)
+    if state.lock.holder == c + 1:
+        state.lock.holder = NOBODY
     return True
 
 
-def no_write_is_undone_by_an_older_one(world: World) -> bool:
+def no_write_is_undone_by_an_older_one(state: State) -> bool:
     """What the store accepts is in the order of the leases."""
-    return world.went_back == 0
+    return state.went_back == 0
 
 
-def a_late_write_is_refused(world: World) -> bool:
+def a_late_write_is_refused(state: State) -> bool:
     """A client whose lease is over is told so by the store."""
-    return world.refused == 1
+    return state.refused == 1
 
 
-def describe(world: World, action: int, setup: Setup) -> str:
+def describe(state: State, action: int, setup: Setup) -> str:
     """Say an action in words: interpreted only, so here texts are legal."""
     c, what = divmod(action, len(Do))
     name = "AB"[c]
     return {
-        Do.ACQUIRE: f"{name} asks for the lock and gets lease {world.lock.token + 1}",
-        Do.WRITE: f"{name} sends a write under lease {world.clients[c].token}",
-        Do.ARRIVE: f"the write of {name} under lease {world.clients[c].token} arrives at the store",
+        Do.ACQUIRE: f"{name} asks for the lock and gets lease {state.lock.token + 1}",
+        Do.WRITE: f"{name} sends a write under lease {state.clients[c].token}",
+        Do.ARRIVE: f"the write of {name} under lease {state.clients[c].token} arrives at the store",
         Do.EXPIRE: f"the lease of {name} ends; nobody tells {name}",
     }[Do(what)]
 
 
 MODEL = Model(
     name="lock_with_leases",
-    world=World,
+    state=State,
     setup=Setup,
     trail=Trail,
     actions=CLIENTS * len(Do),
     step=step,
     describe=describe,
-    initial=lambda setup: World(),
+    initial=lambda setup: State(),
     promises=(
         Promise(
             "no_write_is_undone_by_an_older_one",

@@ -1,11 +1,11 @@
-"""A scenario of your own: a time-out strikes while the coordinator moves, with the rules and without one of them.
+"""A scenario of your own: a time-out happens while the coordinator moves, with the rules and without one of them.
 
     zombieproof check examples/own_scenario.py
     zombieproof check examples/own_scenario.py --without reload_drives_markers --compare
     python examples/own_scenario.py
 
-A scenario is data, so nothing has to be registered: say what each client does, which faults may strike how often, and
-what must hold. The first world that breaks a promise is told step by step. The command takes every option for the file
+A scenario is data, so nothing has to be registered: say what each client does, which faults may happen how often, and
+what must hold. The first state that breaks a promise is told step by step. The command takes every option for the file
 that it takes for its own scenarios; the program below does the same by hand.
 """
 
@@ -36,7 +36,7 @@ SCENARIO = transaction_scenario(
 def main() -> int:
     """Check the scenario as it is, and with decisions that nobody finishes; return 0 if both end as they must."""
     whole = check(SCENARIO)
-    print(f"{whole.name}: {whole.verdict}, {whole.distinct:,} distinct worlds")
+    print(f"{whole.name}: {whole.verdict}, {whole.distinct:,} distinct states")
 
     broken = check(SCENARIO, off=["reload_drives_markers"])
     tell(broken)

@@ -8,7 +8,7 @@ Without a path it judges a recording of Kafka 4.3.1 that ships with the project,
 import sys
 from pathlib import Path
 
-from zombieproof import Judgement, Outcome, replay
+from zombieproof import Judgement, TransactionOutcome, replay
 
 LOST_COMMIT = Path(__file__).resolve().parents[1] / "tests" / "recordings" / "09-offline-partition-lost-commit"
 
@@ -18,7 +18,7 @@ def main(paths: list[str]) -> int:
     report = replay(*(paths or [str(LOST_COMMIT)]))
     print(f"{report.verdict}: {len(report.transactions)} transactions")
     for transaction in report.transactions:
-        if transaction.outcome == Outcome.COMMIT:
+        if transaction.outcome == TransactionOutcome.COMMIT:
             places = ", ".join(transaction.partitions)
             print(f"  {transaction.transactional_id} (epoch {transaction.producer_epoch}) committed on {places}")
     for partition, offsets in report.committed.items():

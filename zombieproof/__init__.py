@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from zombieproof.checker.own import OwnFault
     from zombieproof.checker.scenario import ALWAYS, Mutant, Scenario, UnknownBound, transaction_scenario
     from zombieproof.checker.scenarios import SCENARIOS
-    from zombieproof.checker.transactions.world import Op
+    from zombieproof.checker.transactions.state import Op
     from zombieproof.checker.validation import ScenarioFault
     from zombieproof.conformance.recording import RecordingError
     from zombieproof.conformance.tally import Tally
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from zombieproof.statemachines.kernel import ILLEGAL, Machine, T
     from zombieproof.traces.evidence import EvidenceError
     from zombieproof.traces.verdict.explanation import Explanation, Values
-    from zombieproof.traces.verdict.report import Finding, Judgement, Outcome, Report
+    from zombieproof.traces.verdict.report import Finding, Judgement, Report, TransactionOutcome
 
 __all__ = [
     "ALWAYS",
@@ -79,7 +79,6 @@ __all__ = [
     "Model",
     "Mutant",
     "Op",
-    "Outcome",
     "OwnFault",
     "Produce",
     "ProduceAnswer",
@@ -97,6 +96,7 @@ __all__ = [
     "Story",
     "T",
     "Tally",
+    "TransactionOutcome",
     "UnknownBound",
     "UnknownMutant",
     "UnknownRule",
@@ -130,7 +130,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.checker.own": ("OwnFault",),
     "zombieproof.checker.scenario": ("ALWAYS", "Mutant", "Scenario", "UnknownBound", "transaction_scenario"),
     "zombieproof.checker.scenarios": ("SCENARIOS",),
-    "zombieproof.checker.transactions.world": ("Op",),
+    "zombieproof.checker.transactions.state": ("Op",),
     "zombieproof.checker.validation": ("ScenarioFault",),
     "zombieproof.conformance.recording": ("RecordingError",),
     "zombieproof.conformance.tally": ("Tally",),
@@ -151,7 +151,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.statemachines.kernel": ("ILLEGAL", "Machine", "T"),
     "zombieproof.traces.evidence": ("EvidenceError",),
     "zombieproof.traces.verdict.explanation": ("Explanation", "Values"),
-    "zombieproof.traces.verdict.report": ("Finding", "Judgement", "Outcome", "Report"),
+    "zombieproof.traces.verdict.report": ("Finding", "Judgement", "TransactionOutcome", "Report"),
 }
 """Where each name of the API is defined; nothing of it is imported before it is asked for."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from zombieproof.broker.cluster.journal import Decided
 from zombieproof.conformance.comparison import answering, canonical, errors_in
-from zombieproof.model.vocabulary import Guard
+from zombieproof.model.vocabulary import Row
 
 Json = dict[str, Any]
 
@@ -37,10 +37,10 @@ def test_errors_are_found_wherever_they_stand() -> None:
 
 
 def test_the_decision_that_answered_is_named() -> None:
-    look_up = Decided("find_coordinator", Guard.L1, 16, "x0")
-    refused = Decided("end_txn", Guard.E4, 90, "x0")
-    agreed = Decided("end_txn", Guard.E6, 0, "x0")
-    marker = Decided("marker_delivery", Guard.C1, 0, "x0")
+    look_up = Decided("find_coordinator", Row.L1, 16, "x0")
+    refused = Decided("end_txn", Row.E4, 90, "x0")
+    agreed = Decided("end_txn", Row.E6, 0, "x0")
+    marker = Decided("marker_delivery", Row.C1, 0, "x0")
     assert answering("EndTxn", [agreed, marker], {0}) == agreed
     assert answering("EndTxn", [refused, marker], {90}) == refused
     assert answering("EndTxn", [refused, marker], {47}) == refused

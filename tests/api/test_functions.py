@@ -61,7 +61,7 @@ def test_a_scenario_of_a_file_is_checked_told_and_saved(repository_root: Path, t
 def test_a_run_without_a_counterexample_is_told_and_cannot_be_saved(repository_root: Path, tmp_path: Path) -> None:
     run = check(scenario(repository_root / MODEL))
     tell(run, out := io.StringIO())
-    assert out.getvalue() == "lock_with_leases (own): holds, 143 distinct worlds\n"
+    assert out.getvalue() == "lock_with_leases (own): holds, 143 distinct states\n"
     with pytest.raises(ValueError, match="lock_with_leases: there is no counterexample to write; its verdict is holds"):
         save(run, tmp_path / "story.jsonl")
     assert not (tmp_path / "story.jsonl").exists()

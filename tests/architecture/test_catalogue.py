@@ -1,6 +1,6 @@
 """The catalogue of promises: each is a sentence with a source, is judged where it says so, and is seen broken.
 
-That mutants break what is judged in worlds is shown by `checker/test_scenarios.py`, that changed histories break what
+That mutants break what is judged in states is shown by `checker/test_scenarios.py`, that changed histories break what
 is judged in recordings by `traces/replay/test_replay_promises.py`: here the catalogue names them.
 """
 
@@ -15,9 +15,9 @@ import pytest
 from tests.broker.test_stateful import NOT_HERE
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.model import TRANSACTIONS
-from zombieproof.checker.transactions.world import World
+from zombieproof.checker.transactions.state import State
 from zombieproof.model import promises, witnesses
-from zombieproof.model.catalogue import CATALOGUE, IN_RECORDINGS, IN_WORLDS, Guarantee, Where
+from zombieproof.model.catalogue import CATALOGUE, IN_RECORDINGS, IN_STATES, Guarantee, Where
 
 HELPERS = {"fate", "is_data"}
 """Public functions of `promises` that are no promise: what several of them ask."""
@@ -36,14 +36,14 @@ def test_a_promise_is_a_sentence_with_a_source_and_a_place_and_something_that_br
     assert guarantee.sentence[0].isupper()
     assert guarantee.sentence.endswith(".")
     assert all((guarantee.source, guarantee.where, guarantee.broken_by))
-    assert (guarantee.predicate is not None) == (Where.WORLD in guarantee.where)
+    assert (guarantee.predicate is not None) == (Where.STATE in guarantee.where)
     assert bool(guarantee.needs) == (Where.RECORDING in guarantee.where)
 
 
 @each
-def test_a_form_of_another_promise_names_one_of_worlds(guarantee: Guarantee) -> None:
-    assert guarantee.form_of in {"", *IN_WORLDS}
-    if Where.RECORDING in guarantee.where and guarantee.name in IN_WORLDS:
+def test_a_form_of_another_promise_names_one_of_states(guarantee: Guarantee) -> None:
+    assert guarantee.form_of in {"", *IN_STATES}
+    if Where.RECORDING in guarantee.where and guarantee.name in IN_STATES:
         assert guarantee.form_of == guarantee.name, "the same name is the same promise"
 
 
@@ -64,26 +64,26 @@ def predicates() -> set[str]:
 
 
 def test_every_predicate_is_in_the_catalogue_and_in_the_model() -> None:
-    assert predicates() == set(IN_WORLDS) == {promise.name for promise in TRANSACTIONS.promises}
+    assert predicates() == set(IN_STATES) == {promise.name for promise in TRANSACTIONS.promises}
 
 
 @each
-def test_what_is_judged_in_worlds_is_broken_by_what_it_names(guarantee: Guarantee) -> None:
+def test_what_is_judged_in_states_is_broken_by_what_it_names(guarantee: Guarantee) -> None:
     if guarantee.kind == "sometimes":
-        assert guarantee.broken_by == "the initial world"
-        assert not guarantee.holds(World()), "it holds before anything happened: nothing would have to be reached"
-    elif Where.WORLD in guarantee.where:
+        assert guarantee.broken_by == "the initial state"
+        assert not guarantee.holds(State()), "it holds before anything happened: nothing would have to be reached"
+    elif Where.STATE in guarantee.where:
         assert (guarantee.broken_by, guarantee.name) in MUTANTS
 
 
-def test_a_promise_of_recordings_says_that_it_cannot_judge_a_world() -> None:
-    with pytest.raises(ValueError, match="replicas_agree is judged in recordings, not in worlds"):
-        IN_RECORDINGS["replicas_agree"].holds(World())
+def test_a_promise_of_recordings_says_that_it_cannot_judge_a_state() -> None:
+    with pytest.raises(ValueError, match="replicas_agree is judged in recordings, not in states"):
+        IN_RECORDINGS["replicas_agree"].holds(State())
 
 
 def test_live_clusters_are_judged_by_what_the_catalogue_says() -> None:
-    live = {name for name, one in IN_WORLDS.items() if Where.CLUSTER in one.where}
-    always = {name for name, one in IN_WORLDS.items() if one.kind == "always"}
+    live = {name for name, one in IN_STATES.items() if Where.CLUSTER in one.where}
+    always = {name for name, one in IN_STATES.items() if one.kind == "always"}
     assert live == always - set(NOT_HERE)
 
 

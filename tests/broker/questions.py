@@ -32,5 +32,5 @@ def was_asked(work: OffsetCommitInProgress, word: Word = 0) -> bool:
     """Begin a commit; if the coordinator is asked, it says `word`."""
     question = work.start()
     if question is not None:
-        work.told(told(question, word))
+        work.handle_verification(told(question, word))
     return question is not None

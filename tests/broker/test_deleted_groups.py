@@ -14,7 +14,7 @@ from zombieproof.messages.groups import (
     OffsetFetchAnswer,
     OffsetsCommitted,
 )
-from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Guard, PendingOffsetsState
+from zombieproof.model.vocabulary import NONE, Error, GroupEvent, PendingOffsetsState, Row
 
 GONE, THERE = Error.NONE, Error.NON_EMPTY_GROUP
 UNKNOWN = Error.GROUP_ID_NOT_FOUND
@@ -155,11 +155,11 @@ def test_every_group_notes_its_row(host: GroupHost) -> None:
     commit_to(host, "a")
     host.place.journal.clear()
     delete(host, GROUP, "nobody", "a")
-    noted = [(each.decision, each.guard, each.subject) for each in host.place.journal.decisions]
+    noted = [(each.decision, each.row, each.subject) for each in host.place.journal.decisions]
     assert noted[:3] == [
-        ("delete_groups", Guard.GROUP_IN_USE, GROUP),
-        ("delete_groups", Guard.NOT_KNOWN, "nobody"),
-        ("delete_groups", Guard.GROUP_DELETED, "a"),
+        ("delete_groups", Row.GROUP_IN_USE, GROUP),
+        ("delete_groups", Row.NOT_KNOWN, "nobody"),
+        ("delete_groups", Row.GROUP_DELETED, "a"),
     ]
 
 

@@ -15,7 +15,7 @@ from zombieproof.messages.groups import (
     LeaveGroup,
     SyncGroup,
 )
-from zombieproof.model.vocabulary import NONE, Error, Guard
+from zombieproof.model.vocabulary import NONE, Error, Row
 
 
 @pytest.fixture
@@ -376,10 +376,10 @@ def test_an_assignment_that_cannot_be_written_makes_everybody_join_again(host: G
 def test_every_decision_about_members_is_noted(host: GroupHost) -> None:
     host.leave(host.stable_member())
     host.beat("", 0)
-    noted = [(row.decision, row.guard, row.error, row.subject) for row in host.place.journal.decisions]
+    noted = [(row.decision, row.row, row.error, row.subject) for row in host.place.journal.decisions]
     assert noted == [
-        ("join_group", Guard.MEMBER_JOINS, 0, GROUP),
-        ("sync_group", Guard.LEADER_ASSIGNS, 0, GROUP),
-        ("leave_group", Guard.MEMBER_LEAVES, 0, GROUP),
-        ("consumer_group_heartbeat", Guard.MEMBER_JOINS, 0, GROUP),
+        ("join_group", Row.MEMBER_JOINS, 0, GROUP),
+        ("sync_group", Row.LEADER_ASSIGNS, 0, GROUP),
+        ("leave_group", Row.MEMBER_LEAVES, 0, GROUP),
+        ("consumer_group_heartbeat", Row.MEMBER_JOINS, 0, GROUP),
     ]

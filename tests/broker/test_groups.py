@@ -25,7 +25,7 @@ from zombieproof.messages.groups import (
 )
 from zombieproof.messages.partitions import MarkerToWrite, MarkerWritten, WriteTxnMarkers, WriteTxnMarkersAnswer
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NONE, ClassicGroupEvent, Error, GroupEvent, Guard, Mode
+from zombieproof.model.vocabulary import NONE, ClassicGroupEvent, Error, GroupEvent, Mode, Row
 from zombieproof.statemachines.partition_leader.questions import ChannelFailure
 
 OFFSETS = (CONSUMER_OFFSETS, 0)
@@ -164,7 +164,7 @@ def test_the_coordinator_is_asked_as_the_version_says_and_its_refusal_is_transla
         assert question is not None
         assert (question.transactional_id, question.producer_id, question.producer_epoch) == ("x", 7, 0)
         assert (question.partitions, question.mode) == (((CONSUMER_OFFSETS, 0),), mode)
-        work.told(told(question, Error.TRANSACTION_ABORTABLE))
+        work.handle_verification(told(question, Error.TRANSACTION_ABORTABLE))
         answers[version] = work.finish().errors[A]
     assert answers == {3: Error.INVALID_TXN_STATE, 4: Error.TRANSACTION_ABORTABLE, 5: Error.TRANSACTION_ABORTABLE}
     assert host.written() == []
@@ -200,7 +200,7 @@ def test_a_marker_between_question_and_commit_voids_the_answer(host: GroupHost) 
     question = work.start()
     assert question is not None
     host.end(committed=False, epoch=0)
-    work.told(told(question))
+    work.handle_verification(told(question))
     assert work.finish().errors == {A: Error.INVALID_TXN_STATE}
     assert host.written() == []
 
@@ -301,8 +301,8 @@ def test_a_copy_goes_its_own_way(host: GroupHost) -> None:
 
 def test_every_decision_is_noted_with_its_row(host: GroupHost) -> None:
     host.txn_commit((A, 1), generation=4, member="m")
-    rows = [(row.decision, row.guard, row.error) for row in host.place.journal.decisions]
-    assert ("txn_offset_commit", Guard.O3, Error.ILLEGAL_GENERATION) in rows
+    rows = [(row.decision, row.row, row.error) for row in host.place.journal.decisions]
+    assert ("txn_offset_commit", Row.O3, Error.ILLEGAL_GENERATION) in rows
     host.place.journal.clear()
     host.commit((A, 1))
     host.offset()
@@ -310,14 +310,14 @@ def test_every_decision_is_noted_with_its_row(host: GroupHost) -> None:
     host.ask(OffsetCommit(8, GROUP, (OffsetToCommit(A, 1, "m" * 4097),)), OffsetsCommitted)
     host.coordinator.resign(0)
     host.fetch(A)
-    rows = [(row.decision, row.guard, row.error) for row in host.place.journal.decisions]
+    rows = [(row.decision, row.row, row.error) for row in host.place.journal.decisions]
     assert rows == [
-        ("offset_commit", Guard.O3, 0),
-        ("offset_fetch", Guard.NO_GUARD, 0),
-        ("offset_delete", Guard.OFFSET_DELETED, 0),
-        ("txn_offset_commit", Guard.O9, Error.OFFSET_METADATA_TOO_LARGE),
-        ("offset_commit", Guard.O5, 0),
-        ("find_coordinator", Guard.L2, Error.NOT_COORDINATOR),
+        ("offset_commit", Row.O3, 0),
+        ("offset_fetch", Row.NO_ROW, 0),
+        ("offset_delete", Row.OFFSET_DELETED, 0),
+        ("txn_offset_commit", Row.O9, Error.OFFSET_METADATA_TOO_LARGE),
+        ("offset_commit", Row.O5, 0),
+        ("find_coordinator", Row.L2, Error.NOT_COORDINATOR),
     ]
 
 
@@ -364,7 +364,7 @@ def test_what_is_read_does_not_expire(host: GroupHost) -> None:
     host.place.journal.clear()
     host.coordinator.expire_offsets()
     assert host.offset(A) == 3
-    assert host.place.journal.decisions[0].guard == Guard.OFFSET_KEPT
+    assert host.place.journal.decisions[0].row == Row.OFFSET_KEPT
     assert len(list(host.replica.log.read())) == batches, "nothing is written"
     host.beat(member, 2, ("out",))
     host.coordinator.expire_offsets()

@@ -4,7 +4,7 @@ import pytest
 
 from zombieproof.broker.cluster.journal import Decided, KeptJournal, Moved
 from zombieproof.model.records import ProducerEntry
-from zombieproof.model.vocabulary import Error, Guard, PartitionEvent, PartitionState
+from zombieproof.model.vocabulary import Error, PartitionEvent, PartitionState, Row
 from zombieproof.statemachines.kernel import IllegalTransition
 from zombieproof.statemachines.notes import Decision, MachineIndex, move, note
 from zombieproof.statemachines.partition_leader import forgetting
@@ -13,11 +13,11 @@ from zombieproof.statemachines.partition_leader import forgetting
 def test_what_a_step_has_noted_is_written_under_its_subject() -> None:
     journal = KeptJournal()
     notes = journal.begin()
-    note(notes, Decision.MARKER, Guard.M1, Error.INVALID_PRODUCER_EPOCH)
+    note(notes, Decision.MARKER, Row.M1, Error.INVALID_PRODUCER_EPOCH)
     move(notes, MachineIndex.PARTITION_LEADER, PartitionState.NO_ENTRY, PartitionEvent.APPEND)
     journal.take("t-0 producer 7")
     assert journal.decisions == [
-        Decided("write_txn_markers", Guard.M1, Error.INVALID_PRODUCER_EPOCH, "t-0 producer 7"),
+        Decided("write_txn_markers", Row.M1, Error.INVALID_PRODUCER_EPOCH, "t-0 producer 7"),
     ]
     states = PartitionState.NO_ENTRY, PartitionEvent.APPEND, PartitionState.IDLE
     assert journal.moves == [Moved("partition_leader", "t-0 producer 7", *states)]
@@ -25,7 +25,7 @@ def test_what_a_step_has_noted_is_written_under_its_subject() -> None:
 
 def test_the_next_step_begins_with_nothing() -> None:
     journal = KeptJournal()
-    note(journal.begin(), Decision.PRODUCE, Guard.A7, Error.NONE)
+    note(journal.begin(), Decision.PRODUCE, Row.A7, Error.NONE)
     journal.begin()
     journal.take("t-0")
     assert (journal.decisions, journal.moves) == ([], [])
@@ -41,7 +41,7 @@ def test_a_move_that_no_table_has_is_raised_with_what_would_be_legal() -> None:
 def test_every_decision_has_a_name() -> None:
     journal = KeptJournal()
     for each in Decision:
-        note(journal.begin(), each, Guard.NO_GUARD, Error.NONE)
+        note(journal.begin(), each, Row.NO_ROW, Error.NONE)
         journal.take("x")
     assert [decided.decision for decided in journal.decisions[:3]] == [
         "init_producer_id",

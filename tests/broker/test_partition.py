@@ -11,7 +11,7 @@ from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, Error, Guard, Isolation, Mode, Origin, PartitionState
+from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, Error, Isolation, Mode, Origin, PartitionState, Row
 from zombieproof.statemachines.partition_leader.offsets import Reach
 
 COMMITTED, UNCOMMITTED = Isolation.READ_COMMITTED, Isolation.READ_UNCOMMITTED
@@ -61,7 +61,7 @@ def test_the_answer_to_a_duplicate_says_so_and_appends_nothing() -> None:
     batch = data(1, 0, 3, transactional=False)
     replica.append(batch, 0, Origin.CLIENT)
     again = replica.append(batch, 0, Origin.CLIENT)
-    assert (again.error, again.row, again.base_offset, again.is_duplicate) == (Error.NONE, Guard.A1, 0, True)
+    assert (again.error, again.row, again.base_offset, again.is_duplicate) == (Error.NONE, Row.A1, 0, True)
     assert again.batch is None
     assert replica.log.end_offset == 3
 
@@ -412,7 +412,7 @@ def test_every_move_is_in_the_journal() -> None:
     end(replica, 1)
     targets = [PartitionState(move.target).name for move in place.journal.moves]
     assert targets == ["VERIFYING", "IN_TRANSACTION", "IDLE"]
-    assert [decided.guard for decided in place.journal.decisions] == [Guard.STEP_3, Guard.A7, Guard.M5]
+    assert [decided.row for decided in place.journal.decisions] == [Row.STEP_3, Row.A7, Row.M5]
 
 
 def test_a_replica_can_be_copied_and_goes_its_own_way() -> None:

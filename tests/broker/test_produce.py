@@ -65,7 +65,7 @@ class Broker:
         under_way = ProduceInProgress(request, self.settings, self.place.journal)
         self.asked = under_way.start(self.replicas.get, lambda of: of in self.replicas or of in self.elsewhere)
         for question in self.asked:
-            under_way.told(told(question, word))
+            under_way.handle_verification(told(question, word))
         return under_way.finish(self.replicas.get)
 
 
@@ -161,7 +161,7 @@ def test_a_question_that_fails_as_a_whole_fails_its_partitions(word: Word, error
         broker.place.journal,
     )
     (question,) = under_way.start(broker.replicas.get)
-    under_way.told(told(question, word))
+    under_way.handle_verification(told(question, word))
     answer = under_way.finish(broker.replicas.get)
     assert isinstance(answer, ProduceAnswer)
     assert errors(answer.partitions) == {T0: error, T1: 0}
@@ -327,7 +327,7 @@ def test_the_journal_names_the_row_that_refused() -> None:
     broker = Broker()
     broker.produce({NOPE: plain(1)})
     (decided,) = broker.place.journal.decisions
-    assert (decided.decision, decided.guard.name, decided.subject) == ("produce", "W2", "nope-0")
+    assert (decided.decision, decided.row.name, decided.subject) == ("produce", "W2", "nope-0")
 
 
 def test_what_comes_between_question_and_answer_counts() -> None:
@@ -338,7 +338,7 @@ def test_what_comes_between_question_and_answer_counts() -> None:
     (question,) = late.start(broker.replicas.get)
     verified(broker.replicas[T0], data(1, 0))
     end(broker.replicas[T0], 1, committed=False)
-    late.told(told(question))
+    late.handle_verification(told(question))
     answer = late.finish(broker.replicas.get)
     assert isinstance(answer, ProduceAnswer)
     # Its sequences are those of the batch that was aborted: a duplicate is told so, guard or not.
@@ -346,7 +346,7 @@ def test_what_comes_between_question_and_answer_counts() -> None:
     later = ProduceInProgress(Produce(11, "x", -1, {T0: sent(data(1, 1))}), broker.settings, broker.place.journal)
     (question,) = later.start(broker.replicas.get)
     end(broker.replicas[T0], 1, committed=False)
-    later.told(told(question))
+    later.handle_verification(told(question))
     answer = later.finish(broker.replicas.get)
     assert isinstance(answer, ProduceAnswer)
     assert answer.partitions == {T0: Produced(Error.INVALID_TXN_STATE, log_start_offset=0)}

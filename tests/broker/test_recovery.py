@@ -84,10 +84,10 @@ def an_open_transaction(name: str) -> st.SearchStrategy[list[Operation]]:
 
 def with_a_fault(name: str) -> st.SearchStrategy[list[Operation]]:
     """An append of the coordinator fails."""
-    struck: st.SearchStrategy[Operation] = st.sampled_from(
+    injected: st.SearchStrategy[Operation] = st.sampled_from(
         [("init", name), ("add", name, 1), ("end", name, True), ("end", name, False)]
     )
-    return in_turn(st.tuples(st.just("fault"), YES_OR_NO), struck)
+    return in_turn(st.tuples(st.just("fault"), YES_OR_NO), injected)
 
 
 MEMBERS_CHANGE: list[Operation] = [("heartbeat",), ("another_heartbeat",), ("wait", 1_000), ("heartbeat",)]

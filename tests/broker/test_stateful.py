@@ -1,7 +1,7 @@
 """Random clients, faults, failovers and time jumps at a live cluster; after every step the promises hold.
 
-The kinds of actions are those of the checker (``checker.transactions.acts.Act``): each has a rule here, and no rule
-strikes with a fault that the checker does not know. What is wrong in a release on purpose (its published bugs) is
+The kinds of actions are those of the checker (``checker.transactions.action_kinds.Action``): each has a rule here, and
+no rule injects a fault that the checker does not know. What is wrong in a release on purpose (its published bugs) is
 listed with the promise that it breaks.
 """
 
@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 from tests.live.application import Application
-from tests.live.world import LiveReader, Observer
+from tests.live.state import LiveReader, Observer
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.metadata import NOBODY, Metadata
@@ -31,13 +31,13 @@ from zombieproof.broker.cluster.network import Message, Request
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
-from zombieproof.checker.transactions.acts import BETWEEN_BROKERS, Act
+from zombieproof.checker.transactions.action_kinds import BETWEEN_BROKERS, Action
 from zombieproof.clients.errors import IllegalState, ProducerFailure
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import JoinGroup
 from zombieproof.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, InitProducerId
-from zombieproof.model.catalogue import IN_WORLDS
+from zombieproof.model.catalogue import IN_STATES
 from zombieproof.model.rules import PRESETS, preset, with_switches
 from zombieproof.model.vocabulary import Error, Isolation, Outcome, ProducerState, TransactionVersion
 
@@ -83,7 +83,7 @@ PHASES = (Phase.generate, Phase.shrink)
 
 
 class LiveCluster(RuleBasedStateMachine):
-    """Two transactional ids, up to four instances of their applications, three brokers, and everything that strikes."""
+    """Two transactional ids, up to four instances of their applications, three brokers, and every fault."""
 
     RELEASE = "newest"
     CLIENTS: tuple[str, ...] = CLIENT_RELEASES
@@ -201,7 +201,7 @@ class LiveCluster(RuleBasedStateMachine):
     @precondition(lambda self: self.cluster.network.in_flight)
     def deliver(self, data: st.DataObject) -> None:
         self.observer.deliver(self._message(data))
-        self._everybody_hears()
+        self._everybody_handles_answers()
 
     @rule()
     @precondition(lambda self: self.cluster.network.in_flight)
@@ -213,7 +213,7 @@ class LiveCluster(RuleBasedStateMachine):
             if not self.cluster.network.in_flight:
                 break
             self.observer.deliver(self.cluster.network.in_flight[0])
-            self._everybody_hears()
+            self._everybody_handles_answers()
 
     @rule(data=st.data())
     @precondition(lambda self: any(m.is_answer for m in self.cluster.network.in_flight))
@@ -233,17 +233,17 @@ class LiveCluster(RuleBasedStateMachine):
     def _message(self, data: st.DataObject) -> Message:
         return data.draw(st.sampled_from(self.cluster.network.in_flight))
 
-    def _everybody_hears(self) -> None:
+    def _everybody_handles_answers(self) -> None:
         for application in self.applications:
             if application.alive:
                 application.speak()
 
-    # ------------------------------------------------------------ what strikes brokers
+    # ------------------------------------------------------------ what happens to brokers
 
-    def _strike(self, command: Callable[[], None]) -> None:
+    def _inject(self, command: Callable[[], None]) -> None:
         command()
         self.observer.look(None)
-        self._everybody_hears()
+        self._everybody_handles_answers()
 
     def _leading(self, partition: TopicPartition) -> int | None:
         return self.cluster.leader_of(partition)
@@ -260,42 +260,42 @@ class LiveCluster(RuleBasedStateMachine):
         faults.append(AppendFault(error, is_written=True))
         self.observer.deliver(data.draw(st.sampled_from(waiting)))
         faults.clear()
-        self._everybody_hears()
+        self._everybody_handles_answers()
 
     @rule(clean=st.booleans())
     def fail_over(self, clean: bool) -> None:
         node = self._leading((TRANSACTION_STATE, 0))
         if node is not None:
-            self._strike(lambda: self.cluster.stop(node) if clean else self.cluster.kill(node))
+            self._inject(lambda: self.cluster.stop(node) if clean else self.cluster.kill(node))
 
     @rule()
     def depose(self) -> None:
         if self._has_others((TRANSACTION_STATE, 0)):
-            self._strike(lambda: self.cluster.elect((TRANSACTION_STATE, 0), old_resigns=False))
+            self._inject(lambda: self.cluster.elect((TRANSACTION_STATE, 0), old_resigns=False))
 
     @rule(data=st.data())
     @precondition(lambda self: self.cluster.brokers)
     def resign(self, data: st.DataObject) -> None:
         node = data.draw(st.sampled_from(sorted(self.cluster.brokers)))
-        self._strike(lambda: self.cluster.resign(node))
+        self._inject(lambda: self.cluster.resign(node))
 
     @rule(which=st.sampled_from(PARTITIONS))
     def change_leader(self, which: TopicPartition) -> None:
         if self._has_others(which):
-            self._strike(lambda: self.cluster.elect(which))
+            self._inject(lambda: self.cluster.elect(which))
 
     @rule(which=st.sampled_from(PARTITIONS))
     def lose_leader(self, which: TopicPartition) -> None:
         node = self._leading(which)
         if node is not None:
-            self._strike(lambda: self.cluster.kill(node))
+            self._inject(lambda: self.cluster.kill(node))
 
     @rule()
     def elect(self) -> None:
         """Whoever is down comes back."""
         for node in range(1, NODES + 1):
             if node not in self.cluster.brokers:
-                self._strike(partial(self.cluster.start, node, was_clean=False))
+                self._inject(partial(self.cluster.start, node, was_clean=False))
 
     def _has_others(self, partition: TopicPartition) -> bool:
         known = self.cluster.metadata.partitions[partition]
@@ -312,33 +312,33 @@ class LiveCluster(RuleBasedStateMachine):
     @rule(ms=st.sampled_from([60, 500]))
     def time_passes(self, ms: int) -> None:
         self._advance(ms)
-        self._strike(self.cluster.resend_markers)
+        self._inject(self.cluster.resend_markers)
 
     @rule()
     def give_up(self) -> None:
         """Long enough for every request and batch that is under way to be given up."""
         self._advance(6_000)
-        self._strike(self.cluster.resend_markers)
+        self._inject(self.cluster.resend_markers)
 
     @rule()
     def time_out(self) -> None:
         self._advance(30_000)
-        self._strike(self.cluster.abort_timed_out_transactions)
+        self._inject(self.cluster.abort_timed_out_transactions)
 
     @rule()
     def expire(self) -> None:
         self._advance(700_000)
-        self._strike(self.cluster.remove_expired_ids)
+        self._inject(self.cluster.remove_expired_ids)
 
     @rule()
     def forget_producer(self) -> None:
         self._advance(400_000)
-        self._strike(self.cluster.expire_producers)
+        self._inject(self.cluster.expire_producers)
 
     @rule()
     def forget_guard(self) -> None:
         self._advance(310_000)
-        self._strike(self.cluster.expire_producers)
+        self._inject(self.cluster.expire_producers)
 
     def _advance(self, ms: int) -> None:
         clock = self.cluster.clock
@@ -380,16 +380,16 @@ class LiveCluster(RuleBasedStateMachine):
             LiveReader(reader.position, delivered, sum(1 << offset for offset in reader.held_offsets))
             for reader, delivered in zip(self.readers, self.delivered, strict=True)
         ]
-        world = self.observer.world(clients, readers)
+        state = self.observer.state(clients, readers)
         excused = {
             *NOT_HERE,
             *(WHERE_PRODUCERS_ARE_FORGOTTEN if self.forgotten else ()),
             *(() if self.cluster.rules.refused_commit_keeps_pending else WHERE_REFUSED_COMMITS_TAKE_ALONG),
             *(() if self._has_an_epoch_for_each_transaction else WHERE_EPOCHS_ARE_SHARED),
         }
-        for name, promise in IN_WORLDS.items():
+        for name, promise in IN_STATES.items():
             if promise.kind == "always" and name not in excused:
-                assert promise.holds(world), promise.sentence
+                assert promise.holds(state), promise.sentence
 
 
 def run(machine: type[LiveCluster], examples: int, steps: int, phases: tuple[Phase, ...] = PHASES) -> None:
@@ -431,4 +431,4 @@ def test_rules_and_the_checkers_actions_share_one_list() -> None:
     rules = {each.function.__name__ for each in LiveCluster().rules}
     # Appends are under way where a store holds them back: `test_power_failures` walks there. Questions of leaders and
     # blocks of producer ids are messages of the network, and delivered, lost and doubled like all others.
-    assert rules - undisturbed == {act.name.lower() for act in Act if act not in BETWEEN_BROKERS}
+    assert rules - undisturbed == {kind.name.lower() for kind in Action if kind not in BETWEEN_BROKERS}

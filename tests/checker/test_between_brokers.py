@@ -10,10 +10,10 @@ from zombieproof.checker.engine.replay import replay
 from zombieproof.checker.scenario import Scenario, UnknownBound, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import actions, network
-from zombieproof.checker.transactions.acts import ACTIONS, Act
-from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, initial_world
+from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
+from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, initial_state
 from zombieproof.checker.transactions.questions_under_way import place_of
-from zombieproof.checker.transactions.world import Kind, Message, Op, Setup, Stage, Trail, World
+from zombieproof.checker.transactions.state import Kind, Message, Op, Setup, Stage, State, Trail
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.partition_leader.questions import Lane
 
@@ -26,31 +26,31 @@ def setup_of(scenario: Scenario, **bounds: int) -> Setup:
     return setup
 
 
-def take(world: World, setup: Setup, act: Act, i: int = 0) -> Trail:
+def take(state: State, setup: Setup, kind: Action, i: int = 0) -> Trail:
     trail = Trail()
-    assert actions.step(world, ACTIONS.index((int(act), i)), setup, trail), f"{act.name} {i} is disabled"
-    network.normalise(world, setup)
+    assert actions.step(state, ACTIONS.index((int(kind), i)), setup, trail), f"{kind.name} {i} is disabled"
+    network.normalise(state, setup)
     return trail
 
 
-def is_disabled(world: World, setup: Setup, act: Act, i: int = 0) -> bool:
-    return not actions.step(world, ACTIONS.index((int(act), i)), setup, Trail())
+def is_disabled(state: State, setup: Setup, kind: Action, i: int = 0) -> bool:
+    return not actions.step(state, ACTIONS.index((int(kind), i)), setup, Trail())
 
 
 # ---------------------------------------------------------------- questions
 
 
-def slot(world: World, client: int, stage: Stage) -> int:
+def slot(state: State, client: int, stage: Stage) -> int:
     """Where the record of a client is that has come so far."""
     return next(
         i
-        for i, message in enumerate(world.messages)
+        for i, message in enumerate(state.messages)
         if (message.kind, message.client, message.stage) == (Kind.PRODUCE, client, stage)
     )
 
 
-def of(world: World, client: int) -> Message:
-    return next(each for each in world.messages if (each.kind, each.client) == (Kind.PRODUCE, client))
+def of(state: State, client: int) -> Message:
+    return next(each for each in state.messages if (each.kind, each.client) == (Kind.PRODUCE, client))
 
 
 @pytest.fixture
@@ -59,106 +59,106 @@ def setup() -> Setup:
 
 
 @pytest.fixture
-def world(setup: Setup) -> World:
+def state(setup: Setup) -> State:
     """The question about A's record is under way, the one about B's waits."""
-    world = initial_world(setup)
+    state = initial_state(setup)
     for client in (0, 1):
-        take(world, setup, Act.STEP, client)
-        take(world, setup, Act.DELIVER)
-        take(world, setup, Act.STEP, client)
-        take(world, setup, Act.DELIVER, slot(world, client, Stage.TO_LEADER))
-    assert (of(world, 0).stage, of(world, 1).stage) == (Stage.TO_COORDINATOR, Stage.WAITING)
-    return world
+        take(state, setup, Action.STEP, client)
+        take(state, setup, Action.DELIVER)
+        take(state, setup, Action.STEP, client)
+        take(state, setup, Action.DELIVER, slot(state, client, Stage.TO_LEADER))
+    assert (of(state, 0).stage, of(state, 1).stage) == (Stage.TO_COORDINATOR, Stage.WAITING)
+    return state
 
 
-def test_what_waits_cannot_arrive(world: World, setup: Setup) -> None:
-    waits = slot(world, 1, Stage.WAITING)
-    assert is_disabled(world, setup, Act.DELIVER, waits)
-    assert is_disabled(world, setup, Act.LOSE_ANSWER, waits)
+def test_what_waits_cannot_arrive(state: State, setup: Setup) -> None:
+    waits = slot(state, 1, Stage.WAITING)
+    assert is_disabled(state, setup, Action.DELIVER, waits)
+    assert is_disabled(state, setup, Action.LOSE_ANSWER, waits)
 
 
-def test_when_the_answer_arrives_the_leader_goes_on_and_what_waited_leaves(world: World, setup: Setup) -> None:
-    take(world, setup, Act.DELIVER, slot(world, 0, Stage.TO_COORDINATOR))
-    assert (of(world, 0).stage, world.partitions[0].end) == (Stage.BACK_TO_LEADER, 0)
-    assert of(world, 1).stage == Stage.WAITING
-    take(world, setup, Act.DELIVER, slot(world, 0, Stage.BACK_TO_LEADER))
-    assert world.partitions[0].end == 1
-    assert of(world, 1).stage == Stage.TO_COORDINATOR
-    assert world.lanes[0] == Lane(under_way=1, mode_under_way=world.lanes[0].mode_under_way)
+def test_when_the_answer_arrives_the_leader_goes_on_and_what_waited_leaves(state: State, setup: Setup) -> None:
+    take(state, setup, Action.DELIVER, slot(state, 0, Stage.TO_COORDINATOR))
+    assert (of(state, 0).stage, state.partitions[0].end) == (Stage.BACK_TO_LEADER, 0)
+    assert of(state, 1).stage == Stage.WAITING
+    take(state, setup, Action.DELIVER, slot(state, 0, Stage.BACK_TO_LEADER))
+    assert state.partitions[0].end == 1
+    assert of(state, 1).stage == Stage.TO_COORDINATOR
+    assert state.lanes[0] == Lane(under_way=1, mode_under_way=state.lanes[0].mode_under_way)
 
 
-def test_an_answer_waits_for_every_question_of_its_request(world: World, setup: Setup) -> None:
+def test_an_answer_waits_for_every_question_of_its_request(state: State, setup: Setup) -> None:
     for client in (0, 1):
-        of(world, client).stage = Stage.TO_COORDINATOR
-    world.lanes[0] = Lane(under_way=1)
-    network.normalise(world, setup)
-    take(world, setup, Act.DELIVER, slot(world, 1, Stage.TO_COORDINATOR))
-    assert is_disabled(world, setup, Act.DELIVER, slot(world, 1, Stage.BACK_TO_LEADER))
-    take(world, setup, Act.DELIVER, slot(world, 0, Stage.TO_COORDINATOR))
-    arrives = [not is_disabled(copy.deepcopy(world), setup, Act.DELIVER, i) for i in range(2)]
+        of(state, client).stage = Stage.TO_COORDINATOR
+    state.lanes[0] = Lane(under_way=1)
+    network.normalise(state, setup)
+    take(state, setup, Action.DELIVER, slot(state, 1, Stage.TO_COORDINATOR))
+    assert is_disabled(state, setup, Action.DELIVER, slot(state, 1, Stage.BACK_TO_LEADER))
+    take(state, setup, Action.DELIVER, slot(state, 0, Stage.TO_COORDINATOR))
+    arrives = [not is_disabled(copy.deepcopy(state), setup, Action.DELIVER, i) for i in range(2)]
     assert sorted(arrives) == [False, True], "one delivery of the one answer"
-    take(world, setup, Act.DELIVER, arrives.index(True))
-    assert (world.partitions[0].end, world.lanes[0]) == (2, Lane())
+    take(state, setup, Action.DELIVER, arrives.index(True))
+    assert (state.partitions[0].end, state.lanes[0]) == (2, Lane())
 
 
-def test_when_the_connection_breaks_all_are_told_and_a_question_may_still_arrive(world: World, setup: Setup) -> None:
-    take(world, setup, Act.DISCONNECT, place_of(0, 0))
-    assert world.budget.lost == 1
-    live = next(each for each in world.messages if (each.client, each.live) == (0, 1))
+def test_when_the_connection_breaks_all_are_told_and_a_question_may_still_arrive(state: State, setup: Setup) -> None:
+    take(state, setup, Action.DISCONNECT, place_of(0, 0))
+    assert state.budget.lost == 1
+    live = next(each for each in state.messages if (each.client, each.live) == (0, 1))
     assert (live.stage, live.node, live.guard, live.error) == (Stage.TO_LEADER, 0, 0, Error.NONE)
-    assert of(world, 1).stage == Stage.TO_COORDINATOR
-    left = slot(world, 0, Stage.ABANDONED)
-    assert world.durable[0].partitions == 0
-    take(world, setup, Act.DELIVER, left)
-    assert (world.durable[0].partitions, world.partitions[0].end) == (1, 0), "the coordinator has seen it, nobody else"
-    assert Stage.ABANDONED not in [each.stage for each in world.messages]
+    assert of(state, 1).stage == Stage.TO_COORDINATOR
+    left = slot(state, 0, Stage.ABANDONED)
+    assert state.durable[0].partitions == 0
+    take(state, setup, Action.DELIVER, left)
+    assert (state.durable[0].partitions, state.partitions[0].end) == (1, 0), "the coordinator has seen it, nobody else"
+    assert Stage.ABANDONED not in [each.stage for each in state.messages]
 
 
-def test_an_answer_that_is_lost_leaves_nothing_behind(world: World, setup: Setup) -> None:
-    take(world, setup, Act.DELIVER, slot(world, 0, Stage.TO_COORDINATOR))
-    take(world, setup, Act.DISCONNECT, place_of(0, 0))
-    assert [each.stage for each in world.messages if each.client == 0 and each.kind == Kind.PRODUCE] == [
+def test_an_answer_that_is_lost_leaves_nothing_behind(state: State, setup: Setup) -> None:
+    take(state, setup, Action.DELIVER, slot(state, 0, Stage.TO_COORDINATOR))
+    take(state, setup, Action.DISCONNECT, place_of(0, 0))
+    assert [each.stage for each in state.messages if each.client == 0 and each.kind == Kind.PRODUCE] == [
         Stage.TO_LEADER
     ]
 
 
-def test_nothing_breaks_where_nothing_is_under_way_or_too_often(world: World, setup: Setup) -> None:
-    assert is_disabled(world, setup, Act.DISCONNECT, place_of(1, 0))
-    assert is_disabled(world, setup, Act.DISCONNECT, place_of(0, 1))
-    world.budget.lost = 0
-    assert is_disabled(world, setup, Act.DISCONNECT, place_of(0, 0))
+def test_nothing_breaks_where_nothing_is_under_way_or_too_often(state: State, setup: Setup) -> None:
+    assert is_disabled(state, setup, Action.DISCONNECT, place_of(1, 0))
+    assert is_disabled(state, setup, Action.DISCONNECT, place_of(0, 1))
+    state.budget.lost = 0
+    assert is_disabled(state, setup, Action.DISCONNECT, place_of(0, 0))
 
 
-def test_a_leader_that_is_gone_has_forgotten_what_waited(world: World, setup: Setup) -> None:
-    world.partitions[0].end = 1
-    take(world, setup, Act.CHANGE_LEADER, 0)
-    assert world.lanes[0] == Lane()
-    stages = sorted((each.client, each.stage) for each in world.messages if each.kind == Kind.PRODUCE)
+def test_a_leader_that_is_gone_has_forgotten_what_waited(state: State, setup: Setup) -> None:
+    state.partitions[0].end = 1
+    take(state, setup, Action.CHANGE_LEADER, 0)
+    assert state.lanes[0] == Lane()
+    stages = sorted((each.client, each.stage) for each in state.messages if each.kind == Kind.PRODUCE)
     assert stages == [(0, Stage.TO_LEADER), (0, Stage.ABANDONED), (1, Stage.TO_LEADER)]
 
 
-def test_a_question_of_a_newer_epoch_takes_the_place_of_the_one_that_waits(world: World, setup: Setup) -> None:
-    waits = of(world, 1)
-    newer = world.messages[network.free_slot(world)]
+def test_a_question_of_a_newer_epoch_takes_the_place_of_the_one_that_waits(state: State, setup: Setup) -> None:
+    waits = of(state, 1)
+    newer = state.messages[network.free_slot(state)]
     network.copy(waits, newer)
     newer.stage, newer.node, newer.guard, newer.producer_epoch = Stage.TO_LEADER, 0, 0, 1
     waits.live = 0
-    network.normalise(world, setup)
-    take(world, setup, Act.DELIVER, slot(world, 1, Stage.TO_LEADER))
-    assert (of(world, 1).stage, of(world, 1).producer_epoch) == (Stage.WAITING, 1)
-    assert (world.lanes[0].waiting, world.ghost.outrun) == (1, 1)
+    network.normalise(state, setup)
+    take(state, setup, Action.DELIVER, slot(state, 1, Stage.TO_LEADER))
+    assert (of(state, 1).stage, of(state, 1).producer_epoch) == (Stage.WAITING, 1)
+    assert (state.lanes[0].waiting, state.ghost.outrun) == (1, 1)
 
 
-def test_a_question_of_an_older_epoch_is_refused_at_once(world: World, setup: Setup) -> None:
-    waits = of(world, 1)
-    older = world.messages[network.free_slot(world)]
+def test_a_question_of_an_older_epoch_is_refused_at_once(state: State, setup: Setup) -> None:
+    waits = of(state, 1)
+    older = state.messages[network.free_slot(state)]
     network.copy(waits, older)
     older.stage, older.node, older.guard, older.live = Stage.TO_LEADER, 0, 0, 0
     waits.producer_epoch = 1
-    network.normalise(world, setup)
-    trail = take(world, setup, Act.DELIVER, slot(world, 1, Stage.TO_LEADER))
+    network.normalise(state, setup)
+    trail = take(state, setup, Action.DELIVER, slot(state, 1, Stage.TO_LEADER))
     assert (trail.answered, trail.error) == (1, Error.INVALID_PRODUCER_EPOCH)
-    assert (of(world, 1).stage, world.lanes[0].waiting, world.ghost.outrun) == (Stage.WAITING, 1, 0)
+    assert (of(state, 1).stage, state.lanes[0].waiting, state.ghost.outrun) == (Stage.WAITING, 1, 0)
 
 
 # ---------------------------------------------------------------- blocks of producer ids
@@ -170,54 +170,54 @@ def of_blocks() -> Setup:
 
 
 def test_without_a_block_a_producer_is_told_to_wait_and_one_block_is_asked_for(of_blocks: Setup) -> None:
-    world = initial_world(of_blocks)
-    assert [each.asked for each in world.allocations] == [1, 1], "a broker that starts asks"
-    take(world, of_blocks, Act.STEP, 0)
-    take(world, of_blocks, Act.DELIVER)
-    assert (world.clients[0].producer_id, world.messages[0].live) == (NONE, 1), "it asks again"
-    take(world, of_blocks, Act.ALLOCATE_BLOCK, 0)
-    assert is_disabled(world, of_blocks, Act.ALLOCATE_BLOCK, 0)
-    take(world, of_blocks, Act.GIVE_BLOCK, 0)
-    take(world, of_blocks, Act.DELIVER)
-    assert (world.clients[0].producer_id, world.next_producer_id, world.blocks[0].used) == (0, 1, 1)
-    assert world.allocations[0].asked == 1, "the next one is asked for in time"
+    state = initial_state(of_blocks)
+    assert [each.asked for each in state.allocations] == [1, 1], "a broker that starts asks"
+    take(state, of_blocks, Action.STEP, 0)
+    take(state, of_blocks, Action.DELIVER)
+    assert (state.clients[0].producer_id, state.messages[0].live) == (NONE, 1), "it asks again"
+    take(state, of_blocks, Action.ALLOCATE_BLOCK, 0)
+    assert is_disabled(state, of_blocks, Action.ALLOCATE_BLOCK, 0)
+    take(state, of_blocks, Action.GIVE_BLOCK, 0)
+    take(state, of_blocks, Action.DELIVER)
+    assert (state.clients[0].producer_id, state.next_producer_id, state.blocks[0].used) == (0, 1, 1)
+    assert state.allocations[0].asked == 1, "the next one is asked for in time"
 
 
 def test_a_block_whose_answer_is_lost_is_nobodys(of_blocks: Setup) -> None:
-    world = initial_world(of_blocks)
-    take(world, of_blocks, Act.LOSE_BLOCK, 0)
-    assert (world.next_block, world.blocks[0].is_asked_for, world.budget.lost) == (1, 0, 0)
-    take(world, of_blocks, Act.STEP, 0)
-    take(world, of_blocks, Act.DELIVER)
-    for act in (Act.ALLOCATE_BLOCK, Act.GIVE_BLOCK):
-        take(world, of_blocks, act, 0)
-    take(world, of_blocks, Act.DELIVER)
-    assert (world.clients[0].producer_id, world.given[0], world.next_block) == (0, 1, 2)
+    state = initial_state(of_blocks)
+    take(state, of_blocks, Action.LOSE_BLOCK, 0)
+    assert (state.next_block, state.blocks[0].is_asked_for, state.budget.lost) == (1, 0, 0)
+    take(state, of_blocks, Action.STEP, 0)
+    take(state, of_blocks, Action.DELIVER)
+    for kind in (Action.ALLOCATE_BLOCK, Action.GIVE_BLOCK):
+        take(state, of_blocks, kind, 0)
+    take(state, of_blocks, Action.DELIVER)
+    assert (state.clients[0].producer_id, state.given[0], state.next_block) == (0, 1, 2)
 
 
 def test_a_coordinator_that_crashed_asks_anew_and_its_successor_has_its_own(of_blocks: Setup) -> None:
-    world = initial_world(of_blocks)
+    state = initial_state(of_blocks)
     for node in (0, 1):
-        take(world, of_blocks, Act.ALLOCATE_BLOCK, node)
-        take(world, of_blocks, Act.GIVE_BLOCK, node)
-    take(world, of_blocks, Act.FAIL_OVER)
-    assert (world.blocks[0].next_size, world.allocations[0].asked) == (0, 1)
-    take(world, of_blocks, Act.STEP, 0)
-    take(world, of_blocks, Act.DELIVER)
-    assert world.given[0] == 1
+        take(state, of_blocks, Action.ALLOCATE_BLOCK, node)
+        take(state, of_blocks, Action.GIVE_BLOCK, node)
+    take(state, of_blocks, Action.FAIL_OVER)
+    assert (state.blocks[0].next_size, state.allocations[0].asked) == (0, 1)
+    take(state, of_blocks, Action.STEP, 0)
+    take(state, of_blocks, Action.DELIVER)
+    assert state.given[0] == 1
 
 
 def test_a_late_copy_of_an_answer_is_refused(of_blocks: Setup) -> None:
-    world = initial_world(of_blocks)
-    take(world, of_blocks, Act.ALLOCATE_BLOCK, 0)
-    take(world, of_blocks, Act.DOUBLE_BLOCK, 0)
-    assert is_disabled(world, of_blocks, Act.DOUBLE_BLOCK, 0)
-    take(world, of_blocks, Act.GIVE_BLOCK, 0)
-    assert is_disabled(world, of_blocks, Act.GIVE_LATE_BLOCK, 0), "it waits for none"
-    take(world, of_blocks, Act.STEP, 0)
-    take(world, of_blocks, Act.DELIVER)
-    take(world, of_blocks, Act.GIVE_LATE_BLOCK, 0)
-    assert (world.blocks[0].next_size, world.allocations[0].late) == (0, NONE)
+    state = initial_state(of_blocks)
+    take(state, of_blocks, Action.ALLOCATE_BLOCK, 0)
+    take(state, of_blocks, Action.DOUBLE_BLOCK, 0)
+    assert is_disabled(state, of_blocks, Action.DOUBLE_BLOCK, 0)
+    take(state, of_blocks, Action.GIVE_BLOCK, 0)
+    assert is_disabled(state, of_blocks, Action.GIVE_LATE_BLOCK, 0), "it waits for none"
+    take(state, of_blocks, Action.STEP, 0)
+    take(state, of_blocks, Action.DELIVER)
+    take(state, of_blocks, Action.GIVE_LATE_BLOCK, 0)
+    assert (state.blocks[0].next_size, state.allocations[0].late) == (0, NONE)
 
 
 # ---------------------------------------------------------------- scopes
@@ -228,7 +228,7 @@ def test_other_scenarios_have_no_room_for_what_travels_between_brokers() -> None
         asks = any(scenario.bounds.get(name) for name in ("appends_travel", "verification_queue", "id_blocks"))
         if scenario.model(scenario.bounds) is TRANSACTIONS:
             assert not asks
-            assert initial_world(setup_of(scenario)).lanes == []
+            assert initial_state(setup_of(scenario)).lanes == []
         elif scenario.model(scenario.bounds) is BETWEEN_BROKERS:
             assert asks
 
@@ -277,14 +277,14 @@ def test_promises_hold_where_other_faults_meet_the_queue(also: dict[str, int]) -
 @pytest.mark.parametrize("seed", range(6))
 def test_compiled_and_interpreted_agree_on_random_walks(seed: int) -> None:
     chance, setup = random.Random(seed), setup_of(QUEUE, id_blocks=1, lost=2, doubled=1, failovers=1)
-    world, taken = initial_world(setup), list[int]()
+    state, taken = initial_state(setup), list[int]()
     while len(taken) < 60:
         order = chance.sample(range(len(ACTIONS)), len(ACTIONS))
-        action = next((each for each in order if actions.step(world, each, setup, Trail())), None)
+        action = next((each for each in order if actions.step(state, each, setup, Trail())), None)
         if action is None:
             break
-        network.normalise(world, setup)
+        network.normalise(state, setup)
         taken.append(action)
     steps = replay(BETWEEN_BROKERS, setup, taken)
     assert len(steps) == len(taken) > 10
-    assert steps[-1].after == world
+    assert steps[-1].after == state

@@ -29,7 +29,7 @@ from zombieproof.model.decisions.write_txn_markers import evolve_marker
 from zombieproof.model.fields import array, integer
 from zombieproof.model.records import ProducerEntry, Transaction, Verdict
 from zombieproof.model.rules import Rules, switches
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Guard, PartitionEvent
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, PartitionEvent, Row
 
 EXAMPLES = 2000
 """Rows drawn for each example of hypothesis."""
@@ -318,13 +318,13 @@ def test_the_random_requests_reach_every_guard() -> None:
     seen: set[int] = set()
     for function in SUBJECTS:
         result = typing.get_type_hints(function)["return"]
-        if "guard" in getattr(result, "_fields", ()):
+        if "row" in getattr(result, "_fields", ()):
             for seed in range(3):
                 columns = drawn(function, seed, EXAMPLES)
                 out = np.zeros((EXAMPLES, width_of(function)), np.int64)
                 interpret(function, columns, out)
-                seen |= set(out[:, result._fields.index("guard")].tolist())
-    assert set(Guard) - seen == set()
+                seen |= set(out[:, result._fields.index("row")].tolist())
+    assert set(Row) - seen == set()
 
 
 def an_end_that_forgets_the_last_epoch(

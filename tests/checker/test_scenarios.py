@@ -11,14 +11,14 @@ from zombieproof.checker.engine.result import Result
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS
-from zombieproof.model.catalogue import IN_WORLDS
+from zombieproof.model.catalogue import IN_STATES
 from zombieproof.traces.explaining.causes.known import CAUSES
 
 OF_TRANSACTIONS = [
     scenario for scenario in SCENARIOS.values() if scenario.model(scenario.bounds) in (TRANSACTIONS, BETWEEN_BROKERS)
 ]
 MANY = 5_000_000
-"""Distinct worlds from which on the exploration of a scenario takes long; `make check` explores them all."""
+"""Distinct states from which on the exploration of a scenario takes long; `make check` explores them all."""
 
 MUTANTS = [(scenario, mutant) for scenario in SCENARIOS.values() for mutant in scenario.mutants]
 TEN_BUGS = {"B01", "B02", "B03", "B04", "B06", "B07", "B08", "B09", "B10", "B73"}
@@ -28,7 +28,7 @@ EXACT: dict[str, dict[str, int]] = {
     "idempotent_producer": {"lost": 0, "doubled_batches": 1},
     "delayed_commit": {"lost": 0, "doubled": 0},
 }
-"""Scopes small enough to be searched without fingerprints, interpreted, with every world kept: bounds that change."""
+"""Scopes small enough to be searched without fingerprints, interpreted, with every state kept: bounds that change."""
 
 REDUCIBLE: dict[str, dict[str, int]] = {
     "delayed_commit": {},
@@ -53,7 +53,7 @@ REDUCIBLE: dict[str, dict[str, int]] = {
         for scenario in SCENARIOS.values()
     ],
 )
-def test_a_scenario_holds_and_visits_the_pinned_number_of_worlds(scenario: Scenario) -> None:
+def test_a_scenario_holds_and_visits_the_pinned_number_of_states(scenario: Scenario) -> None:
     checked = check(scenario, Request(workers=2))
     assert checked.result.verdict == "holds", checked.result.why
     assert checked.is_pinned
@@ -89,7 +89,7 @@ def test_every_bug_is_explained_in_the_docs() -> None:
 
 
 def test_every_promise_is_judged_somewhere_and_broken_by_a_mutant() -> None:
-    always = {name for name, promise in IN_WORLDS.items() if promise.kind == "always"}
+    always = {name for name, promise in IN_STATES.items() if promise.kind == "always"}
     assert {name for scenario in OF_TRANSACTIONS for name in scenario.always} == always
     assert {mutant.breaks for _, mutant in MUTANTS} >= always
 
@@ -100,11 +100,11 @@ def test_every_scenario_has_a_sometimes_and_a_mutant() -> None:
 
 
 def test_every_sometimes_promise_is_reached_somewhere() -> None:
-    sometimes = {name for name, promise in IN_WORLDS.items() if promise.kind == "sometimes"}
+    sometimes = {name for name, promise in IN_STATES.items() if promise.kind == "sometimes"}
     assert {name for scenario in OF_TRANSACTIONS for name in scenario.sometimes} == sometimes
 
 
-def test_the_default_set_visits_five_million_worlds() -> None:
+def test_the_default_set_visits_five_million_states() -> None:
     assert sum(scenario.distinct for scenario in SCENARIOS.values()) >= 5_000_000
 
 

@@ -43,10 +43,10 @@ def test_a_scenario_that_holds_is_a_row_and_exit_code_0(run: Any) -> None:
     assert "pinned" not in outcome.out
 
 
-def test_totals_name_all_distinct_worlds(run: Any) -> None:
+def test_totals_name_all_distinct_states(run: Any) -> None:
     outcome = run("check", "late_produce", "delayed_commit", "late_produce")
     both = SCENARIOS["late_produce"].distinct + SCENARIOS["delayed_commit"].distinct
-    assert f"2 scenarios: {both:,} distinct worlds" in outcome.out
+    assert f"2 scenarios: {both:,} distinct states" in outcome.out
 
 
 def test_a_count_that_is_not_the_pinned_one_is_said(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_a_violation_is_told_as_a_story_with_decisions_moves_and_reasons(run: An
         "leaderless_partition (newest without marker_waits_for_leader): an_acknowledged_commit_loses_nothing is broken"
     )
     assert "12. p0 loses its leader" in lines
-    assert "EndTxn: accepted (guard T6)" in lines
+    assert "EndTxn: accepted (row T6)" in lines
     assert "coordinator x0: ONGOING --COMMIT--> PREPARE_COMMIT, because point of no return: commit is decided" in lines
     assert "* p0 has no leader: it is taken off the list of x0 without a marker" in lines
     assert "* A is told that A.1 is committed" in lines
@@ -77,7 +77,7 @@ def test_a_brief_story_has_no_decisions_and_moves(run: Any) -> None:
     brief, whole = run("check", *B73, "--brief").out, run("check", *B73).out
     assert "12. p0 loses its leader" in brief
     assert "* p0 has no leader: it is taken off the list of x0 without a marker" in brief
-    assert "guard" not in brief
+    assert "(row " not in brief
     assert "-->" not in brief
     assert set(brief.splitlines()[:-4]) <= set(whole.splitlines())
 
@@ -90,7 +90,7 @@ def test_the_commands_to_try_next_do_what_is_said_of_them(run: Any, tmp_path: Pa
     assert (tmp_path / "story.jsonl").is_file()
 
 
-def test_with_the_rule_on_the_same_world_holds(run: Any) -> None:
+def test_with_the_rule_on_the_same_state_holds(run: Any) -> None:
     assert run("check", "leaderless_partition", "--with", "marker_waits_for_leader").code == 0
 
 

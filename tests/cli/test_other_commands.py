@@ -88,7 +88,7 @@ def test_scenarios_as_json(run: Any) -> None:
 
 def test_the_rules_of_a_scenario_are_its_preset_and_what_it_changes(run: Any) -> None:
     words = "3.9 with refused_commit_keeps_pending"
-    assert f"rules: {words}; 42,678 distinct worlds" in run("scenarios", "late_offset_commit").out
+    assert f"rules: {words}; 42,678 distinct states" in run("scenarios", "late_offset_commit").out
     [one] = run("scenarios", "late_offset_commit", "--json").json["scenarios"]
     assert (one["rules"], one["changes"]) == ("3.9", {"refused_commit_keeps_pending": 1})
     for options, said in (

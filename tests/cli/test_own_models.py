@@ -61,7 +61,7 @@ def test_a_file_may_define_several_scenarios_and_one_of_them_is_chosen(run: Any,
     assert outcome.code == 0
     assert [line.split()[0] for line in outcome.out.splitlines()[1:3]] == ["lock_with_leases", "short"]
     distinct = run("check", f"{model}:short", "--json").json["scenarios"][0]["distinct"]
-    assert f"short: no number of worlds is pinned; write distinct={distinct:_} into the scenario" in outcome.out
+    assert f"short: no number of states is pinned; write distinct={distinct:_} into the scenario" in outcome.out
     assert "lock_with_leases: " not in outcome.out
     assert run("check", f"{model}:shrot").err.endswith("there is no scenario 'shrot'; did you mean short?\n")
 
@@ -143,7 +143,7 @@ def test_a_story_of_another_file_or_none_is_refused(run: Any, model: Path, scena
 def test_a_story_that_a_changed_model_no_longer_tells_is_damaged(run: Any, model: Path, tmp_path: Path) -> None:
     story = tmp_path / "story.jsonl"
     assert run("check", model, *BROKEN, "-o", story).code == 1
-    model.write_text(model.read_text().replace("world.lock.token += 1", "world.lock.token += 2"))
+    model.write_text(model.read_text().replace("state.lock.token += 1", "state.lock.token += 2"))
     outcome = run("replay", story, "--scenario", model)
     assert (outcome.code, "step 1: digest is" in outcome.out) == (3, True)
 
@@ -166,9 +166,9 @@ def test_an_edit_is_another_model(run: Any, model: Path) -> None:
     """Also one of the same length within a second: neither Python's nor Numba's cache may give yesterday's model."""
     assert run("check", model, "--json").json["scenarios"][0]["distinct"] == 143
     text = model.read_text()
-    model.write_text(text.replace("world.lock.token >= setup.leases", "world.lock.token >= 1 + 0 * 77777"))
+    model.write_text(text.replace("state.lock.token >= setup.leases", "state.lock.token >= 1 + 0 * 77777"))
     less = run("check", model, "--json").json["scenarios"][0]["distinct"]
-    model.write_text(text.replace("world.lock.token >= setup.leases", "world.lock.token >= 2 + 0 * 77777"))
+    model.write_text(text.replace("state.lock.token >= setup.leases", "state.lock.token >= 2 + 0 * 77777"))
     more = run("check", model, "--json").json["scenarios"][0]["distinct"]
     assert less < more < 143
     assert not list(model.parent.rglob("*.pyc"))
@@ -181,7 +181,7 @@ def test_a_file_may_import_its_neighbours_and_an_edit_there_is_noticed(run: Any,
     text = model.read_text()
     model.write_text(
         text.replace("from zombieproof import", "from what_a_lease_is import most\nfrom zombieproof import")
-        .replace("world.lock.token >= setup.leases", "world.lock.token >= most(setup.leases)")
+        .replace("state.lock.token >= setup.leases", "state.lock.token >= most(setup.leases)")
     )  # fmt: skip
     for more, distinct in (("", 143), (" - 1", None)):
         beside.write_text(f"def most(leases: int) -> int:\n    return leases{more}\n")
@@ -197,7 +197,7 @@ def test_a_mistake_beside_the_file_is_told_with_its_line(run: Any, model: Path) 
     model.write_text(
         model.read_text()
         .replace("from zombieproof import", "from half_a_lease import most\nfrom zombieproof import")
-        .replace("world.lock.token >= setup.leases", "world.lock.token >= most(setup.leases)")
+        .replace("state.lock.token >= setup.leases", "state.lock.token >= most(setup.leases)")
     )
     outcome = run("check", model)
     assert (outcome.code, f"{beside}:2: most cannot be lowered: a list" in outcome.err) == (2, True)
@@ -280,8 +280,8 @@ def test_a_mistake_in_a_registered_model_is_told_with_its_line_as_well(
     outcome = run("check", right.name)
     line = misspelt.__code__.co_firstlineno + 1
     assert outcome.code == 2
-    assert f"{__file__}:{line}: misspelt cannot be lowered: world is a World7, and has no field colour" in outcome.err
+    assert f"{__file__}:{line}: misspelt cannot be lowered: state is a World7, and has no field colour" in outcome.err
 
 
-def misspelt(world: Any, action: int, rules: Any, trail: Any) -> bool:
-    return world.colour == 1  # type: ignore[no-any-return]  # wrong on purpose
+def misspelt(state: Any, action: int, rules: Any, trail: Any) -> bool:
+    return state.colour == 1  # type: ignore[no-any-return]  # wrong on purpose

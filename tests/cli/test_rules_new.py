@@ -134,7 +134,7 @@ def test_it_works_from_a_folder_of_the_clone(run: Any, clone: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("file", "old", "new", "says"),
     [
-        ("zombieproof/model/decisions/end_txn.py", "Guard.T5)", "Guard.T4)", "has no guard T5 in decide_end_txn_v2"),
+        ("zombieproof/model/decisions/end_txn.py", "Row.T5)", "Row.T4)", "has no row T5 in decide_end_txn_v2"),
         ("zombieproof/model/rules.py", "class Rules:", "class Rules(", "put the clone in order first"),
         ("zombieproof/model/rules.py", "class Rules:", "class Ruling:", "has no class Rules"),
         ("tests/model/test_switches.py", "SWITCHES: dict", "SWITCH: dict", "has no SWITCHES"),

@@ -157,7 +157,7 @@ def test_no_name_is_cut_however_narrow_it_is() -> None:
 def seen(
     monkeypatch: pytest.MonkeyPatch, columns: int, name: str, expected: int | None, distinct: int, seconds: float
 ) -> str:
-    """The line of progress after so many seconds, in which so many worlds were found."""
+    """The line of progress after so many seconds, in which so many states were found."""
     for variable in ("NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("TERM", "xterm")

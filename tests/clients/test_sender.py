@@ -343,7 +343,7 @@ def test_closing_by_force_fails_everything() -> None:
     assert producer.sends() is None
     assert producer.sender.is_closed
     producer.answer("Produce")
-    assert isinstance(sent.error, ProducerClosed), "what comes later is not heard"
+    assert isinstance(sent.error, ProducerClosed), "what comes later is ignored"
 
 
 def test_closing_by_force_gives_up_what_is_asked_of_a_coordinator() -> None:

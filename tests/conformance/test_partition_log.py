@@ -44,7 +44,7 @@ class Broker:
     def answer(self, under_way: ProduceInProgress, word: int = 0) -> dict[TopicPartition, Produced]:
         """The coordinator says `word` of every partition it was asked about, and the request is finished."""
         for question in self.asked:
-            under_way.told(told(question, word))
+            under_way.handle_verification(told(question, word))
         answer = under_way.finish(self.replicas.get)
         assert isinstance(answer, ProduceAnswer)
         return answer.partitions

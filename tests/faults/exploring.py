@@ -1,8 +1,8 @@
 """The shortest counterexample of a scenario, interpreted: what `zombieproof check` finds, without compiling anything.
 
 A fault changes the source that the checker compiles, and half a minute of compilation for each is too much. The same
-actions, promises and bounds over plain objects take milliseconds for a world, which is enough for scopes of some
-thousand worlds. `python -m tests.faults.exploring SCENARIO [BOUND=NUMBER ...]` prints what it found as JSON.
+actions, promises and bounds over plain objects take milliseconds for a state, which is enough for scopes of some
+thousand states. `python -m tests.faults.exploring SCENARIO [BOUND=NUMBER ...]` prints what it found as JSON.
 """
 
 import json
@@ -15,13 +15,13 @@ from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.world import Trail, World
+from zombieproof.checker.transactions.state import State, Trail
 
 
 class Found(NamedTuple):
-    """`promise` is the one that breaks, "" if none does, after so many `steps`; `distinct` worlds were visited.
+    """`promise` is the one that breaks, "" if none does, after so many `steps`; `distinct` states were visited.
 
-    `overflows` counts worlds in which a capacity was exceeded: where it is not 0 nothing is proved.
+    `overflows` counts states in which a capacity was exceeded: where it is not 0 nothing is proved.
     """
 
     promise: str
@@ -31,28 +31,28 @@ class Found(NamedTuple):
 
 
 def explored(scenario: Scenario, changed: Mapping[str, int], most_steps: int | None = None) -> Found:
-    """Breadth first through a scenario of the transaction protocol, to the first world that breaks an *always* promise.
+    """Breadth first through a scenario of the transaction protocol, to the first state that breaks an *always* promise.
 
-    What has to be reached *sometimes* is not judged: under smaller bounds it need not be. With `most_steps` worlds that
+    What has to be reached *sometimes* is not judged: under smaller bounds it need not be. With `most_steps` states that
     are further away are not looked at.
     """
     bounds = scenario.own_bounds(changed)
     model, setup = scenario.model(bounds), scenario.setup(scenario.own_rules(), bounds)
     always = [promise for promise in model.promises if promise.name in scenario.always]
-    pack = layout_of(World, model.sizes).pack
+    pack = layout_of(State, model.sizes).pack
     first = model.initial(setup)
-    assert isinstance(first, World)
+    assert isinstance(first, State)
     seen, frontier, steps, overflows = {pack(first)}, [first], 0, 0
     while frontier and (most_steps is None or steps <= most_steps):
         following = []
-        for world in frontier:
-            if model.bound_hit(world, setup):
+        for state in frontier:
+            if model.bound_hit(state, setup):
                 overflows += 1
                 continue
             for promise in always:
-                if not promise.judge(world, setup):
+                if not promise.judge(state, setup):
                     return Found(promise.name, steps, len(seen), overflows)
-            for after in _successors(model, setup, world):
+            for after in _successors(model, setup, state):
                 packed = pack(after)
                 if packed not in seen:
                     seen.add(packed)
@@ -61,13 +61,13 @@ def explored(scenario: Scenario, changed: Mapping[str, int], most_steps: int | N
     return Found("", steps - 1, len(seen), overflows)
 
 
-def _successors(model: Model, setup: object, world: World) -> list[World]:
-    found, after, trail = [], copied(world), Trail()
+def _successors(model: Model, setup: object, state: State) -> list[State]:
+    found, after, trail = [], copied(state), Trail()
     for action in range(model.actions):
         if model.step(after, action, setup, trail):
             model.normalise(after, setup)
             found.append(after)
-            after, trail = copied(world), Trail()
+            after, trail = copied(state), Trail()
     return found
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tests.live.producer import LiveProducer
-from tests.live.world import LiveClient, Observer
+from tests.live.state import LiveClient, Observer
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.brokers import NEWEST_VERSIONS
 from zombieproof.clients.errors import IllegalState, ProducerFailure
@@ -59,9 +59,9 @@ class Application:
     def end(self, outcome: Outcome) -> None:
         """Ask for the end of the transaction."""
         if self.label:
-            told = self.observer.told(self.label)
-            if told.asked == Outcome.UNDECIDED:
-                told.asked = outcome
+            facts = self.observer.facts(self.label)
+            if facts.asked == Outcome.UNDECIDED:
+                facts.asked = outcome
             self.outcome = outcome
         manager = self.producer.manager
         self.call(manager.begin_commit if outcome == Outcome.COMMIT else manager.begin_abort)
@@ -87,7 +87,7 @@ class Application:
 
     def speak(self) -> None:
         """Hear what has arrived, and send what may leave."""
-        self.producer.hear_answers()
+        self.producer.handle_answers()
         before = len(self.producer.waiting)
         self.producer.send_requests()
         sequences = self.producer.manager.sequences
@@ -98,15 +98,15 @@ class Application:
     def _take_note(self) -> None:
         for label, number, record in self.records:
             if record.is_successful:
-                self.observer.told(label).acked |= 1 << number
+                self.observer.facts(label).acked |= 1 << number
         for label, result in self.offsets:
             if result.is_successful:
-                self.observer.told(label).acked |= 1 << self.observer.partitions.index((CONSUMER_OFFSETS, 0))
+                self.observer.facts(label).acked |= 1 << self.observer.partitions.index((CONSUMER_OFFSETS, 0))
         if self.result is not None and self.result.is_completed:
             try:
                 self.result.acknowledge()
                 if self.label and self.outcome != Outcome.UNDECIDED:
-                    self.observer.told(self.label).told = self.outcome
+                    self.observer.facts(self.label).result = self.outcome
                     self.label = 0
             except ProducerFailure:
                 pass

@@ -90,7 +90,7 @@ class LiveConsumer:
         self.stage, self.isolation, self.group, self.shared = stage, isolation, group, shared
         self.assigned: dict[TopicPartition, Assignment] = {}
         self.member, self.generation = "", NONE
-        self._heard_ms = stage.now_ms
+        self._heartbeat_ms = stage.now_ms
 
     # ---------------------------------------------------------------- reading
 
@@ -227,15 +227,15 @@ class LiveConsumer:
 
     def _sync(self) -> Waits[bool]:
         answer = yield from self._ask_coordinator(SyncGroup(3, self.group, self.generation, self.member))
-        self._heard_ms = self.stage.now_ms
+        self._heartbeat_ms = self.stage.now_ms
         return isinstance(answer, GroupError) and answer.error == Error.NONE
 
     def is_member(self) -> Waits[bool]:
         """What a heartbeat tells, now and then: whether the generation is still that of the group."""
-        if self.stage.now_ms < self._heard_ms + HEARTBEAT_MS:
+        if self.stage.now_ms < self._heartbeat_ms + HEARTBEAT_MS:
             return True
         answer = yield from self._ask_coordinator(Heartbeat(3, self.group, self.generation, self.member))
-        self._heard_ms = self.stage.now_ms
+        self._heartbeat_ms = self.stage.now_ms
         return not isinstance(answer, GroupError) or answer.error == Error.NONE
 
     def leave(self) -> Waits[None]:

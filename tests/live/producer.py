@@ -94,7 +94,7 @@ class LiveProducer:
             release = cluster.release_of(node)
             brokers.learn_versions(node, {api: _newest(release, api, ours) for api, ours in self._versions.items()})
 
-    def hear_answers(self) -> None:
+    def handle_answers(self) -> None:
         """Every answer that has arrived is heard."""
         for request, exchange in list(self.waiting):
             if not exchange.is_over:
@@ -113,7 +113,7 @@ class LiveProducer:
         for _ in range(PATIENCE):
             self.send_requests()
             self.cluster.settle()
-            self.hear_answers()
+            self.handle_answers()
             if is_over():
                 return True
             clock.advance(TICK_MS)

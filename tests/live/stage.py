@@ -38,7 +38,7 @@ class Client(Protocol):
         """Everything that may leave now sets out."""
         ...
 
-    def hear_answers(self) -> None:
+    def handle_answers(self) -> None:
         """Every answer that has arrived is heard."""
         ...
 
@@ -105,7 +105,7 @@ class Stage:
         for _ in range(under_way):
             self.cluster.step()
         for client in tuple(self.clients):
-            client.hear_answers()
+            client.handle_answers()
         for task in tuple(self.tasks):
             task.resume()
         self.tasks = [task for task in self.tasks if not task.is_done]

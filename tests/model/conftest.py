@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from zombieproof.model.vocabulary import Guard
+from zombieproof.model.vocabulary import Row
 
-Row = tuple[str, Mapping[str, int], Guard, int, int]
-Ladder = tuple[Callable[..., Any], Callable[[], dict[str, Any]], Sequence[Row]]
+LadderRow = tuple[str, Mapping[str, int], Row, int, int]
+Ladder = tuple[Callable[..., Any], Callable[[], dict[str, Any]], Sequence[LadderRow]]
 
 
 def apply(arguments: dict[str, Any], repair: Mapping[str, int]) -> None:
@@ -31,14 +31,14 @@ def apply(arguments: dict[str, Any], repair: Mapping[str, int]) -> None:
 
 
 def climb(ladder: Ladder, step: int) -> None:
-    """Ask the decision with all repairs up to `step`, and compare guard, error and event."""
+    """Ask the decision with all repairs up to `step`, and compare row, error and event."""
     decide, wrong, rows = ladder
     arguments = wrong()
-    for row in rows[: step + 1]:
-        apply(arguments, row[1])
+    for each in rows[: step + 1]:
+        apply(arguments, each[1])
     verdict = decide(**arguments)
-    _, _, guard, error, event = rows[step]
-    assert (Guard(verdict.guard), verdict.error, verdict.event) == (guard, error, event)
+    _, _, row, error, event = rows[step]
+    assert (Row(verdict.row), verdict.error, verdict.event) == (row, error, event)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from zombieproof.model.decisions.add_offsets_to_txn import decide_add_offsets_to_txn
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, TransactionState, TransactionVersion
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Row, TransactionState, TransactionVersion
 from zombieproof.model.vocabulary import CoordinatorEvent as E
 
 
@@ -30,18 +30,18 @@ LADDERS: dict[str, Any] = {
         decide_add_offsets_to_txn,
         nothing_right,
         (
-            ("nothing is known", {}, Guard.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known", {"txn.known": 1}, Guard.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
-            ("nothing is under way", {"txn.pending_state": NONE}, Guard.P4, 49, NOTHING),
-            ("the right producer id", {"request.producer_id": 4000}, Guard.P5, Error.PRODUCER_FENCED, NOTHING),
-            ("the right epoch", {"request.producer_epoch": 7}, Guard.P6, Error.CONCURRENT_TRANSACTIONS, NOTHING),
-            ("the abort is through", {"txn.state": TransactionState.COMPLETE_ABORT}, Guard.P8, 0, E.ADD_PARTITION),
+            ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("the id is known", {"txn.known": 1}, Row.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("nothing is under way", {"txn.pending_state": NONE}, Row.P4, 49, NOTHING),
+            ("the right producer id", {"request.producer_id": 4000}, Row.P5, Error.PRODUCER_FENCED, NOTHING),
+            ("the right epoch", {"request.producer_epoch": 7}, Row.P6, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("the abort is through", {"txn.state": TransactionState.COMPLETE_ABORT}, Row.P8, 0, E.ADD_PARTITION),
         ),
     ),
 }
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 

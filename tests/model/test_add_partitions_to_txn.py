@@ -13,7 +13,7 @@ from zombieproof.model.decisions.add_partitions_to_txn import (
 )
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules, preset, with_switches
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, TransactionState, TransactionVersion
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Row, TransactionState, TransactionVersion
 from zombieproof.model.vocabulary import CoordinatorEvent as E
 
 
@@ -42,58 +42,58 @@ LADDERS: dict[str, Any] = {
         decide_add_partitions_front_door,
         lambda: {"has_transactional_id": 0, "verify_only": 0},
         (
-            ("no id", {}, Guard.P1, Error.INVALID_REQUEST, NOTHING),
-            ("an id", {"has_transactional_id": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("no id", {}, Row.P1, Error.INVALID_REQUEST, NOTHING),
+            ("an id", {"has_transactional_id": 1}, Row.NO_ROW, Error.NONE, NOTHING),
         ),
     ),
     "verifying needs an id": (
         decide_add_partitions_front_door,
         lambda: {"has_transactional_id": 0, "verify_only": 1},
-        (("no id", {}, Guard.V1, Error.INVALID_REQUEST, NOTHING),),
+        (("no id", {}, Row.V1, Error.INVALID_REQUEST, NOTHING),),
     ),
     "adding": (
         decide_add_partitions_to_txn,
         nothing_right,
         (
-            ("nothing is known", {}, Guard.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known", {"txn.known": 1}, Guard.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
-            ("nothing is under way", {"txn.pending_state": NONE}, Guard.P4, 49, NOTHING),
-            ("the right producer id", {"request.producer_id": 4000}, Guard.P5, Error.PRODUCER_FENCED, NOTHING),
-            ("the right epoch", {"request.producer_epoch": 7}, Guard.P6, Error.CONCURRENT_TRANSACTIONS, NOTHING),
-            ("or after a decision to abort", {"txn.state": TransactionState.PREPARE_ABORT}, Guard.P6, 51, NOTHING),
-            ("a transaction is open", {"txn.state": TransactionState.ONGOING}, Guard.P8, Error.NONE, E.ADD_PARTITION),
-            ("the partitions are in it", {"txn.partitions": 0b0111}, Guard.P7, Error.NONE, NOTHING),
+            ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("the id is known", {"txn.known": 1}, Row.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("nothing is under way", {"txn.pending_state": NONE}, Row.P4, 49, NOTHING),
+            ("the right producer id", {"request.producer_id": 4000}, Row.P5, Error.PRODUCER_FENCED, NOTHING),
+            ("the right epoch", {"request.producer_epoch": 7}, Row.P6, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("or after a decision to abort", {"txn.state": TransactionState.PREPARE_ABORT}, Row.P6, 51, NOTHING),
+            ("a transaction is open", {"txn.state": TransactionState.ONGOING}, Row.P8, Error.NONE, E.ADD_PARTITION),
+            ("the partitions are in it", {"txn.partitions": 0b0111}, Row.P7, Error.NONE, NOTHING),
         ),
     ),
     "adding by the rules of 0.11": (
         decide_add_partitions_to_txn,
         nothing_right_at_kip98,
         (
-            ("nothing is known", {}, Guard.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known", {"txn.known": 1}, Guard.P4, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the right producer id", {"request.producer_id": 4000}, Guard.P5, Error.PRODUCER_FENCED, NOTHING),
-            ("the right epoch", {"request.producer_epoch": 7}, Guard.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
-            ("nothing is under way", {"txn.pending_state": NONE}, Guard.P6, 51, NOTHING),
-            ("the commit is through", {"txn.state": TransactionState.COMPLETE_COMMIT}, Guard.P8, 0, E.ADD_PARTITION),
+            ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("the id is known", {"txn.known": 1}, Row.P4, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("the right producer id", {"request.producer_id": 4000}, Row.P5, Error.PRODUCER_FENCED, NOTHING),
+            ("the right epoch", {"request.producer_epoch": 7}, Row.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("nothing is under way", {"txn.pending_state": NONE}, Row.P6, 51, NOTHING),
+            ("the commit is through", {"txn.state": TransactionState.COMPLETE_COMMIT}, Row.P8, 0, E.ADD_PARTITION),
         ),
     ),
     "verifying": (
         decide_verify_partitions,
         nothing_right,
         (
-            ("nothing is known", {}, Guard.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known, pending or not", {"txn.known": 1}, Guard.V3, 49, NOTHING),
-            ("the right producer id", {"request.producer_id": 4000}, Guard.V4, Error.PRODUCER_FENCED, NOTHING),
-            ("the right epoch", {"request.producer_epoch": 7}, Guard.V5, Error.CONCURRENT_TRANSACTIONS, NOTHING),
-            ("or after a decision to abort", {"txn.state": TransactionState.PREPARE_ABORT}, Guard.V5, 51, NOTHING),
-            ("a transaction without it is open", {"txn.state": 1}, Guard.V7, Error.TRANSACTION_ABORTABLE, NOTHING),
-            ("the partition is in it", {"request.partitions": 0b0010}, Guard.V6, Error.NONE, NOTHING),
+            ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("the id is known, pending or not", {"txn.known": 1}, Row.V3, 49, NOTHING),
+            ("the right producer id", {"request.producer_id": 4000}, Row.V4, Error.PRODUCER_FENCED, NOTHING),
+            ("the right epoch", {"request.producer_epoch": 7}, Row.V5, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("or after a decision to abort", {"txn.state": TransactionState.PREPARE_ABORT}, Row.V5, 51, NOTHING),
+            ("a transaction without it is open", {"txn.state": 1}, Row.V7, Error.TRANSACTION_ABORTABLE, NOTHING),
+            ("the partition is in it", {"request.partitions": 0b0010}, Row.V6, Error.NONE, NOTHING),
         ),
     ),
 }
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 
@@ -122,7 +122,7 @@ def test_an_empty_list_opens_a_transaction_too() -> None:
     arguments["request"].partitions = 0
     assert decide_add_partitions_to_txn(**arguments).event == E.ADD_PARTITION
     arguments["txn"].state = TransactionState.ONGOING
-    assert decide_add_partitions_to_txn(**arguments).guard == Guard.P7
+    assert decide_add_partitions_to_txn(**arguments).row == Row.P7
 
 
 @pytest.mark.parametrize(("version", "client"), [(0, 0), (3, 0), (4, 2), (5, 2)])

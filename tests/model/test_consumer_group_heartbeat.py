@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from zombieproof.model.decisions.consumer_group_heartbeat import assignment_is_due, decide_heartbeat
-from zombieproof.model.vocabulary import NOTHING, Error, Guard, MembershipEvent
+from zombieproof.model.vocabulary import NOTHING, Error, MembershipEvent, Row
 
 
 def facts(**changes: int) -> Any:
@@ -39,11 +39,11 @@ LADDERS: dict[str, Any] = {
             "epoch": 0,
         },
         (
-            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
-            ("no topic is named", {"facts.has_group_id": 1}, Guard.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
-            ("classic members are there", {"facts.names_topics": 1}, Guard.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, 0),
-            ("a new group", {"facts.group_is_of_other_protocol": 0}, Guard.MEMBER_JOINS, 0, MembershipEvent.JOIN),
-            ("a group that is", {"facts.group_is_there": 1}, Guard.MEMBER_JOINS, 0, MembershipEvent.JOIN),
+            ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
+            ("no topic is named", {"facts.has_group_id": 1}, Row.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
+            ("classic members are there", {"facts.names_topics": 1}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, 0),
+            ("a new group", {"facts.group_is_of_other_protocol": 0}, Row.MEMBER_JOINS, 0, MembershipEvent.JOIN),
+            ("a group that is", {"facts.group_is_there": 1}, Row.MEMBER_JOINS, 0, MembershipEvent.JOIN),
         ),
     ),
     "a member stays": (
@@ -55,32 +55,32 @@ LADDERS: dict[str, Any] = {
             "epoch": 6,
         },
         (
-            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
-            ("nobody is named", {"facts.has_group_id": 1}, Guard.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
-            ("of another protocol", {"facts.has_member_id": 1}, Guard.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("no group", {"facts.group_is_of_other_protocol": 0}, Guard.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("a stranger", {"facts.group_is_there": 1}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("ahead", {"facts.member_is_known": 1}, Guard.OTHER_EPOCH, Error.FENCED_MEMBER_EPOCH, NOTHING),
-            ("two behind", {"epoch": 3}, Guard.OTHER_EPOCH, Error.FENCED_MEMBER_EPOCH, NOTHING),
-            ("one behind", {"epoch": 4}, Guard.MEMBER_IS_IN, Error.NONE, MembershipEvent.STAY),
-            ("in its epoch", {"epoch": 5}, Guard.MEMBER_IS_IN, Error.NONE, MembershipEvent.STAY),
+            ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
+            ("nobody is named", {"facts.has_group_id": 1}, Row.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
+            ("of another protocol", {"facts.has_member_id": 1}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
+            ("no group", {"facts.group_is_of_other_protocol": 0}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
+            ("a stranger", {"facts.group_is_there": 1}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("ahead", {"facts.member_is_known": 1}, Row.OTHER_EPOCH, Error.FENCED_MEMBER_EPOCH, NOTHING),
+            ("two behind", {"epoch": 3}, Row.OTHER_EPOCH, Error.FENCED_MEMBER_EPOCH, NOTHING),
+            ("one behind", {"epoch": 4}, Row.MEMBER_IS_IN, Error.NONE, MembershipEvent.STAY),
+            ("in its epoch", {"epoch": 5}, Row.MEMBER_IS_IN, Error.NONE, MembershipEvent.STAY),
         ),
     ),
     "a member leaves": (
         decide_heartbeat,
         lambda: {"facts": facts(has_member_id=0, group_is_there=0, member_is_known=0), "epoch": -2},
         (
-            ("for a while", {}, Guard.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
-            ("without a name", {"epoch": -1}, Guard.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
-            ("no group", {"facts.has_member_id": 1}, Guard.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("a stranger", {"facts.group_is_there": 1}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("a member", {"facts.member_is_known": 1}, Guard.MEMBER_LEAVES, Error.NONE, MembershipEvent.LEAVE),
+            ("for a while", {}, Row.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
+            ("without a name", {"epoch": -1}, Row.NO_GROUP_ID, Error.INVALID_REQUEST, NOTHING),
+            ("no group", {"facts.has_member_id": 1}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
+            ("a stranger", {"facts.group_is_there": 1}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("a member", {"facts.member_is_known": 1}, Row.MEMBER_LEAVES, Error.NONE, MembershipEvent.LEAVE),
         ),
     ),
 }
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 

@@ -5,21 +5,21 @@ from types import SimpleNamespace
 from typing import Any
 
 from zombieproof.model.decisions.delete_groups import decide_delete_group
-from zombieproof.model.vocabulary import NOTHING, ClassicGroupEvent, Error, Guard
+from zombieproof.model.vocabulary import NOTHING, ClassicGroupEvent, Error, Row
 
 LADDERS: dict[str, Any] = {
     "a group goes": (
         decide_delete_group,
         lambda: {"group": SimpleNamespace(known=0, dead=1, empty=0)},
         (
-            ("there is none", {}, Guard.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("it is dead", {"group.known": 1}, Guard.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("it has members", {"group.dead": 0}, Guard.GROUP_IN_USE, Error.NON_EMPTY_GROUP, NOTHING),
-            ("it has none", {"group.empty": 1}, Guard.GROUP_DELETED, Error.NONE, ClassicGroupEvent.DELETE),
+            ("there is none", {}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
+            ("it is dead", {"group.known": 1}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
+            ("it has members", {"group.dead": 0}, Row.GROUP_IN_USE, Error.NON_EMPTY_GROUP, NOTHING),
+            ("it has none", {"group.empty": 1}, Row.GROUP_DELETED, Error.NONE, ClassicGroupEvent.DELETE),
         ),
     ),
 }
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()

@@ -7,7 +7,7 @@ import pytest
 from zombieproof.model.decisions.describe_transactions import decide_describe_transactions
 from zombieproof.model.decisions.list_transactions import STATE_NAMES, decide_list_transactions, is_listed
 from zombieproof.model.records import Transaction
-from zombieproof.model.vocabulary import Error, Guard, TransactionState
+from zombieproof.model.vocabulary import Error, Row, TransactionState
 
 LOADING, ELSEWHERE = int(Error.COORDINATOR_LOAD_IN_PROGRESS), int(Error.NOT_COORDINATOR)
 KNOWN, DEAD = Transaction(known=True), Transaction(known=True, state=TransactionState.DEAD)
@@ -17,21 +17,21 @@ LADDERS: dict[str, Any] = {
         decide_describe_transactions,
         {"txn": Transaction(), "id_is_empty": 1, "lookup_error": LOADING},
         (
-            ("an empty id", {"id_is_empty": 0}, Guard.EMPTY_ID, Error.INVALID_REQUEST, 0),
-            ("its partition is being loaded", {"lookup_error": ELSEWHERE}, Guard.L1, Error(LOADING), 0),
-            ("it lives elsewhere", {"lookup_error": 0}, Guard.L2, Error.NOT_COORDINATOR, 0),
-            ("not known", {"txn": DEAD}, Guard.NOT_KNOWN, Error.TRANSACTIONAL_ID_NOT_FOUND, 0),
-            ("dead", {"txn": KNOWN}, Guard.NOT_KNOWN, Error.TRANSACTIONAL_ID_NOT_FOUND, 0),
-            ("nothing", {}, Guard.NO_GUARD, Error.NONE, 0),
+            ("an empty id", {"id_is_empty": 0}, Row.EMPTY_ID, Error.INVALID_REQUEST, 0),
+            ("its partition is being loaded", {"lookup_error": ELSEWHERE}, Row.L1, Error(LOADING), 0),
+            ("it lives elsewhere", {"lookup_error": 0}, Row.L2, Error.NOT_COORDINATOR, 0),
+            ("not known", {"txn": DEAD}, Row.NOT_KNOWN, Error.TRANSACTIONAL_ID_NOT_FOUND, 0),
+            ("dead", {"txn": KNOWN}, Row.NOT_KNOWN, Error.TRANSACTIONAL_ID_NOT_FOUND, 0),
+            ("nothing", {}, Row.NO_ROW, Error.NONE, 0),
         ),
     ),
     "listing": (
         decide_list_transactions,
         {"is_loading": 1, "is_pattern_valid": 0},
         (
-            ("a partition is being loaded", {"is_loading": 0}, Guard.L1, Error.COORDINATOR_LOAD_IN_PROGRESS, 0),
-            ("a malformed pattern", {"is_pattern_valid": 1}, Guard.BAD_PATTERN, Error.INVALID_REGULAR_EXPRESSION, 0),
-            ("nothing", {}, Guard.NO_GUARD, Error.NONE, 0),
+            ("a partition is being loaded", {"is_loading": 0}, Row.L1, Error.COORDINATOR_LOAD_IN_PROGRESS, 0),
+            ("a malformed pattern", {"is_pattern_valid": 1}, Row.BAD_PATTERN, Error.INVALID_REGULAR_EXPRESSION, 0),
+            ("nothing", {}, Row.NO_ROW, Error.NONE, 0),
         ),
     ),
 }
@@ -41,9 +41,9 @@ LADDERS: dict[str, Any] = {
 @pytest.mark.parametrize("name", LADDERS)
 def test_the_first_fault_answers(name: str) -> None:
     decide, arguments, rows = LADDERS[name]
-    for fault, repair, guard, error, event in rows:
+    for fault, repair, row, error, event in rows:
         verdict = decide(**arguments)
-        assert (fault, verdict.guard, verdict.error, verdict.event) == (fault, guard, error, event)
+        assert (fault, verdict.row, verdict.error, verdict.event) == (fault, row, error, event)
         arguments = arguments | repair
 
 

@@ -14,7 +14,7 @@ from zombieproof.model.decisions.end_txn import (
 )
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, TransactionState, TransactionVersion
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Row, TransactionState, TransactionVersion
 from zombieproof.model.vocabulary import CoordinatorEvent as E
 
 FENCE = TransactionState.PREPARE_EPOCH_FENCE
@@ -55,40 +55,40 @@ LADDERS: dict[str, Any] = {
         decide_end_txn_front_door,
         lambda: {"has_transactional_id": 0, "version": 5},
         (
-            ("no id", {}, Guard.T1, Error.INVALID_REQUEST, NOTHING),
-            ("an id", {"has_transactional_id": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("no id", {}, Row.T1, Error.INVALID_REQUEST, NOTHING),
+            ("an id", {"has_transactional_id": 1}, Row.NO_ROW, Error.NONE, NOTHING),
         ),
     ),
     "commit": (
         decide_end_txn,
         nothing_right,
         (
-            ("nothing is known", {}, Guard.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known", {"txn.known": 1}, Guard.T3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
-            ("nothing is under way", {"txn.pending_state": NONE}, Guard.T4, 49, NOTHING),
-            ("the right producer id", {"request.producer_id": 4000}, Guard.T5, Error.PRODUCER_FENCED, NOTHING),
-            ("the epoch before is no retry here", {"request.producer_epoch": 6}, Guard.T5, 90, NOTHING),
-            ("the right epoch", {"request.producer_epoch": 7}, Guard.T6, Error.NONE, E.COMMIT),
-            ("exhausted", {"txn.producer_epoch": EXHAUSTED, "request.producer_epoch": EXHAUSTED}, Guard.T6, 14, 0),
-            ("an id is to be had", {"next_producer_id": 6000}, Guard.T6, Error.NONE, E.COMMIT),
-            ("a fence is under way", {"txn.pending_state": FENCE}, Guard.T6, Error.UNKNOWN_SERVER_ERROR, NOTHING),
-            ("nothing is under way again", {"txn.pending_state": NONE}, Guard.T6, Error.NONE, E.COMMIT),
-            ("no epoch is left", {"txn.producer_epoch": LAST, "request.producer_epoch": LAST}, Guard.T6, -1, NOTHING),
-            ("being committed, epoch not raised", {"txn.state": TransactionState.PREPARE_COMMIT}, Guard.T5, 90, 0),
-            ("the epoch before", {"request.producer_epoch": EXHAUSTED}, Guard.T9, 51, NOTHING),
-            ("being aborted", {"txn.state": TransactionState.PREPARE_ABORT}, Guard.T10, 48, NOTHING),
-            ("committed already", {"txn.state": TransactionState.COMPLETE_COMMIT}, Guard.T7, Error.NONE, NOTHING),
-            ("aborted already", {"txn.state": TransactionState.COMPLETE_ABORT}, Guard.T8, 48, NOTHING),
-            ("no retry", {"request.producer_epoch": LAST}, Guard.T8, Error.INVALID_TXN_STATE, NOTHING),
-            ("never begun", {"txn.state": TransactionState.EMPTY}, Guard.T11, Error.INVALID_TXN_STATE, NOTHING),
-            ("internal", {"txn.state": FENCE}, Guard.T12, Error.UNKNOWN_SERVER_ERROR, NOTHING),
-            ("gone", {"txn.state": TransactionState.DEAD}, Guard.T12, Error.UNKNOWN_SERVER_ERROR, NOTHING),
+            ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("the id is known", {"txn.known": 1}, Row.T3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("nothing is under way", {"txn.pending_state": NONE}, Row.T4, 49, NOTHING),
+            ("the right producer id", {"request.producer_id": 4000}, Row.T5, Error.PRODUCER_FENCED, NOTHING),
+            ("the epoch before is no retry here", {"request.producer_epoch": 6}, Row.T5, 90, NOTHING),
+            ("the right epoch", {"request.producer_epoch": 7}, Row.T6, Error.NONE, E.COMMIT),
+            ("exhausted", {"txn.producer_epoch": EXHAUSTED, "request.producer_epoch": EXHAUSTED}, Row.T6, 14, 0),
+            ("an id is to be had", {"next_producer_id": 6000}, Row.T6, Error.NONE, E.COMMIT),
+            ("a fence is under way", {"txn.pending_state": FENCE}, Row.T6, Error.UNKNOWN_SERVER_ERROR, NOTHING),
+            ("nothing is under way again", {"txn.pending_state": NONE}, Row.T6, Error.NONE, E.COMMIT),
+            ("no epoch is left", {"txn.producer_epoch": LAST, "request.producer_epoch": LAST}, Row.T6, -1, NOTHING),
+            ("being committed, epoch not raised", {"txn.state": TransactionState.PREPARE_COMMIT}, Row.T5, 90, 0),
+            ("the epoch before", {"request.producer_epoch": EXHAUSTED}, Row.T9, 51, NOTHING),
+            ("being aborted", {"txn.state": TransactionState.PREPARE_ABORT}, Row.T10, 48, NOTHING),
+            ("committed already", {"txn.state": TransactionState.COMPLETE_COMMIT}, Row.T7, Error.NONE, NOTHING),
+            ("aborted already", {"txn.state": TransactionState.COMPLETE_ABORT}, Row.T8, 48, NOTHING),
+            ("no retry", {"request.producer_epoch": LAST}, Row.T8, Error.INVALID_TXN_STATE, NOTHING),
+            ("never begun", {"txn.state": TransactionState.EMPTY}, Row.T11, Error.INVALID_TXN_STATE, NOTHING),
+            ("internal", {"txn.state": FENCE}, Row.T12, Error.UNKNOWN_SERVER_ERROR, NOTHING),
+            ("gone", {"txn.state": TransactionState.DEAD}, Row.T12, Error.UNKNOWN_SERVER_ERROR, NOTHING),
         ),
     ),
 }
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 
@@ -150,24 +150,24 @@ def test_a_retry_over_the_rotation_gets_the_new_id_again() -> None:
     txn, request = arguments["txn"], arguments["request"]
     txn.producer_epoch, request.producer_id, request.producer_epoch = 0, 3999, EXHAUSTED
     verdict = decide_end_txn(**arguments)
-    assert (verdict.guard, verdict.error) == (Guard.T7, Error.NONE)
+    assert (verdict.row, verdict.error) == (Row.T7, Error.NONE)
     assert (verdict.producer_id, verdict.producer_epoch) == (4000, 0)
     request.producer_epoch = EXHAUSTED - 1
-    assert decide_end_txn(**arguments).guard == Guard.T4
+    assert decide_end_txn(**arguments).row == Row.T4
 
 
-@pytest.mark.parametrize(("epoch", "guard"), [(7, Guard.T6), (6, Guard.T5), (8, Guard.T5)])
-def test_under_a_fence_a_client_needs_the_present_epoch(epoch: int, guard: Guard) -> None:
+@pytest.mark.parametrize(("epoch", "row"), [(7, Row.T6), (6, Row.T5), (8, Row.T5)])
+def test_under_a_fence_a_client_needs_the_present_epoch(epoch: int, row: Row) -> None:
     arguments = right(TransactionState.ONGOING, committed=0)
     arguments["txn"].pending_state, arguments["request"].producer_epoch = FENCE, epoch
-    assert decide_end_txn(**arguments).guard == guard
+    assert decide_end_txn(**arguments).row == row
 
 
-@pytest.mark.parametrize(("epoch", "guard"), [(8, Guard.T6), (7, Guard.T6), (6, Guard.T5)])
-def test_under_a_fence_the_server_needs_an_epoch_not_below_the_present_one(epoch: int, guard: Guard) -> None:
+@pytest.mark.parametrize(("epoch", "row"), [(8, Row.T6), (7, Row.T6), (6, Row.T5)])
+def test_under_a_fence_the_server_needs_an_epoch_not_below_the_present_one(epoch: int, row: Row) -> None:
     arguments = right(TransactionState.ONGOING, committed=0)
     arguments["txn"].pending_state, arguments["request"].producer_epoch, arguments["from_client"] = FENCE, epoch, 0
-    assert decide_end_txn(**arguments).guard == guard
+    assert decide_end_txn(**arguments).row == row
 
 
 def fenced(epoch: int) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def test_before_its_repair_a_fence_of_an_exhausted_epoch_failed_for_good() -> No
     off = ["single_fence_bump", "fence_rotation"]
     arguments = fenced(EXHAUSTED) | {"rules": with_switches(Rules(), off=off)}
     verdict = decide_end_txn(**arguments)
-    assert (verdict.guard, verdict.error) == (Guard.T6, Error.UNKNOWN_SERVER_ERROR)
+    assert (verdict.row, verdict.error) == (Row.T6, Error.UNKNOWN_SERVER_ERROR)
 
 
 def test_a_fence_of_an_exhausted_epoch_rotates_the_producer_id() -> None:
@@ -231,7 +231,7 @@ def test_the_answer_carries_what_the_client_goes_on_with(next_id: int, answered:
     )
     request = SimpleNamespace(version=5, producer_id=4000, producer_epoch=7, committed=1, partitions=0)
     verdict = decide_after_append(txn, request, TransactionState.PREPARE_COMMIT)
-    assert (verdict.guard, verdict.producer_id, verdict.producer_epoch) == (Guard.F5, *answered)
+    assert (verdict.row, verdict.producer_id, verdict.producer_epoch) == (Row.F5, *answered)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from zombieproof.model.decisions.join_group import decide_join_group, decide_joi
 from zombieproof.model.decisions.leave_group import decide_leave_group, is_of_the_whole_request
 from zombieproof.model.decisions.sync_group import decide_sync_group
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Guard
+from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Row
 
 E, S = ClassicGroupEvent, ClassicGroupState
 
@@ -31,10 +31,10 @@ LADDERS: dict[str, Any] = {
         decide_join_terms,
         lambda: {"has_group_id": 0, "session_timeout_ms": 9, "least_ms": 10, "most_ms": 5},
         (
-            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("too short a session", {"has_group_id": 1}, Guard.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT, 0),
-            ("too long a session", {"least_ms": 9}, Guard.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT, NOTHING),
-            ("as long as it may be", {"most_ms": 9}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
+            ("too short a session", {"has_group_id": 1}, Row.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT, 0),
+            ("too long a session", {"least_ms": 9}, Row.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT, NOTHING),
+            ("as long as it may be", {"most_ms": 9}, Row.NO_ROW, Error.NONE, NOTHING),
         ),
     ),
     "a member joins": (
@@ -45,18 +45,18 @@ LADDERS: dict[str, Any] = {
             "version": 5,
         },
         (
-            ("it speaks KIP-848", {}, Guard.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, 0),
-            ("but nobody is in it", {"group.empty": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the group exists", {"group.known": 1}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
-            ("the id was not given out", {"sender.is_pending": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, 0),
-            ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
-            ("a follower joins again", {"sender.member_is_known": 1}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
-            ("the leader joins again", {"sender.is_leader": 1}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
-            ("meanwhile", {"group.state": S.COMPLETING_REBALANCE}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
-            ("is waited for", {"group.state": S.PREPARING_REBALANCE}, Guard.MEMBER_JOINS, 0, E.REBALANCE),
-            ("as everybody is", {"sender.is_leader": 0}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("it speaks KIP-848", {}, Row.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, 0),
+            ("but nobody is in it", {"group.empty": 1}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the group exists", {"group.known": 1}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": 0}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("the id was not given out", {"sender.is_pending": 0}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, 0),
+            ("the instance is", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("a follower joins again", {"sender.member_is_known": 1}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("the leader joins again", {"sender.is_leader": 1}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("meanwhile", {"group.state": S.COMPLETING_REBALANCE}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("is waited for", {"group.state": S.PREPARING_REBALANCE}, Row.MEMBER_JOINS, 0, E.REBALANCE),
+            ("as everybody is", {"sender.is_leader": 0}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
         ),
     ),
     "somebody new joins": (
@@ -67,12 +67,12 @@ LADDERS: dict[str, Any] = {
             "version": 4,
         },
         (
-            ("as an instance that is being moved", {}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
-            ("that has its place", {"group.state": S.STABLE}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
-            ("that is new", {"sender.instance_is_known": 0}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
-            ("as nobody", {"sender.instance": NONE}, Guard.MEMBER_ID_FIRST, Error.MEMBER_ID_REQUIRED, NOTHING),
-            ("by an older version", {"version": 3}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
-            ("the group is made", {"group.known": 0}, Guard.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("as an instance that is being moved", {}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("that has its place", {"group.state": S.STABLE}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("that is new", {"sender.instance_is_known": 0}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("as nobody", {"sender.instance": NONE}, Row.MEMBER_ID_FIRST, Error.MEMBER_ID_REQUIRED, NOTHING),
+            ("by an older version", {"version": 3}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("the group is made", {"group.known": 0}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
         ),
     ),
     "a member asks for its assignment": (
@@ -84,18 +84,18 @@ LADDERS: dict[str, Any] = {
             "has_group_id": 0,
         },
         (
-            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("it speaks KIP-848", {"group.known": 1}, Guard.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the classic one", {"group.is_consumer": 0}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
-            ("which is in it", {"sender.member_is_known": 1}, Guard.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
-            ("of this generation", {"generation": 4}, Guard.REBALANCING, Error.REBALANCE_IN_PROGRESS, 0),
-            ("when it is stable", {"group.state": S.STABLE}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
-            ("too early", {"group.state": S.COMPLETING_REBALANCE}, Guard.MEMBER_WAITS, Error.NONE, NOTHING),
-            ("as the leader", {"sender.is_leader": 1}, Guard.LEADER_ASSIGNS, Error.NONE, E.ASSIGN),
+            ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
+            ("there is none", {"has_group_id": 1}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("it speaks KIP-848", {"group.known": 1}, Row.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the classic one", {"group.is_consumer": 0}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": 0}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": 1}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
+            ("of this generation", {"generation": 4}, Row.REBALANCING, Error.REBALANCE_IN_PROGRESS, 0),
+            ("when it is stable", {"group.state": S.STABLE}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("too early", {"group.state": S.COMPLETING_REBALANCE}, Row.MEMBER_WAITS, Error.NONE, NOTHING),
+            ("as the leader", {"sender.is_leader": 1}, Row.LEADER_ASSIGNS, Error.NONE, E.ASSIGN),
         ),
     ),
     "a member leaves": (
@@ -107,24 +107,24 @@ LADDERS: dict[str, Any] = {
             "rules": Rules(),
         },
         (
-            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("it speaks KIP-848", {"group.known": 1}, Guard.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the classic one", {"group.is_consumer": 0}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Guard.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("that had an id only", {"sender.member": 1}, Guard.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
-            ("or not even that", {"sender.is_pending": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
-            ("which is in it", {"sender.member_is_known": 1}, Guard.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
+            ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
+            ("there is none", {"has_group_id": 1}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("it speaks KIP-848", {"group.known": 1}, Row.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the classic one", {"group.is_consumer": 0}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": 0}, Row.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("that had an id only", {"sender.member": 1}, Row.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
+            ("or not even that", {"sender.is_pending": 0}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": 1}, Row.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
         ),
     ),
     "a static instance is taken out": (
         decide_leave_group,
         lambda: {"group": group(), "sender": sender(instance=1), "has_group_id": 1, "rules": Rules()},
         (
-            ("which is unknown", {}, Guard.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("which is in", {"sender.instance_is_known": 1}, Guard.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
+            ("which is unknown", {}, Row.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("which is in", {"sender.instance_is_known": 1}, Row.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
         ),
     ),
     "a member is alive": (
@@ -136,28 +136,28 @@ LADDERS: dict[str, Any] = {
             "has_group_id": 0,
         },
         (
-            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("it speaks KIP-848", {"group.known": 1}, Guard.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the classic one", {"group.is_consumer": 0}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
-            ("which is in it", {"sender.member_is_known": 1}, Guard.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
-            ("of this generation", {"generation": 4}, Guard.MEMBER_IS_IN, Error.NONE, NOTHING),
-            ("is to join again", {"group.state": S.PREPARING_REBALANCE}, Guard.REBALANCING, 27, NOTHING),
-            ("whose assignment is awaited", {"group.state": S.COMPLETING_REBALANCE}, Guard.MEMBER_IS_IN, 0, NOTHING),
+            ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
+            ("there is none", {"has_group_id": 1}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("it speaks KIP-848", {"group.known": 1}, Row.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the classic one", {"group.is_consumer": 0}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": 0}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": 1}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
+            ("of this generation", {"generation": 4}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("is to join again", {"group.state": S.PREPARING_REBALANCE}, Row.REBALANCING, 27, NOTHING),
+            ("whose assignment is awaited", {"group.state": S.COMPLETING_REBALANCE}, Row.MEMBER_IS_IN, 0, NOTHING),
         ),
     ),
     "who a sender is": (
         decide_identity,
         lambda: {"sender": sender(instance=1)},
         (
-            ("an unknown instance", {}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("of somebody else", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("its own, but not in", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
-            ("in", {"sender.member_is_known": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
-            ("without an instance", {"sender.instance": NONE}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("an unknown instance", {}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("of somebody else", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("its own, but not in", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("in", {"sender.member_is_known": 1}, Row.NO_ROW, Error.NONE, NOTHING),
+            ("without an instance", {"sender.instance": NONE}, Row.NO_ROW, Error.NONE, NOTHING),
         ),
     ),
 }
@@ -180,5 +180,5 @@ def test_a_coordinator_that_reads_its_log_takes_members_for_alive() -> None:
     assert error_of_heartbeat_elsewhere(Error.NOT_COORDINATOR) == Error.NOT_COORDINATOR
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()

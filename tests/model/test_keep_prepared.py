@@ -33,9 +33,9 @@ from zombieproof.model.vocabulary import (
     NONE,
     CoordinatorEvent,
     Error,
-    Guard,
     ProducerEvent,
     ProducerState,
+    Row,
     TransactionState,
 )
 from zombieproof.statemachines.coordinator import COORDINATOR
@@ -66,7 +66,7 @@ def ask(epoch: int, producer_id: int = 10, committed: int = 1, version: int = 5,
 
 
 KEPT = {"next_producer_id": 10, "next_producer_epoch": 2}
-Row = tuple[str, dict[str, int], Guard, int, int]
+LadderRow = tuple[str, dict[str, int], Row, int, int]
 NOTHING_TO_KEEP = {"known": 0, "pending_state": int(TransactionState.COMPLETE_ABORT), "state": 3, "rotates": 1}
 
 
@@ -86,37 +86,37 @@ def add_to_the(facts: dict[str, int]) -> Verdict:
 
 
 END_OF_NOTHING = {"epoch": 1, "producer_id": 11, "version": 4, "state": 2}
-LADDERS: dict[str, tuple[Any, Any, tuple[Row, ...]]] = {
+LADDERS: dict[str, tuple[Any, Any, tuple[LadderRow, ...]]] = {
     "keep": (
         keep_the,
         NOTHING_TO_KEEP,
         (
-            ("the id is not known", {"known": 1}, Guard.NOT_KNOWN, Error.INVALID_TXN_STATE, 0),
-            ("a transition is under way", {"pending_state": NONE}, Guard.I8, Error.CONCURRENT_TRANSACTIONS, 0),
-            ("the outcome is decided", {"state": 0}, Guard.I10, Error.CONCURRENT_TRANSACTIONS, 0),
-            ("nothing is open", {"state": 1}, Guard.KEPT, Error.INVALID_TXN_STATE, 0),
-            ("no producer id is left", {"rotates": 0}, Guard.KEPT, Error.COORDINATOR_LOAD_IN_PROGRESS, 0),
-            ("nothing", {}, Guard.KEPT, Error.NONE, CoordinatorEvent.KEEP),
+            ("the id is not known", {"known": 1}, Row.NOT_KNOWN, Error.INVALID_TXN_STATE, 0),
+            ("a transition is under way", {"pending_state": NONE}, Row.I8, Error.CONCURRENT_TRANSACTIONS, 0),
+            ("the outcome is decided", {"state": 0}, Row.I10, Error.CONCURRENT_TRANSACTIONS, 0),
+            ("nothing is open", {"state": 1}, Row.KEPT, Error.INVALID_TXN_STATE, 0),
+            ("no producer id is left", {"rotates": 0}, Row.KEPT, Error.COORDINATOR_LOAD_IN_PROGRESS, 0),
+            ("nothing", {}, Row.KEPT, Error.NONE, CoordinatorEvent.KEEP),
         ),
     ),
     "end": (
         end_the,
         END_OF_NOTHING,
         (
-            ("a request of version 0 rules", {"version": 5}, Guard.KEPT, Error.INVALID_TXN_STATE, 0),
-            ("the outcome is decided", {"state": 1}, Guard.KEPT, Error.CONCURRENT_TRANSACTIONS, 0),
-            ("another producer id", {"producer_id": 10}, Guard.KEPT, Error.INVALID_PRODUCER_ID_MAPPING, 0),
-            ("not the latest epoch", {"epoch": 2}, Guard.KEPT, Error.PRODUCER_FENCED, 0),
-            ("nothing", {}, Guard.KEPT, Error.NONE, CoordinatorEvent.COMMIT),
+            ("a request of version 0 rules", {"version": 5}, Row.KEPT, Error.INVALID_TXN_STATE, 0),
+            ("the outcome is decided", {"state": 1}, Row.KEPT, Error.CONCURRENT_TRANSACTIONS, 0),
+            ("another producer id", {"producer_id": 10}, Row.KEPT, Error.INVALID_PRODUCER_ID_MAPPING, 0),
+            ("not the latest epoch", {"epoch": 2}, Row.KEPT, Error.PRODUCER_FENCED, 0),
+            ("nothing", {}, Row.KEPT, Error.NONE, CoordinatorEvent.COMMIT),
         ),
     ),
     "add": (
         add_to_the,
         {"epoch": 2},
         (
-            ("asked for by who keeps it", {"epoch": 3}, Guard.KEPT, Error.INVALID_TXN_STATE, 0),
-            ("an epoch that nobody has", {"epoch": 1}, Guard.P5, Error.PRODUCER_FENCED, 0),
-            ("nothing", {}, Guard.P8, Error.NONE, CoordinatorEvent.ADD_PARTITION),
+            ("asked for by who keeps it", {"epoch": 3}, Row.KEPT, Error.INVALID_TXN_STATE, 0),
+            ("an epoch that nobody has", {"epoch": 1}, Row.P5, Error.PRODUCER_FENCED, 0),
+            ("nothing", {}, Row.P8, Error.NONE, CoordinatorEvent.ADD_PARTITION),
         ),
     ),
 }
@@ -126,9 +126,9 @@ LADDERS: dict[str, tuple[Any, Any, tuple[Row, ...]]] = {
 @pytest.mark.parametrize("name", LADDERS)
 def test_the_first_fault_answers(name: str) -> None:
     decide, facts, rows = LADDERS[name]
-    for fault, repair, guard, error, event in rows:
+    for fault, repair, row, error, event in rows:
         verdict = decide(facts)
-        assert (fault, verdict.guard, verdict.error, verdict.event) == (fault, guard, error, event)
+        assert (fault, verdict.row, verdict.error, verdict.event) == (fault, row, error, event)
         facts = facts | repair
 
 
@@ -180,7 +180,7 @@ def test_who_lost_the_answer_to_its_end_may_initialise_with_its_own_epoch() -> N
     move(memory, decide_end_txn(memory, ask(2), RULES, True, NONE))
     move(memory, completion_of(memory))
     verdict = decide_init_producer_id(memory, ask(2), RULES, NONE)
-    assert (verdict.guard, verdict.producer_epoch) == (Guard.I11E, 3)
+    assert (verdict.row, verdict.producer_epoch) == (Row.I11E, 3)
 
 
 def test_an_exhausted_epoch_brings_a_new_producer_id_while_the_transaction_keeps_its_own() -> None:
@@ -262,7 +262,7 @@ def test_partitions_added_under_the_first_epoch_leave_the_next_pair_alone() -> N
 def test_a_producer_that_does_not_keep_it_fences_and_aborts_it() -> None:
     memory = txn(**KEPT)
     fence = decide_init_producer_id(memory, ask(NONE, NONE), RULES, NONE)
-    assert (fence.guard, fence.event, fence.producer_epoch) == (Guard.I12, CoordinatorEvent.FENCE, 2)
+    assert (fence.row, fence.event, fence.producer_epoch) == (Row.I12, CoordinatorEvent.FENCE, 2)
     memory.pending_state = int(TransactionState.PREPARE_EPOCH_FENCE)
     abort = ask(2, committed=0)
     verdict = decide_end_txn(memory, abort, RULES, False, NONE)

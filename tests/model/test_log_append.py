@@ -12,7 +12,7 @@ from zombieproof.model.decisions.log_append import (
     error_of_append,
 )
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NOTHING, Error, Guard, TransactionVersion
+from zombieproof.model.vocabulary import NOTHING, Error, Row, TransactionVersion
 
 LADDERS: dict[str, Any] = {
     "before the append": (
@@ -25,19 +25,19 @@ LADDERS: dict[str, Any] = {
             "rules": Rules(transaction_version=TransactionVersion.TV0),
         },
         (
-            ("a TV2 record on a TV0 cluster", {}, Guard.NOT_WRITABLE, Error.UNSUPPORTED_VERSION, NOTHING),
-            ("a cluster that can hold it", {"rules.transaction_version": 1}, Guard.G1, 14, NOTHING),
-            ("not loading", {"lookup_error": Error.NONE}, Guard.G2, Error.NOT_COORDINATOR, NOTHING),
-            ("the id is known", {"known": 1}, Guard.G3, Error.NOT_COORDINATOR, NOTHING),
-            ("in the same coordinator epoch", {"is_same_coordinator_epoch": 1}, Guard.G4, Error.NONE, NOTHING),
+            ("a TV2 record on a TV0 cluster", {}, Row.NOT_WRITABLE, Error.UNSUPPORTED_VERSION, NOTHING),
+            ("a cluster that can hold it", {"rules.transaction_version": 1}, Row.G1, 14, NOTHING),
+            ("not loading", {"lookup_error": Error.NONE}, Row.G2, Error.NOT_COORDINATOR, NOTHING),
+            ("the id is known", {"known": 1}, Row.G3, Error.NOT_COORDINATOR, NOTHING),
+            ("in the same coordinator epoch", {"is_same_coordinator_epoch": 1}, Row.G4, Error.NONE, NOTHING),
             ("a TV0 record on a TV0 cluster", {"rules.transaction_version": 0, "client_transaction_version": 0},
-             Guard.G4, Error.NONE, NOTHING),
+             Row.G4, Error.NONE, NOTHING),
         ),
     ),
 }  # fmt: skip
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 

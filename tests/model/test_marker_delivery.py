@@ -16,7 +16,7 @@ from zombieproof.model.decisions.marker_delivery import (
 )
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NOTHING, Error, Guard, TransactionState
+from zombieproof.model.vocabulary import NOTHING, Error, Row, TransactionState
 from zombieproof.model.vocabulary import CoordinatorEvent as E
 
 LADDERS: dict[str, Any] = {
@@ -35,17 +35,17 @@ LADDERS: dict[str, Any] = {
             "rules": Rules(),
         },
         (
-            ("a marker is missing", {}, Guard.C1, Error.NONE, NOTHING),
-            ("none is missing", {"txn.partitions": 0}, Guard.C2, Error.NOT_COORDINATOR, NOTHING),
-            ("still the coordinator", {"lookup_error": 0}, Guard.C3, Error.UNKNOWN_SERVER_ERROR, NOTHING),
-            ("the id is known", {"txn.known": 1}, Guard.C4, Error.NOT_COORDINATOR, NOTHING),
-            ("in the same epoch", {"is_same_coordinator_epoch": 1}, Guard.C5, Error.NONE, E.MARKERS_WRITTEN),
+            ("a marker is missing", {}, Row.C1, Error.NONE, NOTHING),
+            ("none is missing", {"txn.partitions": 0}, Row.C2, Error.NOT_COORDINATOR, NOTHING),
+            ("still the coordinator", {"lookup_error": 0}, Row.C3, Error.UNKNOWN_SERVER_ERROR, NOTHING),
+            ("the id is known", {"txn.known": 1}, Row.C4, Error.NOT_COORDINATOR, NOTHING),
+            ("in the same epoch", {"is_same_coordinator_epoch": 1}, Row.C5, Error.NONE, E.MARKERS_WRITTEN),
         ),
     ),
 }
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 
@@ -58,7 +58,7 @@ def test_the_completion_keeps_what_completion_of_says() -> None:
 
 def test_without_the_rule_a_transaction_completes_while_markers_are_missing() -> None:
     txn = Transaction(known=True, state=3, producer_id=4000, partitions=1)
-    assert decide_completion(txn, 0, True, with_switches(Rules(), off=["markers_before_completion"])).guard == Guard.C5
+    assert decide_completion(txn, 0, True, with_switches(Rules(), off=["markers_before_completion"])).row == Row.C5
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from zombieproof.model.decisions.offset_commit import (
     error_of_offset_place,
 )
 from zombieproof.model.decisions.offset_delete import decide_offset_delete, decide_offset_expiry, group_may_go
-from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupState, Error, GroupEvent, Guard
+from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupState, Error, GroupEvent, Row
 
 
 def sender(**facts: int) -> Any:
@@ -32,19 +32,19 @@ LADDERS: dict[str, Any] = {
             "generation": 3,
         },
         (
-            ("no such group", {}, Guard.O3, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("asked by an older version", {"version": 8}, Guard.O3, Error.ILLEGAL_GENERATION, NOTHING),
-            ("the group is known", {"group.known": 1}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the instance is", {"sender.instance_is_known": 1}, Guard.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("it is this member", {"sender.instance_is_this_member": 1}, Guard.UNKNOWN_MEMBER, 25, NOTHING),
-            ("which is in it", {"sender.member_is_known": 1}, Guard.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
-            ("of this generation", {"generation": 4}, Guard.REBALANCING, Error.REBALANCE_IN_PROGRESS, NOTHING),
-            ("assigned", {"group.state": ClassicGroupState.STABLE}, Guard.O6, Error.NONE, NOTHING),
-            ("without a generation, nobody there", {"generation": NONE}, Guard.O5, Error.NONE, NOTHING),
-            ("somebody is there", {"group.empty": 0}, Guard.WRONG_GENERATION, Error.ILLEGAL_GENERATION, NOTHING),
-            ("nobody is named", {"sender.instance": NONE}, Guard.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("and there is no such group", {"group.known": 0}, Guard.O3, Error.NONE, NOTHING),
+            ("no such group", {}, Row.O3, Error.GROUP_ID_NOT_FOUND, NOTHING),
+            ("asked by an older version", {"version": 8}, Row.O3, Error.ILLEGAL_GENERATION, NOTHING),
+            ("the group is known", {"group.known": 1}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": 0}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": 1}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
+            ("of this generation", {"generation": 4}, Row.REBALANCING, Error.REBALANCE_IN_PROGRESS, NOTHING),
+            ("assigned", {"group.state": ClassicGroupState.STABLE}, Row.O6, Error.NONE, NOTHING),
+            ("without a generation, nobody there", {"generation": NONE}, Row.O5, Error.NONE, NOTHING),
+            ("somebody is there", {"group.empty": 0}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, NOTHING),
+            ("nobody is named", {"sender.instance": NONE}, Row.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("and there is no such group", {"group.known": 0}, Row.O3, Error.NONE, NOTHING),
         ),
     ),
     "a plain commit to a group of the consumer protocol": (
@@ -58,15 +58,15 @@ LADDERS: dict[str, Any] = {
             "generation": 5,
         },
         (
-            ("a stranger", {}, Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("an older version", {"member_is_known": 1}, Guard.OTHER_PROTOCOL, Error.UNSUPPORTED_VERSION, NOTHING),
-            ("ahead", {"version": 9}, Guard.WRONG_GENERATION, Error.STALE_MEMBER_EPOCH, NOTHING),
-            ("behind, not its partition", {"generation": 3}, Guard.WRONG_GENERATION, Error.STALE_MEMBER_EPOCH, 0),
-            ("its partition only since", {"assignment_epoch": 4}, Guard.WRONG_GENERATION, 113, NOTHING),
-            ("its partition then already", {"assignment_epoch": 3}, Guard.O8, Error.NONE, NOTHING),
-            ("of its epoch", {"generation": 4, "assignment_epoch": NONE}, Guard.O8, Error.NONE, NOTHING),
-            ("without an epoch", {"generation": NONE}, Guard.WRONG_GENERATION, Error.STALE_MEMBER_EPOCH, NOTHING),
-            ("and nobody is there", {"has_members": 0, "member_is_known": 0}, Guard.O8, Error.NONE, NOTHING),
+            ("a stranger", {}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("an older version", {"member_is_known": 1}, Row.OTHER_PROTOCOL, Error.UNSUPPORTED_VERSION, NOTHING),
+            ("ahead", {"version": 9}, Row.WRONG_GENERATION, Error.STALE_MEMBER_EPOCH, NOTHING),
+            ("behind, not its partition", {"generation": 3}, Row.WRONG_GENERATION, Error.STALE_MEMBER_EPOCH, 0),
+            ("its partition only since", {"assignment_epoch": 4}, Row.WRONG_GENERATION, 113, NOTHING),
+            ("its partition then already", {"assignment_epoch": 3}, Row.O8, Error.NONE, NOTHING),
+            ("of its epoch", {"generation": 4, "assignment_epoch": NONE}, Row.O8, Error.NONE, NOTHING),
+            ("without an epoch", {"generation": NONE}, Row.WRONG_GENERATION, Error.STALE_MEMBER_EPOCH, NOTHING),
+            ("and nobody is there", {"has_members": 0, "member_is_known": 0}, Row.O8, Error.NONE, NOTHING),
         ),
     ),
     "an offset is deleted": (
@@ -80,36 +80,36 @@ LADDERS: dict[str, Any] = {
             "is_pending": 0,
         },
         (
-            ("no group is named", {}, Guard.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("there is none", {"has_group_id": 1}, Guard.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("it has classic members", {"group_is_known": 1}, Guard.SUBSCRIBED, Error.NON_EMPTY_GROUP, NOTHING),
-            ("somebody reads it", {"is_in_use": 0}, Guard.SUBSCRIBED, Error.GROUP_SUBSCRIBED_TO_TOPIC, NOTHING),
-            ("nobody does, nothing is there", {"reads_topic": 0}, Guard.OFFSET_DELETED, Error.NONE, NOTHING),
-            ("one waits", {"is_pending": 1}, Guard.OFFSET_DELETED, Error.NONE, GroupEvent.TOMBSTONE),
-            ("one is committed", {"is_pending": 0, "is_committed": 1}, Guard.OFFSET_DELETED, 0, GroupEvent.TOMBSTONE),
+            ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
+            ("there is none", {"has_group_id": 1}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
+            ("it has classic members", {"group_is_known": 1}, Row.SUBSCRIBED, Error.NON_EMPTY_GROUP, NOTHING),
+            ("somebody reads it", {"is_in_use": 0}, Row.SUBSCRIBED, Error.GROUP_SUBSCRIBED_TO_TOPIC, NOTHING),
+            ("nobody does, nothing is there", {"reads_topic": 0}, Row.OFFSET_DELETED, Error.NONE, NOTHING),
+            ("one waits", {"is_pending": 1}, Row.OFFSET_DELETED, Error.NONE, GroupEvent.TOMBSTONE),
+            ("one is committed", {"is_pending": 0, "is_committed": 1}, Row.OFFSET_DELETED, 0, GroupEvent.TOMBSTONE),
         ),
     ),
     "an offset expires": (
         decide_offset_expiry,
         lambda: {"reads_topic": 1, "committed_ms": 100, "now_ms": 199, "retention_ms": 100, "is_pending": 1},
         (
-            ("somebody reads it", {}, Guard.OFFSET_KEPT, Error.NONE, NOTHING),
-            ("a transaction holds it", {"reads_topic": 0}, Guard.OFFSET_KEPT, Error.NONE, NOTHING),
-            ("too young", {"is_pending": 0}, Guard.OFFSET_KEPT, Error.NONE, NOTHING),
-            ("old enough", {"now_ms": 200}, Guard.OFFSET_EXPIRED, Error.NONE, GroupEvent.TOMBSTONE),
+            ("somebody reads it", {}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
+            ("a transaction holds it", {"reads_topic": 0}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
+            ("too young", {"is_pending": 0}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
+            ("old enough", {"now_ms": 200}, Row.OFFSET_EXPIRED, Error.NONE, GroupEvent.TOMBSTONE),
         ),
     ),
 }
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 
 def test_generation_0_is_a_generation() -> None:
     empty = SimpleNamespace(known=1, dead=0, empty=1, generation=4, state=ClassicGroupState.EMPTY, is_consumer=0)
     verdict = decide_offset_commit(empty, sender(), 8, 0)
-    assert (verdict.guard, verdict.error) == (Guard.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID)
+    assert (verdict.row, verdict.error) == (Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID)
     absent = SimpleNamespace(known=0, dead=0, empty=1, generation=NONE, state=ClassicGroupState.EMPTY, is_consumer=0)
     assert decide_offset_commit(absent, sender(), 8, 0).error == Error.ILLEGAL_GENERATION
     assert decide_plain_commit_to_consumer_group(0, 0, NONE, NONE, 9, 0).error == Error.UNKNOWN_MEMBER_ID

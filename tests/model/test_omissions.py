@@ -14,9 +14,9 @@ import pytest
 
 import zombieproof.messages
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.acts import Act
+from zombieproof.checker.transactions.action_kinds import Action
+from zombieproof.checker.transactions.state import Budget
 from zombieproof.checker.transactions.uncovered import UNCOVERED
-from zombieproof.checker.transactions.world import Budget
 from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.model.omissions import (
     CHECKER,
@@ -104,7 +104,7 @@ def has_row(absent: Absent) -> bool:
 
 def strikes(absent: Absent) -> bool:
     budgets = {each.name for each in fields(Budget)}
-    return absent.name in Act.__members__ or absent.name.lower() in budgets
+    return absent.name in Action.__members__ or absent.name.lower() in budgets
 
 
 def is_set(absent: Absent) -> bool:
@@ -155,7 +155,7 @@ def test_every_entry_names_what_would_be_there() -> None:
 
 THERE = (
     Absent(Sort.FIELD, "timeout_ms", "zombieproof.messages.transactions.InitProducerId"),
-    Absent(Sort.FIELD, "INIT_PRODUCER_ID", "zombieproof.checker.transactions.world.Kind"),
+    Absent(Sort.FIELD, "INIT_PRODUCER_ID", "zombieproof.checker.transactions.state.Kind"),
     Absent(Sort.PARAMETER, "rules", "zombieproof.traces.judging.histories.visibility.visibility"),
     Absent(Sort.API, "47"),
     Absent(Sort.ERROR, "PRODUCER_FENCED", "zombieproof.model.decisions.end_txn"),
@@ -164,7 +164,7 @@ THERE = (
     Absent(Sort.FAULT, "CRASH"),
     Absent(Sort.FAULT, "LEADERLESS"),
     Absent(Sort.BOUND, "lost"),
-    Absent(Sort.LIMIT, "CLIENTS=7", "zombieproof.checker.transactions.world"),
+    Absent(Sort.LIMIT, "CLIENTS=7", "zombieproof.checker.transactions.state"),
     Absent(Sort.RULE, "kip447_fence"),
     Absent(Sort.PRESET, "3.9"),
     Absent(Sort.PROMISE, "replicas_agree"),

@@ -24,7 +24,7 @@ from zombieproof.model.decisions.produce import (
 )
 from zombieproof.model.records import CachedBatch, ProducerEntry
 from zombieproof.model.rules import Rules, preset, with_switches
-from zombieproof.model.vocabulary import NONE, NOTHING, SEQUENCE_MAX, Error, Guard, Origin, PartitionState
+from zombieproof.model.vocabulary import NONE, NOTHING, SEQUENCE_MAX, Error, Origin, PartitionState, Row
 from zombieproof.model.vocabulary import PartitionEvent as E
 
 
@@ -71,25 +71,25 @@ LADDERS: dict[str, Any] = {
             "topic_id_is_known": 0,
         },
         (
-            ("no transactional id", {}, Guard.W1, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NOTHING),
-            ("an id", {"has_transactional_id": 1}, Guard.W2, Error.UNKNOWN_TOPIC_ID, NOTHING),
-            ("a topic's name", {"topic_id_is_known": 1}, Guard.W2, Error.UNKNOWN_TOPIC_OR_PARTITION, NOTHING),
-            ("the topic exists", {"topic_exists": 1}, Guard.W3, Error.INVALID_RECORD, NOTHING),
-            ("two batches", {"batches": 2}, Guard.W3, Error.INVALID_RECORD, NOTHING),
-            ("one batch", {"batches": 1}, Guard.W4, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("of one producer", {"identities": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("no transactional id", {}, Row.W1, Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NOTHING),
+            ("an id", {"has_transactional_id": 1}, Row.W2, Error.UNKNOWN_TOPIC_ID, NOTHING),
+            ("a topic's name", {"topic_id_is_known": 1}, Row.W2, Error.UNKNOWN_TOPIC_OR_PARTITION, NOTHING),
+            ("the topic exists", {"topic_exists": 1}, Row.W3, Error.INVALID_RECORD, NOTHING),
+            ("two batches", {"batches": 2}, Row.W3, Error.INVALID_RECORD, NOTHING),
+            ("one batch", {"batches": 1}, Row.W4, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("of one producer", {"identities": 1}, Row.NO_ROW, Error.NONE, NOTHING),
         ),
     ),
     "a place": (
         decide_produce_place,
         lambda: {"acks": 2, "is_internal": 1, "leads": 0},
         (
-            ("acks that do not exist", {}, Guard.UNKNOWN_ACKS, Error.INVALID_REQUIRED_ACKS, NOTHING),
-            ("all replicas", {"acks": -1}, Guard.INTERNAL_TOPIC, Error.INVALID_TOPIC_EXCEPTION, NOTHING),
-            ("a client's topic", {"is_internal": 0}, Guard.NOT_THE_LEADER, Error.NOT_LEADER_OR_FOLLOWER, NOTHING),
-            ("the leader", {"leads": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
-            ("one replica", {"acks": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
-            ("no answer", {"acks": 0}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("acks that do not exist", {}, Row.UNKNOWN_ACKS, Error.INVALID_REQUIRED_ACKS, NOTHING),
+            ("all replicas", {"acks": -1}, Row.INTERNAL_TOPIC, Error.INVALID_TOPIC_EXCEPTION, NOTHING),
+            ("a client's topic", {"is_internal": 0}, Row.NOT_THE_LEADER, Error.NOT_LEADER_OR_FOLLOWER, NOTHING),
+            ("the leader", {"leads": 1}, Row.NO_ROW, Error.NONE, NOTHING),
+            ("one replica", {"acks": 1}, Row.NO_ROW, Error.NONE, NOTHING),
+            ("no answer", {"acks": 0}, Row.NO_ROW, Error.NONE, NOTHING),
         ),
     ),
     "a batch": (
@@ -105,42 +105,42 @@ LADDERS: dict[str, Any] = {
             "is_corrupt": 1,
         },
         (
-            ("too few replicas", {}, Guard.W7, Error.NOT_ENOUGH_REPLICAS, NOTHING),
-            ("enough of them", {"in_sync": 2}, Guard.W8, Error.INVALID_RECORD, NOTHING),
-            ("no offset of its own", {"base_offset": 0}, Guard.CORRUPT_BATCH, Error.CORRUPT_MESSAGE, NOTHING),
-            ("a sound checksum", {"is_corrupt": 0}, Guard.W8, Error.INVALID_RECORD, NOTHING),
-            ("not a control batch", {"control": 0}, Guard.W8, Error.INVALID_RECORD, NOTHING),
-            ("offsets that fit", {"is_consistent": 1}, Guard.W8, Error.INVALID_RECORD, NOTHING),
-            ("sequences", {"batch.base_sequence": 0}, Guard.NO_GUARD, Error.NONE, NOTHING),
-            ("one replica will do", {"in_sync": 1, "needs_all_replicas": 0}, Guard.NO_GUARD, Error.NONE, NOTHING),
-            ("nobody's batch", {"batch.producer_id": NONE, "batch.base_sequence": NONE}, Guard.NO_GUARD, 0, NOTHING),
+            ("too few replicas", {}, Row.W7, Error.NOT_ENOUGH_REPLICAS, NOTHING),
+            ("enough of them", {"in_sync": 2}, Row.W8, Error.INVALID_RECORD, NOTHING),
+            ("no offset of its own", {"base_offset": 0}, Row.CORRUPT_BATCH, Error.CORRUPT_MESSAGE, NOTHING),
+            ("a sound checksum", {"is_corrupt": 0}, Row.W8, Error.INVALID_RECORD, NOTHING),
+            ("not a control batch", {"control": 0}, Row.W8, Error.INVALID_RECORD, NOTHING),
+            ("offsets that fit", {"is_consistent": 1}, Row.W8, Error.INVALID_RECORD, NOTHING),
+            ("sequences", {"batch.base_sequence": 0}, Row.NO_ROW, Error.NONE, NOTHING),
+            ("one replica will do", {"in_sync": 1, "needs_all_replicas": 0}, Row.NO_ROW, Error.NONE, NOTHING),
+            ("nobody's batch", {"batch.producer_id": NONE, "batch.base_sequence": NONE}, Row.NO_ROW, 0, NOTHING),
         ),
     ),
     "append": (
         decide_append,
         nothing_right,
         (
-            ("a duplicate", {}, Guard.A1, Error.NONE, NOTHING),
-            ("of an older epoch", {"batch.producer_epoch": 6}, Guard.A2, Error.INVALID_PRODUCER_EPOCH, NOTHING),
-            ("of the next epoch, unverified", {"batch.producer_epoch": 8}, Guard.A3, 48, NOTHING),
-            ("under another guard", {"request_guard": 98}, Guard.A3, Error.INVALID_TXN_STATE, NOTHING),
-            ("under the guard, but above the lowest sequence", {"request_guard": 99}, Guard.S2, 45, NOTHING),
-            ("nothing is remembered, TV2 starts with 0", {"entry.batch_count": 0}, Guard.S1, 45, NOTHING),
-            ("the guard of an older client", {"entry.supports_epoch_bump": 0}, Guard.S2, 45, NOTHING),
-            ("the lowest sequence", {"entry.lowest_sequence": 3}, Guard.S3, 45, NOTHING),
-            ("the same epoch, nothing remembered", {"entry.producer_epoch": 8}, Guard.S5, 45, NOTHING),
-            ("the first sequence", {"batch.base_sequence": 0}, Guard.A7, Error.NONE, E.BEGIN),
-            ("a transaction is open", {"entry.txn_first_offset": 40}, Guard.A7, Error.NONE, E.CONTINUE),
-            ("the batch is not of it", {"batch.transactional": 0}, Guard.A6, Error.INVALID_TXN_STATE, NOTHING),
-            ("an older epoch", {"batch.producer_epoch": 7}, Guard.A4, Error.INVALID_PRODUCER_EPOCH, NOTHING),
+            ("a duplicate", {}, Row.A1, Error.NONE, NOTHING),
+            ("of an older epoch", {"batch.producer_epoch": 6}, Row.A2, Error.INVALID_PRODUCER_EPOCH, NOTHING),
+            ("of the next epoch, unverified", {"batch.producer_epoch": 8}, Row.A3, 48, NOTHING),
+            ("under another guard", {"request_guard": 98}, Row.A3, Error.INVALID_TXN_STATE, NOTHING),
+            ("under the guard, but above the lowest sequence", {"request_guard": 99}, Row.S2, 45, NOTHING),
+            ("nothing is remembered, TV2 starts with 0", {"entry.batch_count": 0}, Row.S1, 45, NOTHING),
+            ("the guard of an older client", {"entry.supports_epoch_bump": 0}, Row.S2, 45, NOTHING),
+            ("the lowest sequence", {"entry.lowest_sequence": 3}, Row.S3, 45, NOTHING),
+            ("the same epoch, nothing remembered", {"entry.producer_epoch": 8}, Row.S5, 45, NOTHING),
+            ("the first sequence", {"batch.base_sequence": 0}, Row.A7, Error.NONE, E.BEGIN),
+            ("a transaction is open", {"entry.txn_first_offset": 40}, Row.A7, Error.NONE, E.CONTINUE),
+            ("the batch is not of it", {"batch.transactional": 0}, Row.A6, Error.INVALID_TXN_STATE, NOTHING),
+            ("an older epoch", {"batch.producer_epoch": 7}, Row.A4, Error.INVALID_PRODUCER_EPOCH, NOTHING),
             ("the same epoch, none is open", {"batch.producer_epoch": 8, "entry.txn_first_offset": NONE},
-             Guard.A7, Error.NONE, E.APPEND),
+             Row.A7, Error.NONE, E.APPEND),
         ),
     ),
 }  # fmt: skip
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 
@@ -158,17 +158,17 @@ PLAIN = with_switches(Rules(), off=["verification"])
 @pytest.mark.parametrize(
     ("entry", "first", "guard"),
     [
-        (ProducerEntry(), 0, Guard.A7),
-        (ProducerEntry(), 17, Guard.A7),
-        (known(7), 0, Guard.A7),
-        (known(7), 1, Guard.S5),
-        (known(7, 3, 4), 5, Guard.A7),
-        (known(7, 3, 4), 6, Guard.S5),
-        (known(7, 3, 4), 2, Guard.S5),
-        (known(7, SEQUENCE_MAX), 0, Guard.A7),
-        (known(7, SEQUENCE_MAX - 1), 0, Guard.S5),
-        (known(6, 3), 0, Guard.A7),
-        (known(6, 3), 4, Guard.S3),
+        (ProducerEntry(), 0, Row.A7),
+        (ProducerEntry(), 17, Row.A7),
+        (known(7), 0, Row.A7),
+        (known(7), 1, Row.S5),
+        (known(7, 3, 4), 5, Row.A7),
+        (known(7, 3, 4), 6, Row.S5),
+        (known(7, 3, 4), 2, Row.S5),
+        (known(7, SEQUENCE_MAX), 0, Row.A7),
+        (known(7, SEQUENCE_MAX - 1), 0, Row.S5),
+        (known(6, 3), 0, Row.A7),
+        (known(6, 3), 4, Row.S3),
     ],
     ids=[
         "an unknown producer begins",
@@ -184,24 +184,24 @@ PLAIN = with_switches(Rules(), off=["verification"])
         "a new epoch does not continue",
     ],
 )
-def test_the_sequence_rule(entry: ProducerEntry, first: int, guard: Guard) -> None:
+def test_the_sequence_rule(entry: ProducerEntry, first: int, guard: Row) -> None:
     verdict = decide_append(entry, batch(7, first, first, 0), 0, Origin.CLIENT, PLAIN)
-    assert (verdict.guard, verdict.error) == (guard, Error.NONE if guard == Guard.A7 else 45)
+    assert (verdict.row, verdict.error) == (guard, Error.NONE if guard == Row.A7 else 45)
 
 
 def test_nothing_is_demanded_of_an_entry_without_an_epoch() -> None:
     entry = ProducerEntry(known=True)
-    assert decide_append(entry, batch(NONE, 5, 5, 0), 0, Origin.CLIENT, PLAIN).guard == Guard.A7
+    assert decide_append(entry, batch(NONE, 5, 5, 0), 0, Origin.CLIENT, PLAIN).row == Row.A7
 
 
 def test_kafka_0_11_demands_sequence_0_of_an_unknown_producer() -> None:
-    assert decide_append(ProducerEntry(), batch(7, 17, 17), 0, Origin.CLIENT, preset("kip98")).guard == Guard.S3
-    assert decide_append(ProducerEntry(), batch(7, 0, 0), 0, Origin.CLIENT, preset("kip98")).guard == Guard.A7
+    assert decide_append(ProducerEntry(), batch(7, 17, 17), 0, Origin.CLIENT, preset("kip98")).row == Row.S3
+    assert decide_append(ProducerEntry(), batch(7, 0, 0), 0, Origin.CLIENT, preset("kip98")).row == Row.A7
 
 
 def test_a_duplicate_is_answered_with_the_offset_it_has() -> None:
     verdict = decide_append(known(7, 1, 2, 3), batch(7, 2, 2, 0), 0, Origin.CLIENT, Rules())
-    assert (verdict.guard, verdict.duplicate_of) == (Guard.A1, 102)
+    assert (verdict.row, verdict.duplicate_of) == (Row.A1, 102)
     assert verdict.event == E.NOTHING
 
 
@@ -259,12 +259,12 @@ def test_replication_accepts_what_the_log_holds(epoch: int) -> None:
 
 
 def test_even_replication_keeps_plain_data_out_of_a_transaction() -> None:
-    assert decide_append(known(7, 3, open_at=3), batch(7, 4, 4, 0), 0, Origin.REPLICATION, Rules()).guard == Guard.A6
+    assert decide_append(known(7, 3, open_at=3), batch(7, 4, 4, 0), 0, Origin.REPLICATION, Rules()).row == Row.A6
 
 
 def test_a_newer_epoch_joins_what_is_still_open_once_it_is_verified() -> None:
     entry = known(7, 3, open_at=3)
-    assert decide_append(entry, batch(8, 0, 0), 0, Origin.CLIENT, Rules()).guard == Guard.A3
+    assert decide_append(entry, batch(8, 0, 0), 0, Origin.CLIENT, Rules()).row == Row.A3
     entry.guard, entry.guard_epoch, entry.lowest_sequence = 99, 8, 0
     assert decide_append(entry, batch(8, 0, 0), 99, Origin.CLIENT, Rules()).event == E.CONTINUE
 

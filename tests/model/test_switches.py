@@ -35,13 +35,13 @@ from zombieproof.model.vocabulary import (
     ClassicGroupEvent,
     Error,
     GroupEvent,
-    Guard,
     Isolation,
     Mode,
     Origin,
     PartitionEvent,
     PendingOffsetsState,
     Reaction,
+    Row,
     TransactionState,
 )
 
@@ -151,9 +151,9 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     "sequence_check": (appended(entry(), batch(7, 6, 0)), (45, 0), (0, PartitionEvent.APPEND)),
     "epoch_fencing": (appended(entry(), batch(6, 0, 0), origin=Origin.COORDINATOR), (47, 0), (0, 2)),
     "markers_before_completion": (
-        lambda rules: marker_delivery.decide_completion(txn(state=2), 0, True, rules).guard,
-        Guard.C1,
-        Guard.C5,
+        lambda rules: marker_delivery.decide_completion(txn(state=2), 0, True, rules).row,
+        Row.C1,
+        Row.C5,
     ),
     "init_raises_epoch": (
         lambda rules: (
@@ -163,15 +163,15 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         7,
     ),
     "only_idle_ids_expire": (
-        lambda rules: transactional_id_expiration.decide_expiration(OPEN, 1000, 100, rules).guard,
-        Guard.Y1,
-        Guard.Y2,
+        lambda rules: transactional_id_expiration.decide_expiration(OPEN, 1000, 100, rules).row,
+        Row.Y1,
+        Row.Y2,
     ),
     "stable_bound": (lambda rules: fetch.fetch_bound(Isolation.READ_COMMITTED, 10, 4, rules), 4, 10),
     "kip360": (
-        lambda rules: init_producer_id.decide_init_producer_id(txn(), ask(producer_epoch=6), rules, NONE).guard,
-        Guard.I11E,
-        Guard.I11C,
+        lambda rules: init_producer_id.decide_init_producer_id(txn(), ask(producer_epoch=6), rules, NONE).row,
+        Row.I11E,
+        Row.I11C,
     ),
     "kip447_fence": (stale_commit, Error.ILLEGAL_GENERATION, Error.NONE),
     "kip447_stable": (lambda rules: offset_fetch.decide_offset_fetch(1, 1, rules), Error.UNSTABLE_OFFSET_COMMIT, 0),
@@ -257,9 +257,9 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         (0, PartitionEvent.CONTINUE),
     ),
     "stale_epoch_first": (
-        lambda rules: verification.decide_verification(entry(), batch(6, 0, 1), Mode.GENERIC, rules).guard,
-        Guard.STEP_2,
-        Guard.STEP_3,
+        lambda rules: verification.decide_verification(entry(), batch(6, 0, 1), Mode.GENERIC, rules).row,
+        Row.STEP_2,
+        Row.STEP_3,
     ),
     "guard_keep_same_epoch": (
         marked(entry(supports_epoch_bump=1, txn_first_offset=40, **VERIFYING), marker(8)),

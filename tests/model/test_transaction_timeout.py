@@ -8,7 +8,7 @@ import pytest
 from zombieproof.model.decisions.transaction_timeout import decide_timeout, is_timed_out
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules, preset
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, TransactionState
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Row, TransactionState
 from zombieproof.model.vocabulary import CoordinatorEvent as E
 
 
@@ -32,17 +32,17 @@ LADDERS: dict[str, Any] = {
         decide_timeout,
         nothing_right,
         (
-            ("nothing is known", {}, Guard.X1, Error.NONE, NOTHING),
-            ("the id is known", {"txn.known": 1}, Guard.X2, Error.NONE, NOTHING),
-            ("of the same producer id", {"producer_id": 4000}, Guard.X3, Error.NONE, NOTHING),
-            ("nothing is under way", {"txn.pending_state": NONE}, Guard.X4, Error.UNKNOWN_SERVER_ERROR, NOTHING),
-            ("the transaction is still open", {"txn.state": TransactionState.ONGOING}, Guard.X5, 0, E.FENCE),
+            ("nothing is known", {}, Row.X1, Error.NONE, NOTHING),
+            ("the id is known", {"txn.known": 1}, Row.X2, Error.NONE, NOTHING),
+            ("of the same producer id", {"producer_id": 4000}, Row.X3, Error.NONE, NOTHING),
+            ("nothing is under way", {"txn.pending_state": NONE}, Row.X4, Error.UNKNOWN_SERVER_ERROR, NOTHING),
+            ("the transaction is still open", {"txn.state": TransactionState.ONGOING}, Row.X5, 0, E.FENCE),
         ),
     ),
 }
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 

@@ -17,7 +17,7 @@ from zombieproof.model.decisions.transition import (
 from zombieproof.model.decisions.verdicts import transit
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NONE, Guard, TransactionVersion
+from zombieproof.model.vocabulary import NONE, Row, TransactionVersion
 from zombieproof.model.vocabulary import CoordinatorEvent as E
 from zombieproof.model.vocabulary import TransactionState as S
 
@@ -42,7 +42,7 @@ def ongoing(**changes: Any) -> Transaction:
 
 
 def wants(event: E, **changes: Any) -> Verdict:
-    verdict = transit(Guard.NO_GUARD, event, 4000, 7, 6, NONE, 0b0011, TransactionVersion.TV2)
+    verdict = transit(Row.NO_ROW, event, 4000, 7, 6, NONE, 0b0011, TransactionVersion.TV2)
     return verdict._replace(**changes)
 
 

@@ -20,7 +20,7 @@ from zombieproof.model.decisions.txn_offset_commit import (
 )
 from zombieproof.model.records import GroupOffset, PendingOffset
 from zombieproof.model.rules import Rules, preset_for, with_switches
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, PendingOffsetsState
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, PendingOffsetsState, Row
 from zombieproof.model.vocabulary import GroupEvent as E
 
 COMMITS = E.TXN_OFFSET_COMMIT
@@ -50,27 +50,27 @@ LADDERS: dict[str, Any] = {
         decide_txn_offset_commit_front_door,
         lambda: {"is_active": 0, "has_group_id": 0},
         (
-            ("the coordinator starts or stops", {}, Guard.O1, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("no group", {"is_active": 1}, Guard.O1, Error.INVALID_GROUP_ID, NOTHING),
-            ("a group", {"has_group_id": 1}, Guard.NO_GUARD, Error.NONE, NOTHING),
+            ("the coordinator starts or stops", {}, Row.O1, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("no group", {"is_active": 1}, Row.O1, Error.INVALID_GROUP_ID, NOTHING),
+            ("a group", {"has_group_id": 1}, Row.NO_ROW, Error.NONE, NOTHING),
         ),
     ),
     "a classic group": (
         decide_txn_offset_commit,
         nothing_right,
         (
-            ("no such group", {}, Guard.O3, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("asked by an older version", {"request.version": 5}, Guard.O3, Error.ILLEGAL_GENERATION, NOTHING),
-            ("the group is known", {"group.known": 1}, Guard.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Guard.O6, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the instance is known", {"instance_is_known": 1}, Guard.O6, Error.FENCED_INSTANCE_ID, NOTHING),
-            ("and is this member", {"instance_is_this_member": 1}, Guard.O6, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the member is known", {"member_is_known": 1}, Guard.O6, Error.ILLEGAL_GENERATION, NOTHING),
-            ("of the present generation", {"request.generation": 4}, Guard.O6, Error.NONE, COMMITS),
-            ("without a generation, nobody there", {"request.generation": NONE}, Guard.O5, Error.NONE, COMMITS),
-            ("somebody is there", {"group.empty": 0}, Guard.O6, Error.ILLEGAL_GENERATION, NOTHING),
-            ("nothing is said of a member", {"request.member": NONE, "request.instance": NONE}, Guard.O7, 0, COMMITS),
-            ("and there is no such group", {"group.known": 0}, Guard.O3, Error.NONE, COMMITS),
+            ("no such group", {}, Row.O3, Error.GROUP_ID_NOT_FOUND, NOTHING),
+            ("asked by an older version", {"request.version": 5}, Row.O3, Error.ILLEGAL_GENERATION, NOTHING),
+            ("the group is known", {"group.known": 1}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": 0}, Row.O6, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is known", {"instance_is_known": 1}, Row.O6, Error.FENCED_INSTANCE_ID, NOTHING),
+            ("and is this member", {"instance_is_this_member": 1}, Row.O6, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the member is known", {"member_is_known": 1}, Row.O6, Error.ILLEGAL_GENERATION, NOTHING),
+            ("of the present generation", {"request.generation": 4}, Row.O6, Error.NONE, COMMITS),
+            ("without a generation, nobody there", {"request.generation": NONE}, Row.O5, Error.NONE, COMMITS),
+            ("somebody is there", {"group.empty": 0}, Row.O6, Error.ILLEGAL_GENERATION, NOTHING),
+            ("nothing is said of a member", {"request.member": NONE, "request.instance": NONE}, Row.O7, 0, COMMITS),
+            ("and there is no such group", {"group.known": 0}, Row.O3, Error.NONE, COMMITS),
         ),
     ),
     "a group of the consumer protocol": (
@@ -85,31 +85,31 @@ LADDERS: dict[str, Any] = {
             "rules": Rules(),
         },
         (
-            ("the member is unknown", {}, Guard.O8, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("known, but the epoch is ahead", {"member_is_known": 1}, Guard.O8, Error.ILLEGAL_GENERATION, NOTHING),
-            ("a member of that protocol", {"is_classic_member": 0}, Guard.O8, Error.STALE_MEMBER_EPOCH, NOTHING),
-            ("in an older version", {"request.version": 5}, Guard.O8, Error.ILLEGAL_GENERATION, NOTHING),
-            ("behind, not its partition", {"request.generation": 3}, Guard.O8, Error.ILLEGAL_GENERATION, NOTHING),
-            ("its partition only since", {"assignment_epoch": 4}, Guard.O8, Error.ILLEGAL_GENERATION, NOTHING),
-            ("its partition then already", {"assignment_epoch": 3}, Guard.O8, Error.NONE, COMMITS),
-            ("of the present epoch", {"request.generation": 4, "assignment_epoch": NONE}, Guard.O8, 0, COMMITS),
-            ("without an epoch", {"request.generation": NONE}, Guard.O8, Error.ILLEGAL_GENERATION, NOTHING),
-            ("without a member either", {"request.member": NONE}, Guard.O8, Error.NONE, COMMITS),
-            ("nobody is there", {"has_members": 0, "request.member": 1}, Guard.O8, Error.NONE, COMMITS),
+            ("the member is unknown", {}, Row.O8, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("known, but the epoch is ahead", {"member_is_known": 1}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
+            ("a member of that protocol", {"is_classic_member": 0}, Row.O8, Error.STALE_MEMBER_EPOCH, NOTHING),
+            ("in an older version", {"request.version": 5}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
+            ("behind, not its partition", {"request.generation": 3}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
+            ("its partition only since", {"assignment_epoch": 4}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
+            ("its partition then already", {"assignment_epoch": 3}, Row.O8, Error.NONE, COMMITS),
+            ("of the present epoch", {"request.generation": 4, "assignment_epoch": NONE}, Row.O8, 0, COMMITS),
+            ("without an epoch", {"request.generation": NONE}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
+            ("without a member either", {"request.member": NONE}, Row.O8, Error.NONE, COMMITS),
+            ("nobody is there", {"has_members": 0, "request.member": 1}, Row.O8, Error.NONE, COMMITS),
         ),
     ),
     "an offset's metadata": (
         decide_metadata_size,
         lambda: {"metadata_bytes": 4097, "max_bytes": 4096},
         (
-            ("too long", {}, Guard.O9, Error.OFFSET_METADATA_TOO_LARGE, NOTHING),
-            ("just short enough", {"metadata_bytes": 4096}, Guard.O10, Error.NONE, COMMITS),
+            ("too long", {}, Row.O9, Error.OFFSET_METADATA_TOO_LARGE, NOTHING),
+            ("just short enough", {"metadata_bytes": 4096}, Row.O10, Error.NONE, COMMITS),
         ),
     ),
 }
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 
@@ -127,7 +127,7 @@ def test_generation_0_is_a_generation() -> None:
 def test_before_kip_447_nobody_looked_at_members() -> None:
     rules = with_switches(Rules(), off=["kip447_fence"])
     arguments = nothing_right() | {"group": group(), "rules": rules}
-    assert decide_txn_offset_commit(**arguments).guard == Guard.O7
+    assert decide_txn_offset_commit(**arguments).row == Row.O7
     stale = decide_commit_to_consumer_group(1, request(6, generation=3, member=1), 0, 4, 0, NONE, rules)
     assert stale.error == Error.NONE
 

@@ -22,7 +22,7 @@ from zombieproof.model.decisions.verification import (
 )
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, Mode, PartitionState
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Mode, PartitionState, Row
 from zombieproof.model.vocabulary import PartitionEvent as E
 
 
@@ -41,21 +41,21 @@ LADDERS: dict[str, Any] = {
         decide_verification,
         nothing_to_ask,
         (
-            ("plain data", {}, Guard.W5, Error.NONE, NOTHING),
-            ("nobody verifies", {"batch.transactional": 1}, Guard.STEP_1, Error.NONE, NOTHING),
-            ("TV2 always does; the epoch is old", {"mode": Mode.ADD}, Guard.STEP_2, 47, NOTHING),
+            ("plain data", {}, Row.W5, Error.NONE, NOTHING),
+            ("nobody verifies", {"batch.transactional": 1}, Row.STEP_1, Error.NONE, NOTHING),
+            ("TV2 always does; the epoch is old", {"mode": Mode.ADD}, Row.STEP_2, 47, NOTHING),
             ("an older client is verified as well", {"mode": Mode.DEFAULT, "rules.verification": 1},
-             Guard.STEP_2, Error.INVALID_PRODUCER_EPOCH, NOTHING),
-            ("of the open transaction", {"batch.producer_epoch": 7}, Guard.STEP_2, Error.NONE, NOTHING),
-            ("of the next epoch", {"batch.producer_epoch": 8}, Guard.STEP_3, Error.NONE, E.VERIFY),
+             Row.STEP_2, Error.INVALID_PRODUCER_EPOCH, NOTHING),
+            ("of the open transaction", {"batch.producer_epoch": 7}, Row.STEP_2, Error.NONE, NOTHING),
+            ("of the next epoch", {"batch.producer_epoch": 8}, Row.STEP_3, Error.NONE, E.VERIFY),
             ("nothing is open", {"entry.txn_first_offset": NONE, "batch.producer_epoch": 7},
-             Guard.STEP_3, Error.NONE, E.VERIFY),
+             Row.STEP_3, Error.NONE, E.VERIFY),
         ),
     ),
 }  # fmt: skip
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 

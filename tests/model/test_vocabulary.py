@@ -5,7 +5,7 @@ from enum import IntEnum
 import pytest
 
 from zombieproof.model import vocabulary
-from zombieproof.model.vocabulary import NOTHING, ApiKey, Error, Guard, TransactionState
+from zombieproof.model.vocabulary import NOTHING, ApiKey, Error, Row, TransactionState
 
 ENUMS = [value for value in vars(vocabulary).values() if isinstance(value, type) and issubclass(value, IntEnum)]
 
@@ -88,4 +88,4 @@ def test_api_keys_are_kafkas() -> None:
 
 
 def test_a_guard_fits_into_a_byte() -> None:
-    assert all(0 <= guard <= 255 for guard in Guard)
+    assert all(0 <= guard <= 255 for guard in Row)

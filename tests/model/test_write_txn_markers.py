@@ -9,7 +9,7 @@ import pytest
 from zombieproof.model.decisions.write_txn_markers import decide_marker, evolve_marker
 from zombieproof.model.records import CachedBatch, ProducerEntry
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, Origin, PartitionState
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Origin, PartitionState, Row
 from zombieproof.model.vocabulary import PartitionEvent as E
 
 
@@ -38,28 +38,28 @@ LADDERS: dict[str, Any] = {
         decide_marker,
         nothing_right,
         (
-            ("of an older epoch", {}, Guard.M2, Error.INVALID_PRODUCER_EPOCH, NOTHING),
-            ("of the epoch of the data", {"marker.producer_epoch": 7}, Guard.M2, 47, NOTHING),
-            ("of the next epoch, deposed", {"marker.producer_epoch": 8}, Guard.M4, 52, NOTHING),
-            ("of the present coordinator", {"marker.coordinator_epoch": 4}, Guard.M5, Error.NONE, E.COMMIT_MARKER),
-            ("an abort", {"marker.committed": 0}, Guard.M5, Error.NONE, E.ABORT_MARKER),
-            ("repeated", {"entry.producer_epoch": 8, "entry.txn_first_offset": NONE}, Guard.M3, 0, E.ABORT_MARKER),
+            ("of an older epoch", {}, Row.M2, Error.INVALID_PRODUCER_EPOCH, NOTHING),
+            ("of the epoch of the data", {"marker.producer_epoch": 7}, Row.M2, 47, NOTHING),
+            ("of the next epoch, deposed", {"marker.producer_epoch": 8}, Row.M4, 52, NOTHING),
+            ("of the present coordinator", {"marker.coordinator_epoch": 4}, Row.M5, Error.NONE, E.COMMIT_MARKER),
+            ("an abort", {"marker.committed": 0}, Row.M5, Error.NONE, E.ABORT_MARKER),
+            ("repeated", {"entry.producer_epoch": 8, "entry.txn_first_offset": NONE}, Row.M3, 0, E.ABORT_MARKER),
         ),
     ),
     "a marker of transaction version 0": (
         decide_marker,
         lambda: {**nothing_right(), "marker": marker(6)},
         (
-            ("of an older epoch", {}, Guard.M1, Error.INVALID_PRODUCER_EPOCH, NOTHING),
-            ("of the epoch of the data, deposed", {"marker.producer_epoch": 7}, Guard.M4, 52, NOTHING),
-            ("of the present coordinator", {"marker.coordinator_epoch": 4}, Guard.M5, Error.NONE, E.COMMIT_MARKER),
-            ("repeated", {"entry.txn_first_offset": NONE}, Guard.M5, Error.NONE, E.COMMIT_MARKER),
+            ("of an older epoch", {}, Row.M1, Error.INVALID_PRODUCER_EPOCH, NOTHING),
+            ("of the epoch of the data, deposed", {"marker.producer_epoch": 7}, Row.M4, 52, NOTHING),
+            ("of the present coordinator", {"marker.coordinator_epoch": 4}, Row.M5, Error.NONE, E.COMMIT_MARKER),
+            ("repeated", {"entry.txn_first_offset": NONE}, Row.M5, Error.NONE, E.COMMIT_MARKER),
         ),
     ),
 }
 
 
-def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
+def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
 
 
@@ -67,23 +67,23 @@ def test_guards_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 def test_replication_accepts_what_the_log_holds(tv: int) -> None:
     arguments = nothing_right()
     arguments["marker"], arguments["origin"] = marker(1, coordinator_epoch=0, tv=tv), Origin.REPLICATION
-    assert decide_marker(**arguments).guard == Guard.M5
+    assert decide_marker(**arguments).row == Row.M5
 
 
 def test_a_marker_where_nothing_is_known_is_accepted() -> None:
-    assert decide_marker(ProducerEntry(), marker(0, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M5
+    assert decide_marker(ProducerEntry(), marker(0, tv=2), Origin.COORDINATOR, Rules()).row == Row.M5
 
 
 def test_a_marker_of_the_next_epoch_with_nothing_to_end_is_no_repetition() -> None:
     entry = ProducerEntry(known=True, producer_epoch=7)
-    assert decide_marker(entry, marker(8, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M5
-    assert decide_marker(entry, marker(7, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M3
+    assert decide_marker(entry, marker(8, tv=2), Origin.COORDINATOR, Rules()).row == Row.M5
+    assert decide_marker(entry, marker(7, tv=2), Origin.COORDINATOR, Rules()).row == Row.M3
 
 
 def test_at_the_last_epoch_a_repeated_marker_ends_what_is_open() -> None:
     entry = ProducerEntry(known=True, producer_epoch=32767, txn_first_offset=40)
-    assert decide_marker(entry, marker(32767, tv=2), Origin.COORDINATOR, Rules()).guard == Guard.M3
-    assert decide_marker(entry, marker(32767, tv=2), Origin.COORDINATOR, Rules(epoch_max=9)).guard == Guard.M2
+    assert decide_marker(entry, marker(32767, tv=2), Origin.COORDINATOR, Rules()).row == Row.M3
+    assert decide_marker(entry, marker(32767, tv=2), Origin.COORDINATOR, Rules(epoch_max=9)).row == Row.M2
 
 
 def verifying(epoch: int, supports_epoch_bump: bool = True) -> ProducerEntry:
@@ -123,21 +123,21 @@ def test_before_its_repair_every_marker_voided_the_guard() -> None:
 @pytest.mark.parametrize(
     ("off", "epoch", "open_at", "guard"),
     [
-        (["marker_strict"], 7, 40, Guard.M5),
-        (["marker_strict"], 6, 40, Guard.M1),
-        (["marker_retry_relax"], 7, NONE, Guard.M2),
-        (["marker_retry_relax"], 8, NONE, Guard.M5),
+        (["marker_strict"], 7, 40, Row.M5),
+        (["marker_strict"], 6, 40, Row.M1),
+        (["marker_retry_relax"], 7, NONE, Row.M2),
+        (["marker_retry_relax"], 8, NONE, Row.M5),
     ],
 )
-def test_markers_before_their_repairs(off: list[str], epoch: int, open_at: int, guard: Guard) -> None:
+def test_markers_before_their_repairs(off: list[str], epoch: int, open_at: int, guard: Row) -> None:
     entry = ProducerEntry(known=True, producer_epoch=7, txn_first_offset=open_at)
-    assert decide_marker(entry, marker(epoch, tv=2), Origin.COORDINATOR, with_switches(Rules(), off=off)).guard == guard
+    assert decide_marker(entry, marker(epoch, tv=2), Origin.COORDINATOR, with_switches(Rules(), off=off)).row == guard
 
 
 def test_without_its_rule_a_deposed_coordinator_is_obeyed() -> None:
     entry = ProducerEntry(known=True, producer_epoch=7, coordinator_epoch=4)
     rules = with_switches(Rules(), off=["marker_coordinator_epoch"])
-    assert decide_marker(entry, marker(7), Origin.COORDINATOR, rules).guard == Guard.M5
+    assert decide_marker(entry, marker(7), Origin.COORDINATOR, rules).row == Row.M5
 
 
 def test_a_marker_ends_what_is_open_and_raises_the_epoch() -> None:

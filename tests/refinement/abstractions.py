@@ -6,7 +6,7 @@ from tests.refinement.names import Names
 from tests.refinement.requests import (
     PARTITIONS,
 )
-from zombieproof.checker.transactions.world import CheckedEntry
+from zombieproof.checker.transactions.state import CheckedEntry
 from zombieproof.formats.batches import Batch, OffsetValue
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.records import Transaction
@@ -14,7 +14,7 @@ from zombieproof.model.vocabulary import NONE
 
 
 def without_time(transaction: Transaction) -> Transaction:
-    """Times are 0 where they are set: in the checker a time-out may strike whenever something is open."""
+    """Times are 0 where they are set: in the checker a time-out may happen whenever something is open."""
     return replace(
         transaction,
         timeout_ms=int(transaction.timeout_ms != 0),

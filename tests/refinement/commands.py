@@ -1,4 +1,4 @@
-"""What each kind of action of the checker (``zombieproof.checker.transactions.acts``) is at a live cluster.
+"""What each kind of action of the checker (``zombieproof.checker.transactions.action_kinds``) is at a live cluster.
 
 `COMMANDS` and `OF_CLIENTS` hold every kind between them, so that neither side knows a fault that the other does not.
 Where the checker says "at any moment", the subject is made old enough here, and the broker's own sweep finds it.
@@ -12,7 +12,7 @@ from zombieproof.broker.cluster.journal import KeptJournal
 from zombieproof.broker.cluster.network import Answer, Message, Request
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.broker.cluster.operations import MarkersUnderWay
-from zombieproof.checker.transactions.acts import AT_APPENDS, AT_BLOCKS, Act
+from zombieproof.checker.transactions.action_kinds import AT_APPENDS, AT_BLOCKS, Action
 from zombieproof.clients.read_committed import Delivered, FetchFilter
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
@@ -81,7 +81,7 @@ def forget_answer(cluster: Cluster, message: Message) -> None:
 
 
 def ask(cluster: Cluster, request: Request, node: int) -> Answer | None:
-    """Ask a broker and hear its answer; whatever else is in flight stays there."""
+    """Ask a broker and handle its answer; whatever else is in flight stays there."""
     exchange = cluster.send(request, node)
     for _ in range(2):
         cluster.deliver(next(each for each in cluster.network.in_flight if each.number == exchange.number))
@@ -255,7 +255,7 @@ def journal_of(cluster: Cluster) -> KeptJournal:
 
 def _leader(cluster: Cluster, partition: TopicPartition) -> int:
     leader = cluster.leader_of(partition)
-    assert leader is not None, f"{partition} has no leader to strike"
+    assert leader is not None, f"{partition} has no leader to lose"
     return leader
 
 
@@ -264,29 +264,29 @@ def _keep_under_way(cluster: Cluster, under_way: list[Message]) -> None:
     cluster.network.in_flight[:] = [*under_way, *fresh]
 
 
-COMMANDS: Mapping[Act, Callable[..., object]] = {
-    Act.DELIVER: deliver,
-    Act.LOSE_ANSWER: lose_answer,
-    Act.DOUBLE: double,
-    Act.UNKNOWN_APPEND: append_unknown,
-    Act.FAIL_OVER: fail_over,
-    Act.DEPOSE: depose,
-    Act.RESIGN: resign,
-    Act.TIME_OUT: time_out,
-    Act.EXPIRE: expire,
-    Act.CHANGE_LEADER: change_leader,
-    Act.LOSE_LEADER: lose_leader,
-    Act.ELECT: elect,
-    Act.FORGET_PRODUCER: forget_producer,
-    Act.FORGET_GUARD: forget_guard,
-    Act.DISCONNECT: disconnect,
-    Act.REBALANCE: rebalance,
-    Act.READ_ONE: read_one,
-    Act.READ_ALL: read_all,
+COMMANDS: Mapping[Action, Callable[..., object]] = {
+    Action.DELIVER: deliver,
+    Action.LOSE_ANSWER: lose_answer,
+    Action.DOUBLE: double,
+    Action.UNKNOWN_APPEND: append_unknown,
+    Action.FAIL_OVER: fail_over,
+    Action.DEPOSE: depose,
+    Action.RESIGN: resign,
+    Action.TIME_OUT: time_out,
+    Action.EXPIRE: expire,
+    Action.CHANGE_LEADER: change_leader,
+    Action.LOSE_LEADER: lose_leader,
+    Action.ELECT: elect,
+    Action.FORGET_PRODUCER: forget_producer,
+    Action.FORGET_GUARD: forget_guard,
+    Action.DISCONNECT: disconnect,
+    Action.REBALANCE: rebalance,
+    Action.READ_ONE: read_one,
+    Action.READ_ALL: read_all,
 }
 """Kind of action -> the command."""
 
-BETWEEN_BROKERS: Mapping[Act, str] = {
+BETWEEN_BROKERS: Mapping[Action, str] = {
     **dict.fromkeys(
         AT_APPENDS, "a twin's appends are durable at once (`Twin`); that they are held back is tested in tests/broker"
     ),
@@ -294,10 +294,10 @@ BETWEEN_BROKERS: Mapping[Act, str] = {
 }
 """What only a scenario asks for in which more travels between brokers, and why it is no command."""
 
-OF_CLIENTS: Mapping[Act, str] = {
-    Act.STEP: "an application goes on with its program",
-    Act.ABORT_INSTEAD: "an application aborts where its program commits",
-    Act.GIVE_UP: "a client's delivery time-out: it stops waiting for a batch that is still in flight",
-    Act.CRASH: "a client's process is gone; what it sent stays in flight",
+OF_CLIENTS: Mapping[Action, str] = {
+    Action.STEP: "an application goes on with its program",
+    Action.ABORT_INSTEAD: "an application aborts where its program commits",
+    Action.GIVE_UP: "a client's delivery time-out: it stops waiting for a batch that is still in flight",
+    Action.CRASH: "a client's process is gone; what it sent stays in flight",
 }
 """Kinds of action that happen at a client: nothing happens at the cluster but what the client sends."""

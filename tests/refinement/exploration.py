@@ -9,37 +9,37 @@ from tests.refinement.twin import Twin, copied, first_twin
 from zombieproof.checker.engine.hosts import difference
 from zombieproof.checker.engine.layout import Layout, layout_of
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, travels
 from zombieproof.checker.transactions.narration import describe
-from zombieproof.checker.transactions.world import Setup, Trail, World
+from zombieproof.checker.transactions.state import Setup, State, Trail
 from zombieproof.model.rules import Rules
 
-LAYOUT, BETWEEN = layout_of(World), layout_of(World, BETWEEN_BROKERS.sizes)
+LAYOUT, BETWEEN = layout_of(State), layout_of(State, BETWEEN_BROKERS.sizes)
 
 
-def _reader(layout: Layout) -> Callable[[World], tuple[int, ...]]:
-    """The leaves of a world by the layout's own paths; `Layout.leaves` says the same, but slower."""
-    read: Callable[[World], tuple[int, ...]] = eval(
-        f"lambda world: ({', '.join(f'world.{path}' for path in layout.paths())})"
+def _reader(layout: Layout) -> Callable[[State], tuple[int, ...]]:
+    """The leaves of a state by the layout's own paths; `Layout.leaves` says the same, but slower."""
+    read: Callable[[State], tuple[int, ...]] = eval(
+        f"lambda state: ({', '.join(f'state.{path}' for path in layout.paths())})"
     )
     return read
 
 
 _LEAVES, _LEAVES_BETWEEN = _reader(LAYOUT), _reader(BETWEEN)
 
-NO_ACTS: frozenset[Act] = frozenset()
+NO_ACTS: frozenset[Action] = frozenset()
 
 
-def layout_for(world: World) -> Layout:
-    """How a world is packed: with or without room for what travels between brokers."""
-    return BETWEEN if world.lanes else LAYOUT
+def layout_for(state: State) -> Layout:
+    """How a state is packed: with or without room for what travels between brokers."""
+    return BETWEEN if state.lanes else LAYOUT
 
 
-def pack(world: World) -> bytes:
-    """A world as the checker packs it."""
-    layout, leaves = (BETWEEN, _LEAVES_BETWEEN) if world.lanes else (LAYOUT, _LEAVES)
-    return layout._struct.pack(*leaves(world)).ljust(layout.padded.itemsize, b"\0")
+def pack(state: State) -> bytes:
+    """A state as the checker packs it."""
+    layout, leaves = (BETWEEN, _LEAVES_BETWEEN) if state.lanes else (LAYOUT, _LEAVES)
+    return layout._struct.pack(*leaves(state)).ljust(layout.padded.itemsize, b"\0")
 
 
 def model_of(setup: Setup) -> Model:
@@ -53,53 +53,53 @@ class Differs(AssertionError):
 
 @dataclass(slots=True)
 class Explored:
-    """What was reached: packed worlds, how many transitions were taken, and how many of each kind."""
+    """What was reached: packed states, how many transitions were taken, and how many of each kind."""
 
-    worlds: set[bytes] = field(default_factory=set)
+    states: set[bytes] = field(default_factory=set)
     transitions: int = 0
-    kinds: dict[Act, int] = field(default_factory=dict)
+    kinds: dict[Action, int] = field(default_factory=dict)
 
     def count(self, action: int) -> None:
         """One transition more."""
-        kind = Act(ACTIONS[action][0])
+        kind = Action(ACTIONS[action][0])
         self.transitions += 1
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
 
 
-def reachable(setup: Setup, *, without: frozenset[Act] = NO_ACTS) -> Explored:
-    """Every world that the checker reaches, interpreted; `without` are actions that it is not to take."""
+def reachable(setup: Setup, *, without: frozenset[Action] = NO_ACTS) -> Explored:
+    """Every state that the checker reaches, interpreted; `without` are actions that it is not to take."""
     first = model_of(setup).initial(setup)
     found = Explored({pack(first)})
     frontier = [first]
     while frontier:
         following = []
-        for world in frontier:
-            for action, after in checked_steps(world, setup, without):
+        for state in frontier:
+            for action, after in checked_steps(state, setup, without):
                 found.count(action)
                 packed = pack(after)
-                if packed not in found.worlds:
-                    found.worlds.add(packed)
+                if packed not in found.states:
+                    found.states.add(packed)
                     following.append(after)
         frontier = following
     return found
 
 
-def checked_steps(world: World, setup: Setup, without: frozenset[Act]) -> Iterator[tuple[int, World]]:
-    """The actions that the checker allows in a world, and where they lead."""
-    after, trail = copied(world), Trail()
+def checked_steps(state: State, setup: Setup, without: frozenset[Action]) -> Iterator[tuple[int, State]]:
+    """The actions that the checker allows in a state, and where they lead."""
+    after, trail = copied(state), Trail()
     for action in range(model_of(setup).actions):
-        if Act(ACTIONS[action][0]) not in without and TRANSACTIONS.step(after, action, setup, trail):
+        if Action(ACTIONS[action][0]) not in without and TRANSACTIONS.step(after, action, setup, trail):
             assert not after.overflow, "the scenario is too large for the checker's record"
             TRANSACTIONS.normalise(after, setup)
             yield action, after
-            after, trail = copied(world), Trail()
+            after, trail = copied(state), Trail()
 
 
-def live_steps(twin: Twin, without: frozenset[Act]) -> Iterator[tuple[int, Twin]]:
+def live_steps(twin: Twin, without: frozenset[Action]) -> Iterator[tuple[int, Twin]]:
     """The actions that the live system allows, and where they lead."""
     twin.freeze()
     for action in range(len(ACTIONS)):
-        if Act(ACTIONS[action][0]) in without or not may_try(twin, action):
+        if Action(ACTIONS[action][0]) in without or not may_try(twin, action):
             continue
         after = twin.clone()
         if step(after, action):
@@ -107,8 +107,8 @@ def live_steps(twin: Twin, without: frozenset[Act]) -> Iterator[tuple[int, Twin]
             yield action, after
 
 
-def live_reachable(setup: Setup, rules: Rules | None = None, *, without: frozenset[Act] = NO_ACTS) -> Explored:
-    """Every projected world that the live system reaches; `without` are actions that it is not to take."""
+def live_reachable(setup: Setup, rules: Rules | None = None, *, without: frozenset[Action] = NO_ACTS) -> Explored:
+    """Every projected state that the live system reaches; `without` are actions that it is not to take."""
     return _explore_live(first_twin(setup, rules), without, 1, lambda twin, way: None)
 
 
@@ -116,9 +116,9 @@ def refined(
     setup: Setup,
     rules: Rules | None = None,
     *,
-    without: frozenset[Act] = NO_ACTS,
-    without_live: frozenset[Act] = NO_ACTS,
-    without_checked: frozenset[Act] = NO_ACTS,
+    without: frozenset[Action] = NO_ACTS,
+    without_live: frozenset[Action] = NO_ACTS,
+    without_checked: frozenset[Action] = NO_ACTS,
     ways: int = 1,
 ) -> Explored:
     """The same, each step compared with the checker's.
@@ -126,32 +126,32 @@ def refined(
     Args:
         rules: of the live system, the checker's by default.
         without: actions that neither side takes, `without_live` and `without_checked` that one of them does not.
-        ways: a world that is reached in several ways is expanded from so many of them: what is left out may not count.
+        ways: a state that is reached in several ways is expanded from so many of them: what is left out may not count.
 
     Raises:
-        Differs: from some world the live system and the checker do not take the same steps.
+        Differs: from some state the live system and the checker do not take the same steps.
     """
     checked = without | without_checked
     first = first_twin(setup, rules)
     return _explore_live(
-        first, without | without_live, ways, lambda twin, way: _Expected(twin.world, way, setup, checked)
+        first, without | without_live, ways, lambda twin, way: _Expected(twin.state, way, setup, checked)
     )
 
 
 class _Expected:
-    """The steps that the checker takes from a world, until the live system has taken them."""
+    """The steps that the checker takes from a state, until the live system has taken them."""
 
-    def __init__(self, world: World, way: tuple[int, ...], setup: Setup, without: frozenset[Act]) -> None:
-        self.world, self.way, self.setup = world, way, setup
-        self.left = {action: pack(after) for action, after in checked_steps(world, setup, without)}
+    def __init__(self, state: State, way: tuple[int, ...], setup: Setup, without: frozenset[Action]) -> None:
+        self.state, self.way, self.setup = state, way, setup
+        self.left = {action: pack(after) for action, after in checked_steps(state, setup, without)}
 
     def take(self, action: int, reached: bytes) -> None:
-        """The live system takes an action, and has reached a world."""
+        """The live system takes an action, and has reached a state."""
         expected = self.left.pop(action, None)
         if expected is None:
             raise Differs(self._story(action, "the live system does it, the checker does not"))
         if expected != reached:
-            where = difference(layout_for(self.world), expected, reached)
+            where = difference(layout_for(self.state), expected, reached)
             raise Differs(self._story(action, f"the checker and the live system differ: {where}"))
 
     def end(self) -> None:
@@ -161,41 +161,41 @@ class _Expected:
 
     def _story(self, action: int, says: str) -> str:
         """What happened until then, as the checker tells it."""
-        world, lines = TRANSACTIONS.initial(self.setup), list[str]()
+        state, lines = TRANSACTIONS.initial(self.setup), list[str]()
         for taken in (*self.way, action):
-            lines.append(f"{Act(ACTIONS[taken][0]).name}: {describe(world, taken, self.setup)}")
-            TRANSACTIONS.step(world, taken, self.setup, Trail())
-            TRANSACTIONS.normalise(world, self.setup)
+            lines.append(f"{Action(ACTIONS[taken][0]).name}: {describe(state, taken, self.setup)}")
+            TRANSACTIONS.step(state, taken, self.setup, Trail())
+            TRANSACTIONS.normalise(state, self.setup)
         return "\n  ".join([says, *lines])
 
 
 def _explore_live(
-    first: Twin, without: frozenset[Act], ways: int, compare: Callable[[Twin, tuple[int, ...]], _Expected | None]
+    first: Twin, without: frozenset[Action], ways: int, compare: Callable[[Twin, tuple[int, ...]], _Expected | None]
 ) -> Explored:
-    found, arrivals = Explored({pack(first.world)}), {pack(first.world): 1}
+    found, arrivals = Explored({pack(first.state)}), {pack(first.state): 1}
     frontier: list[tuple[Twin, tuple[int, ...], bool]] = [(first, (), True)]
     while frontier:
         following = []
         for twin, way, is_first in frontier:
             expected = compare(twin, way)
             for action, after in live_steps(twin, without):
-                reached = pack(after.world)
+                reached = pack(after.state)
                 if expected is not None:
                     expected.take(action, reached)
                 if is_first:
                     found.count(action)
                 arrivals[reached] = arrivals.get(reached, 0) + 1
                 if arrivals[reached] <= ways:
-                    following.append((after, (*way, action), reached not in found.worlds))
-                    found.worlds.add(reached)
+                    following.append((after, (*way, action), reached not in found.states))
+                    found.states.add(reached)
             if expected is not None:
                 expected.end()
         frontier = following
     return found
 
 
-def walked(setup: Setup, seed: int, *, without: frozenset[Act] = NO_ACTS) -> int:
-    """A random walk until nothing can be done any more: every step from every world on the way is compared.
+def walked(setup: Setup, seed: int, *, without: frozenset[Action] = NO_ACTS) -> int:
+    """A random walk until nothing can be done any more: every step from every state on the way is compared.
 
     Returns:
         How many steps the walk has.
@@ -206,9 +206,9 @@ def walked(setup: Setup, seed: int, *, without: frozenset[Act] = NO_ACTS) -> int
     chance, twin = random.Random(seed), first_twin(setup)
     way: tuple[int, ...] = ()
     while True:
-        expected, following = _Expected(twin.world, way, setup, without), []
+        expected, following = _Expected(twin.state, way, setup, without), []
         for action, after in live_steps(twin, without):
-            expected.take(action, pack(after.world))
+            expected.take(action, pack(after.state))
             following.append((action, after))
         expected.end()
         if not following:

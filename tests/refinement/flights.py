@@ -22,8 +22,8 @@ from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.broker.cluster.node import Broker
 from zombieproof.broker.cluster.operations import MarkersUnderWay, QuestionsUnderWay, WriteUnderWay
 from zombieproof.broker.partition.verification_channel import Question
+from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Setup, Stage
 from zombieproof.checker.transactions.views import mode
-from zombieproof.checker.transactions.world import OFFSETS, Kind, Message, Setup, Stage
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.messages.partitions import MarkerToWrite, WriteTxnMarkers
 from zombieproof.messages.transactions import AddPartitionsToTxnAnswer
@@ -33,7 +33,7 @@ from zombieproof.model.vocabulary import Error, TransactionState
 Waiting = TypeVar("Waiting")
 
 COORDINATOR_NODES = (1, 2)
-"""The brokers that may coordinate: nodes 0 and 1 of a world."""
+"""The brokers that may coordinate: nodes 0 and 1 of a state."""
 
 DECIDED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
@@ -48,7 +48,7 @@ class Sent:
 
 
 class InFlight(NamedTuple):
-    """One message of the world, the live message that its delivery delivers, and the client's request (0: none).
+    """One message of the state, the live message that its delivery delivers, and the client's request (0: none).
 
     Of a question that waits in a leader's channel it is the live message that it waits for.
     """

@@ -12,7 +12,7 @@ from zombieproof.broker.cluster.node import Broker
 from zombieproof.broker.cluster.operations import InProgress, WriteUnderWay
 from zombieproof.broker.coordinator.store import last_values
 from zombieproof.broker.group.offsets_commit import OffsetCommitInProgress
-from zombieproof.checker.transactions.world import Partition
+from zombieproof.checker.transactions.state import Partition
 from zombieproof.formats.batches import Batch, TransactionValue
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.records import Transaction

@@ -1,4 +1,4 @@
-"""A live cluster as the checker's world: a function for each field of `World`.
+"""A live cluster as the checker's state: a function for each field of `State`.
 
 What the live system knows and the checker's record does not hold is left out by ``abstractions``; messages are in
 ``flights``. What has no live counterpart at all is in `NOT_PROJECTED`.
@@ -29,7 +29,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.node import Broker
 from zombieproof.broker.coordinator.store import last_values
 from zombieproof.broker.group.offset_store import OffsetStore
-from zombieproof.checker.transactions.world import (
+from zombieproof.checker.transactions.state import (
     CACHED,
     IDS,
     LOG,
@@ -53,7 +53,7 @@ from zombieproof.statemachines.partition_leader.questions import Lane
 NOT_PROJECTED: Mapping[str, str] = {
     "clients": "applications are the checker's own functions: the live part of a twin is the cluster",
     "ghost": "no broker knows what applications were told; a twin works decisions out from the durable records",
-    "budget": "how often a fault may still strike is a bound of the exploration",
+    "budget": "how often a fault may still happen is a bound of the exploration",
     "overflow": "the live system has no capacities",
     "appends": "a twin's appends are durable at once, and none is ever under way",
     "next_block": "a twin's brokers have their blocks of producer ids when they start",
@@ -61,7 +61,7 @@ NOT_PROJECTED: Mapping[str, str] = {
     "allocations": "a twin's brokers have their blocks of producer ids when they start",
     "given": "producer ids are named by `Names`",
 }
-"""Fields of `World` that have no live counterpart, and why."""
+"""Fields of `State` that have no live counterpart, and why."""
 
 # ---------------------------------------------------------------- coordinators
 
@@ -178,7 +178,7 @@ def _partition(cluster: Cluster, tp: TopicPartition, names: Names) -> Partition:
     every = {batch.base_offset: batch.base_offset for batch in batches}
     numbers = without_group_records(batches) if tp == OFFSETS_PARTITION else every
     log = [_log_record(batch, names) for batch in batches if batch.base_offset in numbers]
-    assert len(log) <= LOG, f"{tp}: the world's log holds {LOG} records"
+    assert len(log) <= LOG, f"{tp}: the state's log holds {LOG} records"
     log += [LogRecord() for _ in range(LOG - len(log))]
     leader = cluster.leader_of(tp)
     assert leader is not None, f"{tp}: what its last leader knew is kept while there is none"
@@ -191,7 +191,7 @@ def _partition(cluster: Cluster, tp: TopicPartition, names: Names) -> Partition:
 
 
 def _known(names: Names) -> list[int]:
-    assert len(names.producer_ids) <= PRODUCER_IDS, f"the world holds {PRODUCER_IDS} producer ids"
+    assert len(names.producer_ids) <= PRODUCER_IDS, f"the state holds {PRODUCER_IDS} producer ids"
     return names.producer_ids
 
 
@@ -218,7 +218,7 @@ def _entry(live: ProducerEntry | None, numbers: Mapping[int, int], names: Names)
     entry.guard, entry.guard_epoch = names.guard(live.guard), live.guard_epoch
     entry.lowest_sequence, entry.supports_epoch_bump = live.lowest_sequence, live.supports_epoch_bump
     entry.batch_count = live.batch_count
-    assert live.batch_count <= CACHED, "the rules of a scenario let a leader remember no more than the world can hold"
+    assert live.batch_count <= CACHED, "the rules of a scenario let a leader remember no more than the state can hold"
     for cached, known in zip(entry.batches, live.batches[: live.batch_count], strict=False):
         cached.last_sequence, cached.offset_delta = known.last_sequence, known.offset_delta
         cached.last_offset = numbers[known.last_offset]

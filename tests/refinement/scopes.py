@@ -1,4 +1,4 @@
-"""Small scopes in which the live system and the checker reach the same worlds: data, as the checker's scenarios are.
+"""Small scopes in which the live system and the checker reach the same states: data, as the checker's scenarios are.
 
 The first three are the larger ones; the others are there so that every kind of action, old rules and both ways of
 joining a transaction are among them. `distinct` and `transitions` are pinned on both sides.
@@ -7,12 +7,12 @@ joining a transaction are among them. `distinct` and `transitions` are pinned on
 from dataclasses import dataclass
 
 from zombieproof.checker.scenario import Scenario, transaction_scenario
-from zombieproof.checker.transactions.world import Op, Setup
+from zombieproof.checker.transactions.state import Op, Setup
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A scenario of the checker, how many transitions it has, and in how many ways each world is expanded."""
+    """A scenario of the checker, how many transitions it has, and in how many ways each state is expanded."""
 
     scenario: Scenario
     transitions: int

@@ -4,6 +4,7 @@ import pickle
 
 from tests.refinement import commands
 from tests.refinement.commands import COORDINATORS
+from tests.refinement.faults import BUDGETS, inject
 from tests.refinement.flights import InFlight, Sent
 from tests.refinement.names import leading_log
 from tests.refinement.requests import (
@@ -12,7 +13,6 @@ from tests.refinement.requests import (
     INPUT,
     names_partition,
 )
-from tests.refinement.strikes import BUDGETS, strike
 from tests.refinement.twin import Twin, copied
 from zombieproof.broker.cluster.network import CLIENT, Answer
 from zombieproof.checker.transactions import (
@@ -23,9 +23,9 @@ from zombieproof.checker.transactions import (
     questions_under_way,
     replies,
 )
-from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
+from zombieproof.checker.transactions.state import MESSAGES, Kind, Message, Op, Stage, State, Trail
 from zombieproof.checker.transactions.views import is_tv2
-from zombieproof.checker.transactions.world import MESSAGES, Kind, Message, Op, Stage, Trail, World
 from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer, OffsetsCommitted
 from zombieproof.messages.partitions import ProduceAnswer
 from zombieproof.messages.transactions import (
@@ -37,120 +37,120 @@ from zombieproof.messages.transactions import (
 from zombieproof.model.records import PendingOffset
 from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState
 
-AT_MESSAGES = (Act.DELIVER, Act.LOSE_ANSWER, Act.UNKNOWN_APPEND)
-BY_THE_CHECKER = (Act.STEP, Act.ABORT_INSTEAD, Act.CRASH, Act.GIVE_UP, Act.DOUBLE)
+AT_MESSAGES = (Action.DELIVER, Action.LOSE_ANSWER, Action.UNKNOWN_APPEND)
+BY_THE_CHECKER = (Action.STEP, Action.ABORT_INSTEAD, Action.CRASH, Action.GIVE_UP, Action.DOUBLE)
 """What clients do, and the network with a client's request: done by the checker, followed by the cluster."""
 
 
 def may_try(twin: Twin, action: int) -> bool:
     """Whether the environment lets an action happen; whether it does anything is seen when it is tried."""
-    act, i = Act(ACTIONS[action][0]), ACTIONS[action][1]
-    if act == Act.STEP and _is_about_to_fetch(twin, i):
+    kind, i = Action(ACTIONS[action][0]), ACTIONS[action][1]
+    if kind == Action.STEP and _is_about_to_fetch(twin, i):
         return True
-    if act in BY_THE_CHECKER:
-        world, trail = twin.scratch
-        tried = actions.step(world, action, twin.setup, trail)
+    if kind in BY_THE_CHECKER:
+        state, trail = twin.scratch
+        tried = actions.step(state, action, twin.setup, trail)
         if tried:
-            twin.scratch = copied(twin.world), Trail()
+            twin.scratch = copied(twin.state), Trail()
         return tried
-    if act in AT_MESSAGES:
-        return _may_reach(twin, act, i)
-    if act == Act.DISCONNECT:
+    if kind in AT_MESSAGES:
+        return _may_reach(twin, kind, i)
+    if kind == Action.DISCONNECT:
         return twin.setup.bounds.verification_queue == 1 and twin.beside.budget.lost > 0
-    if act == Act.RESIGN:
-        return i != twin.world.coordinator and twin.world.nodes[i].role == 1
-    if act == Act.ELECT:
+    if kind == Action.RESIGN:
+        return i != twin.state.coordinator and twin.state.nodes[i].role == 1
+    if kind == Action.ELECT:
         return i in twin.beside.lost
-    if act in (Act.READ_ONE, Act.READ_ALL):
+    if kind in (Action.READ_ONE, Action.READ_ALL):
         return i < len(twin.beside.consumers)
-    return act in BUDGETS and int(getattr(twin.beside.budget, BUDGETS[act])) > 0
+    return kind in BUDGETS and int(getattr(twin.beside.budget, BUDGETS[kind])) > 0
 
 
 def step(twin: Twin, action: int) -> bool:
     """Take an action that may be tried; False if nothing came of it, and the twin is to be thrown away."""
-    act, i = Act(ACTIONS[action][0]), ACTIONS[action][1]
-    if act in BY_THE_CHECKER:
-        return _by_the_checker(twin, action, act, i)
-    if act in AT_MESSAGES:
-        return _reach(twin, act, i)
-    if act == Act.DISCONNECT:
+    kind, i = Action(ACTIONS[action][0]), ACTIONS[action][1]
+    if kind in BY_THE_CHECKER:
+        return _by_the_checker(twin, action, kind, i)
+    if kind in AT_MESSAGES:
+        return _reach(twin, kind, i)
+    if kind == Action.DISCONNECT:
         return _disconnect(twin, i)
-    return _read(twin, act, i) if act in (Act.READ_ONE, Act.READ_ALL) else strike(twin, act, i)
+    return _read(twin, kind, i) if kind in (Action.READ_ONE, Action.READ_ALL) else inject(twin, kind, i)
 
 
-def _by_the_checker(twin: Twin, action: int, act: Act, i: int) -> bool:
-    world = copied(twin.world)
-    if act == Act.STEP and _is_about_to_fetch(twin, i) and not _fetch_offset(twin, world):
+def _by_the_checker(twin: Twin, action: int, kind: Action, i: int) -> bool:
+    state = copied(twin.state)
+    if kind == Action.STEP and _is_about_to_fetch(twin, i) and not _fetch_offset(twin, state):
         return False
-    if not actions.step(world, action, twin.setup, Trail()):
+    if not actions.step(state, action, twin.setup, Trail()):
         return False
-    twin.take(world)
-    twin.follow(world)
+    twin.take(state)
+    twin.follow(state)
     return True
 
 
 def _is_about_to_fetch(twin: Twin, c: int) -> bool:
-    client, bounds = twin.world.clients[c], twin.setup.bounds
-    if c >= bounds.clients or client.txn >= bounds.transactions[c] or twin.world.group.owner != c:
+    client, bounds = twin.state.clients[c], twin.setup.bounds
+    if c >= bounds.clients or client.txn >= bounds.transactions[c] or twin.state.group.owner != c:
         return False
     return client.state == ProducerState.READY and client_actions.next_op(twin.setup, client, c) == Op.FETCH
 
 
-def _fetch_offset(twin: Twin, world: World) -> bool:
-    """The input position is what the live group says; False while that is unstable. In `world` it is told."""
+def _fetch_offset(twin: Twin, state: State) -> bool:
+    """The input position is what the live group says; False while that is unstable. In `state` it is told."""
     node = twin.cluster.group_coordinator_of(GROUP)
     assert node is not None, "the group's coordinator fails over at once"
     answer = commands.ask(twin.cluster, OffsetFetch(7, GROUP, True, (INPUT,)), node)
     assert isinstance(answer, OffsetFetchAnswer)
     row = answer.partitions[INPUT]
-    world.group.committed.offset = 0 if row.offset == NONE else row.offset
-    world.group.pending = [PendingOffset() for _ in world.group.pending]
+    state.group.committed.offset = 0 if row.offset == NONE else row.offset
+    state.group.pending = [PendingOffset() for _ in state.group.pending]
     return row.error == Error.NONE
 
 
-def _may_reach(twin: Twin, act: Act, i: int) -> bool:
+def _may_reach(twin: Twin, kind: Action, i: int) -> bool:
     """Whether the network lets it happen: the budgets, and the order of what shares a connection."""
-    message, budget = twin.world.messages[i], twin.beside.budget
-    if message.kind == Kind.EMPTY or actions._repeats(twin.world, i):
+    message, budget = twin.state.messages[i], twin.beside.budget
+    if message.kind == Kind.EMPTY or actions._repeats(twin.state, i):
         return False
-    has_leader = twin.world.partitions[message.partition].leader == 1
+    has_leader = twin.state.partitions[message.partition].leader == 1
     if message.kind == Kind.MARKER:
-        may_lose = act == Act.LOSE_ANSWER and budget.lost > 0 and message.live == 1
-        return has_leader and (act == Act.DELIVER or may_lose)
+        may_lose = kind == Action.LOSE_ANSWER and budget.lost > 0 and message.live == 1
+        return has_leader and (kind == Action.DELIVER or may_lose)
     if message.stage == Stage.WAITING:
         return False
     to_leader = names_partition(message.kind) and message.stage not in (Stage.TO_COORDINATOR, Stage.ABANDONED)
-    if to_leader and (not has_leader or actions._is_behind_another(twin.world, message)):
+    if to_leader and (not has_leader or actions._is_behind_another(twin.state, message)):
         return False
-    if act == Act.LOSE_ANSWER:
+    if kind == Action.LOSE_ANSWER:
         return budget.lost > 0 and message.live == 1 and message.stage != Stage.TO_COORDINATOR
-    if act == Act.UNKNOWN_APPEND:
+    if kind == Action.UNKNOWN_APPEND:
         for_coordinator = network.speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR
-        here = message.node == twin.world.coordinator
+        here = message.node == twin.state.coordinator
         return budget.unknown_appends > 0 and message.live == 1 and for_coordinator and here
     return True
 
 
-def _reach(twin: Twin, act: Act, i: int) -> bool:
+def _reach(twin: Twin, kind: Action, i: int) -> bool:
     """The message in slot `i` arrives, and so does the answer, unless it is lost."""
     flight = twin.flights[i]
     assert flight is not None
     ends = len(leading_log(twin.cluster, COORDINATORS))
-    if act == Act.UNKNOWN_APPEND:
+    if kind == Action.UNKNOWN_APPEND:
         twin.beside.budget.unknown_appends -= 1
         _append_unknown(twin, flight)
     else:
         commands.deliver(twin.cluster, flight.live)
-    twin.remember_decisions(ends, twin.world.messages[i])
-    if act == Act.LOSE_ANSWER:
+    twin.remember_decisions(ends, twin.state.messages[i])
+    if kind == Action.LOSE_ANSWER:
         twin.beside.budget.lost -= 1
     if flight.message.kind == Kind.MARKER:
-        _answer_marker(twin, flight, act == Act.LOSE_ANSWER)
+        _answer_marker(twin, flight, kind == Action.LOSE_ANSWER)
     elif flight.message.stage == Stage.ABANDONED:
         commands.forget_answer(twin.cluster, flight.live)
         del twin.beside.sent[flight.request]
     else:
-        _answer_client(twin, flight, act == Act.LOSE_ANSWER)
+        _answer_client(twin, flight, kind == Action.LOSE_ANSWER)
     return True
 
 
@@ -174,7 +174,7 @@ def _disconnect(twin: Twin, place: int) -> bool:
 
 
 def _append_unknown(twin: Twin, flight: InFlight) -> None:
-    """The fault strikes the append that the request itself asks for, not the abort behind a fence."""
+    """The fault is in the append that the request itself asks for, not the abort behind a fence."""
     trial = pickle.loads(pickle.dumps(twin.cluster, pickle.HIGHEST_PROTOCOL))
     commands.journal_of(trial).clear()
     commands.deliver(trial, flight.live)
@@ -208,15 +208,15 @@ def _answer_client(twin: Twin, flight: InFlight, is_lost: bool) -> None:
     if not facts.waits:
         return
     twin.beside.names.update(twin.cluster, twin.beside.lost)
-    world = _listening(twin, i)
-    message = world.messages[i]
+    state = _listening(twin, i)
+    message = state.messages[i]
     if is_lost:
-        replies.restore_request(world, message)
+        replies.restore_request(state, message)
     else:
         assert isinstance(told.body, Answer), "a broker that was asked lives, and answers"
-        client_answers.hear(world, twin.setup, Trail(), i, _told(twin, told.body, message))
-    twin.take(world)
-    twin.follow(world, heard=i)
+        client_answers.handle(state, twin.setup, Trail(), i, _told(twin, told.body, message))
+    twin.take(state)
+    twin.follow(state, answered=i)
 
 
 def _outrun(twin: Twin, number: int, newer: InFlight) -> InFlight:
@@ -228,16 +228,16 @@ def _outrun(twin: Twin, number: int, newer: InFlight) -> InFlight:
     return older
 
 
-def _listening(twin: Twin, i: int) -> World:
-    """The world as a client finds it that is about to be answered."""
-    world = twin.brokers()
+def _listening(twin: Twin, i: int) -> State:
+    """The state as a client finds it that is about to be answered."""
+    state = twin.brokers()
     for slot in range(MESSAGES):
-        network.copy(twin.world.messages[slot], world.messages[slot])
-    message = world.messages[i]
+        network.copy(twin.state.messages[slot], state.messages[slot])
+    message = state.messages[i]
     message.stage, message.error, message.guard = Stage.TO_LEADER, Error.NONE, 0
     if names_partition(message.kind):
         message.node = 0
-    return world
+    return state
 
 
 def _told(twin: Twin, answer: Answer, message: Message) -> int:
@@ -260,13 +260,13 @@ def _told(twin: Twin, answer: Answer, message: Message) -> int:
             raise AssertionError(f"{answer!r} answers no request of a client")
 
 
-def _read(twin: Twin, act: Act, r: int) -> bool:
+def _read(twin: Twin, kind: Action, r: int) -> bool:
     """A consumer reads; a fetch that ends behind the first batch is one of its own only if there is more."""
     consumer = twin.beside.consumers[r]
     found = len(commands.fetch(twin.cluster, consumer.reader).batches)
-    if found == 0 or (act == Act.READ_ONE and found == 1):
+    if found == 0 or (kind == Action.READ_ONE and found == 1):
         return False
-    read = commands.read_one if act == Act.READ_ONE else commands.read_all
+    read = commands.read_one if kind == Action.READ_ONE else commands.read_all
     for record in read(twin.cluster, consumer.reader):
         consumer.delivered |= 1 << record.offset
     return True

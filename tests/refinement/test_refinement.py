@@ -1,4 +1,4 @@
-"""In small scopes the live system and the checker take the same steps and reach the same worlds."""
+"""In small scopes the live system and the checker take the same steps and reach the same states."""
 
 import copy
 import pickle
@@ -17,9 +17,9 @@ from tests.refinement.steps import step
 from tests.refinement.twin import OutOfScope, Twin, first_twin
 from zombieproof.checker.scenario import Scenario, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.acts import Act
+from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.model import TRANSACTIONS
-from zombieproof.checker.transactions.world import Kind, Op, Setup, World
+from zombieproof.checker.transactions.state import Kind, Op, Setup, State
 from zombieproof.model.rules import PRESETS, with_switches
 from zombieproof.statemachines.kernel import IllegalTransition
 
@@ -98,36 +98,36 @@ def explored(name: str) -> Explored:
         for scope in SCOPES
     ],
 )
-def test_the_live_system_takes_the_checkers_steps_and_reaches_its_worlds(scope: Scope) -> None:
+def test_the_live_system_takes_the_checkers_steps_and_reaches_its_states(scope: Scope) -> None:
     live = explored(scope.scenario.name)
     checked = reachable(scope.setup)
-    assert live.worlds == checked.worlds
+    assert live.states == checked.states
     assert live.kinds == checked.kinds
-    assert (len(live.worlds), live.transitions) == (scope.scenario.distinct, scope.transitions)
+    assert (len(live.states), live.transitions) == (scope.scenario.distinct, scope.transitions)
 
 
 def test_every_kind_of_action_has_a_command_or_is_the_clients() -> None:
     kinds = [commands.COMMANDS, commands.OF_CLIENTS, commands.BETWEEN_BROKERS]
-    assert set[Act]().union(*kinds) == set(Act)
-    assert sum(map(len, kinds)) == len(Act)
+    assert set[Action]().union(*kinds) == set(Action)
+    assert sum(map(len, kinds)) == len(Action)
 
 
 @pytest.mark.slow
 def test_every_kind_of_action_is_taken_in_some_scope() -> None:
     taken = {kind for scope in SMALL for kind in explored(scope.scenario.name).kinds}
-    assert taken == set(Act) - set(commands.BETWEEN_BROKERS)
+    assert taken == set(Action) - set(commands.BETWEEN_BROKERS)
 
 
-def test_every_field_of_a_world_is_projected_or_listed() -> None:
-    projected = {field.name for field in fields(World)} & {*vars(projection), flights.messages.__name__}
-    assert projected | set(projection.NOT_PROJECTED) == {field.name for field in fields(World)}
+def test_every_field_of_a_state_is_projected_or_listed() -> None:
+    projected = {field.name for field in fields(State)} & {*vars(projection), flights.messages.__name__}
+    assert projected | set(projection.NOT_PROJECTED) == {field.name for field in fields(State)}
     assert not projected & set(projection.NOT_PROJECTED)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", OWN, ids=lambda scenario: scenario.name)
-def test_the_live_system_reaches_the_pinned_number_of_worlds_of_a_scenario(scenario: Scenario) -> None:
-    assert len(refined(_setup(scenario, scenario.rules)).worlds) == scenario.distinct
+def test_the_live_system_reaches_the_pinned_number_of_states_of_a_scenario(scenario: Scenario) -> None:
+    assert len(refined(_setup(scenario, scenario.rules)).states) == scenario.distinct
 
 
 @pytest.mark.parametrize("scenario", WALKED, ids=lambda scenario: scenario.name)
@@ -155,7 +155,7 @@ def test_what_the_normal_form_drops_would_have_changed_nothing(rules: str, monke
 
     def deliver_instead(twin: Twin, flight: InFlight) -> None:
         cluster, beside = pickle.loads(pickle.dumps((twin.cluster, twin.beside)))
-        other = Twin(cluster, beside, twin.setup, twin.world, [])
+        other = Twin(cluster, beside, twin.setup, twin.state, [])
         commands.deliver(cluster, flight.live)
         beside.names.update(cluster, beside.lost)
         assert pack(other.brokers()) == pack(twin.brokers())
@@ -179,24 +179,24 @@ def test_a_live_system_without_a_rule_is_found_out(name: str, switch: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "act"),
+    ("name", "kind"),
     [
-        ("coordinator_failover", Act.RESIGN),
-        ("crash", Act.CRASH),
-        ("leaderless", Act.ELECT),
-        ("time_out", Act.TIME_OUT),
+        ("coordinator_failover", Action.RESIGN),
+        ("crash", Action.CRASH),
+        ("leaderless", Action.ELECT),
+        ("time_out", Action.TIME_OUT),
     ],
 )
-def test_a_live_system_that_cannot_do_something_is_found_out(name: str, act: Act) -> None:
+def test_a_live_system_that_cannot_do_something_is_found_out(name: str, kind: Action) -> None:
     setup = BY_NAME[name].setup
-    assert live_reachable(setup, without=frozenset({act})).worlds < explored(name).worlds
+    assert live_reachable(setup, without=frozenset({kind})).states < explored(name).states
     with pytest.raises(Differs, match="the checker does it, the live system does not"):
-        refined(setup, without_live=frozenset({act}))
+        refined(setup, without_live=frozenset({kind}))
 
 
 def test_a_live_system_that_does_more_is_found_out() -> None:
     with pytest.raises(Differs, match="the live system does it, the checker does not"):
-        refined(BY_NAME["crash"].setup, without_checked=frozenset({Act.CRASH}))
+        refined(BY_NAME["crash"].setup, without_checked=frozenset({Action.CRASH}))
 
 
 @pytest.mark.parametrize(
@@ -234,10 +234,10 @@ def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
         if not following:
             return
         action, after = following[-1]
-        copied = Twin(copy.deepcopy(twin.cluster), copy.deepcopy(twin.beside), twin.setup, twin.world, twin.flights)
+        copied = Twin(copy.deepcopy(twin.cluster), copy.deepcopy(twin.beside), twin.setup, twin.state, twin.flights)
         assert step(copied, action)
         copied.refresh()
-        assert pack(copied.world) == pack(after.world)
+        assert pack(copied.state) == pack(after.state)
         twin = copied
     raise AssertionError("the scenario does not end")
 

@@ -3,8 +3,8 @@
 Theory of operation: a `Twin` is a live cluster, and beside it what the cluster does not know: the clients, the ghost
 facts, the budgets of faults (all of them the checker's own records), and which request was sent by whom. A step clones
 the twin and takes one action of the checker's list. What clients do is done by the checker's functions, interpreted,
-on the projected world; the requests that they send go out as typed requests. Everything else is done by a command at
-the cluster (``commands``), and the answers that clients hear are the cluster's. The world is then projected anew.
+on the projected state; the requests that they send go out as typed requests. Everything else is done by a command at
+the cluster (``commands``), and the answers that clients hear are the cluster's. The state is then projected anew.
 
 What may happen when (budgets of faults, connections that keep their order) is the environment's, and the checker's.
 Whether a broker has anything to do with it is the broker's: a step after which nothing happened was disabled.
@@ -42,8 +42,8 @@ from zombieproof.broker.partition.verification_channel import (
 )
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.transactions import coordinator_appends, network
-from zombieproof.checker.transactions.model import initial_world
-from zombieproof.checker.transactions.world import (
+from zombieproof.checker.transactions.model import initial_state
+from zombieproof.checker.transactions.state import (
     MESSAGES,
     Bounds,
     Budget,
@@ -53,8 +53,8 @@ from zombieproof.checker.transactions.world import (
     Message,
     Setup,
     Stage,
+    State,
     Trail,
-    World,
 )
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import TransactionValue
@@ -66,7 +66,7 @@ from zombieproof.model.vocabulary import NONE, Isolation, TransactionState
 
 MESSAGE = layout_of(Message)
 ISOLATIONS = (Isolation.READ_COMMITTED, Isolation.READ_COMMITTED_BUFFERING)
-"""How readers 0 and 1 of a world read."""
+"""How readers 0 and 1 of a state read."""
 MUCH_MS = 10**12
 """Where the clock stands, so that everything can be made older than anything is kept."""
 
@@ -93,24 +93,24 @@ class Beside:
 
 
 class Twin:
-    """One state. `world` is its projection in normal form, `flights` what each message of it stands for."""
+    """One state. `state` is its projection in normal form, `flights` what each message of it stands for."""
 
     def __init__(
-        self, cluster: Cluster, beside: Beside, setup: Setup, world: World, flights: list[InFlight | None]
+        self, cluster: Cluster, beside: Beside, setup: Setup, state: State, flights: list[InFlight | None]
     ) -> None:
         self.cluster, self.beside, self.setup = cluster, beside, setup
-        self.world, self.flights = world, flights
+        self.state, self.flights = state, flights
         self._frozen = b""
 
     def freeze(self) -> None:
         """Make it ready for steps to be tried, and to be cloned."""
-        self.scratch = copied(self.world), Trail()
+        self.scratch = copied(self.state), Trail()
         self._frozen = pickle.dumps((self.cluster, self.beside), pickle.HIGHEST_PROTOCOL)
 
     def clone(self) -> "Twin":
-        """An equal twin that shares nothing with this one; its world is the same until it is refreshed."""
+        """An equal twin that shares nothing with this one; its state is the same until it is refreshed."""
         cluster, beside = pickle.loads(self._frozen)
-        return Twin(cluster, beside, self.setup, self.world, self.flights)
+        return Twin(cluster, beside, self.setup, self.state, self.flights)
 
     # ---------------------------------------------------------------- projection
 
@@ -119,11 +119,11 @@ class Twin:
         commands.journal_of(self.cluster).clear()
         self.beside.names.update(self.cluster, self.beside.lost)
         flights = messages(self.cluster, self.beside.sent, self.beside.names, self.setup)
-        world = self.brokers()
+        state = self.brokers()
         for slot, flight in enumerate(flights):
-            network.copy(flight.message, world.messages[slot])
-        network.normalise(world, self.setup)
-        self.world, self.flights = world, _in_order(world, flights)
+            network.copy(flight.message, state.messages[slot])
+        network.normalise(state, self.setup)
+        self.state, self.flights = state, _in_order(state, flights)
         for flight in flights:
             if not any(flight is kept for kept in self.flights):
                 self.lose_on_its_way(flight)
@@ -140,12 +140,12 @@ class Twin:
         self.beside.sent.pop(flight.request, None)
         self.cluster.network.in_flight.remove(flight.live)
 
-    def brokers(self) -> World:
-        """The world without its messages, with copies of what is beside the cluster."""
+    def brokers(self) -> State:
+        """The state without its messages, with copies of what is beside the cluster."""
         cluster, beside = self.cluster, self.beside
         known = beside.clients, beside.ghost, beside.budget
         clients, ghost, budget = pickle.loads(pickle.dumps(known, pickle.HIGHEST_PROTOCOL))
-        there = initial_world(self.setup)
+        there = initial_state(self.setup)
         return replace(
             there,
             lanes=projection.lanes(cluster) if there.lanes else [],
@@ -164,16 +164,16 @@ class Twin:
 
     # ---------------------------------------------------------------- steps
 
-    def take(self, world: World) -> None:
+    def take(self, state: State) -> None:
         """What is beside the cluster is what the checker's functions have made of it."""
-        self.beside.clients, self.beside.ghost, self.beside.budget = world.clients, world.ghost, world.budget
+        self.beside.clients, self.beside.ghost, self.beside.budget = state.clients, state.ghost, state.budget
 
-    def follow(self, world: World, heard: int = NONE) -> None:
-        """Send what clients have sent in `world`. Slot `heard` was answered: what is there now is new."""
+    def follow(self, state: State, answered: int = NONE) -> None:
+        """Send what clients have sent in `state`. Slot `answered` was answered: what is there now is new."""
         for slot in range(MESSAGES):
-            before, after = self.world.messages[slot], world.messages[slot]
+            before, after = self.state.messages[slot], state.messages[slot]
             flight = self.flights[slot]
-            if slot == heard or flight is None:
+            if slot == answered or flight is None:
                 if after.kind != Kind.EMPTY:
                     self.send(after, self._original_of(after))
                 continue
@@ -219,7 +219,7 @@ class Twin:
 
     # ---------------------------------------------------------------- consumers
 
-    # ---------------------------------------------------------------- what strikes brokers
+    # ---------------------------------------------------------------- what happens to brokers
 
     # ---------------------------------------------------------------- ghost facts
 
@@ -228,20 +228,20 @@ class Twin:
 
         `message` is the request that was handled, None for what coordinators do by themselves.
         """
-        ghost, node = self.beside.ghost, self.world.coordinator
+        ghost, node = self.beside.ghost, self.state.coordinator
         label = 0 if message is None else message.label
         for batch in leading_log(self.cluster, COORDINATORS)[ends:]:
             (record,) = batch.records
             if not isinstance(record.value, TransactionValue):
                 continue
             k, state = TRANSACTIONAL_IDS.index(str(record.key)), record.value.state
-            was_open = self.world.nodes[node].cache[k].state == TransactionState.ONGOING
+            was_open = self.state.nodes[node].cache[k].state == TransactionState.ONGOING
             if state == TransactionState.ONGOING and not was_open:
                 ghost.owner[k] = label
             if state in ENDED and was_open:
                 if message is not None and message.kind == Kind.END_TXN and ghost.owner[k] != label:
                     ghost.usurped = 1
-                coordinator_appends.decide_label(World(ghost=ghost), k, ENDED[state])
+                coordinator_appends.decide_label(State(ghost=ghost), k, ENDED[state])
 
 
 OF_PRODUCER_IDS = AllocateProducerIds | AllocateProducerIdsAnswer
@@ -249,7 +249,7 @@ OF_PRODUCER_IDS = AllocateProducerIds | AllocateProducerIdsAnswer
 
 @dataclass(slots=True)
 class QuestionsAlone(VerificationChannel):
-    """Each question travels at once and alone, as in the checker's world where no scenario asks for the queue."""
+    """Each question travels at once and alone, as in the checker's state where no scenario asks for the queue."""
 
     nodes: dict[int, int] = field(default_factory=dict)
 
@@ -281,10 +281,10 @@ class TwinCluster(QueueingCluster):
         broker.writes.channel = QuestionsAlone(broker.software.rules, self.journal)
 
 
-def _in_order(world: World, flights: list[InFlight]) -> list[InFlight | None]:
-    """For each message of the world the flight that it was projected from; equal messages are alike."""
+def _in_order(state: State, flights: list[InFlight]) -> list[InFlight | None]:
+    """For each message of the state the flight that it was projected from; equal messages are alike."""
     left, ordered = list(flights), list[InFlight | None]()
-    for message in world.messages:
+    for message in state.messages:
         leaves = MESSAGE.leaves(message)
         found = next((flight for flight in left if MESSAGE.leaves(flight.message) == leaves), None)
         if found is not None:
@@ -293,9 +293,9 @@ def _in_order(world: World, flights: list[InFlight]) -> list[InFlight | None]:
     return ordered
 
 
-def copied(world: World) -> World:
-    """An equal world that shares nothing."""
-    another: World = pickle.loads(pickle.dumps(world, pickle.HIGHEST_PROTOCOL))
+def copied(state: State) -> State:
+    """An equal state that shares nothing."""
+    another: State = pickle.loads(pickle.dumps(state, pickle.HIGHEST_PROTOCOL))
     return another
 
 
@@ -326,7 +326,7 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
         or bounds.keep_refused_copies
         or min(_ids(bounds)) < 0
     ):
-        raise OutOfScope("a twin knows the world in its smallest form, and no producers without transactional id")
+        raise OutOfScope("a twin knows the state in its smallest form, and no producers without transactional id")
     if bounds.verification_queue and (budget.leaderless or budget.leader_changes or len(set(_ids(bounds))) > 1):
         raise OutOfScope("where questions wait, leaders stay, and one transactional id asks a coordinator at a time")
     if budget.leaderless and (budget.leader_changes or bounds.grouped or bounds.readers):
@@ -347,14 +347,14 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
         clock=ManualClock(MUCH_MS),
         journal=KeptJournal(),
     )
-    world = initial_world(setup)
+    state = initial_state(setup)
     members: tuple[str, ...] = ()
     if bounds.grouped:
         members = (commands.join(cluster, GROUP), *("" for _ in range(bounds.clients - 1)))
-    beside = Beside(world.clients, world.ghost, world.budget, members=members)
+    beside = Beside(state.clients, state.ghost, state.budget, members=members)
     beside.consumers = [
         Consumer(FetchFilter(DATA[0], isolation, setup.rules, Journal())) for isolation in ISOLATIONS[: bounds.readers]
     ]
-    twin = Twin(cluster, beside, setup, world, [])
+    twin = Twin(cluster, beside, setup, state, [])
     twin.refresh()
     return twin

@@ -100,7 +100,7 @@ WHY = {
     },
     "epoch_exhaustion": {
         "a_fence_raises_the_epoch_twice": (
-            "the coordinator fails a check of its own: UNKNOWN_SERVER_ERROR (guard T6); the largest epoch is 5"
+            "the coordinator fails a check of its own: UNKNOWN_SERVER_ERROR (row T6); the largest epoch is 5"
         ),
     },
     "rotation_failover": {
@@ -142,7 +142,7 @@ WHY = {
         ),
     },
     "two_phase_commit": {
-        "commit_without_waiting_for_all": "resource manager 1 hears commit, and commits, although 0 aborted",
+        "commit_without_waiting_for_all": "resource manager 1 receives commit, and commits, although 0 aborted",
     },
 }
 """Scenario -> mutant -> the line of the last step that says why its promise is broken there."""
@@ -169,7 +169,7 @@ ALSO = {
     "rotation_failover": (
         "x0 is logged as PREPARE_COMMIT (producer 0, epoch 3, then producer 1), partitions p1",
         "it finds x0 as PREPARE_COMMIT (producer 0, epoch 3), partitions p1",
-        "the leader of p0 is answered INVALID_PRODUCER_ID_MAPPING (guard P4)",
+        "the leader of p0 is answered INVALID_PRODUCER_ID_MAPPING (row P4)",
         "A is answered INVALID_PRODUCER_ID_MAPPING",
     ),
 }

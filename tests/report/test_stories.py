@@ -6,17 +6,17 @@ import pytest
 
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.world import LogRecord, Setup, World
-from zombieproof.model.vocabulary import Guard, LogEntry
-from zombieproof.report.story import DECISION_WORDS, Decided, Moved, tell, world_digest
-from zombieproof.report.worlds import ending, label_name, record_words
+from zombieproof.checker.transactions.state import LogRecord, Setup, State
+from zombieproof.model.vocabulary import LogEntry, Row
+from zombieproof.report.states import ending, label_name, record_words
+from zombieproof.report.story import DECISION_WORDS, BeatDecision, BeatMove, state_digest, tell
 
 
 @pytest.fixture
-def before() -> World:
-    world = World()
-    world.group.committed.offset = 0
-    return world
+def before() -> State:
+    state = State()
+    state.group.committed.offset = 0
+    return state
 
 
 def test_records_are_named_by_what_they_are() -> None:
@@ -29,13 +29,13 @@ def test_records_are_named_by_what_they_are() -> None:
     assert [label_name(label) for label in (1, 3, 4)] == ["A.1", "A.3", "B.1"]
 
 
-def test_the_end_tells_what_became_of_each_record(before: World) -> None:
+def test_the_end_tells_what_became_of_each_record(before: State) -> None:
     partition = before.partitions[0]
     partition.log[0] = LogRecord(kind=int(LogEntry.DATA), label=1)
     partition.log[1] = LogRecord(kind=int(LogEntry.ABORT), producer_epoch=1)
     partition.end = 2
     before.partitions[1].leader = 0
-    before.ghost.labels[0].asked = before.ghost.labels[0].told = 2
+    before.ghost.labels[0].asked = before.ghost.labels[0].result = 2
     lines = [f"{line.subject}|{line.text}" for line in ending(before, Setup())]
     assert lines == [
         "p0|0  data of A.1 (producer 0, epoch 0, sequence 0): aborted",
@@ -45,20 +45,20 @@ def test_the_end_tells_what_became_of_each_record(before: World) -> None:
     ]
 
 
-def test_the_digest_tells_worlds_apart_and_knows_them_again(before: World) -> None:
-    layout = layout_of(World)
+def test_the_digest_tells_states_apart_and_knows_them_again(before: State) -> None:
+    layout = layout_of(State)
     other = copy.deepcopy(before)
-    assert world_digest(layout, before, other) == world_digest(layout, before, before)
+    assert state_digest(layout, before, other) == state_digest(layout, before, before)
     other.readers[1].held = 1
-    assert world_digest(layout, before, other) != world_digest(layout, before, before)
+    assert state_digest(layout, before, other) != state_digest(layout, before, before)
 
 
 def test_decisions_and_moves_read_as_sentences() -> None:
-    assert Decided("end_txn", "T6", "NONE").words == "EndTxn: accepted (guard T6)"
-    assert Decided("offset_fetch", Guard.NO_GUARD.name, "UNSTABLE_OFFSET_COMMIT").words == (
+    assert BeatDecision("end_txn", "T6", "NONE").words == "EndTxn: accepted (row T6)"
+    assert BeatDecision("offset_fetch", Row.NO_ROW.name, "UNSTABLE_OFFSET_COMMIT").words == (
         "OffsetFetch: refused with UNSTABLE_OFFSET_COMMIT"
     )
-    assert Moved("partition_leader", "p0", "IDLE", "VERIFY", "VERIFYING", "it asks").words == (
+    assert BeatMove("partition_leader", "p0", "IDLE", "VERIFY", "VERIFYING", "it asks").words == (
         "partition leader p0: IDLE --VERIFY--> VERIFYING, because it asks"
     )
 
@@ -78,7 +78,7 @@ def test_a_story_says_after_which_step_a_promise_is_broken() -> None:
     assert [beat.text for beat in story.beats] == [
         "the transaction manager decides to commit",
         "resource manager 0 chooses to abort",
-        "resource manager 1 hears commit, and commits, although 0 aborted",
+        "resource manager 1 receives commit, and commits, although 0 aborted",
     ]
     assert story.broken == {3: ("nobody_commits_what_another_aborted",)}
     assert tell(model, setup, [commit, abort_0], scenario.always).broken == {}

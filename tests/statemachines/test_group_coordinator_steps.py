@@ -6,7 +6,7 @@ import pytest
 
 from zombieproof.model.records import GroupOffset, PendingOffset
 from zombieproof.model.rules import Rules, preset_for
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, GroupEvent, Guard
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, GroupEvent, Row
 from zombieproof.model.vocabulary import PendingOffsetsState as S
 from zombieproof.statemachines.group_coordinator import commits, offsets
 from zombieproof.statemachines.group_coordinator.commits import Sender, Standing
@@ -166,7 +166,7 @@ def test_an_old_version_is_not_told_what_it_does_not_know() -> None:
 
 
 def test_cleared_effects_are_new_ones() -> None:
-    effects = GroupEffects(1, 1, 1, Guard.O3, 1)
+    effects = GroupEffects(1, 1, 1, Row.O3, 1)
     clear(effects)
     assert effects == GroupEffects()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, ClassicGroupEvent, ClassicGroupState, Error, Guard
+from zombieproof.model.vocabulary import NONE, ClassicGroupEvent, ClassicGroupState, Error, Row
 from zombieproof.statemachines.classic_group import deletion, joining, membership, rebalances
 from zombieproof.statemachines.classic_group.deletion import KnownOffset
 from zombieproof.statemachines.classic_group.effects import (
@@ -158,9 +158,9 @@ class Play:
         assert {move.machine for move in taken} <= {MachineIndex.CLASSIC_GROUP}
         return [(move.event, move.target) for move in taken]
 
-    def guards(self) -> list[tuple[Decision, Guard, int]]:
+    def guards(self) -> list[tuple[Decision, Row, int]]:
         noted = self.notes.decisions[: self.notes.decision_count]
-        return [(Decision(each.decision), Guard(each.guard), each.error) for each in noted]
+        return [(Decision(each.decision), Row(each.row), each.error) for each in noted]
 
 
 def asked(sender: Identity, lookup: int = Error.NONE, has_group_id: int = 1, **said: int) -> MemberRequest:
@@ -286,12 +286,12 @@ def test_who_does_not_coordinate_a_group_says_so_before_anything() -> None:
         assert elsewhere.guards() == []
         nameless = request(Play(Group()), LEADER, lookup=Error.NOT_COORDINATOR, has_group_id=0)
         assert nameless.effects == [{"replies": 1, "error": Error.INVALID_GROUP_ID}]
-        assert [guard for _, guard, _ in nameless.guards()] == [Guard.NO_GROUP_ID]
+        assert [guard for _, guard, _ in nameless.guards()] == [Row.NO_GROUP_ID]
 
 
 def test_a_session_time_out_is_judged_by_whoever_is_asked() -> None:
     play = Play(Group()).join(LEADER, lookup=Error.NOT_COORDINATOR, session_timeout_ms=9)
-    assert play.guards() == [(Decision.JOIN_GROUP, Guard.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT)]
+    assert play.guards() == [(Decision.JOIN_GROUP, Row.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT)]
 
 
 def test_a_heartbeat_answers_and_keeps_a_member_alive() -> None:
@@ -560,7 +560,7 @@ def test_a_group_is_dead_when_its_tombstone_is_durable(outcome: Error, state: Cl
     assert (play.effects, play.group.state) == ([{"append": GroupAppend.TOMBSTONES, "ends": 1}], S.EMPTY)
     play.ask(deletion.ended, outcome)
     assert play.group.state == state
-    assert play.guards() == [(Decision.DELETE_GROUPS, Guard.GROUP_DELETED, Error.NONE)]
+    assert play.guards() == [(Decision.DELETE_GROUPS, Row.GROUP_DELETED, Error.NONE)]
 
 
 def test_a_consumer_group_ends_without_a_state() -> None:

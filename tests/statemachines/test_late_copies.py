@@ -8,7 +8,7 @@ from zombieproof.model.decisions.end_txn import decide_end_txn
 from zombieproof.model.decisions.produce import decide_append
 from zombieproof.model.decisions.verdicts import append_accepted, transit
 from zombieproof.model.rules import Rules, preset, with_switches
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Guard, Mode, PartitionEvent
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Mode, PartitionEvent, Row
 from zombieproof.statemachines.coordinator import late_copies as at_coordinator
 from zombieproof.statemachines.partition_leader import late_copies as at_leader
 from zombieproof.statemachines.partition_leader.late_copies import Copy
@@ -89,7 +89,7 @@ def test_without_fencing_an_epoch_can_come_back_and_its_copies_with_it(sequence:
 def test_a_new_rule_that_takes_old_batches_keeps_their_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     def takes_old_ones_into_open_transactions(entry: Any, *asked: Any) -> Any:
         if entry.txn_first_offset != NONE and entry.guard != 0:
-            return append_accepted(Guard.A7, PartitionEvent.CONTINUE)
+            return append_accepted(Row.A7, PartitionEvent.CONTINUE)
         return known(entry, *asked)
 
     known = decide_append
@@ -118,7 +118,7 @@ def test_without_the_strict_end_a_late_commit_may_still_commit() -> None:
 def test_a_new_rule_that_lets_old_owners_end_keeps_their_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     def ends_what_is_prepared_behind(txn: Any, request: Any, *rest: Any) -> Any:
         if txn.producer_epoch > request.producer_epoch and txn.pending_state != NONE:
-            return transit(Guard.E6, CoordinatorEvent.ABORT, 7, 6, NONE, NONE, 0, 0)
+            return transit(Row.E6, CoordinatorEvent.ABORT, 7, 6, NONE, NONE, 0, 0)
         return known(txn, request, *rest)
 
     known = decide_end_txn

@@ -7,7 +7,7 @@ import pytest
 
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules, preset, with_switches
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, Isolation, Mode, Origin, PartitionEvent
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Isolation, Mode, Origin, PartitionEvent, Row
 from zombieproof.model.vocabulary import PartitionState as S
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes
 from zombieproof.statemachines.partition_leader import batches, forgetting, front_door, markers, offsets, verification
@@ -95,7 +95,7 @@ def test_a_batch_that_is_too_old_is_refused_before_anybody_is_asked(of_group: in
     effects, notes = arrive(entry, Batch(epoch := 5), ASKS_GENERIC._replace(of_group=of_group))
     assert epoch < entry.producer_epoch
     assert (effects.asks, effects.goes_on, effects.answers) == (0, 0, 1)
-    assert (effects.error, effects.row) == (Error.INVALID_PRODUCER_EPOCH, Guard.STEP_2)
+    assert (effects.error, effects.row) == (Error.INVALID_PRODUCER_EPOCH, Row.STEP_2)
     assert (entry, notes.count) == (before, 0)
 
 
@@ -232,11 +232,11 @@ def test_the_same_marker_again_is_written_and_ends_nothing() -> None:
 @pytest.mark.parametrize(
     ("marker", "error", "row"),
     [
-        (Marker(producer_epoch=4), Error.INVALID_PRODUCER_EPOCH, Guard.M1),
-        (Marker(coordinator_epoch=2), Error.TRANSACTION_COORDINATOR_FENCED, Guard.M4),
+        (Marker(producer_epoch=4), Error.INVALID_PRODUCER_EPOCH, Row.M1),
+        (Marker(coordinator_epoch=2), Error.TRANSACTION_COORDINATOR_FENCED, Row.M4),
     ],
 )
-def test_a_marker_that_is_too_old_is_refused(marker: Marker, error: Error, row: Guard) -> None:
+def test_a_marker_that_is_too_old_is_refused(marker: Marker, error: Error, row: Row) -> None:
     entry = in_transaction()
     markers.in_log(entry, Marker(), 12, RULES, PartitionEffects(), Notes())
     effects = marked(entry, marker)
@@ -377,14 +377,14 @@ def test_the_doors_of_produce_are_passed_in_their_order() -> None:
     while wrong:
         rows.append(entered(**wrong).row)
         del wrong[next(iter(wrong))]
-    assert rows == [Guard.W1, Guard.W2, Guard.W2, Guard.W3]
+    assert rows == [Row.W1, Row.W2, Row.W2, Row.W3]
     assert entered().goes_on
 
 
 def test_two_identities_refuse_what_is_left_of_the_request() -> None:
     effects = PartitionEffects()
     front_door.identities_enter(2, effects, Notes())
-    assert (effects.answers, effects.row) == (1, Guard.W4)
+    assert (effects.answers, effects.row) == (1, Row.W4)
 
 
 def test_who_does_not_lead_asks_nobody() -> None:

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zombieproof.model.rules import Rules, preset
-from zombieproof.model.vocabulary import Error, Guard
+from zombieproof.model.vocabulary import Error, Row
 from zombieproof.statemachines.registry import MACHINES
 from zombieproof.traces.trace import (
     SCHEMA_PATH,
     Conclusion,
-    Decided,
     Header,
     Move,
-    Step,
     Trace,
+    TraceDecision,
     TraceError,
+    TraceStep,
     rules_as_data,
     schema,
     schema_is_stale,
@@ -43,9 +43,9 @@ def moves(draw: st.DrawFn) -> Move:
 
 
 decided = st.builds(
-    Decided,
+    TraceDecision,
     decision=names,
-    guard=st.sampled_from(list(Guard.__members__)),
+    row=st.sampled_from(list(Row.__members__)),
     error=st.sampled_from(list(Error.__members__)),
 )
 
@@ -54,7 +54,7 @@ decided = st.builds(
 def traces(draw: st.DrawFn) -> Trace:
     promise = draw(st.none() | names)
     steps = tuple(
-        Step(
+        TraceStep(
             number=number,
             action=draw(st.integers(0, 1000)),
             argument=draw(integers),
@@ -92,8 +92,8 @@ def small_trace() -> Trace:
     return Trace(
         Header(model="transactions", scenario="zombie", rules=rules_as_data(Rules()), promise="fenced"),
         (
-            Step(number=1, action=0, argument=0, name="init", description="A starts"),
-            Step(
+            TraceStep(number=1, action=0, argument=0, name="init", description="A starts"),
+            TraceStep(
                 number=2,
                 action=4,
                 argument=1,
@@ -102,7 +102,7 @@ def small_trace() -> Trace:
                 moves=(
                     Move(machine="coordinator", subject="x", before="ONGOING", event="COMMIT", after="PREPARE_COMMIT"),
                 ),
-                verdicts=(Decided(decision="decide_end_txn", guard="E6"),),
+                verdicts=(TraceDecision(decision="decide_end_txn", row="E6"),),
                 digest="0f",
             ),
         ),
@@ -195,7 +195,7 @@ MALFORMED: list[tuple[str, Change, int, str]] = [
     ("an unknown state", setting("OPEN", 2, "moves", 0, "from"), 3, "'OPEN' is no state of coordinator; legal: EMPTY"),
     ("Python's word for a state", setting("EMPTY", 2, "moves", 0, "before"), 3, "moves.0.before"),
     ("an unknown error", setting("OOPS", 2, "verdicts", 0, "error"), 3, "'OOPS' is no error of the protocol"),
-    ("an unknown guard", setting("Z99", 2, "verdicts", 0, "guard"), 3, "'Z99' is no guard of the reference"),
+    ("an unknown row", setting("Z99", 2, "verdicts", 0, "row"), 3, "'Z99' is no row of the reference"),
     ("a digest that is none", setting("xyz", 2, "digest"), 3, "digest: "),
 ]  # fmt: skip
 

@@ -13,7 +13,7 @@ import yaml
 from zombieproof.cli.replay import exit_code
 from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.traces.replay import replay
-from zombieproof.traces.verdict.report import Finding, Gap, Judgement, Outcome, Report
+from zombieproof.traces.verdict.report import Finding, Gap, Judgement, Report, TransactionOutcome
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(path.parent for path in (ROOT / "tests" / "recordings").glob("*/about.yaml"))
@@ -163,7 +163,11 @@ def test_the_derived_transactions_are_the_known_ones(folder: Path, report: Repor
         derived = [txn for txn in report.transactions if txn.transactional_id == transactional_id]
         if isinstance(transactions, dict):
             outcomes = [txn.outcome for txn in derived]
-            counted = (outcomes.count(Outcome.COMMIT), outcomes.count(Outcome.ABORT), outcomes.count(Outcome.OPEN))
+            counted = (
+                outcomes.count(TransactionOutcome.COMMIT),
+                outcomes.count(TransactionOutcome.ABORT),
+                outcomes.count(TransactionOutcome.OPEN),
+            )
             assert counted == (transactions["commits"], transactions["aborts"], transactions["open"])
             continue
         decided = [txn for txn in transactions if "tombstone" not in txn]

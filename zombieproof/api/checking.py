@@ -32,7 +32,7 @@ def check(  # one parameter for each option of the command
     """Explore a scenario exhaustively: every interleaving of its steps, every fault within its budget.
 
     Of the run, `verdict` is "holds", "violated" or "inconclusive" (a bound or the memory was reached), `distinct` the
-    number of distinct worlds, `broken` the broken promise and `story` the shortest way to it. The first check of a
+    number of distinct states, `broken` the broken promise and `story` the shortest way to it. The first check of a
     process compiles the model, unless it is in the user's cache folder.
 
     Args:
@@ -65,7 +65,7 @@ def tell(run: Run, to: IO[str] | None = None) -> None:
         to: where to; stdout if it is not said.
     """
     screen = Screen(to or sys.stdout)
-    screen.say(f"{run.name} ({run.rules}): {run.verdict}, {plural(run.distinct, 'distinct world')}")
+    screen.say(f"{run.name} ({run.rules}): {run.verdict}, {plural(run.distinct, 'distinct state')}")
     if run.broken is not None:
         screen.say(f"{run.broken.name} is broken: {run.broken.text}")
     if run.story is not None:

@@ -1,1 +1,1 @@
-"""What can happen: every reachable world of a model, explored breadth first by compiled code."""
+"""What can happen: every reachable state of a model, explored breadth first by compiled code."""

@@ -16,7 +16,7 @@ from zombieproof.model.rules import Rules
 
 
 def examine(scenario: Scenario, rules: Rules, bounds: Mapping[str, int]) -> None:
-    """Read all functions of the model, lay out its records, and make setup and initial world; nothing is compiled.
+    """Read all functions of the model, lay out its records, and make setup and initial state; nothing is compiled.
 
     Raises:
         LoweringError, LayoutError, Malformed: what is wrong; or whatever the scenario's own functions raise.
@@ -29,23 +29,23 @@ def examine(scenario: Scenario, rules: Rules, bounds: Mapping[str, int]) -> None
         )
     engine = compiled(model)
     engine.setup.pack(setup)
-    world = model.initial(setup)
-    if not isinstance(world, model.world):
+    state = model.initial(setup)
+    if not isinstance(state, model.state):
         raise Malformed(
-            f"{scenario.name}: initial gives {_a(world)}; {model.name} wants an object of {model.world.__name__}",
+            f"{scenario.name}: initial gives {_a(state)}; {model.name} wants an object of {model.state.__name__}",
             "initial",
         )
-    engine.world.pack(world)
-    _try_each(scenario, model, setup, world)
+    engine.state.pack(state)
+    _try_each(scenario, model, setup, state)
 
 
-def _try_each(scenario: Scenario, model: Model, setup: object, world: object) -> None:
+def _try_each(scenario: Scenario, model: Model, setup: object, state: object) -> None:
     """Ask each interpreted function once: what raises there would raise in the middle of a story."""
     for action in range(model.actions):
-        if not isinstance(model.describe(world, action, setup), str):
+        if not isinstance(model.describe(state, action, setup), str):
             raise Malformed(f"{scenario.name}: describe gives no text for action {action}", "describe")
     for promise in model.promises:
-        promise.judge(world, setup)
+        promise.judge(state, setup)
 
 
 def blame(error: Exception, scenario: Scenario) -> str:
@@ -60,7 +60,7 @@ def blame(error: Exception, scenario: Scenario) -> str:
         return f"{place or scenario.origin or scenario.name}: {error}"
     if not scenario.origin:
         return ""
-    said = own.told(error, scenario.origin)
+    said = own.explained(error, scenario.origin)
     if isinstance(error, ModelFault) and error.place:
         return f"{error.place}: {error}"
     if not said and isinstance(error, ModelFault | LayoutError | Malformed):

@@ -120,7 +120,7 @@ def _imported(file: str, source: bytes) -> ModuleType:
         ) from error
     except Exception as error:
         sys.modules.pop(name, None)
-        raise OwnFault(told(error, file) or f"{file}: {_words(error)}") from error
+        raise OwnFault(explained(error, file) or f"{file}: {_words(error)}") from error
     return module
 
 
@@ -184,7 +184,7 @@ def _scenarios(module: ModuleType, tree: ast.Module, *, everything: bool) -> dic
 # ---------------------------------------------------------------- whose fault, and where
 
 
-def told(error: BaseException, file: str) -> str:
+def explained(error: BaseException, file: str) -> str:
     """An exception that code of the file raised, with the line; "" if none of its code was running."""
     if isinstance(error, SyntaxError):
         return _syntax(file, error)

@@ -1,7 +1,7 @@
-"""A scenario: a small world with a story, the faults that may strike, and what must hold. Scenarios are data.
+"""A scenario: a small state with a story, the faults that may happen, and what must hold. Scenarios are data.
 
-A scenario holds when every reachable world keeps every *always* promise, every *sometimes* promise is reached, and no
-capacity of the record was. Each has mutants: the same world with one rule removed, the promise that then breaks, and
+A scenario holds when every reachable state keeps every *always* promise, every *sometimes* promise is reached, and no
+capacity of the record was. Each has mutants: the same state with one rule removed, the promise that then breaks, and
 the length of the shortest way there.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS, setup_of
-from zombieproof.checker.transactions.world import Bounds, Budget, Op
+from zombieproof.checker.transactions.state import Bounds, Budget, Op
 from zombieproof.checker.validation import (
     MOST,
     ScenarioFault,
@@ -108,7 +108,7 @@ class Scenario:
         always, sometimes: names of promises.
         mutants: what breaks it.
         model: bounds -> the model; `setup`: rules, bounds -> what is constant during a run.
-        distinct: the number of distinct worlds, pinned; 0 while it is not.
+        distinct: the number of distinct states, pinned; 0 while it is not.
         origin: the file that it was read from, as it was named; "" for those that are registered.
 
     Raises:
@@ -161,7 +161,7 @@ class Scenario:
         """The scenario's bounds with some of them changed.
 
         Raises:
-            UnknownBound: no such bound, or a value outside of 0 to 100 (a field of a world is one signed byte).
+            UnknownBound: no such bound, or a value outside of 0 to 100 (a field of a state is one signed byte).
         """
         for name, value in changed.items():
             if name not in self.bounds:
@@ -217,12 +217,12 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         ids: for each client the index of its transactional id, -1 for an idempotent producer without one.
         grouped: 1 if the clients are members of one consumer group and consume, transform, produce.
         readers: how many consumers read partition 0.
-        distinct: the number of distinct worlds, pinned; 0 while it is not.
+        distinct: the number of distinct states, pinned; 0 while it is not.
         bounds: budgets of faults and other bounds that are not 0 (``in_flight`` is 1 by default).
 
     Raises:
         UnknownBound: a bound is neither a fault nor a choice.
-        ScenarioFault: programs do not fit into a world, or something is named that does not exist.
+        ScenarioFault: programs do not fit into a state, or something is named that does not exist.
     """
     check_programs(name, programs, ids, grouped, readers)
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}

@@ -6,14 +6,14 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from zombieproof.checker.engine.model import Malformed, Model, near
-from zombieproof.checker.transactions.world import CLIENTS, IDS, OPS, READERS, TXNS, Op
+from zombieproof.checker.transactions.state import CLIENTS, IDS, OPS, READERS, TXNS, Op
 from zombieproof.model.rules import NUMBERS, PRESETS, UnknownRule, checked_changes, switches
 
 if TYPE_CHECKING:
     from zombieproof.checker.scenario import Mutant, Scenario
 
 MOST: Final = 100
-"""The greatest bound: a field of a world is one signed byte, and has to hold one more."""
+"""The greatest bound: a field of a state is one signed byte, and has to hold one more."""
 
 
 class ScenarioFault(Malformed):
@@ -51,7 +51,7 @@ def check_scenario(scenario: Scenario) -> None:
     if not isinstance(story, str) or not story.strip():
         raise ScenarioFault(f"{who}: its story is {_kind(story)}; tell in a few sentences what happens", "story")
     if not isinstance(distinct, int) or distinct < 0:
-        raise ScenarioFault(f"{who}: distinct={distinct!r}; give the number of worlds, 0 if unknown", "distinct")
+        raise ScenarioFault(f"{who}: distinct={distinct!r}; give the number of states, 0 if unknown", "distinct")
     check_bounds(who, scenario.bounds)
     _preset(who, scenario.rules)
     _changes(who, scenario.changes)
@@ -117,17 +117,17 @@ def check_bounds(who: str, bounds: Any) -> None:
 
 
 def check_programs(name: str, programs: Any, ids: Any, grouped: Any, readers: Any) -> None:
-    """Raise ScenarioFault for programs, ids or readers of a transaction scenario that do not fit into a world."""
+    """Raise ScenarioFault for programs, ids or readers of a transaction scenario that do not fit into a state."""
     who = f"scenario {name!r}"
     legal = "programs holds clients, each a tuple of transactions, each a tuple of Ops: (((Op.SEND_0, Op.COMMIT),),)"
     _sequence(who, "programs", programs, legal)
     if not 1 <= len(programs) <= CLIENTS:
-        raise ScenarioFault(f"{who}: {len(programs)} clients; 1 to {CLIENTS} fit into a world", "programs")
+        raise ScenarioFault(f"{who}: {len(programs)} clients; 1 to {CLIENTS} fit into a state", "programs")
     for c, program in enumerate(programs):
         _sequence(who, f"programs[{c}]", program, legal)
         if len(program) > TXNS:
             raise ScenarioFault(
-                f"{who}: client {c} has {len(program)} transactions; at most {TXNS} fit into a world", "programs"
+                f"{who}: client {c} has {len(program)} transactions; at most {TXNS} fit into a state", "programs"
             )
         for t, ops in enumerate(program):
             _sequence(who, f"programs[{c}][{t}]", ops, legal)

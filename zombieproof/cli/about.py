@@ -7,7 +7,7 @@ import typer
 
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.main import version
-from zombieproof.model.catalogue import IN_RECORDINGS, IN_WORLDS
+from zombieproof.model.catalogue import IN_RECORDINGS, IN_STATES
 from zombieproof.model.omissions import OMISSIONS
 from zombieproof.model.rules import PRESETS, switches
 from zombieproof.report.exits import Exit
@@ -71,7 +71,7 @@ def _show_modelled(screen: Screen) -> None:
     columns = (Column("machine"), Column("states", "right"), Column("rows", "right"), Column(""))
     screen.table(columns, rows, indent=2)
     screen.say()
-    always = sum(promise.kind == "always" for promise in IN_WORLDS.values())
+    always = sum(promise.kind == "always" for promise in IN_STATES.values())
     mutants = sum(len(scenario.mutants) for scenario in SCENARIOS.values())
     screen.say(
         f"{plural(len(SCENARIOS), 'scenario')} with {plural(mutants, 'mutant')}, {always} promises of the checker, "

@@ -114,7 +114,7 @@ def watching(files: Sequence[Path], limit: int | None) -> Iterator[Callable[[Pla
             done += 1
             different += played.difference is not None
             of = f" of {total:,}" if total is not None else ""
-            told = f", {different:,} different" if different else ""
-            bar.update(task, advance=1, description=Path(played.recorded.file).name, reached=f"{done:,}{of}{told}")
+            says = f", {different:,} different" if different else ""
+            bar.update(task, advance=1, description=Path(played.recorded.file).name, reached=f"{done:,}{of}{says}")
 
         yield watch

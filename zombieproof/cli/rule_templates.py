@@ -1,7 +1,7 @@
 """What `zombieproof rules new` writes: for each decision a hook that works, to be replaced by what the rule is about.
 
-A new rule begins as a copy of a guard that exists. Its scenario switches that guard off and the copy on, so that it
-holds because of the new rule alone, and its mutant breaks a promise for the reason for which the guard is there.
+A new rule begins as a copy of a row that exists. Its scenario switches that row off and the copy on, so that it
+holds because of the new rule alone, and its mutant breaks a promise for the reason for which the row is there.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Of one decision; texts are formatted with `name` (the rule), `NAME`, `guard` and `copied`.
+    """Of one decision; texts are formatted with `name` (the rule), `NAME`, `row` and `copied`.
 
     Attributes:
         file: below zombieproof/model/decisions.
-        function: where the hook stands, before the first `if` that answers with `guard`.
-        copied: the switch whose guard it is.
+        function: where the hook stands, before the first `if` that answers with `row`.
+        copied: the switch whose row it is.
         condition, answer: of the hook; `parameters`, `arguments`, `refuses`: of the function that it asks.
         question: for tests/model/test_switches.py, with what comes out with the rule and without.
         cases: for tests/model/test_<name>.py: imports, arguments of the function, and what it says.
@@ -27,7 +27,7 @@ class Template:
 
     file: str
     function: str
-    guard: str
+    row: str
     copied: str
     condition: str
     answer: str
@@ -50,10 +50,10 @@ DECISIONS: Final[Mapping[str, Template]] = {
     "end_txn": Template(
         file="end_txn.py",
         function="decide_end_txn_v2",
-        guard="T5",
+        row="T5",
         copied="strict_end",
         condition="rules.{name} == 1 and",
-        answer="refuse(Error.PRODUCER_FENCED, Guard.T5)",
+        answer="refuse(Error.PRODUCER_FENCED, Row.T5)",
         parameters="txn: Transaction, request: TransactionRequest, from_client: int",
         arguments="txn, request, from_client",
         refuses="from_client == 1 and txn.state == TransactionState.ONGOING "
@@ -111,10 +111,10 @@ def test_an_older_epoch_ends_nothing_that_is_open(
     "produce": Template(
         file="produce.py",
         function="decide_append",
-        guard="A4",
+        row="A4",
         copied="epoch_fencing",
         condition="leads and rules.{name} == 1 and",
-        answer="append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A4)",
+        answer="append_refused(Error.INVALID_PRODUCER_EPOCH, Row.A4)",
         parameters="entry: ProducerEntry, batch: IncomingBatch",
         arguments="entry, batch",
         refuses="batch.producer_epoch < entry.producer_epoch",
@@ -153,10 +153,10 @@ def test_an_older_epoch_writes_nothing(producer_epoch: int, refused: bool) -> No
     "write_txn_markers": Template(
         file="write_txn_markers.py",
         function="decide_marker",
-        guard="M4",
+        row="M4",
         copied="marker_coordinator_epoch",
         condition="rules.{name} == 1 and",
-        answer="append_refused(Error.TRANSACTION_COORDINATOR_FENCED, Guard.M4)",
+        answer="append_refused(Error.TRANSACTION_COORDINATOR_FENCED, Row.M4)",
         parameters="entry: ProducerEntry, marker: IncomingMarker",
         arguments="entry, marker",
         refuses="entry.coordinator_epoch > marker.coordinator_epoch",
@@ -203,27 +203,27 @@ def switch_text(name: str, template: Template) -> str:
         "say here what holds while it is on; it begins as a copy of {template.copied}",
         since="",
         source="say here what brings it: a KIP, an issue",
-        row="{template.guard}",
+        row="{template.row}",
         newest=0,
     )
 """
 
 
 def hook_text(name: str, template: Template, indent: str) -> str:
-    """The guard."""
+    """The row."""
     condition = template.condition.format(name=name)
     asked = f"{name}_refuses({template.arguments})"
     return f"{indent}if {condition} {asked}:\n{indent}    return {template.answer}\n"
 
 
 def refuses_text(name: str, template: Template) -> str:
-    """The function that the guard asks."""
+    """The function that the row asks."""
     return f'''
 
 def {name}_refuses({template.parameters}) -> bool:
     """Whether the rule `{name}` refuses.
 
-    It begins as what guard {template.guard} refuses: say here what yours does.
+    It begins as what row {template.row} refuses: say here what yours does.
     """
     return {template.refuses}
 '''
@@ -247,7 +247,7 @@ def scenario_text(name: str, template: Template) -> str:
     return f'''"""What the rule `{name}` is for."""
 
 from zombieproof.checker.scenario import Mutant, transaction_scenario
-from zombieproof.checker.transactions.world import Op
+from zombieproof.checker.transactions.state import Op
 
 {name.upper()} = transaction_scenario(
     "{name}",
@@ -259,7 +259,7 @@ from zombieproof.checker.transactions.world import Op
 {always}    ),
     sometimes=(
 {sometimes}    ),
-    # The guard that the new rule is a copy of is off: the scenario holds because of the new rule alone.
+    # The row that the new rule is a copy of is off: the scenario holds because of the new rule alone.
     changes={{"{template.copied}": 0, "{name}": 1}},
 {template.options}    mutants=(
         Mutant(

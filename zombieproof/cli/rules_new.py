@@ -21,8 +21,8 @@ from zombieproof.report.screen import Column, Screen
 
 HELP = """Write a new rule into this clone as a starting point: switch, hook, scenario with a mutant, tests.
 
-The switch is off in every preset, so nothing else changes. The hook begins as a copy of a guard that exists, and the
-scenario takes that guard away: it holds because of the new rule, and its mutant breaks a promise. Say then what your
+The switch is off in every preset, so nothing else changes. The hook begins as a copy of a row that exists, and the
+scenario takes that row away: it holds because of the new rule, and its mutant breaks a promise. Say then what your
 rule is about, in the function NAME_refuses. All files are written, or none.
 
 \b
@@ -120,7 +120,7 @@ def plan(root: Path, name: str, template: Template) -> list[Written]:
         Written(_RULES, "the switch, off in every preset", _with_switch(root, name, template)),
         Written(
             decision,
-            f"the guard beside {template.guard}, and {name}_refuses",
+            f"the row beside {template.row}, and {name}_refuses",
             _with_hook(root, decision, name, template),
         ),
         Written(scenario, "the scenario and its mutant", templates.scenario_text(name, template)),
@@ -160,20 +160,20 @@ def _with_hook(root: Path, path: Path, name: str, template: Template) -> str:
     tree = _tree(root, path)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == template.function]
     nodes = (node for function in functions for node in ast.walk(function))
-    places = [node for node in nodes if isinstance(node, ast.If) and _answers(node, template.guard)]
+    places = [node for node in nodes if isinstance(node, ast.If) and _answers(node, template.row)]
     if not places:
         raise WrongUsage(
-            f"{path} has no guard {template.guard} in {template.function}: the clone is not of this program's version"
+            f"{path} has no row {template.row} in {template.function}: the clone is not of this program's version"
         )
     place = places[0]
     text = _inserted(root / path, place.lineno - 1, templates.hook_text(name, template, " " * place.col_offset))
     return text + templates.refuses_text(name, template)
 
 
-def _answers(node: ast.If, guard: str) -> bool:
-    """Whether an `if` returns with that guard."""
+def _answers(node: ast.If, row: str) -> bool:
+    """Whether an `if` returns with that row."""
     answers = [ast.unparse(line) for line in node.body if isinstance(line, ast.Return)]
-    return any(f"Guard.{guard})" in answer for answer in answers)
+    return any(f"Row.{row})" in answer for answer in answers)
 
 
 def _registered(root: Path, name: str) -> str:

@@ -26,7 +26,7 @@ class Watcher:
         self.task = bar.add_task("", total=None, reached="")
 
     def begin(self, name: str, expected: int | None) -> Watch:
-        """Begin to show an exploration; `expected` is the number of worlds it will find, if that is known."""
+        """Begin to show an exploration; `expected` is the number of states it will find, if that is known."""
         self.bar.reset(
             self.task, description=name, total=expected, reached="compiling, once for each edit of the model"
         )

@@ -226,7 +226,7 @@ class ProducerCore:
         return None
 
     def handle_answer(self, request: OutgoingRequest, answer: CoordinatorAnswer, now_ms: int) -> None:
-        """The answer to `request`. One that comes after its request was given up is not heard."""
+        """The answer to `request`. One that comes after its request was given up is ignored."""
         queued = self.requests.land(request)
         if queued is None:
             return
@@ -234,7 +234,7 @@ class ProducerCore:
         queued.unsettled -= {partition for partition, error in errors.items() if error == Error.NONE}
         self.lifecycle.clear()
         still_open, rules = len(queued.unsettled), self.rules
-        answers.hear(self.producer, queued.view, seen, still_open, self.host, rules, self.effects, self.notes)
+        answers.handle(self.producer, queued.view, seen, still_open, self.host, rules, self.effects, self.notes)
         if isinstance(answer, CoordinatorFound) and self.effects.settles == Settlement.SUCCEEDS:
             assert isinstance(queued.body, FindCoordinator)
             self.brokers.coordinators[queued.body.key_type] = answer.node

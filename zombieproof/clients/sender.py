@@ -190,13 +190,13 @@ class Sender:
         return request
 
     def handle_answer(self, request: OutgoingRequest, answer: ProduceAnswer | CoordinatorAnswer, now_ms: int) -> None:
-        """The answer to `request`. One that comes after its request was given up is not heard."""
+        """The answer to `request`. One that comes after its request was given up is ignored."""
         if not isinstance(answer, ProduceAnswer):
             self.manager.handle_answer(request, answer, now_ms)
             return
         for partition, batch in self._land(request).items():
             # A partition that the answer leaves out was not answered for.
-            self._hear(batch, answer.partitions.get(partition, Produced(Error.NETWORK_EXCEPTION)), now_ms)
+            self._handle_answer(batch, answer.partitions.get(partition, Produced(Error.NETWORK_EXCEPTION)), now_ms)
 
     def handle_disconnect(self, request: OutgoingRequest, now_ms: int) -> None:
         """No answer to `request` will come."""
@@ -204,7 +204,7 @@ class Sender:
             self.manager.handle_disconnect(request, now_ms)
             return
         for batch in self._land(request).values():
-            self._hear(batch, Produced(Error.NETWORK_EXCEPTION), now_ms)
+            self._handle_answer(batch, Produced(Error.NETWORK_EXCEPTION), now_ms)
 
     def handle_unsupported(self, request: OutgoingRequest, now_ms: int) -> None:
         """The broker does not know `request` in its version."""
@@ -212,7 +212,7 @@ class Sender:
             self.manager.handle_unsupported(request)
             return
         for batch in self._land(request).values():
-            self._hear(batch, Produced(Error.UNSUPPORTED_VERSION), now_ms)
+            self._handle_answer(batch, Produced(Error.UNSUPPORTED_VERSION), now_ms)
 
     def _land(self, request: OutgoingRequest) -> dict[TopicPartition, ProducerBatch]:
         _, batches = self._in_flight.pop(request.number, (request, {}))
@@ -220,12 +220,12 @@ class Sender:
 
     # ------------------------------------------------------------ what happens to batches
 
-    def _hear(self, batch: ProducerBatch, answer: Produced, now_ms: int) -> None:
+    def _handle_answer(self, batch: ProducerBatch, answer: Produced, now_ms: int) -> None:
         manager, known = self.manager, self.manager.sequences.of(batch.partition)
-        told = BatchAnswer(answer.error, answer.base_offset, answer.log_start_offset)
+        outcome = BatchAnswer(answer.error, answer.base_offset, answer.log_start_offset)
         manager.lifecycle.clear()
-        steps.hear_batch(
-            manager.producer, known, self._view(batch, now_ms), told, manager.rules, manager.effects, manager.notes
+        steps.handle_batch(
+            manager.producer, known, self._view(batch, now_ms), outcome, manager.rules, manager.effects, manager.notes
         )
         failed = manager.effects.fate == Fate.FAILED
         self._carry_out(batch, failure_of_batch(answer.error, batch.partition) if failed else None, now_ms)
@@ -250,7 +250,7 @@ class Sender:
             self.accumulator.complete(batch)
 
     def _as_reported(self, failure: ProducerFailure) -> ProducerFailure:
-        if self.manager.effects.told == failure.error:
+        if self.manager.effects.application_error == failure.error:
             return failure
         reported = TransactionAbortable("a record could not be delivered")
         reported.__cause__ = failure

@@ -112,14 +112,16 @@ class TransactionManager(ProducerCore):
         self.carry_out()
         return PreparedTransaction(self.producer.prepared_id, self.producer.prepared_epoch)
 
-    def complete_transaction(self, told: PreparedTransaction) -> PendingResult:
+    def complete_transaction(self, transaction: PreparedTransaction) -> PendingResult:
         """End what is prepared: commit if the outer commit tells of this transaction, abort if it does not (KIP-939).
 
         Raises:
             IllegalState: nothing is prepared.
         """
         pending = self._called("completeTransaction")
-        calls.complete_transaction(self.producer, *told, pending, self.host, self._rules, self.effects, self.notes)
+        calls.complete_transaction(
+            self.producer, *transaction, pending, self.host, self._rules, self.effects, self.notes
+        )
         return self._under_way("commitTransaction" if self.effects.committed else "abortTransaction")
 
     def close_by_force(self) -> None:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from zombieproof.broker.cluster.journal import Decided
 from zombieproof.conformance.symbols import is_group, place_group
 from zombieproof.formats.topics import CONSUMER_OFFSETS
-from zombieproof.model.vocabulary import Error, Guard
+from zombieproof.model.vocabulary import Error, Row
 
 Json = dict[str, JsonValue]
 
@@ -35,7 +35,7 @@ class Difference:
     @property
     def row(self) -> str:
         """The reference row that answered, empty where none did."""
-        return "" if self.decision is None or self.decision.guard == Guard.NO_GUARD else self.decision.guard.name
+        return "" if self.decision is None or self.decision.row == Row.NO_ROW else self.decision.row.name
 
 
 def canonical(answer: Mapping[str, JsonValue], offsets_partitions: int) -> Json:

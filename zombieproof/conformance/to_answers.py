@@ -74,12 +74,12 @@ class _Writer:
         named = self.named(record, place)
         return list(named.values()) if type(record) in AS_LISTS else named
 
-    def _row(self, key: TopicPartition | str, *told: Any) -> JsonValue:
+    def _row(self, key: TopicPartition | str, *fields: Any) -> JsonValue:
         """A row of a partition, or of a name, and what is told about it."""
         if isinstance(key, str):
-            return [key, *told]
+            return [key, *fields]
         number = self._symbols.partition_name(key)
-        row = told[0] if told else ()
+        row = fields[0] if fields else ()
         if not is_record(type(row)):
             return [key[0], number, *(row if isinstance(row, tuple) else (row,))]
         if type(row) in AS_LISTS:

@@ -4,7 +4,7 @@ A promise is a named sentence. Of the same promise there can be several forms, b
 does: `form_of` names the one that it says in other words, as far as its evidence goes. Forms keep their names in
 reports, in JSON and in documents.
 
-- In a *world* (of the checker, or a live cluster projected onto one) a promise is a predicate of ``promises`` or
+- In a *state* (of the checker, or a live cluster projected onto one) a promise is a predicate of ``promises`` or
   ``witnesses``: it returns a bool, and its docstring is the sentence.
 - In a *recording* it is judged while logs are folded and compared (``zombieproof.traces.judging``), which finds the
   place where it is broken, if the evidence has what the promise `needs`.
@@ -26,10 +26,10 @@ Kind = Literal["always", "sometimes"]
 class Where(StrEnum):
     """Where a promise is judged."""
 
-    WORLD = "world"
-    """In every world that the checker reaches."""
+    STATE = "state"
+    """In every state that the checker reaches."""
     CLUSTER = "cluster"
-    """After every step of a live cluster that walks at random, projected onto a world (tests/broker)."""
+    """After every step of a live cluster that walks at random, projected onto a state (tests/broker)."""
     RECORDING = "recording"
     """In what real clusters left behind."""
 
@@ -54,14 +54,14 @@ class Guarantee:
         name: what reports call it.
         sentence: the promise in one sentence.
         source: where it is written.
-        kind: *always* (in every world, in every history) or *sometimes* (in some world: a scenario in which it never
+        kind: *always* (in every state, in every history) or *sometimes* (in some state: a scenario in which it never
             holds does not test what it says).
         where: where it is judged.
         broken_by: what breaks it: a mutant of a scenario, or the recording or made history (tests/traces/replay) that
-            does; of a *sometimes* promise the world before anything happened, in which none holds.
-        predicate: a function of a world that returns a bool; None for what is judged in recordings alone.
+            does; of a *sometimes* promise the state before anything happened, in which none holds.
+        predicate: a function of a state that returns a bool; None for what is judged in recordings alone.
         needs: the kinds of evidence without which a recording tells nothing about it.
-        form_of: the name of the promise that this says of recordings, if there is one of worlds.
+        form_of: the name of the promise that this says of recordings, if there is one of states.
     """
 
     name: str
@@ -70,30 +70,30 @@ class Guarantee:
     kind: Kind
     where: tuple[Where, ...]
     broken_by: str
-    predicate: Callable[[p.World], bool] | None = None
+    predicate: Callable[[p.State], bool] | None = None
     needs: tuple[Needs, ...] = ()
     form_of: str = ""
 
-    def holds(self, world: p.World) -> bool:
-        """Whether a world keeps it.
+    def holds(self, state: p.State) -> bool:
+        """Whether a state keeps it.
 
         Raises:
             ValueError: it is judged in recordings alone.
         """
         if self.predicate is None:
-            raise ValueError(f"{self.name} is judged in recordings, not in worlds; those of worlds are IN_WORLDS")
-        return self.predicate(world)
+            raise ValueError(f"{self.name} is judged in recordings, not in states; those of states are IN_STATES")
+        return self.predicate(state)
 
 
-def _of_worlds(holds: Callable[[p.World], bool], source: str, broken_by: str, *, live: bool = True) -> Guarantee:
-    """An *always* promise of worlds; `live`: walks of a live cluster are judged by it too."""
-    where = (Where.WORLD, Where.CLUSTER) if live else (Where.WORLD,)
+def _of_states(holds: Callable[[p.State], bool], source: str, broken_by: str, *, live: bool = True) -> Guarantee:
+    """An *always* promise of states; `live`: walks of a live cluster are judged by it too."""
+    where = (Where.STATE, Where.CLUSTER) if live else (Where.STATE,)
     return Guarantee(holds.__name__, _sentence(holds), source, "always", where, broken_by, holds)
 
 
-def _witness(holds: Callable[[p.World], bool]) -> Guarantee:
+def _witness(holds: Callable[[p.State], bool]) -> Guarantee:
     return Guarantee(
-        holds.__name__, _sentence(holds), "not vacuous", "sometimes", (Where.WORLD,), "the initial world", holds
+        holds.__name__, _sentence(holds), "not vacuous", "sometimes", (Where.STATE,), "the initial state", holds
     )
 
 
@@ -103,86 +103,86 @@ def _of_recordings(
     return Guarantee(name, sentence, source, "always", (Where.RECORDING,), broken_by, None, needs, form_of)
 
 
-def _sentence(holds: Callable[[p.World], bool]) -> str:
+def _sentence(holds: Callable[[p.State], bool]) -> str:
     return (holds.__doc__ or "").strip()
 
 
 CATALOGUE: tuple[Guarantee, ...] = (
-    # ---- always, in worlds
-    _of_worlds(
+    # ---- always, in states
+    _of_states(
         p.only_what_was_asked_to_commit_is_committed,
         "KIP-98; bugs.md NoAbortedRead",
         "a_restart_aborts_under_the_old_epoch",
     ),
-    _of_worlds(p.an_acknowledged_commit_loses_nothing, "KIP-98; bugs.md NoLostAckedWrite", "timeout_keeps_the_epoch"),
-    _of_worlds(p.a_transaction_is_all_or_nothing, "KIP-98; bugs.md Atomicity", "timeout_splits_the_transaction"),
-    _of_worlds(
+    _of_states(p.an_acknowledged_commit_loses_nothing, "KIP-98; bugs.md NoLostAckedWrite", "timeout_keeps_the_epoch"),
+    _of_states(p.a_transaction_is_all_or_nothing, "KIP-98; bugs.md Atomicity", "timeout_splits_the_transaction"),
+    _of_states(
         p.every_open_transaction_is_known_to_its_coordinator,
         "KIP-890, KIP-664; bugs.md LSOProgress",
         "ids_expire_in_the_middle_of_a_transaction",
     ),
-    _of_worlds(
+    _of_states(
         p.a_decided_transaction_is_driven_to_its_end,
         "reference §2.12, Z6; bugs.md LivenessOfInit",
         "a_loaded_decision_is_not_driven",
     ),
-    _of_worlds(
+    _of_states(
         p.a_question_waits_only_behind_another,
         "KIP-890; reference §3.4",
         "what_waits_is_forgotten_by_the_channel",
         live=False,
     ),
-    _of_worlds(
+    _of_states(
         p.what_is_pending_is_under_way,
         "reference §2.6, §2.12; bugs.md LivenessOfInit",
         "what_is_loaded_pending_is_left_alone",
     ),
-    _of_worlds(
+    _of_states(
         p.a_transaction_has_one_decision, "reference §12.1 (c), (l); bugs.md SingleOutcome", "a_late_end_decides_again"
     ),
-    _of_worlds(
+    _of_states(
         p.only_its_owner_ends_a_transaction, "KIP-98, fencing zombies; bugs.md Fencing", "end_txn_ignores_epoch"
     ),
-    _of_worlds(
+    _of_states(
         p.no_machine_leaves_its_table, "reference §2.3; bugs.md IllegalTransition", "an_open_transaction_is_buried"
     ),
-    _of_worlds(p.no_durable_record_contradicts_memory, "reference §2.4", "a_fence_raises_the_epoch_twice"),
-    _of_worlds(p.epochs_never_go_down, "reference §12.1 (b), (e); bugs.md EpochMonotonicity", "leader_ignores_epoch"),
-    _of_worlds(
+    _of_states(p.no_durable_record_contradicts_memory, "reference §2.4", "a_fence_raises_the_epoch_twice"),
+    _of_states(p.epochs_never_go_down, "reference §12.1 (b), (e); bugs.md EpochMonotonicity", "leader_ignores_epoch"),
+    _of_states(
         p.sequences_follow_each_other, "reference §12.1 (f); KIP-98", "leader_checks_neither_duplicates_nor_sequences"
     ),
-    _of_worlds(p.every_batch_is_written_once, "KIP-98; bugs.md ExactlyOnce", "leader_recognises_no_duplicates"),
-    _of_worlds(
+    _of_states(p.every_batch_is_written_once, "KIP-98; bugs.md ExactlyOnce", "leader_recognises_no_duplicates"),
+    _of_states(
         p.each_input_has_one_committed_output,
         "KIP-447; bugs.md ExactlyOnce",
         "pending_offsets_are_not_waited_for",
         live=False,
     ),
-    _of_worlds(p.memory_is_the_fold_of_the_log, "reference §3.7", "a_new_leader_knows_nothing"),
-    _of_worlds(
+    _of_states(p.memory_is_the_fold_of_the_log, "reference §3.7", "a_new_leader_knows_nothing"),
+    _of_states(
         p.offsets_in_memory_are_the_fold_of_their_log,
         "reference §4.2; bugs.md OffsetAtomicity",
         "a_refused_commit_takes_along_what_waits",
     ),
-    _of_worlds(
+    _of_states(
         p.no_two_live_producers_share_an_identity,
         "reference §12.1 (b); bugs.md PidUniqueness",
         "init_grants_the_same_epoch_again",
     ),
-    _of_worlds(
+    _of_states(
         p.an_unrivalled_producer_is_never_fenced,
         "bugs.md LivenessOfProducer",
         "a_rotation_is_forgotten_by_a_failover",
         live=False,
     ),
-    _of_worlds(
+    _of_states(
         p.a_reader_gets_committed_records_only,
         "reference §12.1 (i); bugs.md NoAbortedRead, NoUncommittedRead",
         "reader_ignores_the_last_stable_offset",
     ),
-    _of_worlds(p.a_reader_misses_nothing_committed, "reference §12.1 (i)", "skipping_never_ends"),
-    _of_worlds(p.both_readers_agree, "reference §6", "the_broker_lists_no_aborted_transactions"),
-    # ---- sometimes, in worlds
+    _of_states(p.a_reader_misses_nothing_committed, "reference §12.1 (i)", "skipping_never_ends"),
+    _of_states(p.both_readers_agree, "reference §6", "the_broker_lists_no_aborted_transactions"),
+    # ---- sometimes, in states
     _witness(w.a_transaction_commits),
     _witness(w.a_transaction_aborts),
     _witness(w.two_transactions_commit),
@@ -359,8 +359,8 @@ CATALOGUE: tuple[Guarantee, ...] = (
 )
 """Every promise, each judged somewhere and seen broken."""
 
-IN_WORLDS: Mapping[str, Guarantee] = {each.name: each for each in CATALOGUE if each.predicate is not None}
-"""By name, those that a world is judged by."""
+IN_STATES: Mapping[str, Guarantee] = {each.name: each for each in CATALOGUE if each.predicate is not None}
+"""By name, those that a state is judged by."""
 
 IN_RECORDINGS: Mapping[str, Guarantee] = {each.name: each for each in CATALOGUE if Where.RECORDING in each.where}
 """By name, those that a recorded history is judged by, in the order in which findings are reported."""

@@ -31,7 +31,7 @@ class Sort(StrEnum):
     NO_ROW = "no row"
     """`where` is a machine whose table has no row "STATE EVENT"."""
     FAULT = "fault"
-    """No action and no budget of the checker's worlds has this name."""
+    """No action and no budget of the checker's states has this name."""
     BOUND = "bound"
     """No registered scenario sets this bound."""
     LIMIT = "limit"
@@ -91,7 +91,7 @@ class MemoryOnly:
     source: str
 
 
-_WORLD: Final = "zombieproof.checker.transactions.world"
+_STATE: Final = "zombieproof.checker.transactions.state"
 _MESSAGES: Final = "zombieproof.messages"
 
 
@@ -173,13 +173,13 @@ OMISSIONS: Final = (
         CHECKER,
         "the inside of a producer in a scenario: batches that are split, shifted down after a failed one, or left "
         "unresolved; UNKNOWN_PRODUCER_ID judged by the log start offset; exhausted retries",
-        "the producer of `zombieproof.clients` has them and is tested by itself; here they would multiply worlds",
+        "the producer of `zombieproof.clients` has them and is tested by itself; here they would multiply states",
         "Sender.java, TxnPartitionMap.java; reference §5.6",
         "a scenario's client answers by `react_to_produce` while retries are left, and a batch that it gives up fails",
         (
             Absent(Sort.FAULT, "SPLIT"),
-            Absent(Sort.FIELD, "unresolved", f"{_WORLD}.Client"),
-            Absent(Sort.FIELD, "log_start", f"{_WORLD}.Partition"),
+            Absent(Sort.FIELD, "unresolved", f"{_STATE}.Client"),
+            Absent(Sort.FIELD, "log_start", f"{_STATE}.Partition"),
         ),
     ),
     Omission(
@@ -188,7 +188,7 @@ OMISSIONS: Final = (
         "an append that was answered counts as replicated, so a completed transaction is stable at once",
         "UnifiedLog.unreplicatedTxns; reference §3.6",
         "the last stable offset never waits for the high watermark to pass a marker",
-        (Absent(Sort.FIELD, "high_watermark", f"{_WORLD}.Partition"),),
+        (Absent(Sort.FIELD, "high_watermark", f"{_STATE}.Partition"),),
     ),
     Omission(
         CHECKER,
@@ -197,7 +197,7 @@ OMISSIONS: Final = (
         "by facts: member, generation, position of a record",
         "ClassicGroup.java, OffsetMetadataManager.commitOffset; reference §4.3",
         "a rebalance is a fact: from now on other members and another generation count",
-        (Absent(Sort.FIELD, "JOIN_GROUP", f"{_WORLD}.Kind"), Absent(Sort.FIELD, "OFFSET_COMMIT", f"{_WORLD}.Kind")),
+        (Absent(Sort.FIELD, "JOIN_GROUP", f"{_STATE}.Kind"), Absent(Sort.FIELD, "OFFSET_COMMIT", f"{_STATE}.Kind")),
     ),
     Omission(
         MODEL,
@@ -237,9 +237,9 @@ OMISSIONS: Final = (
         "reference §2.16",
         "what they answer in the middle of a transaction is tested on the decisions and recordings, not explored",
         (
-            Absent(Sort.FIELD, "DESCRIBE_TRANSACTIONS", f"{_WORLD}.Kind"),
-            Absent(Sort.FIELD, "LIST_TRANSACTIONS", f"{_WORLD}.Kind"),
-            Absent(Sort.FIELD, "DESCRIBE_PRODUCERS", f"{_WORLD}.Kind"),
+            Absent(Sort.FIELD, "DESCRIBE_TRANSACTIONS", f"{_STATE}.Kind"),
+            Absent(Sort.FIELD, "LIST_TRANSACTIONS", f"{_STATE}.Kind"),
+            Absent(Sort.FIELD, "DESCRIBE_PRODUCERS", f"{_STATE}.Kind"),
         ),
     ),
     Omission(
@@ -249,7 +249,7 @@ OMISSIONS: Final = (
         "`--bounds id_blocks=1` asks for blocks at all (`producer_id_blocks` has it), elsewhere ids are counted",
         "ProducerIdControlManager.java; reference §2.16",
         "what a controller's log owes to its ids is not explored; a broker that takes a block twice is found",
-        (Absent(Sort.FAULT, "CHANGE_CONTROLLER"), Absent(Sort.FIELD, "controller", f"{_WORLD}.World")),
+        (Absent(Sort.FAULT, "CHANGE_CONTROLLER"), Absent(Sort.FIELD, "controller", f"{_STATE}.State")),
     ),
     Omission(
         CHECKER,
@@ -258,7 +258,7 @@ OMISSIONS: Final = (
         "asks for the queue (`waiting_questions` has it): then it waits for those of the same partition",
         "AddPartitionsToTxnManager.java; reference §3.4",
         "a request that asks about several partitions of one producer is tested on the steps and brokers, not explored",
-        (Absent(Sort.FIELD, "broker", f"{_WORLD}.Partition"), Absent(Sort.FIELD, "partitions", f"{_WORLD}.Message")),
+        (Absent(Sort.FIELD, "broker", f"{_STATE}.Partition"), Absent(Sort.FIELD, "partitions", f"{_STATE}.Message")),
     ),
     Omission(
         CHECKER,
@@ -267,7 +267,7 @@ OMISSIONS: Final = (
         "KAFKA-18137) is decided, and tested on the decision",
         "TransactionStateManager.loadTransactionsForTxnTopicPartition; reference §2.15",
         "a coordinator that is loaded twice, or unloaded by a resignation that came late, is not explored",
-        (Absent(Sort.FIELD, "loading", f"{_WORLD}.Node"),),
+        (Absent(Sort.FIELD, "loading", f"{_STATE}.Node"),),
     ),
     Omission(
         CHECKER,
@@ -292,7 +292,7 @@ OMISSIONS: Final = (
         "an append that was answered is replicated; a new leader has all that the old one answered",
         "Partition.scala, ReplicaManager.scala; KIP-101, KIP-966",
         "nothing is said about unclean elections, or about acks below all",
-        (Absent(Sort.FIELD, "high_watermark", f"{_WORLD}.Partition"), Absent(Sort.FAULT, "UNCLEAN_ELECTION")),
+        (Absent(Sort.FIELD, "high_watermark", f"{_STATE}.Partition"), Absent(Sort.FAULT, "UNCLEAN_ELECTION")),
     ),
     Omission(
         CHECKER,
@@ -303,7 +303,7 @@ OMISSIONS: Final = (
         (
             Absent(Sort.FAULT, "COMPACT"),
             Absent(Sort.FAULT, "TEAR"),
-            Absent(Sort.FIELD, "log_start", f"{_WORLD}.Partition"),
+            Absent(Sort.FIELD, "log_start", f"{_STATE}.Partition"),
         ),
     ),
     Omission(
@@ -312,7 +312,7 @@ OMISSIONS: Final = (
         "a time-out, an expiry or a resend may happen at any moment at which it is possible at all",
         "reference §2.13, §2.14",
         "every schedule of a real clock is explored, and some that no clock allows",
-        (Absent(Sort.FIELD, "now_ms", f"{_WORLD}.World"),),
+        (Absent(Sort.FIELD, "now_ms", f"{_STATE}.State"),),
     ),
     Omission(
         CHECKER,
@@ -321,8 +321,8 @@ OMISSIONS: Final = (
         "ProducerAppendInfo.java",
         "partial overlaps of batches and the wrap of sequence numbers are tested on the decisions, not explored",
         (
-            Absent(Sort.FIELD, "records", f"{_WORLD}.LogRecord"),
-            Absent(Sort.FIELD, "last_sequence", f"{_WORLD}.LogRecord"),
+            Absent(Sort.FIELD, "records", f"{_STATE}.LogRecord"),
+            Absent(Sort.FIELD, "last_sequence", f"{_STATE}.LogRecord"),
         ),
     ),
     Omission(
@@ -331,7 +331,7 @@ OMISSIONS: Final = (
         "a scenario has at most three batches under way",
         "ProducerStateEntry.NUM_BATCHES_TO_RETAIN",
         "the sixth batch is tested on the decisions, not explored",
-        (Absent(Sort.LIMIT, "CACHED=3", _WORLD),),
+        (Absent(Sort.LIMIT, "CACHED=3", _STATE),),
     ),
     Omission(
         CHECKER,
@@ -348,7 +348,7 @@ OMISSIONS: Final = (
         "a scenario's rules say which version every client uses",
         "reference §0, §7.7",
         "an id that changes between the rules of version 0 and version 2 is replayed from recordings, not explored",
-        (Absent(Sort.FIELD, "rules", f"{_WORLD}.Client"), Absent(Sort.FIELD, "version", f"{_WORLD}.Client")),
+        (Absent(Sort.FIELD, "rules", f"{_STATE}.Client"), Absent(Sort.FIELD, "version", f"{_STATE}.Client")),
     ),
     Omission(
         CHECKER,

@@ -1,11 +1,11 @@
 """The promises: what Kafka's protocol owes to the applications that use it, one function each.
 
-Each takes a *world* and says whether it holds there. A world is whatever a host can project onto these attributes: the
-checker's packed record (``checker/transactions/world.py``), and any live system that can answer the same questions. The
+Each takes a *state* and says whether it holds there. A state is whatever a host can project onto these attributes: the
+checker's packed record (``checker/transactions/state.py``), and any live system that can answer the same questions. The
 predicates return a bool and nothing else; explaining a path is another module's work.
 
 ``catalogue`` lists them as data, together with those of recorded histories. Here are the promises of the kind *always*
-(in every world); what some world has to reach is in ``witnesses``.
+(in every state); what some state has to reach is in ``witnesses``.
 
 Source: reference §12.1; ``bugs.md`` (names of violated promises); KIP-98, KIP-447, KIP-890.
 """
@@ -20,11 +20,11 @@ from zombieproof.model.vocabulary import (
     TransactionState,
 )
 
-World = Any
-"""Any record or object with the attributes of ``checker.world.World``: the layers below cannot name it."""
+State = Any
+"""Any record or object with the attributes of ``checker.transactions.state.State``: the layers below cannot name it."""
 
 
-def fate(partition: World, offset: int) -> int:
+def fate(partition: State, offset: int) -> int:
     """What became of a record: plain data counts as committed, the next marker of its producer decides."""
     record = partition.log[offset]
     if record.kind == LogEntry.PLAIN:
@@ -44,35 +44,35 @@ def is_data(kind: int) -> bool:
     return kind in (LogEntry.DATA, LogEntry.PLAIN, LogEntry.OFFSET)
 
 
-def only_what_was_asked_to_commit_is_committed(world: World) -> bool:
+def only_what_was_asked_to_commit_is_committed(state: State) -> bool:
     """A read_committed reader never sees a record whose application did not ask to commit it."""
-    for partition in world.partitions:
+    for partition in state.partitions:
         for offset in range(partition.end):
             record = partition.log[offset]
             transactional = record.kind in (LogEntry.DATA, LogEntry.OFFSET)
             committed = transactional and fate(partition, offset) == Outcome.COMMIT
-            if committed and not _asked_to_commit(world, record.label):
+            if committed and not _asked_to_commit(state, record.label):
                 return False
     return True
 
 
-def _asked_to_commit(world: World, label: int) -> bool:
-    return bool(world.ghost.labels[label - 1].asked == Outcome.COMMIT)
+def _asked_to_commit(state: State, label: int) -> bool:
+    return bool(state.ghost.labels[label - 1].asked == Outcome.COMMIT)
 
 
-def an_acknowledged_commit_loses_nothing(world: World) -> bool:
+def an_acknowledged_commit_loses_nothing(state: State) -> bool:
     """When the application was told "committed", every record acknowledged to it is there and is never aborted."""
-    for label in range(1, len(world.ghost.labels) + 1):
-        told = world.ghost.labels[label - 1]
-        if told.told != Outcome.COMMIT:
+    for label in range(1, len(state.ghost.labels) + 1):
+        facts = state.ghost.labels[label - 1]
+        if facts.result != Outcome.COMMIT:
             continue
-        for p in range(len(world.partitions)):
-            if (told.acked >> p) & 1 == 1 and not _survives(world.partitions[p], label):
+        for p in range(len(state.partitions)):
+            if (facts.acked >> p) & 1 == 1 and not _survives(state.partitions[p], label):
                 return False
     return True
 
 
-def _survives(partition: World, label: int) -> bool:
+def _survives(partition: State, label: int) -> bool:
     found = False
     for offset in range(partition.end):
         if partition.log[offset].label == label and is_data(partition.log[offset].kind):
@@ -82,11 +82,11 @@ def _survives(partition: World, label: int) -> bool:
     return found
 
 
-def a_transaction_is_all_or_nothing(world: World) -> bool:
+def a_transaction_is_all_or_nothing(state: State) -> bool:
     """No transaction has one record committed and another one aborted, offsets included."""
-    for label in range(1, len(world.ghost.labels) + 1):
+    for label in range(1, len(state.ghost.labels) + 1):
         committed, aborted = False, False
-        for partition in world.partitions:
+        for partition in state.partitions:
             for offset in range(partition.end):
                 if partition.log[offset].label == label and is_data(partition.log[offset].kind):
                     outcome = fate(partition, offset)
@@ -97,18 +97,18 @@ def a_transaction_is_all_or_nothing(world: World) -> bool:
     return True
 
 
-def every_open_transaction_is_known_to_its_coordinator(world: World) -> bool:
+def every_open_transaction_is_known_to_its_coordinator(state: State) -> bool:
     """A transaction that is open on a partition is listed by its coordinator, so that somebody will end it."""
-    for p in range(len(world.partitions)):
-        entries = world.partitions[p].entries
+    for p in range(len(state.partitions)):
+        entries = state.partitions[p].entries
         for pid in range(len(entries)):
-            if entries[pid].txn_first_offset != NONE and not _is_listed(world, pid, p):
+            if entries[pid].txn_first_offset != NONE and not _is_listed(state, pid, p):
                 return False
     return True
 
 
-def _is_listed(world: World, pid: int, p: int) -> bool:
-    for durable in world.durable:
+def _is_listed(state: State, pid: int, p: int) -> bool:
+    for durable in state.durable:
         undecided = durable.state in (
             TransactionState.ONGOING,
             TransactionState.PREPARE_COMMIT,
@@ -119,9 +119,9 @@ def _is_listed(world: World, pid: int, p: int) -> bool:
     return False
 
 
-def a_decided_transaction_is_driven_to_its_end(world: World) -> bool:
+def a_decided_transaction_is_driven_to_its_end(state: State) -> bool:
     """A coordinator that knows of a decision is at work on its markers."""
-    node = world.nodes[world.coordinator]
+    node = state.nodes[state.coordinator]
     for k in range(len(node.cache)):
         decided = node.cache[k].state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
         if decided and node.driving[k] == 0:
@@ -129,61 +129,61 @@ def a_decided_transaction_is_driven_to_its_end(world: World) -> bool:
     return True
 
 
-def a_question_waits_only_behind_another(world: World) -> bool:
+def a_question_waits_only_behind_another(state: State) -> bool:
     """A leader's question to a coordinator waits only while a request to the same coordinator is under way."""
-    for lane in world.lanes:
+    for lane in state.lanes:
         if lane.waiting > 0 and lane.under_way == 0:
             return False
     return True
 
 
-def what_is_pending_is_under_way(world: World) -> bool:
+def what_is_pending_is_under_way(state: State) -> bool:
     """A coordinator is at work on what it has pending: an append is under way, or its markers are."""
-    node = world.nodes[world.coordinator]
+    node = state.nodes[state.coordinator]
     for k in range(len(node.cache)):
-        if node.cache[k].pending_state != NONE and node.driving[k] == 0 and not _is_being_appended(world, k):
+        if node.cache[k].pending_state != NONE and node.driving[k] == 0 and not _is_being_appended(state, k):
             return False
     return True
 
 
-def _is_being_appended(world: World, k: int) -> bool:
-    for under_way in world.appends:
-        if under_way.phase != 0 and under_way.node == world.coordinator and under_way.subject == k:
+def _is_being_appended(state: State, k: int) -> bool:
+    for under_way in state.appends:
+        if under_way.phase != 0 and under_way.node == state.coordinator and under_way.subject == k:
             return True
     return False
 
 
-def a_transaction_has_one_decision(world: World) -> bool:
+def a_transaction_has_one_decision(state: State) -> bool:
     """A transaction is decided once, and the application is told what was decided, and not before."""
-    if world.ghost.contradiction == 1:
+    if state.ghost.contradiction == 1:
         return False
-    for told in world.ghost.labels:
-        if told.told in (Outcome.UNDECIDED, told.decided):
+    for facts in state.ghost.labels:
+        if facts.result in (Outcome.UNDECIDED, facts.decided):
             continue
         # Where nothing was written nothing has to be decided; a record that was acknowledged has to be.
-        if told.decided != Outcome.UNDECIDED or (told.told == Outcome.COMMIT and told.acked != 0):
+        if facts.decided != Outcome.UNDECIDED or (facts.result == Outcome.COMMIT and facts.acked != 0):
             return False
     return True
 
 
-def only_its_owner_ends_a_transaction(world: World) -> bool:
+def only_its_owner_ends_a_transaction(state: State) -> bool:
     """A client ends the transaction that it opened, and no other."""
-    return bool(world.ghost.usurped == 0)
+    return bool(state.ghost.usurped == 0)
 
 
-def no_machine_leaves_its_table(world: World) -> bool:
+def no_machine_leaves_its_table(state: State) -> bool:
     """No machine ever makes a move that its table does not have."""
-    return bool(world.ghost.illegal == 0)
+    return bool(state.ghost.illegal == 0)
 
 
-def no_durable_record_contradicts_memory(world: World) -> bool:
+def no_durable_record_contradicts_memory(state: State) -> bool:
     """A coordinator passes its own checks: what it makes durable follows from its memory (reference §2.3, §2.4)."""
-    return bool(world.ghost.insane == 0)
+    return bool(state.ghost.insane == 0)
 
 
-def epochs_never_go_down(world: World) -> bool:
+def epochs_never_go_down(state: State) -> bool:
     """On a partition, the epoch of a producer id never goes down, nor does the coordinator epoch of its markers."""
-    for partition in world.partitions:
+    for partition in state.partitions:
         for pid in range(len(partition.entries)):
             epoch, coordinator_epoch = NONE, NONE
             for offset in range(partition.end):
@@ -200,9 +200,9 @@ def epochs_never_go_down(world: World) -> bool:
     return True
 
 
-def sequences_follow_each_other(world: World) -> bool:
+def sequences_follow_each_other(state: State) -> bool:
     """On a partition, the sequences of a producer id and epoch begin at 0 and have neither gap nor repetition."""
-    for partition in world.partitions:
+    for partition in state.partitions:
         for pid in range(len(partition.entries)):
             epoch, sequence = NONE, NONE
             for offset in range(partition.end):
@@ -217,29 +217,29 @@ def sequences_follow_each_other(world: World) -> bool:
     return True
 
 
-def every_batch_is_written_once(world: World) -> bool:
+def every_batch_is_written_once(state: State) -> bool:
     """A batch that an application sent once is in the log at most once, and is there if it was acknowledged."""
-    for label in range(1, len(world.ghost.labels) + 1):
-        for p in range(len(world.partitions)):
+    for label in range(1, len(state.ghost.labels) + 1):
+        for p in range(len(state.partitions)):
             copies = 0
-            partition = world.partitions[p]
+            partition = state.partitions[p]
             for offset in range(partition.end):
                 if partition.log[offset].label == label and is_data(partition.log[offset].kind):
                     copies += 1
-            acknowledged = (world.ghost.labels[label - 1].acked >> p) & 1
+            acknowledged = (state.ghost.labels[label - 1].acked >> p) & 1
             if copies > 1 or copies < acknowledged:
                 return False
     return True
 
 
-def each_input_has_one_committed_output(world: World) -> bool:
+def each_input_has_one_committed_output(state: State) -> bool:
     """Consume, transform, produce: an input position has at most one committed output."""
     seen = 0
-    partition = world.partitions[0]
+    partition = state.partitions[0]
     for offset in range(partition.end):
         record = partition.log[offset]
         if record.kind == LogEntry.DATA and fate(partition, offset) == Outcome.COMMIT:
-            position = world.ghost.labels[record.label - 1].input
+            position = state.ghost.labels[record.label - 1].input
             if position != NONE:
                 if (seen >> position) & 1 == 1:
                     return False
@@ -247,9 +247,9 @@ def each_input_has_one_committed_output(world: World) -> bool:
     return True
 
 
-def memory_is_the_fold_of_the_log(world: World) -> bool:
+def memory_is_the_fold_of_the_log(state: State) -> bool:
     """What a leader knows of epochs and open transactions is what its log says."""
-    for partition in world.partitions:
+    for partition in state.partitions:
         for pid in range(len(partition.entries)):
             entry = partition.entries[pid]
             epoch, first_offset = NONE, NONE
@@ -267,27 +267,27 @@ def memory_is_the_fold_of_the_log(world: World) -> bool:
     return True
 
 
-def offsets_in_memory_are_the_fold_of_their_log(world: World) -> bool:
+def offsets_in_memory_are_the_fold_of_their_log(state: State) -> bool:
     """What the group coordinator knows of committed and waiting offsets is what its log says."""
-    for partition in world.partitions:
+    for partition in state.partitions:
         if not _holds_offsets(partition):
             continue
-        if world.group.committed.record_offset != _last_offset_record(partition, NONE, Outcome.COMMIT):
+        if state.group.committed.record_offset != _last_offset_record(partition, NONE, Outcome.COMMIT):
             return False
-        for pid in range(len(world.group.pending)):
-            if world.group.pending[pid].record_offset != _last_offset_record(partition, pid, Outcome.UNDECIDED):
+        for pid in range(len(state.group.pending)):
+            if state.group.pending[pid].record_offset != _last_offset_record(partition, pid, Outcome.UNDECIDED):
                 return False
     return True
 
 
-def _holds_offsets(partition: World) -> bool:
+def _holds_offsets(partition: State) -> bool:
     for offset in range(partition.end):
         if partition.log[offset].kind == LogEntry.OFFSET:
             return True
     return False
 
 
-def _last_offset_record(partition: World, producer_id: int, outcome: int) -> int:
+def _last_offset_record(partition: State, producer_id: int, outcome: int) -> int:
     """The place of the last offset record of a producer id (NONE: of anybody) that has this fate; NONE: nowhere."""
     last = NONE
     for offset in range(partition.end):
@@ -298,36 +298,36 @@ def _last_offset_record(partition: World, producer_id: int, outcome: int) -> int
     return last
 
 
-def no_two_live_producers_share_an_identity(world: World) -> bool:
+def no_two_live_producers_share_an_identity(state: State) -> bool:
     """Two instances never hold the same producer id and epoch."""
-    for a in range(len(world.clients)):
-        for b in range(a + 1, len(world.clients)):
-            one, other = world.clients[a], world.clients[b]
+    for a in range(len(state.clients)):
+        for b in range(a + 1, len(state.clients)):
+            one, other = state.clients[a], state.clients[b]
             held = NONE not in (one.producer_id, one.producer_epoch)
             if held and one.producer_id == other.producer_id and one.producer_epoch == other.producer_epoch:
                 return False
     return True
 
 
-def an_unrivalled_producer_is_never_fenced(world: World) -> bool:
+def an_unrivalled_producer_is_never_fenced(state: State) -> bool:
     """A producer without a rival and without a time-out never ends in a fatal error."""
-    return bool(world.clients[0].state != ProducerState.FATAL_ERROR)
+    return bool(state.clients[0].state != ProducerState.FATAL_ERROR)
 
 
-def a_reader_gets_committed_records_only(world: World) -> bool:
+def a_reader_gets_committed_records_only(state: State) -> bool:
     """What a read_committed consumer delivered is committed: neither aborted nor undecided."""
-    partition = world.partitions[0]
-    for reader in world.readers:
+    partition = state.partitions[0]
+    for reader in state.readers:
         for offset in range(partition.end):
             if (reader.delivered >> offset) & 1 == 1 and fate(partition, offset) != Outcome.COMMIT:
                 return False
     return True
 
 
-def a_reader_misses_nothing_committed(world: World) -> bool:
+def a_reader_misses_nothing_committed(state: State) -> bool:
     """What is committed and lies behind a read_committed consumer's position was delivered, or is still held back."""
-    partition = world.partitions[0]
-    for reader in world.readers:
+    partition = state.partitions[0]
+    for reader in state.readers:
         for offset in range(reader.position):
             committed = is_data(partition.log[offset].kind) and fate(partition, offset) == Outcome.COMMIT
             if committed and ((reader.delivered | reader.held) >> offset) & 1 == 0:
@@ -335,10 +335,10 @@ def a_reader_misses_nothing_committed(world: World) -> bool:
     return True
 
 
-def both_readers_agree(world: World) -> bool:
+def both_readers_agree(state: State) -> bool:
     """At the end of the log, the broker's filter and the client's buffer have delivered the same records."""
-    partition = world.partitions[0]
-    for reader in world.readers:
+    partition = state.partitions[0]
+    for reader in state.readers:
         if reader.position < partition.end:
             return True
-    return bool(world.readers[0].delivered == world.readers[1].delivered or world.readers[1].held != 0)
+    return bool(state.readers[0].delivered == state.readers[1].delivered or state.readers[1].held != 0)

@@ -90,12 +90,13 @@ class PendingOffset:
 class Verdict(NamedTuple):
     """What a coordinator decision says: an answer, and the transition it wants durable before that answer is given.
 
-    `guard` names the row that answered. With `event` NOTHING nothing changes. Otherwise the fields behind it are those
-    of the target record; `producer_id`/`producer_epoch` of a pure answer are what the reply carries (-1: none).
+    `row` is the row of the reference that answered. With `event` NOTHING nothing changes. Otherwise the fields behind
+    it are those of the target record; `producer_id`/`producer_epoch` of a pure answer are what the reply carries (-1:
+    none).
     """
 
     error: int
-    guard: int
+    row: int
     event: int
     producer_id: int
     producer_epoch: int
@@ -114,7 +115,7 @@ class AppendVerdict(NamedTuple):
     """
 
     error: int
-    guard: int
+    row: int
     event: int
     duplicate_of: int
 

@@ -1,4 +1,4 @@
-"""The words of the protocol as integers: states, events, errors, API keys, guards.
+"""The words of the protocol as integers: states, events, errors, API keys, rows.
 
 Numbers are Kafka's own wherever Kafka has a number (error codes, API keys, state bytes of ``__transaction_state``).
 Source: reference §0, §2.1, §5.1, §7.4, §7.5; clients ``protocol/Errors.java``, ``TransactionState.java``.
@@ -343,13 +343,13 @@ class Outcome(IntEnum):
     ABORT = 2
 
 
-class Guard(IntEnum):
+class Row(IntEnum):
     """The row of the reference that answered (§2.5 to §4.5): the name is the row.
 
     Names that the reference does not have are spelled out (``NOT_KNOWN`` for "absent").
     """
 
-    NO_GUARD = 0
+    NO_ROW = 0
     NOT_KNOWN = 1
     L1 = 2
     L2 = 3

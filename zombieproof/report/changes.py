@@ -1,4 +1,4 @@
-"""What is new in a world, as far as a reader of a story wants to know: logs, ids, markers, applications, readers.
+"""What is new in a state, as far as a reader of a story wants to know: logs, ids, markers, applications, readers.
 
 What contradicts something that was said or done before is told in the same line ("A.1 is aborted on p0, although A was
 told that it is committed"), so that the step that breaks a promise says why.
@@ -7,10 +7,10 @@ told that it is committed"), so that the step that breaks a promise says why.
 from collections.abc import Iterator
 
 from zombieproof.checker.transactions.narration import READERS, client_name, id_name, marker_name, partition_name
-from zombieproof.checker.transactions.world import OFFSETS, Kind, LogRecord, Message, Node, Partition, World
+from zombieproof.checker.transactions.state import OFFSETS, Kind, LogRecord, Message, Node, Partition, State
 from zombieproof.model.promises import fate, is_data
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, ProducerState, TransactionState
-from zombieproof.report.worlds import (
+from zombieproof.report.states import (
     FATES,
     bits,
     identity,
@@ -29,7 +29,7 @@ _DECIDED = (
 )
 
 
-def at_brokers(before: World, after: World) -> tuple[str, ...]:
+def at_brokers(before: State, after: State) -> tuple[str, ...]:
     """What is new in logs, at coordinators and in the group."""
     return (
         *_appended(before, after),
@@ -43,7 +43,7 @@ def at_brokers(before: World, after: World) -> tuple[str, ...]:
     )
 
 
-def at_clients(before: World, after: World) -> tuple[str, ...]:
+def at_clients(before: State, after: State) -> tuple[str, ...]:
     """What is new to producers, applications and readers."""
     return (
         *_producers(before, after),
@@ -56,7 +56,7 @@ def at_clients(before: World, after: World) -> tuple[str, ...]:
 # ---------------------------------------------------------------- logs
 
 
-def _appended(before: World, after: World) -> Iterator[str]:
+def _appended(before: State, after: State) -> Iterator[str]:
     for p, (old, new) in enumerate(zip(before.partitions, after.partitions, strict=True)):
         for offset in range(old.end, new.end):
             wrong = ", ".join(_out_of_order(new, offset))
@@ -89,7 +89,7 @@ def _expected(earlier: list[LogRecord], record: LogRecord) -> int:
     return int(last[-1]) + 1 if last else 0
 
 
-def _fates(before: World, after: World) -> Iterator[str]:
+def _fates(before: State, after: State) -> Iterator[str]:
     """What a marker decided, and what speaks against it."""
     for p, (old, new) in enumerate(zip(before.partitions, after.partitions, strict=True)):
         decided = dict.fromkeys(
@@ -102,30 +102,30 @@ def _fates(before: World, after: World) -> Iterator[str]:
             yield ", ".join([text, *_against(after, label, p, outcome)])
 
 
-def _against(world: World, label: int, p: int, outcome: int) -> Iterator[str]:
-    told = world.ghost.labels[label - 1]
-    who = client_name((label - 1) // (len(world.ghost.labels) // len(world.clients)))
+def _against(state: State, label: int, p: int, outcome: int) -> Iterator[str]:
+    facts = state.ghost.labels[label - 1]
+    who = client_name((label - 1) // (len(state.ghost.labels) // len(state.clients)))
     opposite = Outcome.ABORT if outcome == Outcome.COMMIT else Outcome.COMMIT
-    if told.told == opposite:
+    if facts.result == opposite:
         yield f"although {who} was told that it is {FATES[opposite]}"
-    elif told.asked == opposite:
+    elif facts.asked == opposite:
         yield f"although {who} asked to {_ORDERS[opposite]} it"
-    elif told.asked == Outcome.UNDECIDED and outcome == Outcome.COMMIT:
+    elif facts.asked == Outcome.UNDECIDED and outcome == Outcome.COMMIT:
         yield f"although {who} has not asked to commit it"
-    for q in parts_with(world, label, opposite):
+    for q in parts_with(state, label, opposite):
         if q != p:
             yield f"and {FATES[opposite]} on {partition_name(q)}"
-    if outcome == Outcome.COMMIT and p == 0 and told.input != NONE:
-        for other in _committed_for(world, int(told.input)):
+    if outcome == Outcome.COMMIT and p == 0 and facts.input != NONE:
+        for other in _committed_for(state, int(facts.input)):
             if other != label:
-                yield f"and so is {label_name(other)}, for the same input {told.input}"
+                yield f"and so is {label_name(other)}, for the same input {facts.input}"
 
 
-def parts_with(world: World, label: int, outcome: int) -> list[int]:
+def parts_with(state: State, label: int, outcome: int) -> list[int]:
     """The partitions on which records of a transaction came out so."""
     return [
         p
-        for p, partition in enumerate(world.partitions)
+        for p, partition in enumerate(state.partitions)
         if any(
             partition.log[i].label == label and is_data(partition.log[i].kind) and fate(partition, i) == outcome
             for i in range(partition.end)
@@ -133,23 +133,25 @@ def parts_with(world: World, label: int, outcome: int) -> list[int]:
     ]
 
 
-def _committed_for(world: World, position: int) -> list[int]:
-    labels = enumerate(world.ghost.labels, start=1)
-    return [label for label, told in labels if told.input == position and 0 in parts_with(world, label, Outcome.COMMIT)]
+def _committed_for(state: State, position: int) -> list[int]:
+    labels = enumerate(state.ghost.labels, start=1)
+    return [
+        label for label, facts in labels if facts.input == position and 0 in parts_with(state, label, Outcome.COMMIT)
+    ]
 
 
-def _orphans(before: World, after: World) -> Iterator[str]:
+def _orphans(before: State, after: State) -> Iterator[str]:
     was = set(_unlisted(before))
     for p, pid in _unlisted(after):
         if (p, pid) not in was:
             yield f"{partition_name(p)} has an open transaction of producer {pid} that no coordinator lists"
 
 
-def _unlisted(world: World) -> Iterator[tuple[int, int]]:
+def _unlisted(state: State) -> Iterator[tuple[int, int]]:
     """Partition and producer id of each transaction that is open on a partition and that nobody will end."""
     undecided = (TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
-    on_file = [txn for txn in world.durable if txn.known and txn.state in undecided]
-    for p, partition in enumerate(world.partitions):
+    on_file = [txn for txn in state.durable if txn.known and txn.state in undecided]
+    for p, partition in enumerate(state.partitions):
         for pid, entry in enumerate(partition.entries):
             is_listed = any(txn.producer_id == pid and p in bits(txn.partitions) for txn in on_file)
             if entry.txn_first_offset != NONE and not is_listed:
@@ -159,7 +161,7 @@ def _unlisted(world: World) -> Iterator[tuple[int, int]]:
 # ---------------------------------------------------------------- coordinators
 
 
-def _left_out(before: World, after: World) -> Iterator[str]:
+def _left_out(before: State, after: State) -> Iterator[str]:
     for old, new in zip(before.nodes, after.nodes, strict=True):
         for k in range(len(new.cache)):
             for p in _skipped(old, new, k, after.partitions):
@@ -176,7 +178,7 @@ def _skipped(old: Node, new: Node, k: int, partitions: list[Partition]) -> Itera
             yield p
 
 
-def _ids(before: World, after: World) -> Iterator[str]:
+def _ids(before: State, after: State) -> Iterator[str]:
     """What was appended to the log of the coordinator."""
     for k, (old, new) in enumerate(zip(before.durable, after.durable, strict=True)):
         if old.known and not new.known:
@@ -187,7 +189,7 @@ def _ids(before: World, after: World) -> Iterator[str]:
             yield f"{id_name(k)} is logged as {transaction_words(new)}{of}"
 
 
-def _markers(before: World, after: World) -> Iterator[str]:
+def _markers(before: State, after: State) -> Iterator[str]:
     was_there = [_marker_key(message) for message in _sent_markers(before)]
     sets_out: dict[str, list[str]] = {}
     for message in _sent_markers(after):
@@ -197,15 +199,15 @@ def _markers(before: World, after: World) -> Iterator[str]:
         yield f"{marker} sets out for {' and '.join(places)}"
 
 
-def _sent_markers(world: World) -> list[Message]:
-    return [message for message in world.messages if message.kind == Kind.MARKER and message.live == 1]
+def _sent_markers(state: State) -> list[Message]:
+    return [message for message in state.messages if message.kind == Kind.MARKER and message.live == 1]
 
 
 def _marker_key(message: Message) -> tuple[int, str, int]:
     return int(message.client), marker_name(message), int(message.partition)
 
 
-def _decided_again(before: World, after: World) -> Iterator[str]:
+def _decided_again(before: State, after: State) -> Iterator[str]:
     """What only the ghost facts know: that a decision is not the first one of its transaction."""
     labels = zip(before.ghost.labels, after.ghost.labels, strict=True)
     for label, (old, new) in enumerate(labels, start=1):
@@ -217,23 +219,23 @@ def _decided_again(before: World, after: World) -> Iterator[str]:
 # ---------------------------------------------------------------- applications, group, readers
 
 
-def _producers(before: World, after: World) -> Iterator[str]:
+def _producers(before: State, after: State) -> Iterator[str]:
     for c, (old, new) in enumerate(zip(before.clients, after.clients, strict=True)):
         was, now = (old.producer_id, old.producer_epoch), (new.producer_id, new.producer_epoch)
         if was != now and new.producer_id >= 0:
             yield f"{client_name(c)} is now {identity(*now)}{_as_others_are(after, c)}"
 
 
-def _applications(before: World, after: World) -> Iterator[str]:
-    for label, (told_before, told) in enumerate(zip(before.ghost.labels, after.ghost.labels, strict=True), start=1):
+def _applications(before: State, after: State) -> Iterator[str]:
+    for label, (facts_before, facts) in enumerate(zip(before.ghost.labels, after.ghost.labels, strict=True), start=1):
         who = label_name(label)
-        for p in bits(told.acked & ~told_before.acked):
+        for p in bits(facts.acked & ~facts_before.acked):
             yield f"{who[0]} is told that {partition_name(p)} has its part of {who}"
-        if told.told != told_before.told:
-            yield f"{who[0]} is told that {who} is {FATES[Outcome(told.told)]}{_but(after, label, told.told)}"
+        if facts.result != facts_before.result:
+            yield f"{who[0]} is told that {who} is {FATES[Outcome(facts.result)]}{_but(after, label, facts.result)}"
 
 
-def _dead_ends(before: World, after: World) -> Iterator[str]:
+def _dead_ends(before: State, after: State) -> Iterator[str]:
     for c, (old, new) in enumerate(zip(before.clients, after.clients, strict=True)):
         if old.state != new.state and ProducerState(new.state) in _DEAD_ENDS:
             yield f"{client_name(c)} {_DEAD_ENDS[ProducerState(new.state)]}"
@@ -245,25 +247,25 @@ _DEAD_ENDS = {
 }
 
 
-def _as_others_are(world: World, c: int) -> str:
+def _as_others_are(state: State, c: int) -> str:
     """Who has the same identity as client `c`."""
-    ours = world.clients[c]
+    ours = state.clients[c]
     same = [
         client_name(other)
-        for other, client in enumerate(world.clients)
+        for other, client in enumerate(state.clients)
         if other != c and (client.producer_id, client.producer_epoch) == (ours.producer_id, ours.producer_epoch)
     ]
     return f", and so is {same[0]}" if same else ""
 
 
-def _but(world: World, label: int, told: int) -> str:
+def _but(state: State, label: int, outcome: int) -> str:
     """Where the logs say something else than the application is told."""
-    opposite = Outcome.ABORT if told == Outcome.COMMIT else Outcome.COMMIT
-    parts = parts_with(world, label, opposite)
+    opposite = Outcome.ABORT if outcome == Outcome.COMMIT else Outcome.COMMIT
+    parts = parts_with(state, label, opposite)
     return f", although it is {FATES[opposite]} on {' and '.join(map(partition_name, parts))}" if parts else ""
 
 
-def _group(before: World, after: World) -> Iterator[str]:
+def _group(before: State, after: State) -> Iterator[str]:
     old, new = before.group, after.group
     if old.generation != new.generation:
         yield f"generation {new.generation} of the group: {client_name(new.owner)} owns the input"
@@ -273,7 +275,7 @@ def _group(before: World, after: World) -> Iterator[str]:
     yield from _committed_in_the_log_only(before, after)
 
 
-def _taken_back(before: World, after: World) -> Iterator[str]:
+def _taken_back(before: State, after: State) -> Iterator[str]:
     """Offsets that wait no more, or wait again, although nothing was written about them."""
     log = after.partitions[OFFSETS]
     for was, waits in zip(before.group.pending, after.group.pending, strict=True):
@@ -284,7 +286,7 @@ def _taken_back(before: World, after: World) -> Iterator[str]:
             yield f"{record_words(log.log[waits.record_offset])} waits again: it is in the log"
 
 
-def _committed_in_the_log_only(before: World, after: World) -> Iterator[str]:
+def _committed_in_the_log_only(before: State, after: State) -> Iterator[str]:
     old, new = before.partitions[OFFSETS], after.partitions[OFFSETS]
     for at in range(old.end):
         decided = fate(old, at) == Outcome.UNDECIDED and fate(new, at) == Outcome.COMMIT
@@ -292,7 +294,7 @@ def _committed_in_the_log_only(before: World, after: World) -> Iterator[str]:
             yield f"nothing of it waits, so that the group's committed offset stays {after.group.committed.offset}"
 
 
-def _readers(before: World, after: World) -> Iterator[str]:
+def _readers(before: State, after: State) -> Iterator[str]:
     for r, (old, new) in enumerate(zip(before.readers, after.readers, strict=True)):
         if old.position == new.position:
             continue
@@ -312,10 +314,10 @@ def _read(partition: Partition, offset: int) -> str:
     return f"offset {offset} of p0 ({label_name(partition.log[offset].label)}, {outcome})"
 
 
-def _disagreement(world: World) -> Iterator[str]:
+def _disagreement(state: State) -> Iterator[str]:
     """What one reader delivered and the other did not, when both have read everything."""
-    first, second = world.readers
-    if first.position == second.position == world.partitions[0].end and second.held == 0:
+    first, second = state.readers
+    if first.position == second.position == state.partitions[0].end and second.held == 0:
         for one, mask in ((0, first.delivered & ~second.delivered), (1, second.delivered & ~first.delivered)):
             if mask:
                 yield f"{READERS[one]} delivered {offsets_words(mask)} of p0, {READERS[1 - one]} did not"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from zombieproof.checker.transactions.world import Setup
+from zombieproof.checker.transactions.state import Setup
 from zombieproof.report.coverage import by_machine, rows_taken
 from zombieproof.report.runs import Run, verdict_of
 from zombieproof.report.story import Beat
@@ -54,7 +54,7 @@ def step_data(beat: Beat) -> dict[str, Any]:
         "name": beat.name,
         "argument": beat.argument,
         "description": beat.text,
-        "verdicts": [{"decision": d.decision, "guard": d.guard, "error": d.error} for d in beat.decisions],
+        "verdicts": [{"decision": d.decision, "row": d.row, "error": d.error} for d in beat.decisions],
         "moves": [
             {
                 "machine": m.machine,

@@ -8,8 +8,8 @@ from zombieproof.checker.engine.model import Promise
 from zombieproof.checker.scenario import Mutant, options_of_changes
 from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural
+from zombieproof.report.states import NAMES
 from zombieproof.report.story import Beat, Story
-from zombieproof.report.worlds import NAMES
 
 COLUMNS = (
     Column("scenario"),
@@ -43,7 +43,7 @@ def show_table(screen: Screen, runs: Sequence[Run]) -> None:
     compiling = sum(result.compile_seconds for result in results)
     screen.say()
     screen.say(
-        f"{plural(len(runs), 'scenario')}: {distinct:,} distinct worlds of {generated:,} generated "
+        f"{plural(len(runs), 'scenario')}: {distinct:,} distinct states of {generated:,} generated "
         f"in {seconds:.1f} s, and {compiling:.1f} s to compile"
     )
 
@@ -69,10 +69,10 @@ def show_remarks(screen: Screen, run: Run) -> None:
     if not run.checked.is_pinned or result.verdict != "holds" or result.distinct == scenario.distinct:
         return
     if scenario.distinct == 0:
-        screen.say(f"{run.name}: no number of worlds is pinned; write distinct={result.distinct:_} into the scenario")
+        screen.say(f"{run.name}: no number of states is pinned; write distinct={result.distinct:_} into the scenario")
     else:
         screen.say(
-            f"{run.name}: {result.distinct:,} distinct worlds, {scenario.distinct:,} are pinned; "
+            f"{run.name}: {result.distinct:,} distinct states, {scenario.distinct:,} are pinned; "
             "say in the commit what changed, and pin the new number",
             "yellow",
         )

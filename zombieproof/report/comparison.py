@@ -41,7 +41,7 @@ class Comparison:
         return (one.rules, one.bounds) == (other.rules, other.bounds) or not has_rules(other)
 
     @property
-    def told(self) -> Run | None:
+    def shown(self) -> Run | None:
         """The run that has a story: the one after the change if both have."""
         return next((run for run in (self.after, self.before) if run.story is not None), None)
 
@@ -51,15 +51,15 @@ class Comparison:
         Raises:
             HostsDisagree: interpreted and compiled actions differ: an error of this program.
         """
-        told = self.told
-        if told is None or told.story is None:
+        shown = self.shown
+        if shown is None or shown.story is None:
             return None
-        is_after = told is self.after
+        is_after = shown is self.after
         other = self.before if is_after else self.after
-        actions = [beat.action for beat in told.story.beats]
+        actions = [beat.action for beat in shown.story.beats]
         possible, _ = follow(other.checked.model, other.checked.setup, actions)
         again = tell(other.checked.model, other.checked.setup, actions[:possible], ())
-        for number, beat in enumerate(told.story.beats, start=1):
+        for number, beat in enumerate(shown.story.beats, start=1):
             same = again.beats[number - 1] if number <= possible else None
             if same is None or _facts(same) != _facts(beat):
                 return Parting(number, same, beat) if is_after else Parting(number, beat, same)
@@ -67,7 +67,7 @@ class Comparison:
 
 
 def _facts(beat: Beat) -> tuple[object, ...]:
-    """What is said of a step; worlds that differ in what nobody is told part later, where it comes to light."""
+    """What is said of a step; states that differ in what nobody is told part later, where it comes to light."""
     return beat.text, beat.decisions, beat.moves, beat.changes
 
 
@@ -118,10 +118,10 @@ def _cell(run: Run, what: str) -> str:
 
 
 def _show_parting(screen: Screen, comparison: Comparison) -> None:
-    told = comparison.told
-    if told is None:
+    shown = comparison.shown
+    if shown is None:
         return
-    where = "after" if told is comparison.after else "before"
+    where = "after" if shown is comparison.after else "before"
     parting = comparison.parting()
     if parting is None:
         screen.say(f"The story {where} the change is the same on both sides, step by step.", indent=2)

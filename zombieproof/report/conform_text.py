@@ -29,12 +29,12 @@ def show(screen: Screen, tallies: Sequence[Tally]) -> None:
     if len(damaged) > SHOWN_DAMAGED:
         screen.say(f"and {len(damaged) - SHOWN_DAMAGED:,} more; --json has them all")
     sequences, steps = sum(t.sequences for t in tallies), sum(t.steps for t in tallies)
-    told = (
+    says = (
         f"{sequences - len(differences):,} of {plural(sequences, 'sequence')} equal, {plural(steps, 'answer')} compared"
     )
     if damaged:
-        told += f"; {plural(len(damaged), 'line')} not understood"
-    screen.say(told, "bold red" if differences else "bold yellow" if damaged else "bold green")
+        says += f"; {plural(len(damaged), 'line')} not understood"
+    screen.say(says, "bold red" if differences else "bold yellow" if damaged else "bold green")
 
 
 def _show_difference(screen: Screen, found: Difference) -> None:

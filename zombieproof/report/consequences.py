@@ -1,10 +1,10 @@
-"""What came of one step: which answer set out and what its receiver makes of it, and what is new in the world."""
+"""What came of one step: which answer set out and what its receiver makes of it, and what is new in the state."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, AT_BLOCKS, Act
+from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.narration import (
     client_name,
@@ -15,38 +15,38 @@ from zombieproof.checker.transactions.narration import (
 )
 from zombieproof.checker.transactions.network import speaks_to_coordinator
 from zombieproof.checker.transactions.questions_under_way import place_of
-from zombieproof.checker.transactions.world import NODES, Kind, Message, Op, Setup, Stage, Trail, World
-from zombieproof.model.vocabulary import NONE, Error, Guard, PendingOffsetsState, TransactionState
+from zombieproof.checker.transactions.state import NODES, Kind, Message, Op, Setup, Stage, State, Trail
+from zombieproof.model.vocabulary import NONE, Error, PendingOffsetsState, Row, TransactionState
 from zombieproof.report.changes import at_brokers, at_clients
-from zombieproof.report.worlds import identity, label_name, transaction_words
+from zombieproof.report.states import identity, label_name, transaction_words
 from zombieproof.statemachines.notes import Decision, MachineIndex
 
 
-def consequences(before: World, after: World, setup: Setup, action: int, trail: Trail) -> tuple[str, ...]:
+def consequences(before: State, after: State, setup: Setup, action: int, trail: Trail) -> tuple[str, ...]:
     """What came of an action, line by line; a delivery has at least one."""
-    act, i = ACTIONS[action]
+    kind, i = ACTIONS[action]
     brokers, clients = at_brokers(before, after), at_clients(before, after)
     between: Iterable[str] = ()
-    if Act.DELIVER <= act <= Act.UNKNOWN_APPEND and act not in (Act.DOUBLE, Act.GIVE_UP):
+    if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND and kind not in (Action.DOUBLE, Action.GIVE_UP):
         message = before.messages[i]
         brokers += (*_wrong_transaction(before, after, setup, message), *_remarks(before, after, message, trail))
         asked = tuple(_of_questions(before, after, setup, message))
-        answer = () if asked else _answer(after, setup, act, message, trail, is_told=bool(brokers or clients))
+        answer = () if asked else _answer(after, setup, kind, message, trail, is_told=bool(brokers or clients))
         between = (*asked, *answer, *_then_sends(before, after, setup, message))
-    elif act in AT_APPENDS and trail.asker > 0:
+    elif kind in AT_APPENDS and trail.asker > 0:
         asker = _asker(before, i)
-        between = _said(after, setup, act, asker, trail, is_told=bool(brokers or clients))
-    elif act == Act.DISCONNECT:
+        between = _said(after, setup, kind, asker, trail, is_told=bool(brokers or clients))
+    elif kind == Action.DISCONNECT:
         between = _of_questions(before, after, setup, next(each for each in before.messages if _is_asked(each, i)))
-    elif act in AT_BLOCKS:
-        between = _of_blocks(before, after, act, i)
-    elif act in (Act.FAIL_OVER, Act.DEPOSE):
+    elif kind in AT_BLOCKS:
+        between = _of_blocks(before, after, kind, i)
+    elif kind in (Action.FAIL_OVER, Action.DEPOSE):
         brokers = (*_loaded(after), *brokers)
-    elif act in (Act.ELECT, Act.CHANGE_LEADER):
+    elif kind in (Action.ELECT, Action.CHANGE_LEADER):
         between = _read_from_log(after, i)
-    elif act == Act.STEP:
+    elif kind == Action.STEP:
         between = _fetched(before, after, setup, i)
-    faults, late = _faults(before, after, setup, trail), _late_now(before, after, setup, act)
+    faults, late = _faults(before, after, setup, trail), _late_now(before, after, setup, kind)
     return (
         *brokers,
         *faults,
@@ -61,7 +61,7 @@ def consequences(before: World, after: World, setup: Setup, action: int, trail: 
 # ---------------------------------------------------------------- answers
 
 
-def _asker(before: World, number: int) -> Message:
+def _asker(before: State, number: int) -> Message:
     """The request that waits for an append, as it was when it asked."""
     asker = replace(
         next(each for each in before.messages if each.stage == Stage.APPENDING and each.error == number + 1)
@@ -70,19 +70,19 @@ def _asker(before: World, number: int) -> Message:
     return asker
 
 
-def _answer(after: World, setup: Setup, act: int, message: Message, trail: Trail, *, is_told: bool) -> Iterator[str]:
+def _answer(after: State, setup: Setup, kind: int, message: Message, trail: Trail, *, is_told: bool) -> Iterator[str]:
     """What the answer to a message says. An acceptance is not said where its effect is told."""
     if message.kind == Kind.MARKER:
         yield from _answer_to_marker(trail)
     elif message.answered == 1:
-        if not is_told and act != Act.LOSE_ANSWER:
+        if not is_told and kind != Action.LOSE_ANSWER:
             yield f"{client_name(message.client)} goes on{_and_then(after, message)}"
     elif trail.answered == 0 and (speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR):
         yield "the answer waits for an append"
     elif trail.answered == 0:
         yield f"{leader_name(message.partition)} asks {coordinator_name(after, setup, after.coordinator)} first"
     else:
-        yield from _said(after, setup, act, message, trail, is_told=is_told)
+        yield from _said(after, setup, kind, message, trail, is_told=is_told)
 
 
 def _answer_to_marker(trail: Trail) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _answer_to_marker(trail: Trail) -> Iterator[str]:
             yield f"it is refused: {Error(decided.error).name}{_by(trail, decided.error)}"
 
 
-def _said(after: World, setup: Setup, act: int, message: Message, trail: Trail, *, is_told: bool) -> Iterator[str]:
+def _said(after: State, setup: Setup, kind: int, message: Message, trail: Trail, *, is_told: bool) -> Iterator[str]:
     asked_by_leader = message.stage == Stage.TO_COORDINATOR and not speaks_to_coordinator(message.kind)
     who = leader_name(message.partition) if asked_by_leader else client_name(message.client)
     error = Error(trail.error)
@@ -99,7 +99,7 @@ def _said(after: World, setup: Setup, act: int, message: Message, trail: Trail, 
     if error == Error.NONE and is_told and not travels:
         return
     says = f"{error.name}{_by(trail, error)}"
-    if act == Act.LOSE_ANSWER:
+    if kind == Action.LOSE_ANSWER:
         yield f"the answer that is lost is {says}"
     elif message.live == 0 and not asked_by_leader:
         yield f"the answer is {says}, and nobody waits for it"
@@ -110,15 +110,15 @@ def _said(after: World, setup: Setup, act: int, message: Message, trail: Trail, 
 
 
 def _by(trail: Trail, error: int) -> str:
-    """The guard that refused; the error it gave, if another one is answered."""
+    """The row that refused; the error it gave, if another one is answered."""
     for decided in reversed(trail.decisions[: trail.decision_count]):
-        if decided.error != Error.NONE and decided.guard != Guard.NO_GUARD:
+        if decided.error != Error.NONE and decided.row != Row.NO_ROW:
             translated = "" if decided.error == error else f" for {Error(decided.error).name}"
-            return f" (guard {Guard(decided.guard).name}{translated})"
+            return f" (row {Row(decided.row).name}{translated})"
     return ""
 
 
-def _and_then(after: World, message: Message) -> str:
+def _and_then(after: State, message: Message) -> str:
     """Whether the client asks again, and where."""
     for other in after.messages:
         same = other.kind == message.kind and other.client == message.client and other.live == 1
@@ -129,7 +129,7 @@ def _and_then(after: World, message: Message) -> str:
     return ""
 
 
-def _then_sends(before: World, after: World, setup: Setup, message: Message) -> Iterator[str]:
+def _then_sends(before: State, after: State, setup: Setup, message: Message) -> Iterator[str]:
     """A partition is in the transaction: what waited for that goes out."""
     if message.kind not in (Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS) or message.live == 0:
         return
@@ -140,7 +140,7 @@ def _then_sends(before: World, after: World, setup: Setup, message: Message) -> 
             yield f"{message_name(other, setup)} sets out"
 
 
-def _remarks(before: World, after: World, message: Message, trail: Trail) -> Iterator[str]:
+def _remarks(before: State, after: State, message: Message, trail: Trail) -> Iterator[str]:
     """What is remarkable about an acceptance."""
     at_leader = message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.TO_COORDINATOR
     if not at_leader or trail.answered == 0 or trail.error != Error.NONE:
@@ -164,7 +164,7 @@ def _is_asked(message: Message, place: int) -> bool:
     return asks and place_of(message.partition, message.node) == place
 
 
-def _of_questions(before: World, after: World, setup: Setup, message: Message) -> Iterator[str]:
+def _of_questions(before: State, after: State, setup: Setup, message: Message) -> Iterator[str]:
     """What becomes of the questions of a leader that come and go; nothing where each travels alone."""
     if setup.bounds.verification_queue == 0 or message.kind not in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT):
         return
@@ -184,67 +184,70 @@ def _of_questions(before: World, after: World, setup: Setup, message: Message) -
             yield f"{leader} asks {coordinator_name(after, setup, after.coordinator)} first"
 
 
-def _forgotten_questions(before: World, after: World) -> Iterator[str]:
+def _forgotten_questions(before: State, after: State) -> Iterator[str]:
     """Questions that go on waiting although nothing is under way before them."""
     for place, (old, new) in enumerate(zip(before.lanes, after.lanes, strict=True)):
         if new.waiting > 0 and new.under_way < old.under_way:
             yield f"{leader_name(place // NODES)} asks nothing more, although a question waits"
 
 
-def _stages(world: World, setup: Setup) -> dict[str, int]:
+def _stages(state: State, setup: Setup) -> dict[str, int]:
     """The messages that a leader may ask about, by name, and where they are."""
     return {
         message_name(replace(message, stage=0), setup): message.stage
-        for message in world.messages
+        for message in state.messages
         if message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.ABANDONED
     }
 
 
-def _asks_for_block(before: World, after: World) -> Iterator[str]:
+def _asks_for_block(before: State, after: State) -> Iterator[str]:
     for node, (old, new) in enumerate(zip(before.allocations, after.allocations, strict=True)):
         if new.asked > old.asked:
             yield f"node {node} asks the controller for producer ids"
 
 
-def _of_blocks(before: World, after: World, act: int, node: int) -> Iterator[str]:
+def _of_blocks(before: State, after: State, kind: int, node: int) -> Iterator[str]:
     """What a node makes of the controller's answer."""
-    if act in (Act.GIVE_BLOCK, Act.GIVE_LATE_BLOCK) and after.blocks[node].next_size == before.blocks[node].next_size:
+    if (
+        kind in (Action.GIVE_BLOCK, Action.GIVE_LATE_BLOCK)
+        and after.blocks[node].next_size == before.blocks[node].next_size
+    ):
         yield f"node {node} refuses it: it does not lie above the block that it has"
 
 
 # ---------------------------------------------------------------- what only ghost facts know
 
 
-def _wrong_transaction(before: World, after: World, setup: Setup, message: Message) -> Iterator[str]:
+def _wrong_transaction(before: State, after: State, setup: Setup, message: Message) -> Iterator[str]:
     if after.ghost.usurped > before.ghost.usurped:
         owner = before.ghost.owner[setup.bounds.transactional_id[message.client]]
         opened = f"opened by {label_name(owner)}" if owner else "opened by nobody who is known"
         yield f"the transaction that is ended was {opened}, and this request is about {label_name(message.label)}"
 
 
-def _faults(before: World, after: World, setup: Setup, trail: Trail) -> Iterator[str]:
+def _faults(before: State, after: State, setup: Setup, trail: Trail) -> Iterator[str]:
     if after.ghost.illegal > before.ghost.illegal:
         machine = MachineIndex(after.ghost.illegal - 1).name.replace("_", " ").lower()
         yield f"the {machine} has no such move in its table"
     if after.ghost.insane > before.ghost.insane:
         failed = [decided for decided in trail.decisions[: trail.decision_count] if decided.error != Error.NONE]
-        by = "".join(f": {Error(one.error).name} (guard {Guard(one.guard).name})" for one in failed[:1])
+        by = "".join(f": {Error(one.error).name} (row {Row(one.row).name})" for one in failed[:1])
         yield f"the coordinator fails a check of its own{by}; the largest epoch is {setup.rules.epoch_max}"
         for k, txn in enumerate(after.durable):
             if txn.known and before.durable[k] == txn:
                 yield f"{id_name(k)} stays {transaction_words(txn)}"
 
 
-def _late_now(before: World, after: World, setup: Setup, act: int) -> Iterator[str]:
+def _late_now(before: State, after: State, setup: Setup, kind: int) -> Iterator[str]:
     """What somebody who is gone has sent, and can still arrive; a step that doubles or gives up says so itself."""
-    if act not in (Act.DOUBLE, Act.GIVE_UP):
+    if kind not in (Action.DOUBLE, Action.GIVE_UP):
         for name, count in (_late(after, setup) - _late(before, setup)).items():
             yield from [f"{name} is still on its way"] * count
 
 
-def _late(world: World, setup: Setup) -> Counter[str]:
+def _late(state: State, setup: Setup) -> Counter[str]:
     """The names of late copies, wherever they are on their way."""
-    messages = [message for message in world.messages if message.kind != Kind.EMPTY and message.live == 0]
+    messages = [message for message in state.messages if message.kind != Kind.EMPTY and message.live == 0]
     return Counter(_late_name(message, setup) for message in messages)
 
 
@@ -256,7 +259,7 @@ def _late_name(message: Message, setup: Setup) -> str:
 # ---------------------------------------------------------------- what is read
 
 
-def _loaded(after: World) -> Iterator[str]:
+def _loaded(after: State) -> Iterator[str]:
     """What a new coordinator finds in the log, and whether it is at work on it."""
     node = after.nodes[after.coordinator]
     yield f"node {after.coordinator} is the coordinator, with coordinator epoch {node.epoch}"
@@ -267,7 +270,7 @@ def _loaded(after: World) -> Iterator[str]:
             yield f"it finds {id_name(k)} as {transaction_words(txn)}{idle}"
 
 
-def _read_from_log(after: World, p: int) -> Iterator[str]:
+def _read_from_log(after: State, p: int) -> Iterator[str]:
     """What a new leader knows of the producers in its log."""
     partition = after.partitions[p]
     in_log = {int(record.producer_id) for record in partition.log[: partition.end]}
@@ -281,7 +284,7 @@ def _read_from_log(after: World, p: int) -> Iterator[str]:
         yield f"{leader_name(p)} knows {identity(pid, entry.producer_epoch)}: {what}"
 
 
-def _fetched(before: World, after: World, setup: Setup, c: int) -> Iterator[str]:
+def _fetched(before: State, after: State, setup: Setup, c: int) -> Iterator[str]:
     """The committed offset that a member fetched, and what it does not wait for."""
     if next_op(setup, before.clients[c], c) != Op.FETCH or before.clients[c].alive == 0:
         return

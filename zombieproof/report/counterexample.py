@@ -1,7 +1,7 @@
 """Counterexamples as trace files: written from a story, and run again from a file.
 
 A file names its scenario, rules, bounds and actions. Running it again interprets the same functions (with the compiled
-ones beside them) and compares what it says of each step: decisions, moves and the digest of the world.
+ones beside them) and compares what it says of each step: decisions, moves and the digest of the state.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.story import Beat, Story, tell
-from zombieproof.traces.trace import Conclusion, Decided, Header, Move, Step, Trace, TraceError, rules_as_data
+from zombieproof.traces.trace import (
+    Conclusion,
+    Header,
+    Move,
+    Trace,
+    TraceDecision,
+    TraceError,
+    TraceStep,
+    rules_as_data,
+)
 
 
 def as_trace(run: Run) -> Trace:
@@ -41,9 +50,9 @@ def as_trace(run: Run) -> Trace:
     return Trace(header, steps, end)
 
 
-def step_of(beat: Beat) -> Step:
+def step_of(beat: Beat) -> TraceStep:
     """A step of a story as a line of a trace."""
-    return Step(
+    return TraceStep(
         number=beat.number,
         action=beat.action,
         argument=beat.argument,
@@ -53,7 +62,7 @@ def step_of(beat: Beat) -> Step:
             Move(machine=m.machine, subject=m.subject, before=m.before, event=m.event, after=m.after)
             for m in beat.moves
         ),
-        verdicts=tuple(Decided(decision=d.decision, guard=d.guard, error=d.error) for d in beat.decisions),
+        verdicts=tuple(TraceDecision(decision=d.decision, row=d.row, error=d.error) for d in beat.decisions),
         digest=beat.digest,
     )
 
@@ -135,17 +144,17 @@ def _sentence(model: Model, trace: Trace, file: str) -> str:
 
 def follow(model: Model, setup: object, actions: list[int]) -> tuple[int, str]:
     """How many of the actions are possible, one after the other, and why the next is not."""
-    world = model.initial(setup)
+    state = model.initial(setup)
     for count, action in enumerate(actions):
         if action >= model.actions:
             return count, f"there is no action {action}; legal: 0 to {model.actions - 1}"
-        if not model.step(world, action, setup, model.trail()):
+        if not model.step(state, action, setup, model.trail()):
             return count, f"action {action} is not possible here"
-        model.normalise(world, setup)
+        model.normalise(state, setup)
     return len(actions), ""
 
 
-def _difference(said: Step, now: Step) -> str:
+def _difference(said: TraceStep, now: TraceStep) -> str:
     """What a line says that is not so. Its description is not compared: words may get better."""
     for field in ("name", "argument", "moves", "verdicts", "digest"):
         was, found = getattr(said, field), getattr(now, field)

@@ -10,7 +10,7 @@ from zombieproof.report.timeline_text import Times
 from zombieproof.traces.explaining.open.models import EndedBy, HeldPartition, Open, OpenOnPartition, OpenTransaction
 from zombieproof.traces.explaining.timeline.entries import span
 from zombieproof.traces.readers.timestamps import local, utc
-from zombieproof.traces.verdict.report import Outcome
+from zombieproof.traces.verdict.report import TransactionOutcome
 
 Written = Callable[[int | None], str]
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
@@ -57,7 +57,7 @@ def _show_on_partition(
     if txn.ended_by is EndedBy.NOBODY:
         command = f"abort --topic {held.topic} --partition {held.partition} --start-offset {txn.first_offset}"
         ends = f"kafka-transactions.sh --bootstrap-server HOST:PORT {command}"
-        if txn.decided is Outcome.COMMIT:
+        if txn.decided is TransactionOutcome.COMMIT:
             loses = f"it was decided to commit it, and {ends} would lose its records: save them first"
             screen.say(f"{loses} (read_uncommitted, from offset {txn.first_offset})", indent=4, hang=2)
         else:

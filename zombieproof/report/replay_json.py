@@ -3,17 +3,27 @@
 from collections.abc import Sequence
 
 from zombieproof.checker.transactions.narration import id_name
-from zombieproof.checker.transactions.world import OFFSETS, TXNS, Setup, World
+from zombieproof.checker.transactions.state import OFFSETS, TXNS, Setup, State
 from zombieproof.model.promises import fate, is_data
 from zombieproof.model.vocabulary import NONE, Outcome
 from zombieproof.report.counterexample import Again
 from zombieproof.report.replay_text import Replayed, worst
 from zombieproof.statemachines.partition_leader.offsets import Reach, first_undecided, readable
 from zombieproof.traces.evidence import Unit
-from zombieproof.traces.verdict.report import DamagedPlace, Finding, Judgement, Report, TransactionSummary
-from zombieproof.traces.verdict.report import Outcome as Ended
+from zombieproof.traces.verdict.report import (
+    DamagedPlace,
+    Finding,
+    Judgement,
+    Report,
+    TransactionOutcome,
+    TransactionSummary,
+)
 
-_ENDED = {Outcome.COMMIT: Ended.COMMIT, Outcome.ABORT: Ended.ABORT, Outcome.UNDECIDED: Ended.OPEN}
+_ENDED = {
+    Outcome.COMMIT: TransactionOutcome.COMMIT,
+    Outcome.ABORT: TransactionOutcome.ABORT,
+    Outcome.UNDECIDED: TransactionOutcome.OPEN,
+}
 
 
 def as_report(replayed: Sequence[Replayed], unread: Sequence[DamagedPlace] = ()) -> Report:
@@ -21,9 +31,9 @@ def as_report(replayed: Sequence[Replayed], unread: Sequence[DamagedPlace] = ())
 
     Partition p0 of the model is partition 0 of topic "p".
     """
-    world = setup = None
+    state = setup = None
     if len(replayed) == 1:
-        world, setup = replayed[0].again.story.world, replayed[0].again.story.setup
+        state, setup = replayed[0].again.story.state, replayed[0].again.story.setup
     return Report(
         verdict=worst([each.verdict for each in replayed] + [Judgement.DAMAGED for _ in unread]),
         findings=[
@@ -39,9 +49,9 @@ def as_report(replayed: Sequence[Replayed], unread: Sequence[DamagedPlace] = ())
                 if each.again.fault
             ),
         ],
-        transactions=_transactions(world, setup) if isinstance(world, World) and isinstance(setup, Setup) else [],
-        committed=_committed(world) if isinstance(world, World) else {},
-        lso=_last_stable(world) if isinstance(world, World) else {},
+        transactions=_transactions(state, setup) if isinstance(state, State) and isinstance(setup, Setup) else [],
+        committed=_committed(state) if isinstance(state, State) else {},
+        lso=_last_stable(state) if isinstance(state, State) else {},
         group_offsets={},
     )
 
@@ -64,21 +74,21 @@ def _place(p: int) -> str:
     return "__consumer_offsets-0" if p == OFFSETS else f"p-{p}"
 
 
-def _transactions(world: World, setup: Setup) -> list[TransactionSummary]:
+def _transactions(state: State, setup: Setup) -> list[TransactionSummary]:
     """The transactions that wrote something."""
     found = []
-    for label in range(1, len(world.ghost.labels) + 1):
+    for label in range(1, len(state.ghost.labels) + 1):
         records = [
             (p, offset)
-            for p, partition in enumerate(world.partitions)
+            for p, partition in enumerate(state.partitions)
             for offset in range(partition.end)
             if partition.log[offset].label == label and is_data(partition.log[offset].kind)
         ]
         if not records:
             continue
         p, offset = records[0]
-        first = world.partitions[p].log[offset]
-        decided = Outcome(world.ghost.labels[label - 1].decided or fate(world.partitions[p], offset))
+        first = state.partitions[p].log[offset]
+        decided = Outcome(state.ghost.labels[label - 1].decided or fate(state.partitions[p], offset))
         k = setup.bounds.transactional_id[(label - 1) // TXNS]
         summary = TransactionSummary(
             transactional_id=id_name(k) if k >= 0 else None,
@@ -91,24 +101,24 @@ def _transactions(world: World, setup: Setup) -> list[TransactionSummary]:
     return found
 
 
-def _committed(world: World) -> dict[str, list[int]]:
-    stable = _last_stable(world)
+def _committed(state: State) -> dict[str, list[int]]:
+    stable = _last_stable(state)
     return {
         _place(p): [
             offset
             for offset in range(stable[_place(p)])
             if is_data(partition.log[offset].kind) and fate(partition, offset) == Outcome.COMMIT
         ]
-        for p, partition in enumerate(world.partitions)
+        for p, partition in enumerate(state.partitions)
         if partition.end
     }
 
 
-def _last_stable(world: World) -> dict[str, int]:
+def _last_stable(state: State) -> dict[str, int]:
     return {
         _place(p): readable(
             first_undecided(partition.entries), NONE, Reach(0, partition.end, partition.end)
         ).last_stable
-        for p, partition in enumerate(world.partitions)
+        for p, partition in enumerate(state.partitions)
         if partition.end
     }

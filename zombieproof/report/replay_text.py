@@ -10,7 +10,7 @@ from zombieproof.report.coverage_text import headline, show_gaps, show_judged
 from zombieproof.report.finding_text import Findings
 from zombieproof.report.narrowed_text import show_narrowed
 from zombieproof.report.screen import STYLES, Column, Screen, plural
-from zombieproof.traces.verdict.report import DamagedPlace, Judgement, Outcome, Report
+from zombieproof.traces.verdict.report import DamagedPlace, Judgement, Report, TransactionOutcome
 
 if TYPE_CHECKING:
     from zombieproof.report.counterexample import Again
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 SHOWN_PARTITIONS = 40
 SHOWN_FINDINGS = 40
 _ENDED = {
-    Outcome.COMMIT: "committed",
-    Outcome.ABORT: "aborted",
-    Outcome.OPEN: "open",
-    Outcome.UNKNOWN: "of unknown outcome",
+    TransactionOutcome.COMMIT: "committed",
+    TransactionOutcome.ABORT: "aborted",
+    TransactionOutcome.OPEN: "open",
+    TransactionOutcome.UNKNOWN: "of unknown outcome",
 }
 
 
@@ -50,8 +50,8 @@ def _show_damage(screen: Screen, place: DamagedPlace) -> None:
 
 def _show_contents(screen: Screen, report: Report) -> None:
     outcomes = Counter(_ENDED[transaction.outcome] for transaction in report.transactions)
-    told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
-    screen.say(f"{plural(len(report.transactions), 'transaction')}" + (f": {told}" if told else ""))
+    counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
+    screen.say(f"{plural(len(report.transactions), 'transaction')}" + (f": {counts}" if counts else ""))
     if report.lso:
         rows = [
             (place, f"{lso:,}", f"{len(report.committed.get(place, ())):,}")

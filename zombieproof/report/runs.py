@@ -40,7 +40,7 @@ class Run:
 
     @property
     def distinct(self) -> int:
-        """How many distinct worlds were reached."""
+        """How many distinct states were reached."""
         return self.checked.result.distinct
 
     @property

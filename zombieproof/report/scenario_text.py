@@ -26,7 +26,7 @@ def show_scenario(screen: Screen, scenario: Scenario) -> None:
     if faults:
         screen.say(f"faults: {_listed({k: v for k, v in faults.items() if v}) or 'none'}", indent=2, hang=8)
     screen.say(f"other bounds: {_listed(others)}", indent=2, hang=8)
-    screen.say(f"rules: {scenario.rules_in_words}; {plural(scenario.distinct, 'distinct world')}", indent=2)
+    screen.say(f"rules: {scenario.rules_in_words}; {plural(scenario.distinct, 'distinct state')}", indent=2)
     screen.say()
     rows = [(promise.kind, promise.name, promise.text) for promise in promises_of(scenario)]
     screen.table((Column("holds"), Column("promise"), Column("")), rows, indent=2)

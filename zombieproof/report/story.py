@@ -1,4 +1,4 @@
-"""A counterexample as a story: what happened step by step, who decided by which guard, which machines moved and why.
+"""A counterexample as a story: what happened step by step, who decided by which row, which machines moved and why.
 
 Finding is not explaining: the checker found a list of actions, here they are run again
 (`zombieproof.checker.engine.replay`, interpreted and compiled side by side) and told. A `Story` is data; texts, JSON
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.transactions.acts import ACTIONS, Act
+from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.narration import READERS, client_name, id_name, partition_name
-from zombieproof.checker.transactions.world import Setup, Trail, World
-from zombieproof.model.vocabulary import Error, Guard
+from zombieproof.checker.transactions.state import Setup, State, Trail
+from zombieproof.model.vocabulary import Error, Row
 from zombieproof.report.consequences import consequences
-from zombieproof.report.worlds import Line, ending
+from zombieproof.report.states import Line, ending
 from zombieproof.statemachines.kernel import Machine
 from zombieproof.statemachines.notes import Decision, MachineIndex
 from zombieproof.statemachines.registry import MACHINES
 
 if TYPE_CHECKING:
     from zombieproof.checker.engine.layout import Layout
-    from zombieproof.checker.engine.replay import Step
+    from zombieproof.checker.engine.replay import ReplayedStep
 
 DECISION_WORDS = {
     Decision.INIT_PRODUCER_ID: "InitProducerId",
@@ -61,24 +61,24 @@ DECISION_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """One decision: its name, the guard (row of the reference) that answered and the error that it gave."""
+class BeatDecision:
+    """One decision: its name, the row of the reference that answered and the error that it gave."""
 
     decision: str
-    guard: str
+    row: str
     error: str
 
     @property
     def words(self) -> str:
         """The decision in words."""
         name = DECISION_WORDS[Decision[self.decision.upper()]]
-        by = f" (guard {self.guard})" if self.guard != Guard.NO_GUARD.name else ""
+        by = f" (row {self.row})" if self.row != Row.NO_ROW.name else ""
         said = "accepted" if self.error == Error.NONE.name else f"refused with {self.error}"
         return f"{name}: {said}{by}"
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class BeatMove:
     """One move of one machine, with the reason that its table gives."""
 
     machine: str
@@ -104,8 +104,8 @@ class Beat:
     name: str
     argument: int
     text: str
-    decisions: tuple[Decided, ...]
-    moves: tuple[Moved, ...]
+    decisions: tuple[BeatDecision, ...]
+    moves: tuple[BeatMove, ...]
     changes: tuple[str, ...]
     digest: str
 
@@ -114,18 +114,18 @@ class Beat:
 class Story:
     """The steps, what there is at the end, and by the number of a step the promises that are broken after it.
 
-    `world` is the last world, `setup` what was constant, as the model's records.
+    `state` is the last state, `setup` what was constant, as the model's records.
     """
 
     beats: tuple[Beat, ...]
     ending: tuple[Line, ...]
     broken: dict[int, tuple[str, ...]]
-    world: Any
+    state: Any
     setup: object
 
 
 def tell(model: Model, setup: object, actions: Iterable[int], always: Collection[str]) -> Story:
-    """Run `actions` from the initial world and tell what happens; `always` names the promises to judge after each step.
+    """Run `actions` from the initial state and tell what happens; `always` names the promises to judge after each step.
 
     Raises:
         HostsDisagree: interpreted and compiled actions differ: an error of this program.
@@ -133,60 +133,60 @@ def tell(model: Model, setup: object, actions: Iterable[int], always: Collection
     """
     from zombieproof.checker.engine.replay import replay  # noqa: PLC0415  # it loads Numba, which only runs need
 
-    return told(model, setup, replay(model, setup, actions), always)
+    return story_of(model, setup, replay(model, setup, actions), always)
 
 
-def told(model: Model, setup: object, steps: Iterable[Step], always: Collection[str]) -> Story:
+def story_of(model: Model, setup: object, steps: Iterable[ReplayedStep], always: Collection[str]) -> Story:
     """Tell the steps of a run."""
     from zombieproof.checker.engine.layout import layout_of  # noqa: PLC0415  # it loads NumPy
 
     steps = tuple(steps)
-    layout = layout_of(model.world, model.sizes)
+    layout = layout_of(model.state, model.sizes)
     initial = model.initial(setup)
     beats = tuple(_beat(number, step, setup, layout, initial) for number, step in enumerate(steps, start=1))
     judged = [promise for promise in model.promises if promise.name in always]
-    worlds = [initial, *(step.after for step in steps)]
+    states = [initial, *(step.after for step in steps)]
     broken = {
         number: names
-        for number, world in enumerate(worlds)
-        if (names := tuple(p.name for p in judged if not p.judge(world, setup)))
+        for number, state in enumerate(states)
+        if (names := tuple(p.name for p in judged if not p.judge(state, setup)))
     }
-    last = worlds[-1]
-    there = ending(last, setup) if isinstance(last, World) and isinstance(setup, Setup) else ()
+    last = states[-1]
+    there = ending(last, setup) if isinstance(last, State) and isinstance(setup, Setup) else ()
     return Story(beats, there, broken, last, setup)
 
 
-def _beat(number: int, step: Step, setup: object, layout: Layout, initial: Any) -> Beat:
+def _beat(number: int, step: ReplayedStep, setup: object, layout: Layout, initial: Any) -> Beat:
     name, argument = "action", step.action
-    decisions: tuple[Decided, ...] = ()
-    moves: tuple[Moved, ...] = ()
+    decisions: tuple[BeatDecision, ...] = ()
+    moves: tuple[BeatMove, ...] = ()
     new: tuple[str, ...] = ()
     if isinstance(step.trail, Trail) and isinstance(setup, Setup):
-        act, argument = ACTIONS[step.action]
-        name = Act(act).name.lower()
+        kind, argument = ACTIONS[step.action]
+        name = Action(kind).name.lower()
         decisions, moves = _decisions(step.trail), _moves(step.trail)
         new = consequences(step.before, step.after, setup, step.action, step.trail)
-    digest = world_digest(layout, initial, step.after)
+    digest = state_digest(layout, initial, step.after)
     return Beat(number, step.action, name, argument, step.text, decisions, moves, new, digest)
 
 
-def _decisions(trail: Trail) -> tuple[Decided, ...]:
+def _decisions(trail: Trail) -> tuple[BeatDecision, ...]:
     return tuple(
-        Decided(Decision(d.decision).name.lower(), Guard(d.guard).name, Error(d.error).name)
+        BeatDecision(Decision(d.decision).name.lower(), Row(d.row).name, Error(d.error).name)
         for d in trail.decisions[: trail.decision_count]
     )
 
 
-def _moves(trail: Trail) -> tuple[Moved, ...]:
+def _moves(trail: Trail) -> tuple[BeatMove, ...]:
     return tuple(
         _moved(MACHINES[MachineIndex(m.machine).name.lower()], m.machine, m.subject, m.state, m.event, m.target)
         for m in trail.moves[: trail.count]
     )
 
 
-def _moved(machine: Machine, index: int, subject: int, state: int, event: int, target: int) -> Moved:
+def _moved(machine: Machine, index: int, subject: int, state: int, event: int, target: int) -> BeatMove:
     why = next(row.why for row in machine.rows if (row.state, row.event) == (state, event))
-    return Moved(
+    return BeatMove(
         machine.name,
         _subject(index, subject),
         machine.states(state).name,
@@ -209,11 +209,11 @@ def _subject(machine: int, subject: int) -> str:
     return READERS[subject].removeprefix("the ")
 
 
-def world_digest(layout: Layout, initial: Any, world: Any) -> str:
-    """A fingerprint of a world: of each leaf that is not as at the beginning, so that a new field changes nothing."""
+def state_digest(layout: Layout, initial: Any, state: Any) -> str:
+    """A fingerprint of a state: of each leaf that is not as at the beginning, so that a new field changes nothing."""
     differing = [
         f"{path}={now}"
-        for path, was, now in zip(layout.paths(), layout.leaves(initial), layout.leaves(world), strict=True)
+        for path, was, now in zip(layout.paths(), layout.leaves(initial), layout.leaves(state), strict=True)
         if was != now
     ]
     return hashlib.blake2b("\n".join(differing).encode(), digest_size=8).hexdigest()

@@ -20,7 +20,7 @@ from zombieproof.report.runs import Run
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.traces.trace_file import format_trace, parse_trace
 
-Outcome = Literal["ok", "FAILED", "inconclusive", "not here"]
+CheckOutcome = Literal["ok", "FAILED", "inconclusive", "not here"]
 
 COLUMNS = (Column("part"), Column("what"), Column("outcome"), Column("found"), Column("seconds", "right"))
 
@@ -31,7 +31,7 @@ class Check:
 
     part: str
     what: str
-    outcome: Outcome
+    outcome: CheckOutcome
     found: str
     seconds: float | None = None
     faults: tuple[str, ...] = ()
@@ -73,11 +73,11 @@ def checks_of(found: Found) -> Iterator[Check]:
 
 
 def scenario_check(run: Run) -> Check:
-    """Whether a scenario holds, with the pinned number of worlds."""
+    """Whether a scenario holds, with the pinned number of states."""
     result, scenario = run.checked.result, run.checked.scenario
-    said = f"{result.verdict}: {plural(result.distinct, 'distinct world')}, depth {result.depth}"
+    said = f"{result.verdict}: {plural(result.distinct, 'distinct state')}, depth {result.depth}"
     faults: list[str] = []
-    outcome: Outcome = "ok"
+    outcome: CheckOutcome = "ok"
     if result.verdict == "inconclusive":
         outcome = "inconclusive"
         faults.append(f"{run.name} is inconclusive: {result.why}")
@@ -87,7 +87,7 @@ def scenario_check(run: Run) -> Check:
     elif result.distinct != scenario.distinct:
         outcome = "FAILED"
         faults.append(
-            f"{run.name}: {result.distinct:,} distinct worlds, {scenario.distinct:,} are pinned: "
+            f"{run.name}: {result.distinct:,} distinct states, {scenario.distinct:,} are pinned: "
             "a rule or the model has changed; if that is meant, pin the new number and say why in the commit"
         )
     return Check("scenario", run.name, outcome, said, result.seconds, tuple(faults))
@@ -102,7 +102,7 @@ def mutants_check(hunts: Sequence[Hunt]) -> Check:
     good = f"{len(hunts) - len(faults)} of {plural(len(hunts), 'mutant')} break what they must"
     said = f"{good}; published bugs found: {', '.join(bugs)}" if bugs else good
     seconds = sum(hunt.result.seconds for hunt in hunts)
-    outcomes: dict[Exit, Outcome] = {Exit.HOLDS: "ok", Exit.INCONCLUSIVE: "inconclusive"}
+    outcomes: dict[Exit, CheckOutcome] = {Exit.HOLDS: "ok", Exit.INCONCLUSIVE: "inconclusive"}
     outcome = outcomes.get(exit_code_of(hunts), "FAILED")
     return Check("mutants", "every scenario", outcome, said, seconds, faults)
 
@@ -181,7 +181,7 @@ def show(screen: Screen, checks: Sequence[Check], found: Found) -> None:
     compiling = sum(each.checked.result.compile_seconds for each in found.runs)
     compiling += sum(hunt.result.compile_seconds for hunt in found.hunts)
     screen.say(
-        f"{distinct:,} distinct worlds in all, {plural(len(found.recordings), 'recording')}; "
+        f"{distinct:,} distinct states in all, {plural(len(found.recordings), 'recording')}; "
         f"{seconds:.1f} s, and {compiling:.1f} s to compile"
     )
     said = {Exit.HOLDS: "everything is as it must be", Exit.VIOLATED: "FAILED", Exit.INCONCLUSIVE: "inconclusive"}

@@ -17,5 +17,5 @@ class Found(NamedTuple):
 def find_coordinator(topic_exists: bool, leader: int, key_type: int, notes: Notes) -> Found:
     """Who leads the partition in which a key lives is asked for it; `leader` NONE: nobody that lives."""
     verdict = decide_find_coordinator(topic_exists, leader != NONE, key_type)
-    note(notes, Decision.FIND_COORDINATOR, verdict.guard, verdict.error)
+    note(notes, Decision.FIND_COORDINATOR, verdict.row, verdict.error)
     return Found(verdict.error, leader if verdict.error == Error.NONE else NONE)

@@ -92,7 +92,7 @@ class NotedDecision:
     """One decision: who, by which row of its ladder, with which error."""
 
     decision: int = 0
-    guard: int = integer(0, width="u1")
+    row: int = integer(0, width="u1")
     error: int = 0
 
 
@@ -154,12 +154,12 @@ def move(notes: Notes, machine: int, state: int, event: int) -> int:
     return int(target)
 
 
-def note(notes: Notes, decision: int, guard: int, error: int) -> None:
+def note(notes: Notes, decision: int, row: int, error: int) -> None:
     """Note which row of which decision answered."""
     if notes.decision_count < DECISIONS:
         noted = notes.decisions[notes.decision_count]
         noted.decision = decision
-        noted.guard = guard
+        noted.row = row
         noted.error = error
         notes.decision_count += 1
 

@@ -13,10 +13,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Error, Guard
+from zombieproof.model.vocabulary import Error, Row
 from zombieproof.statemachines.registry import MACHINES
 
 FORMAT: Final = "zombieproof-trace"
@@ -42,14 +42,14 @@ def _error_name(name: str) -> str:
     return name
 
 
-def _guard_name(name: str) -> str:
-    if name not in Guard.__members__:
-        raise ValueError(f"{name!r} is no guard of the reference; legal are names such as A4, E6 or NO_GUARD")
+def _row_name(name: str) -> str:
+    if name not in Row.__members__:
+        raise ValueError(f"{name!r} is no row of the reference; legal are names such as A4, E6 or NO_GUARD")
     return name
 
 
 ErrorName = Annotated[str, AfterValidator(_error_name), Field(json_schema_extra={"enum": list(Error.__members__)})]
-GuardName = Annotated[str, AfterValidator(_guard_name), Field(json_schema_extra={"enum": list(Guard.__members__)})]
+RowName = Annotated[str, AfterValidator(_row_name), Field(json_schema_extra={"enum": list(Row.__members__)})]
 Name = Annotated[str, Field(min_length=1)]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]+$")]
 
@@ -108,11 +108,14 @@ class Move(_Part):
         return self
 
 
-class Decided(_Part):
-    """A decision answered: its name, the guard (row of the reference) that answered, and the error it gave."""
+class TraceDecision(_Part):
+    """A decision answered: its name, the row of the reference that answered, and the error it gave.
+
+    Traces of before call the row `guard`; they are read.
+    """
 
     decision: Name
-    guard: GuardName = Guard.NO_GUARD.name
+    row: Annotated[RowName, Field(validation_alias=AliasChoices("row", "guard"))] = Row.NO_ROW.name
     error: ErrorName = Error.NONE.name
 
 
@@ -151,10 +154,10 @@ class Header(_Part):
         return Rules(**self.rules)
 
 
-class Step(_Part):
+class TraceStep(_Part):
     """One step: the action's number in its model and its argument, in words, and what it moved and decided.
 
-    `digest` is the fingerprint of the world after the step, in hexadecimal, for models that have one.
+    `digest` is the fingerprint of the state after the step, in hexadecimal, for models that have one.
     """
 
     kind: Literal["step"] = "step"
@@ -164,7 +167,7 @@ class Step(_Part):
     name: Name
     description: str
     moves: tuple[Move, ...] = ()
-    verdicts: tuple[Decided, ...] = ()
+    verdicts: tuple[TraceDecision, ...] = ()
     digest: Digest | None = None
 
 
@@ -184,9 +187,9 @@ class Conclusion(_Part):
         return self
 
 
-Line: TypeAlias = Annotated[Header | Step | Conclusion, Field(discriminator="kind")]
+Line: TypeAlias = Annotated[Header | TraceStep | Conclusion, Field(discriminator="kind")]
 KINDS: Final = ("header", "step", "verdict")
-LINE: TypeAdapter[Header | Step | Conclusion] = TypeAdapter(Line)
+LINE: TypeAdapter[Header | TraceStep | Conclusion] = TypeAdapter(Line)
 """Reads one line, whichever it is."""
 
 
@@ -194,7 +197,7 @@ class Trace(NamedTuple):
     """A whole trace."""
 
     header: Header
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
     conclusion: Conclusion
 
 

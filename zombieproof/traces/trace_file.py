@@ -16,15 +16,15 @@ from zombieproof.traces.trace import (
     VERSION,
     Conclusion,
     Header,
-    Step,
     Trace,
     TraceError,
+    TraceStep,
 )
 
 # ---------------------------------------------------------------- write
 
 
-def format_line(line: Header | Step | Conclusion) -> str:
+def format_line(line: Header | TraceStep | Conclusion) -> str:
     """One line without its end."""
     return line.model_dump_json(by_alias=True, exclude_none=True)
 
@@ -36,7 +36,7 @@ def format_trace(trace: Trace) -> str:
         TraceError: the parts do not make one trace (steps out of order, another promise at the end).
     """
     _check_whole("trace", trace)
-    lines: list[Header | Step | Conclusion] = [trace.header, *trace.steps, trace.conclusion]
+    lines: list[Header | TraceStep | Conclusion] = [trace.header, *trace.steps, trace.conclusion]
     return "".join(format_line(line) + "\n" for line in lines)
 
 
@@ -99,8 +99,8 @@ def parse_trace(text: str, file: str = "trace") -> Trace:
     return trace
 
 
-def _step(line: Header | Step | Conclusion, file: str, number: int) -> Step:
-    if not isinstance(line, Step):
+def _step(line: Header | TraceStep | Conclusion, file: str, number: int) -> TraceStep:
+    if not isinstance(line, TraceStep):
         raise TraceError(file, number, f"is a {line.kind}; between header and verdict only steps are legal")
     return line
 
@@ -118,7 +118,7 @@ def _check_whole(file: str, trace: Trace) -> None:
         raise TraceError(file, last, f"names the promise {both}; both name the same one")
 
 
-def parse_line(text: str, file: str = "trace", number: int = 1) -> Header | Step | Conclusion:
+def parse_line(text: str, file: str = "trace", number: int = 1) -> Header | TraceStep | Conclusion:
     """Read one line.
 
     Raises:
@@ -177,5 +177,5 @@ def _explain(error: ValidationError) -> str:
 
 
 def _names(kind: str) -> list[str]:
-    parts: dict[str, type[BaseModel]] = {"header": Header, "step": Step, "verdict": Conclusion}
+    parts: dict[str, type[BaseModel]] = {"header": Header, "step": TraceStep, "verdict": Conclusion}
     return list(parts[kind].model_fields)

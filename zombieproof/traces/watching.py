@@ -55,12 +55,12 @@ class Meter:
     """How far a reader is in one file: places in its content become bytes of the file as it lies there."""
 
     def __init__(self, watch: Watch, size: int) -> None:
-        self._watch, self._size, self._told = watch, size, 0
+        self._watch, self._size, self._shown = watch, size, 0
         self.length = size
 
     def reached(self, position: int) -> None:
         """The reader is at this place of the content, which is `length` long; going back is not told."""
         done = self._size * position // self.length if self.length else self._size
-        if done > self._told:
-            self._watch.advances(done - self._told)
-            self._told = done
+        if done > self._shown:
+            self._watch.advances(done - self._shown)
+            self._shown = done

@@ -46,68 +46,68 @@ class Trail:
     moves: list[Move] = array(Move, 2)
 
 
-def step(world: Coins, action: int, house: House, trail: Trail) -> bool:
+def step(state: Coins, action: int, house: House, trail: Trail) -> bool:
     """Put a coin on heap `action`."""
-    if world.heaps[action] >= house.most:
+    if state.heaps[action] >= house.most:
         return False
     trail.moves[0].machine = 1
-    trail.moves[0].state = world.heaps[action]
+    trail.moves[0].state = state.heaps[action]
     trail.moves[0].event = action
     trail.count = 1
-    if world.heaps[action] >= house.room:
-        world.overflow = 1
-    world.heaps[action] += 1
+    if state.heaps[action] >= house.room:
+        state.overflow = 1
+    state.heaps[action] += 1
     return True
 
 
-def normalise(world: Coins, house: House) -> None:
+def normalise(state: Coins, house: House) -> None:
     """Sort the heaps if the house wants it."""
     if house.sorted == 0:
         return
     for _ in range(2):
         for i in range(2):
-            if world.heaps[i] > world.heaps[i + 1]:
-                larger = world.heaps[i]
-                world.heaps[i] = world.heaps[i + 1]
-                world.heaps[i + 1] = larger
+            if state.heaps[i] > state.heaps[i + 1]:
+                larger = state.heaps[i]
+                state.heaps[i] = state.heaps[i + 1]
+                state.heaps[i + 1] = larger
 
 
-def total(world: Coins) -> int:
+def total(state: Coins) -> int:
     """Return the number of coins."""
     coins = 0
-    for heap in world.heaps:
+    for heap in state.heaps:
         coins += heap
     return coins
 
 
-def the_sum_is_allowed(world: Coins, house: House) -> bool:
+def the_sum_is_allowed(state: Coins, house: House) -> bool:
     """There are never exactly `forbidden_sum` coins."""
-    return total(world) != house.forbidden_sum
+    return total(state) != house.forbidden_sum
 
 
-def the_sum_is_reached(world: Coins, house: House) -> bool:
+def the_sum_is_reached(state: Coins, house: House) -> bool:
     """There are `wanted_sum` coins at some time."""
-    return total(world) == house.wanted_sum
+    return total(state) == house.wanted_sum
 
 
-def no_heap_is_negative(world: Coins) -> bool:
+def no_heap_is_negative(state: Coins) -> bool:
     """A promise that needs no setup."""
-    return world.heaps[0] >= 0 and world.heaps[1] >= 0 and world.heaps[2] >= 0
+    return state.heaps[0] >= 0 and state.heaps[1] >= 0 and state.heaps[2] >= 0
 
 
-def bound_hit(world: Coins, house: House) -> int:
+def bound_hit(state: Coins, house: House) -> int:
     """Code 3 where a heap has more coins than it has room for."""
-    return 3 if world.overflow == 1 else 0
+    return 3 if state.overflow == 1 else 0
 
 
 COINS = Model(
     name="coins",
-    world=Coins,
+    state=Coins,
     setup=House,
     trail=Trail,
     actions=3,
     step=step,
-    describe=lambda world, action, house: f"a coin on heap {action}, which has {world.heaps[action]}",
+    describe=lambda state, action, house: f"a coin on heap {action}, which has {state.heaps[action]}",
     initial=lambda house: Coins(),
     promises=(
         Promise("the_sum_is_allowed", "always", the_sum_is_allowed),
@@ -123,7 +123,7 @@ COINS = Model(
 
 @pytest.fixture(scope="session")
 def coins() -> Model:
-    """Three heaps of up to `most` coins: (most + 1)³ worlds, or as many as there are sorted triples."""
+    """Three heaps of up to `most` coins: (most + 1)³ states, or as many as there are sorted triples."""
     return COINS
 
 

@@ -24,7 +24,7 @@ from zombieproof.checker.engine.model import Model, Promise
 
 
 @dataclass(slots=True)
-class World:
+class State:
     count: int = 0
 
 
@@ -33,36 +33,36 @@ class Nothing:
     unused: int = 0
 
 
-def step(world, action, setup, trail):
+def step(state, action, setup, trail):
     """Count."""
-    if world.count >= highest() + Limit.MORE + TABLE[0]:
+    if state.count >= highest() + Limit.MORE + TABLE[0]:
         return False
-    world.count += 1
+    state.count += 1
     return True
 
 
-def counts(world):
-    return world.count >= 0
+def counts(state):
+    return state.count >= 0
 
 
 MODEL = Model(
     name="steps",
-    world=World,
+    state=State,
     setup=Nothing,
     trail=Nothing,
     actions=1,
     step=step,
-    describe=lambda world, action, setup: "",
-    initial=lambda setup: World(),
+    describe=lambda state, action, setup: "",
+    initial=lambda setup: State(),
     promises=(Promise("counts", "always", counts),),
 )
 
 
-def leap(world, action, setup, trail):
+def leap(state, action, setup, trail):
     """Count by two."""
-    if world.count >= 2 * highest():
+    if state.count >= 2 * highest():
         return False
-    world.count += 2
+    state.count += 2
     return True
 
 
@@ -109,7 +109,7 @@ def write(folder: Path, package: str, limits: str = LIMITS, steps: str = STEPS) 
 
 
 def run(folder: Path, root: Path, models: str = "MODEL", *arguments: str) -> tuple[int | bool, ...]:
-    """Explore models of `folder` in a process of their own; return their worlds, and whether anything was compiled."""
+    """Explore models of `folder` in a process of their own; return their states, and whether anything was compiled."""
     environment = {
         **os.environ,
         "PYTHONPATH": f"{folder}{os.pathsep}{root}",
@@ -191,7 +191,7 @@ def key_of(package: str) -> str:
 
 
 def test_a_model_with_other_sizes_has_another_key(coins: Model, variant: Callable[..., Model]) -> None:
-    wide = variant(sizes={(coins.world, "overflow"): "i2"})
+    wide = variant(sizes={(coins.state, "overflow"): "i2"})
     assert compiled(wide).key != compiled(coins).key
     assert compiled(variant()).key == compiled(coins).key
 

@@ -13,13 +13,13 @@ Houses = Callable[..., Any]
 
 
 @pytest.mark.parametrize("most", [0, 1, 4, 7])
-def test_every_world_is_counted_once(coins: Model, house: Houses, most: int) -> None:
+def test_every_state_is_counted_once(coins: Model, house: Houses, most: int) -> None:
     result = explore(coins, house(most=most))
     assert (result.verdict, result.distinct, result.depth) == ("holds", (most + 1) ** 3, 3 * most)
     assert result.generated == 3 * most * (most + 1) ** 2
 
 
-def test_worlds_with_one_normal_form_are_one_world(coins: Model, house: Houses) -> None:
+def test_states_with_one_normal_form_are_one_state(coins: Model, house: Houses) -> None:
     assert explore(coins, house(most=5, sorted=1)).distinct == comb(5 + 3, 3)
 
 
@@ -60,21 +60,21 @@ def test_a_sometimes_promise_that_never_holds_is_a_violation_without_a_trace(coi
     assert result.verdict == "violated"
     assert result.violated is not None
     assert (result.violated.promise, result.violated.actions) == ("the_sum_is_reached", None)
-    assert result.why == "no reachable world satisfies the_sum_is_reached"
+    assert result.why == "no reachable state satisfies the_sum_is_reached"
     assert holds(result) == {"the_sum_is_allowed": True, "no_heap_is_negative": True, "the_sum_is_reached": False}
 
 
 def test_a_capacity_that_was_exceeded_makes_the_result_inconclusive(coins: Model, house: Houses) -> None:
     result = explore(coins, house(most=4, room=2))
     assert result.verdict == "inconclusive"
-    assert result.why == "a capacity was exceeded: coins on a heap in 27 worlds"
+    assert result.why == "a capacity was exceeded: coins on a heap in 27 states"
     assert result.bound_hits == {"coins on a heap": 27}
-    # Heaps of up to two coins, and worlds in which one heap has just got its third: those are not expanded.
+    # Heaps of up to two coins, and states in which one heap has just got its third: those are not expanded.
     assert result.distinct == 27 + 27
     assert holds(result) == {"the_sum_is_allowed": None, "no_heap_is_negative": None, "the_sum_is_reached": True}
 
 
-def test_a_world_that_exceeds_a_capacity_is_not_judged(coins: Model, house: Houses) -> None:
+def test_a_state_that_exceeds_a_capacity_is_not_judged(coins: Model, house: Houses) -> None:
     # Seven coins need a third coin on some heap; within the capacity there are never more than six.
     assert explore(coins, house(most=4, room=2, forbidden_sum=7)).verdict == "inconclusive"
     assert explore(coins, house(most=4, room=2, forbidden_sum=6)).verdict == "violated"
@@ -94,7 +94,7 @@ def test_coverage_counts_every_generated_move(coins: Model, house: Houses) -> No
     assert (result.coverage[1, 4:, :] == 0).all()
 
 
-def test_a_broken_promise_ends_the_count_at_the_world_that_breaks_it(coins: Model, house: Houses) -> None:
+def test_a_broken_promise_ends_the_count_at_the_state_that_breaks_it(coins: Model, house: Houses) -> None:
     result = explore(coins, house(most=6, forbidden_sum=1))
     assert (result.distinct, result.generated) == (2, 1)
     assert result.coverage.sum() == 1
@@ -102,7 +102,7 @@ def test_a_broken_promise_ends_the_count_at_the_world_that_breaks_it(coins: Mode
 
 def test_bytes_and_collisions_are_told(coins: Model, house: Houses) -> None:
     result = explore(coins, house(most=7))
-    assert result.world_bytes == 8
+    assert result.state_bytes == 8
     assert result.bytes_per_state >= 14
     assert result.collision_probability == 512**2 / 2**65
     assert result.peak_mib > 1

@@ -1,4 +1,4 @@
-"""Fingerprints scatter: every bit of a world decides half of the bits, and similar worlds do not meet by design."""
+"""Fingerprints scatter: every bit of a state decides half of the bits, and similar states do not meet by design."""
 
 import types
 from collections.abc import Callable
@@ -17,7 +17,7 @@ SIZES = (1, 2, 3, 7, 69)
 
 @pytest.fixture(scope="module", params=SIZES)
 def words(request: pytest.FixtureRequest) -> int:
-    """How many words a world has."""
+    """How many words a state has."""
     size: int = request.param
     return size
 
@@ -52,38 +52,38 @@ def fingerprints(words: int) -> Fingerprints:
     return call
 
 
-def test_each_bit_of_a_world_flips_each_bit_of_its_fingerprint_half_of_the_time(
+def test_each_bit_of_a_state_flips_each_bit_of_its_fingerprint_half_of_the_time(
     fingerprints: Fingerprints, words: int
 ) -> None:
     rounds = 4096
     random = np.random.default_rng(words)
-    worlds = random.integers(0, 4, (rounds, words * 8), np.uint8).view(np.uint64)
-    before = fingerprints(worlds)
+    states = random.integers(0, 4, (rounds, words * 8), np.uint8).view(np.uint64)
+    before = fingerprints(states)
     for bit in sorted({0, 1, 7, 63, 64 * words - 1, 32 * words}):
-        changed = worlds.copy()
+        changed = states.copy()
         changed[:, bit // 64] ^= np.uint64(1 << (bit % 64))
         flipped = np.unpackbits((fingerprints(changed) ^ before).view(np.uint8)).reshape(rounds, 64)
         # Half of 4096, give or take five standard deviations of 32.
         assert abs(flipped.sum(axis=0).astype(int) - rounds // 2).max() < 5 * 32 + 10, bit
 
 
-def test_worlds_that_differ_little_meet_as_rarely_as_chance(fingerprints: Fingerprints, words: int) -> None:
-    marks = fingerprints(similar_worlds(words))
+def test_states_that_differ_little_meet_as_rarely_as_chance(fingerprints: Fingerprints, words: int) -> None:
+    marks = fingerprints(similar_states(words))
     assert len(np.unique(marks)) == COUNT
     assert all(meets_as_rarely_as_chance(marks, shift) for shift in (0, 8, 24, 40))
 
 
 def test_a_mixture_that_is_no_good_is_noticed(words: int) -> None:
-    products = similar_worlds(words).sum(axis=1) * np.uint64(0x9E3779B97F4A7C15)
+    products = similar_states(words).sum(axis=1) * np.uint64(0x9E3779B97F4A7C15)
     assert not all(meets_as_rarely_as_chance(products, shift) for shift in (0, 8, 24, 40))
 
 
-def similar_worlds(words: int) -> Any:
-    """Return worlds that are numbers of eight digits, a byte each, as worlds are made of."""
-    worlds = np.zeros((COUNT, words), np.uint64)
+def similar_states(words: int) -> Any:
+    """Return states that are numbers of eight digits, a byte each, as states are made of."""
+    states = np.zeros((COUNT, words), np.uint64)
     for place in range(8):
-        worlds.view(np.uint8)[:, place * (words * 8 - 1) // 7] = (np.arange(COUNT) >> (2 * place)) & 3
-    return worlds
+        states.view(np.uint8)[:, place * (words * 8 - 1) // 7] = (np.arange(COUNT) >> (2 * place)) & 3
+    return states
 
 
 def meets_as_rarely_as_chance(marks: Any, shift: int) -> bool:

@@ -37,7 +37,7 @@ class Inner:
 
 
 @dataclass(slots=True)
-class World:
+class State:
     count: int = 0
     inner: Inner = field(default_factory=Inner)
     marks: list[int] = array(int, 2)
@@ -54,20 +54,20 @@ class Trail:
     unused: int = 0
 
 
-def always(world: World) -> bool:
+def always(state: State) -> bool:
     return True
 
 
-def model_of(step: Callable[..., bool], world: type = World) -> Model:
+def model_of(step: Callable[..., bool], state: type = State) -> Model:
     return Model(
         name="small",
-        world=world,
+        state=state,
         setup=Setup,
         trail=Trail,
         actions=1,
         step=step,
-        describe=lambda world, action, setup: "",
-        initial=lambda setup: world(),
+        describe=lambda state, action, setup: "",
+        initial=lambda setup: state(),
         promises=(Promise("always", "always", always),),
     )
 
@@ -83,45 +83,45 @@ def decided(error: int) -> Verdict:
     return Verdict(error, 1)
 
 
-def reads_a_verdict(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+def reads_a_verdict(state: State, action: int, setup: Setup, trail: Trail) -> bool:
     verdict = decided(1)
     return bool(verdict.gard == 1)  # type: ignore[attr-defined]  # wrong on purpose
 
 
-def replaces_in_a_verdict(world: World, action: int, setup: Setup, trail: Trail) -> bool:
+def replaces_in_a_verdict(state: State, action: int, setup: Setup, trail: Trail) -> bool:
     verdict = decided(1)._replace(eror=2)  # type: ignore[call-arg]  # wrong on purpose
     return verdict.error == 1
 
 
-def loops_over_a_record(world: World, action: int, setup: Setup, trail: Trail) -> bool:
-    for one in world.inner:  # type: ignore[attr-defined]  # wrong on purpose
-        world.count = one
+def loops_over_a_record(state: State, action: int, setup: Setup, trail: Trail) -> bool:
+    for one in state.inner:  # type: ignore[attr-defined]  # wrong on purpose
+        state.count = one
     return True
 
 
-def misspells_an_element(world: World, action: int, setup: Setup, trail: Trail) -> bool:
-    for inner in world.inners:
+def misspells_an_element(state: State, action: int, setup: Setup, trail: Trail) -> bool:
+    for inner in state.inners:
         inner.valu = 1  # type: ignore[attr-defined]  # wrong on purpose
     return True
 
 
-def swaps_names(world: World, action: int, setup: Setup, trail: Trail) -> bool:
-    one, other = world.inners[0], world.inner
+def swaps_names(state: State, action: int, setup: Setup, trail: Trail) -> bool:
+    one, other = state.inners[0], state.inner
     return bool(one.value == other.count)  # type: ignore[attr-defined]  # wrong on purpose
 
 
-def measures_an_integer(world: World, action: int, setup: Setup, trail: Trail) -> bool:
-    return len(world.count) == 1  # type: ignore[arg-type]  # wrong on purpose
+def measures_an_integer(state: State, action: int, setup: Setup, trail: Trail) -> bool:
+    return len(state.count) == 1  # type: ignore[arg-type]  # wrong on purpose
 
 
-def compares_records(world: World, action: int, setup: Setup, trail: Trail) -> bool:
-    return world.inner == world.inners[0]
+def compares_records(state: State, action: int, setup: Setup, trail: Trail) -> bool:
+    return state.inner == state.inners[0]
 
 
 # Wrong on purpose.
-def forgets_to_return(world: Any, action: Any, setup: Any, trail: Any):  # type: ignore[no-untyped-def]  # noqa: RET503
-    while world.count == 0:
-        world.count = 1
+def forgets_to_return(state: Any, action: Any, setup: Any, trail: Any):  # type: ignore[no-untyped-def]  # noqa: RET503
+    while state.count == 0:
+        state.count = 1
         return True
 
 
@@ -130,11 +130,11 @@ def forgets_to_return(world: Any, action: Any, setup: Any, trail: Any):  # type:
     [
         (reads_a_verdict, r"verdict is a Verdict, and has no field gard \(did you mean guard\?\)"),
         (replaces_in_a_verdict, r"a Verdict has no field eror \(did you mean error\?\)"),
-        (loops_over_a_record, "world.inner is a Inner, and has no elements"),
+        (loops_over_a_record, "state.inner is a Inner, and has no elements"),
         (misspells_an_element, r"inner is a Inner, and has no field valu \(did you mean value\?\)"),
         (swaps_names, "other is a Inner, and has no field count"),
-        (measures_an_integer, "world.count is an integer, and has no elements"),
-        (compares_records, "world.inner is a Inner where an integer is wanted"),
+        (measures_an_integer, "state.count is an integer, and has no elements"),
+        (compares_records, "state.inner is a Inner where an integer is wanted"),
         (forgets_to_return, "it can end without a value"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -160,22 +160,22 @@ def test_there_is_no_third_model_that_nobody_looks_at() -> None:
 # ---------------------------------------------------------------- widths
 
 
-def stores(world: Any, action: int, setup: Setup, trail: Trail) -> bool:
-    if world.count == setup.value:
+def stores(state: Any, action: int, setup: Setup, trail: Trail) -> bool:
+    if state.count == setup.value:
         return False
-    world.count = setup.value
+    state.count = setup.value
     return True
 
 
-def adds(world: Any, action: int, setup: Setup, trail: Trail) -> bool:
-    if world.count == setup.value:
+def adds(state: Any, action: int, setup: Setup, trail: Trail) -> bool:
+    if state.count == setup.value:
         return False
-    world.count += setup.value
+    state.count += setup.value
     return True
 
 
-def stores_into_an_array(world: Any, action: int, setup: Setup, trail: Trail) -> bool:
-    marks = world.marks
+def stores_into_an_array(state: Any, action: int, setup: Setup, trail: Trail) -> bool:
+    marks = state.marks
     if marks[1] == setup.value:
         return False
     marks[1] = setup.value

@@ -32,10 +32,10 @@ print(result.verdict, result.why, result.interrupted, result.distinct, result.pr
 
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("limit", [1, 2, 100, 124])
-def test_a_limit_of_worlds_is_kept_to_the_world(coins: Model, house: Houses, limit: int, workers: int) -> None:
+def test_a_limit_of_states_is_kept_to_the_state(coins: Model, house: Houses, limit: int, workers: int) -> None:
     result = explore(coins, house(most=4), max_states=limit, workers=workers)
     assert (result.verdict, result.distinct) == ("inconclusive", limit)
-    assert result.why == f"the limit of {limit} distinct worlds was reached"
+    assert result.why == f"the limit of {limit} distinct states was reached"
 
 
 def test_a_limit_that_is_just_enough_is_no_limit(coins: Model, house: Houses) -> None:
@@ -45,7 +45,7 @@ def test_a_limit_that_is_just_enough_is_no_limit(coins: Model, house: Houses) ->
 def test_a_limit_of_steps_leaves_the_rest_unknown(coins: Model, house: Houses) -> None:
     result = explore(coins, house(most=4, wanted_sum=9), max_depth=3)
     assert (result.verdict, result.distinct, result.depth) == ("inconclusive", 20, 3)
-    assert result.why == "the depth of 3 steps was reached with worlds left to expand"
+    assert result.why == "the depth of 3 steps was reached with states left to expand"
     assert {judged.holds for judged in result.promises} == {None}
     assert explore(coins, house(most=4), max_depth=13).verdict == "holds"
 
@@ -70,7 +70,7 @@ def test_the_memory_limit_ends_inconclusive(monkeypatch: pytest.MonkeyPatch) -> 
     assert (enough.verdict, enough.distinct) == ("holds", 296_448)
 
 
-def test_without_room_for_one_world_nothing_is_reached() -> None:
+def test_without_room_for_one_state_nothing_is_reached() -> None:
     nothing = explore(two_phase_commit(7), Rules(), memory_bytes=1)
     assert (nothing.verdict, nothing.distinct) == ("inconclusive", 0)
 
@@ -95,7 +95,7 @@ def test_a_system_that_gives_no_pages_ends_inconclusive(monkeypatch: pytest.Monk
 
 def test_a_level_that_cannot_be_numbered_ends_inconclusive() -> None:
     shelf = Shelf(Memory(), np.dtype("V8"), 1)
-    with pytest.raises(OutOfMemory, match=r"more than 4,294,967,296 worlds"):
+    with pytest.raises(OutOfMemory, match=r"more than 4,294,967,296 states"):
         shelf.block((1 << 32) - 1)
 
 

@@ -37,169 +37,169 @@ def helper(a: int, b: int, c: int = 1) -> int:
     return a + b + c
 
 
-def raises(world: Any) -> int:
-    if world.a:
+def raises(state: Any) -> int:
+    if state.a:
         raise ValueError("no")
     return 1
 
 
-def asserts(world: Any) -> int:
-    assert world.a
+def asserts(state: Any) -> int:
+    assert state.a
     return 1
 
 
-def tries(world: Any) -> int:
+def tries(state: Any) -> int:
     try:
-        return world.a  # type: ignore[no-any-return]  # wrong on purpose
+        return state.a  # type: ignore[no-any-return]  # wrong on purpose
     finally:
-        world.a = 1
+        state.a = 1
 
 
-def withs(world: Any) -> int:
+def withs(state: Any) -> int:
     with contextlib.nullcontext():
         return 1
 
 
-def lists(world: Any) -> int:
-    return len([world.a])
+def lists(state: Any) -> int:
+    return len([state.a])
 
 
-def comprehends(world: Any) -> bool:
-    return all(i == world.a for i in range(3))
+def comprehends(state: Any) -> bool:
+    return all(i == state.a for i in range(3))
 
 
-def maps(world: Any) -> int:
-    return {1: 2}[world.a]
+def maps(state: Any) -> int:
+    return {1: 2}[state.a]
 
 
-def sets(world: Any) -> bool:
-    return world.a in {1, 2}
+def sets(state: Any) -> bool:
+    return state.a in {1, 2}
 
 
-def texts(world: Any) -> str:
-    return f"{world.a}"
+def texts(state: Any) -> str:
+    return f"{state.a}"
 
 
-def constants(world: Any) -> float:
+def constants(state: Any) -> float:
     return 1.5
 
 
-def lambdas(world: Any) -> int:
+def lambdas(state: Any) -> int:
     return (lambda: 1)()  # noqa: PLC3002  # wrong on purpose
 
 
-def nests(world: Any) -> int:
+def nests(state: Any) -> int:
     def inner() -> int:
         return 1
 
     return inner()
 
 
-def powers(world: Any) -> int:
-    return 2**world.a  # type: ignore[no-any-return]  # wrong on purpose
+def powers(state: Any) -> int:
+    return 2**state.a  # type: ignore[no-any-return]  # wrong on purpose
 
 
-def divides(world: Any) -> float:
-    return world.a / 2  # type: ignore[no-any-return]  # wrong on purpose
+def divides(state: Any) -> float:
+    return state.a / 2  # type: ignore[no-any-return]  # wrong on purpose
 
 
-def globals_(world: Any) -> int:
+def globals_(state: Any) -> int:
     global counter
     counter += 1
     return counter
 
 
-def uses_a_list(world: Any) -> int:
+def uses_a_list(state: Any) -> int:
     return THINGS[0]
 
 
-def uses_a_ragged_table(world: Any) -> int:
-    return RAGGED[world.a][0]
+def uses_a_ragged_table(state: Any) -> int:
+    return RAGGED[state.a][0]
 
 
-def uses_texts(world: Any) -> str:
-    return NAMES[world.a]
+def uses_texts(state: Any) -> str:
+    return NAMES[state.a]
 
 
-def calls_out(world: Any) -> int:
-    return math.gcd(world.a, 2)
+def calls_out(state: Any) -> int:
+    return math.gcd(state.a, 2)
 
 
-def calls_a_class(world: Any) -> Any:
+def calls_a_class(state: Any) -> Any:
     return Changing(1)
 
 
-def calls_an_enum(world: Any) -> Colour:
-    return Colour(world.a)
+def calls_an_enum(state: Any) -> Colour:
+    return Colour(state.a)
 
 
-def calls_a_method(world: Any) -> Any:
-    return world.a.bit_length()
+def calls_a_method(state: Any) -> Any:
+    return state.a.bit_length()
 
 
-def reads_what_may_change(world: Any) -> int:
+def reads_what_may_change(state: Any) -> int:
     return CHANGING.level
 
 
-def reads_what_is_not_there(world: Any) -> Any:
+def reads_what_is_not_there(state: Any) -> Any:
     return Colour.GREEN  # type: ignore[attr-defined]  # wrong on purpose
 
 
-def names_what_is_not_there(world: Any) -> Any:
+def names_what_is_not_there(state: Any) -> Any:
     return nobody  # type: ignore[name-defined]  # noqa: F821  # wrong on purpose
 
 
-def gives_too_few(world: Any) -> int:
-    return helper(world.a)  # type: ignore[call-arg]  # wrong on purpose
+def gives_too_few(state: Any) -> int:
+    return helper(state.a)  # type: ignore[call-arg]  # wrong on purpose
 
 
-def gives_too_many(world: Any) -> int:
+def gives_too_many(state: Any) -> int:
     return helper(1, 2, 3, 4)  # type: ignore[call-arg]  # wrong on purpose
 
 
-def gives_an_unknown(world: Any) -> int:
+def gives_an_unknown(state: Any) -> int:
     return helper(1, 2, d=3)  # type: ignore[call-arg]  # wrong on purpose
 
 
-def stars(world: Any) -> int:
-    return helper(*world)
+def stars(state: Any) -> int:
+    return helper(*state)
 
 
-def takes_stars(*worlds: Any) -> int:
+def takes_stars(*states: Any) -> int:
     return 1
 
 
-def asks_twice(world: Any) -> bool:
+def asks_twice(state: Any) -> bool:
     return helper(1, 2) in (1, 2)
 
 
-def loops_with_else(world: Any) -> int:
+def loops_with_else(state: Any) -> int:
     for i in range(3):
-        if world.a == i:
+        if state.a == i:
             break
     else:
         return 2
     return 1
 
 
-def calls_itself(world: Any) -> int:
-    return calls_itself(world)
+def calls_itself(state: Any) -> int:
+    return calls_itself(state)
 
 
-def there(world: Any) -> int:
-    return and_back(world)
+def there(state: Any) -> int:
+    return and_back(state)
 
 
-def and_back(world: Any) -> int:
-    return there(world)
+def and_back(state: Any) -> int:
+    return there(state)
 
 
-def yields(world: Any) -> Any:
-    yield world
+def yields(state: Any) -> Any:
+    yield state
 
 
-def replaces_without_names(world: Any) -> Any:
-    return world._replace(1)
+def replaces_without_names(state: Any) -> Any:
+    return state._replace(1)
 
 
 CASES: list[tuple[Callable[..., Any], str, str]] = [
@@ -224,7 +224,7 @@ CASES: list[tuple[Callable[..., Any], str, str]] = [
     (calls_out, "math.gcd is the function math.gcd", "functions of"),
     (calls_a_class, "the global Changing is the class Changing", "NamedTuples"),
     (calls_an_enum, "the global Colour is the class Colour", "IntEnums"),
-    (calls_a_method, "the call of world.a.bit_length", "functions of a module"),
+    (calls_a_method, "the call of state.a.bit_length", "functions of a module"),
     (reads_what_may_change, "attribute level of the global CHANGING", "frozen dataclasses"),
     (reads_what_is_not_there, "Colour.GREEN does not exist", "names that are defined"),
     (names_what_is_not_there, "the name nobody is not defined", "names of the function's module"),
@@ -262,17 +262,17 @@ def test_a_call_of_what_cannot_be_lowered_is_refused_where_the_fault_is() -> Non
         Lowering().read(calls_what_raises)
 
 
-def calls_what_raises(world: Any) -> int:
-    return raises(world)
+def calls_what_raises(state: Any) -> int:
+    return raises(state)
 
 
 def test_what_is_no_plain_function_is_refused() -> None:
     with pytest.raises(LoweringError, match="Legal: a function of a module"):
         Lowering().read(functools.partial(helper, 1))
     with pytest.raises(LoweringError, match=r"a lambda cannot be lowered\. Legal: a function of a module"):
-        Lowering().read(eval("lambda world: 1"))
+        Lowering().read(eval("lambda state: 1"))
     scope: dict[str, Any] = {"__name__": __name__}
-    exec("def written(world): return 1", scope)
+    exec("def written(state): return 1", scope)
     with pytest.raises(LoweringError, match="its source is not there"):
         Lowering().read(scope["written"])
 
@@ -280,7 +280,7 @@ def test_what_is_no_plain_function_is_refused() -> None:
 def test_a_closure_is_refused() -> None:
     free = 3
 
-    def closed(world: Any) -> int:
+    def closed(state: Any) -> int:
         return free
 
     with pytest.raises(LoweringError, match="it is a closure over free"):

@@ -33,7 +33,7 @@ def test_a_replay_tells_each_step(coins: Model, house: Houses) -> None:
     assert (steps[2].trail.moves[0].state, steps[2].trail.moves[0].event) == (1, 0)
 
 
-def test_a_counterexample_replays_to_the_world_that_breaks_the_promise(coins: Model, house: Houses) -> None:
+def test_a_counterexample_replays_to_the_state_that_breaks_the_promise(coins: Model, house: Houses) -> None:
     violated = explore(coins, house(forbidden_sum=5)).violated
     assert violated is not None
     assert violated.actions is not None
@@ -61,13 +61,13 @@ def test_both_hosts_agree_everywhere(coins: Model, house: Houses, setup: dict[st
 
 
 def test_agreement_can_be_limited(coins: Model, house: Houses) -> None:
-    assert 30 <= agree_everywhere(coins, house(most=7), max_worlds=30).distinct < 512
+    assert 30 <= agree_everywhere(coins, house(most=7), max_states=30).distinct < 512
 
 
-def test_fingerprints_tell_worlds_apart(coins: Model, house: Houses) -> None:
-    worlds = agree_everywhere(coins, house(most=3)).worlds
+def test_fingerprints_tell_states_apart(coins: Model, house: Houses) -> None:
+    states = agree_everywhere(coins, house(most=3)).states
     host = CompiledHost(coins, house())
-    assert len({host.fingerprint(world) for world in worlds}) == len(worlds) == 64
+    assert len({host.fingerprint(state) for state in states}) == len(states) == 64
 
 
 # --- hosts and models that go astray ---
@@ -76,15 +76,15 @@ def test_fingerprints_tell_worlds_apart(coins: Model, house: Houses) -> None:
 class Compiled(CompiledHost):
     """A compiled host that lies about one thing."""
 
-    def step(self, world: bytes, action: int) -> tuple[bytes | None, bytes]:
-        after, trail = super().step(world, action)
+    def step(self, state: bytes, action: int) -> tuple[bytes | None, bytes]:
+        after, trail = super().step(state, action)
         if action == 1 and after is not None and after[0] == 2:
             return LIES[self.lie](after, trail)
         return after, trail
 
-    def judge(self, world: bytes) -> tuple[list[bool], int]:
-        holds, code = super().judge(world)
-        if world[0] == 1 and self.lie == "promise":
+    def judge(self, state: bytes) -> tuple[list[bool], int]:
+        holds, code = super().judge(state)
+        if state[0] == 1 and self.lie == "promise":
             return [not holds[0], *holds[1:]], code
         return holds, 3 if self.lie == "bound" else code
 
@@ -92,7 +92,7 @@ class Compiled(CompiledHost):
 
 
 LIES: dict[str, Callable[[bytes, bytes], tuple[bytes | None, bytes]]] = {
-    "world": lambda after, trail: (after[:2] + b"\x07" + after[3:], trail),
+    "state": lambda after, trail: (after[:2] + b"\x07" + after[3:], trail),
     "disabled": lambda after, trail: (None, trail),
     "trail": lambda after, trail: (after, b"\x02" + trail[1:]),
     "promise": lambda after, trail: (after, trail),
@@ -103,7 +103,7 @@ LIES: dict[str, Callable[[bytes, bytes], tuple[bytes | None, bytes]]] = {
 @pytest.mark.parametrize(
     ("lie", "message"),
     [
-        ("world", r"coins, level 2: action 1 leads to different worlds: heaps\[2\] is 0 and 7"),
+        ("state", r"coins, level 2: action 1 leads to different states: heaps\[2\] is 0 and 7"),
         ("disabled", "coins, level 2: action 1 is enabled interpreted and disabled compiled"),
         ("trail", "coins, level 2: action 1 leaves different trails: count is 1 and 2"),
         ("promise", "the_sum_is_allowed is True interpreted and False compiled"),
@@ -123,25 +123,25 @@ def test_a_host_that_differs_is_caught(
 CHANGES_WHEN_DISABLED, REACHES_TOO_FAR, TURNS, SPENDS = 101, 102, 103, 104
 
 
-def stray_step(world: Any, action: int, house: Any, trail: Any) -> Any:
+def stray_step(state: Any, action: int, house: Any, trail: Any) -> Any:
     if house.most == REACHES_TOO_FAR:
-        world.heaps[0] += 1
-        world.heaps[world.heaps[0]] = 0
+        state.heaps[0] += 1
+        state.heaps[state.heaps[0]] = 0
         return True
-    world.heaps[action] += 1
-    return house.most != CHANGES_WHEN_DISABLED or world.heaps[action] < 4
+    state.heaps[action] += 1
+    return house.most != CHANGES_WHEN_DISABLED or state.heaps[action] < 4
 
 
-def stray_normalise(world: Any, house: Any) -> None:
+def stray_normalise(state: Any, house: Any) -> None:
     if house.most == TURNS:
-        first = world.heaps[0]
-        world.heaps[0] = world.heaps[1]
-        world.heaps[1] = first
+        first = state.heaps[0]
+        state.heaps[0] = state.heaps[1]
+        state.heaps[1] = first
 
 
-def stray_promise(world: Any, house: Any) -> bool:
+def stray_promise(state: Any, house: Any) -> bool:
     if house.most == SPENDS:
-        world.heaps[1] = 9
+        state.heaps[1] = 9
     return True
 
 
@@ -152,37 +152,37 @@ def stray(variant: Variants) -> Model:
     return variant(step=stray_step, normalise=stray_normalise, promises=(promise,))
 
 
-def stores_a_record(world: Any, action: int, house: Any, trail: Any) -> bool:
+def stores_a_record(state: Any, action: int, house: Any, trail: Any) -> bool:
     trail.moves[0] = trail.moves[1]
     return True
 
 
-def writes_what_is_not_there(world: Any, action: int, house: Any, trail: Any) -> bool:
-    world.colour = 1
+def writes_what_is_not_there(state: Any, action: int, house: Any, trail: Any) -> bool:
+    state.colour = 1
     return True
 
 
-def reads_what_is_not_there(world: Any, action: int, house: Any, trail: Any) -> bool:
-    return world.colour == 1  # type: ignore[no-any-return]  # the world is untyped here
+def reads_what_is_not_there(state: Any, action: int, house: Any, trail: Any) -> bool:
+    return state.colour == 1  # type: ignore[no-any-return]  # the state is untyped here
 
 
-def holds_two_things(world: Any, action: int, house: Any, trail: Any) -> bool:
+def holds_two_things(state: Any, action: int, house: Any, trail: Any) -> bool:
     heap = 0
-    if world.heaps[0] == 0:
-        heap = world.heaps
+    if state.heaps[0] == 0:
+        heap = state.heaps
     return heap == 0
 
 
-def has_three_parameters(world: Any, action: int, house: Any) -> bool:
+def has_three_parameters(state: Any, action: int, house: Any) -> bool:
     return False
 
 
 @pytest.mark.parametrize(
     ("way", "message"),
     [
-        (CHANGES_WHEN_DISABLED, r"action 0 is disabled but has changed the world: heaps\[0\] is 3 and 4"),
+        (CHANGES_WHEN_DISABLED, r"action 0 is disabled but has changed the state: heaps\[0\] is 3 and 4"),
         (TURNS, r"after action 0 the normal form has another normal form: heaps\[0\] is 0 and 1"),
-        (SPENDS, r"a promise has changed the world, compiled: heaps\[1\] is 0 and 9"),
+        (SPENDS, r"a promise has changed the state, compiled: heaps\[1\] is 0 and 9"),
     ],
 )
 def test_a_model_that_breaks_the_rules_for_models_is_caught(
@@ -204,14 +204,14 @@ def test_an_index_outside_its_array_is_caught_with_the_way_there(stray: Model, h
         (stores_a_record, r"trail\.moves\[1\] is a Move where an integer is wanted"),
         (
             writes_what_is_not_there,
-            r"writes_what_is_not_there cannot be lowered: world is a Coins, and has no field colour",
+            r"writes_what_is_not_there cannot be lowered: state is a Coins, and has no field colour",
         ),
         (
             reads_what_is_not_there,
-            r"reads_what_is_not_there cannot be lowered: world is a Coins, and has no field colour",
+            r"reads_what_is_not_there cannot be lowered: state is a Coins, and has no field colour",
         ),
         (holds_two_things, r"test_replay\.py:\d+: coins cannot be compiled: heap is of two kinds"),
-        (has_three_parameters, r"coins: step has 3 parameters\. Legal: 4, \(world, action, setup, trail\)\."),
+        (has_three_parameters, r"coins: step has 3 parameters\. Legal: 4, \(state, action, setup, trail\)\."),
     ],
 )
 def test_a_step_that_cannot_be_compiled_is_refused(

@@ -17,7 +17,7 @@ from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
     ("managers", "distinct", "generated", "depth"),
     [(5, 8_832, 58_145, 16), (6, 50_816, 402_305, 19), (7, 296_448, 2_744_705, 22)],
 )
-def test_the_number_of_worlds_is_the_one_that_others_found(
+def test_the_number_of_states_is_the_one_that_others_found(
     managers: int, distinct: int, generated: int, depth: int
 ) -> None:
     result = explore(two_phase_commit(managers), Rules())
@@ -25,7 +25,7 @@ def test_the_number_of_worlds_is_the_one_that_others_found(
     assert (result.distinct, result.generated, result.depth) == (distinct, generated, depth)
 
 
-def test_compiled_and_interpreted_reach_the_same_worlds() -> None:
+def test_compiled_and_interpreted_reach_the_same_states() -> None:
     model = two_phase_commit(3)
     exact = agree_everywhere(model, Rules())
     result = explore(model, Rules())
@@ -44,7 +44,7 @@ def test_a_manager_that_does_not_wait_is_caught_in_three_steps() -> None:
     assert [step.text for step in replay(model, Rules(wait_for_all=0), result.violated.actions)] == [
         "the transaction manager decides to commit",
         "resource manager 0 chooses to abort",
-        "resource manager 1 hears commit, and commits, although 0 aborted",
+        "resource manager 1 receives commit, and commits, although 0 aborted",
     ]
 
 
@@ -106,7 +106,7 @@ def test_the_result_does_not_depend_on_the_size_of_buffers_and_blocks(monkeypatc
     assert facts(explore(two_phase_commit(6), Rules())) == facts(usual)
 
 
-def test_the_table_grows_with_the_worlds() -> None:
+def test_the_table_grows_with_the_states() -> None:
     result = explore(two_phase_commit(7), Rules())
     slots = 64 * FIRST_SLOTS
     assert result.distinct > 4 * slots

@@ -31,9 +31,9 @@ from zombieproof.model.vocabulary import (
     CoordinatorEvent,
     Error,
     GroupEvent,
-    Guard,
     Mode,
     Origin,
+    Row,
     TransactionState,
 )
 from zombieproof.statemachines.coordinator import COORDINATOR
@@ -165,7 +165,7 @@ class Host:
 
     # --- the leaders
 
-    def deliver_markers(self) -> list[Guard]:
+    def deliver_markers(self) -> list[Row]:
         """Each marker arrives and is acknowledged; then the transaction is complete."""
         guards = []
         while self.markers:
@@ -173,7 +173,7 @@ class Host:
             leader = self.leader if partition == T0 else self.offsets_leader
             entry = leader.entry(marker.producer_id)
             verdict = decide_marker(entry, marker, Origin.COORDINATOR, self.rules)
-            guards.append(Guard(verdict.guard))
+            guards.append(Row(verdict.row))
             if verdict.error == Error.NONE:
                 evolve_marker(entry, marker, verdict.event, PARTITION_LEADER.target(entry.state, verdict.event))
                 outcome = "COMMIT" if marker.committed else "ABORT"

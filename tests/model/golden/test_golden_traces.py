@@ -9,7 +9,7 @@ import pytest
 from zombieproof.model.decisions import transition
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import preset, with_switches
-from zombieproof.model.vocabulary import NONE, Error, Guard, Mode
+from zombieproof.model.vocabulary import NONE, Error, Mode, Row
 from zombieproof.model.vocabulary import TransactionState as S
 
 Host = Any
@@ -28,7 +28,7 @@ def test_g1_commit_by_the_rules_of_version_0(new_host: NewHost) -> None:
     assert host.leader.lso == 0
     assert host.end(4000, 0, committed=1) == (0, NONE, NONE)
     assert host.last == (S.PREPARE_COMMIT, 4000, 0, T0)
-    assert host.deliver_markers() == [Guard.M5]
+    assert host.deliver_markers() == [Row.M5]
     assert host.leader.log[3] == (4000, 0, "COMMIT")
     assert host.leader.lso == 4
     assert host.last == (S.COMPLETE_COMMIT, 4000, 0, 0)
@@ -50,7 +50,7 @@ def test_g2_commit_by_the_rules_of_version_2(g2: Host) -> None:
     assert g2.last == (S.PREPARE_COMMIT, 4000, 1, T0)
     record = g2.log[-1]
     assert (record.last_producer_epoch, record.previous_producer_id, record.next_producer_id) == (0, 4000, NONE)
-    assert g2.deliver_markers() == [Guard.M5]
+    assert g2.deliver_markers() == [Row.M5]
     assert g2.leader.log[3] == (4000, 1, "COMMIT")
     assert g2.last == (S.COMPLETE_COMMIT, 4000, 1, 0)
     assert g2.produce(4000, 1, 0, 0) == 4

@@ -7,7 +7,7 @@ import pytest
 
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules, with_switches
-from zombieproof.model.vocabulary import NONE, Error, Guard, TransactionState
+from zombieproof.model.vocabulary import NONE, Error, Row, TransactionState
 from zombieproof.statemachines.coordinator import (
     appends,
     completion,
@@ -104,10 +104,8 @@ class Bench:
         return self.effects
 
     @property
-    def rows(self) -> list[tuple[Decision, Guard]]:
-        return [
-            (Decision(each.decision), Guard(each.guard)) for each in self.notes.decisions[: self.notes.decision_count]
-        ]
+    def rows(self) -> list[tuple[Decision, Row]]:
+        return [(Decision(each.decision), Row(each.row)) for each in self.notes.decisions[: self.notes.decision_count]]
 
 
 WANTED = {"owes_end": 1, "owes_look": 1, "appends": 1, "replies": 1, "sends_markers": 1, "retries": 1, "drops": 1}
@@ -143,9 +141,9 @@ def test_a_request_that_is_wrong_by_itself_is_refused_before_anybody_looks_up() 
     )
     assert bench.effects.error == Error.INVALID_REQUEST
     assert bench.rows == [
-        (Decision.INIT_PRODUCER_ID, Guard.I2),
-        (Decision.ADD_PARTITIONS, Guard.P1),
-        (Decision.END_TXN, Guard.T1),
+        (Decision.INIT_PRODUCER_ID, Row.I2),
+        (Decision.ADD_PARTITIONS, Row.P1),
+        (Decision.END_TXN, Row.T1),
     ]
 
 
@@ -235,14 +233,14 @@ def test_an_outcome_that_finds_another_coordinator_leaves_memory_alone(office: O
     effects = bench.told(error)
     assert bench.txn == before
     assert effects.error != Error.NONE
-    assert bench.rows[-1] == (Decision.END_TXN, Guard.F1)
+    assert bench.rows[-1] == (Decision.END_TXN, Row.F1)
 
 
 @pytest.mark.parametrize(
     ("office", "txn", "row"),
-    [(ELSEWHERE, known(), Guard.G1), (IN_OFFICE, Transaction(), Guard.G2), (ANEW, known(), Guard.G3)],
+    [(ELSEWHERE, known(), Row.G1), (IN_OFFICE, Transaction(), Row.G2), (ANEW, known(), Row.G3)],
 )
-def test_a_refused_append_leaves_its_pending_state(office: Office, txn: Transaction, row: Guard) -> None:
+def test_a_refused_append_leaves_its_pending_state(office: Office, txn: Transaction, row: Row) -> None:
     bench = Bench()
     bench.join()
     pending_state = txn.pending_state = S.ONGOING
@@ -303,9 +301,9 @@ def test_a_rotated_identity_is_told_with_the_end_and_held_with_the_completion() 
 
 @pytest.mark.parametrize(
     ("office", "row", "error"),
-    [(ELSEWHERE, Guard.F2, Error.NOT_COORDINATOR), (ANEW, Guard.F3, Error.NOT_COORDINATOR)],
+    [(ELSEWHERE, Row.F2, Error.NOT_COORDINATOR), (ANEW, Row.F3, Error.NOT_COORDINATOR)],
 )
-def test_a_decision_that_another_coordinator_has_now_is_not_driven(office: Office, row: Guard, error: Error) -> None:
+def test_a_decision_that_another_coordinator_has_now_is_not_driven(office: Office, row: Row, error: Error) -> None:
     bench = Bench()
     bench.end()
     bench.told()
@@ -419,7 +417,7 @@ def test_a_completion_is_appended_by_who_drives_it_only() -> None:
     bench = decided(partitions=0)
     assert wanted(bench.complete(is_driven=False)) == set()
     assert (wanted(bench.complete(coordinator_epoch=EPOCH - 1)), bench.effects.finishes) == (set(), 1)
-    assert bench.rows[-1] == (Decision.MARKER_DELIVERY, Guard.C4)
+    assert bench.rows[-1] == (Decision.MARKER_DELIVERY, Row.C4)
 
 
 def test_partitions_are_not_struck_off_the_list_of_another_coordinator() -> None:
@@ -477,15 +475,15 @@ def test_a_marker_that_is_not_needed_counts_for_nothing_where_the_coordinator_ha
 def test_an_answer_forgets_sends_again_or_stops(
     errors: tuple[int, ...], outcomes_of_each: str, flags: tuple[int, int, int]
 ) -> None:
-    heard = MarkerAnswer()
-    completion.begin_answer(heard, MarkerOutcome.WRITTEN, False, True)
+    answer = MarkerAnswer()
+    completion.begin_answer(answer, MarkerOutcome.WRITTEN, False, True)
     said = ""
     for error in errors:
-        said += "WRFI"[completion.hear_partition(heard, error, Notes())]
-        if heard.stops:
+        said += "WRFI"[completion.handle_partition(answer, error, Notes())]
+        if answer.stops:
             break
-    completion.end_answer(heard)
-    assert (said, (heard.forgets, heard.sends_again, heard.stops)) == (outcomes_of_each, flags)
+    completion.end_answer(answer)
+    assert (said, (answer.forgets, answer.sends_again, answer.stops)) == (outcomes_of_each, flags)
 
 
 @pytest.mark.parametrize(
@@ -501,9 +499,9 @@ def test_an_answer_forgets_sends_again_or_stops(
 def test_what_counts_before_the_errors_of_an_answer(
     standing: MarkerOutcome, is_lost: bool, names_it: bool, flags: tuple[int, int, int]
 ) -> None:
-    heard = MarkerAnswer(1, True, True, True, True)
-    completion.begin_answer(heard, standing, is_lost, names_it)
-    assert (heard.forgets, heard.sends_again, heard.stops) == flags
+    answer = MarkerAnswer(1, True, True, True, True)
+    completion.begin_answer(answer, standing, is_lost, names_it)
+    assert (answer.forgets, answer.sends_again, answer.stops) == flags
 
 
 # ---------------------------------------------------------------- verification and listings

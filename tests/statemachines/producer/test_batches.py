@@ -24,54 +24,54 @@ def stand() -> Stand:
     return stand
 
 
-def hear(stand: Stand, batch: Batch, answer: BatchAnswer, rules: Rules | None = None) -> None:
+def handle(stand: Stand, batch: Batch, answer: BatchAnswer, rules: Rules | None = None) -> None:
     known, rules = stand.numbering, rules or Rules()
-    batches.hear_batch(stand.producer, known, batch, answer, rules, stand.effects, stand.notes)
+    batches.handle_batch(stand.producer, known, batch, answer, rules, stand.effects, stand.notes)
 
 
 @pytest.mark.parametrize("is_done", [False, True])
 def test_a_batch_is_stored_even_if_it_was_given_up(is_done: bool, stand: Stand) -> None:
-    hear(stand, TRANSACTIONAL._replace(is_done=is_done), BatchAnswer(Error.NONE, 20))
+    handle(stand, TRANSACTIONAL._replace(is_done=is_done), BatchAnswer(Error.NONE, 20))
     assert stand.wanted() == {"fate": Fate.STORED, "base_offset": 20}
     assert (stand.numbering.last_acked_sequence, stand.numbering.last_acked_offset) == (4, 21)
 
 
 def test_a_batch_that_was_there_already_is_stored_somewhere(stand: Stand) -> None:
-    hear(stand, TRANSACTIONAL, BatchAnswer(Error.DUPLICATE_SEQUENCE_NUMBER, 20))
+    handle(stand, TRANSACTIONAL, BatchAnswer(Error.DUPLICATE_SEQUENCE_NUMBER, 20))
     assert stand.wanted() == {"fate": Fate.STORED}, "nobody knows at which offset"
     assert (stand.numbering.last_acked_sequence, stand.numbering.last_acked_offset) == (4, 12)
 
 
 def test_what_is_acknowledged_late_takes_nothing_back(stand: Stand) -> None:
-    hear(stand, TRANSACTIONAL._replace(base_sequence=0), BatchAnswer(Error.NONE, 2))
+    handle(stand, TRANSACTIONAL._replace(base_sequence=0), BatchAnswer(Error.NONE, 2))
     assert (stand.numbering.last_acked_sequence, stand.numbering.last_acked_offset) == (2, 12)
 
 
 def test_a_partition_that_was_forgotten_stays_forgotten(stand: Stand) -> None:
     stand.numbering = Numbering()
-    hear(stand, TRANSACTIONAL, BatchAnswer(Error.NONE, 20))
+    handle(stand, TRANSACTIONAL, BatchAnswer(Error.NONE, 20))
     assert stand.numbering == Numbering()
 
 
 def test_a_batch_fails_once(stand: Stand) -> None:
-    hear(stand, TRANSACTIONAL._replace(is_done=True), BatchAnswer(Error.INVALID_TXN_STATE))
+    handle(stand, TRANSACTIONAL._replace(is_done=True), BatchAnswer(Error.INVALID_TXN_STATE))
     assert (stand.wanted(), stand.state) == ({}, S.IN_TRANSACTION)
 
 
 @pytest.mark.parametrize("batch", [IDEMPOTENT, TRANSACTIONAL], ids=["idempotent", "transactional"])
 def test_a_batch_is_sent_again_while_it_may(batch: Batch, stand: Stand) -> None:
-    hear(stand, batch, BatchAnswer(Error.NOT_LEADER_OR_FOLLOWER))
+    handle(stand, batch, BatchAnswer(Error.NOT_LEADER_OR_FOLLOWER))
     assert stand.wanted() == {"fate": Fate.REPEATED}
-    hear(stand, batch, BatchAnswer(Error.MESSAGE_TOO_LARGE))
+    handle(stand, batch, BatchAnswer(Error.MESSAGE_TOO_LARGE))
     assert stand.wanted() == {"fate": Fate.SPLIT}
 
 
 @pytest.mark.parametrize("limit", ["in_time", "has_attempts"])
 def test_without_time_or_attempts_it_fails(limit: str, stand: Stand) -> None:
     batch = TRANSACTIONAL._replace(in_time=limit != "in_time", has_attempts=limit != "has_attempts")
-    hear(stand, batch, BatchAnswer(Error.NOT_LEADER_OR_FOLLOWER))
+    handle(stand, batch, BatchAnswer(Error.NOT_LEADER_OR_FOLLOWER))
     wanted = stand.wanted()
-    assert (wanted["fate"], wanted["told"]) == (Fate.FAILED, Error.TRANSACTION_ABORTABLE)
+    assert (wanted["fate"], wanted["application_error"]) == (Fate.FAILED, Error.TRANSACTION_ABORTABLE)
     assert (stand.state, stand.producer.bump) == (S.ABORTABLE_ERROR, 1)
     known = limit == "in_time"
     assert wanted.get("shifts", 0) == (2 if known else 0), "attempts that are used up leave the outcome open"
@@ -80,7 +80,7 @@ def test_without_time_or_attempts_it_fails(limit: str, stand: Stand) -> None:
 
 @pytest.mark.parametrize("state", [S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION])
 def test_a_batch_that_fails_while_its_transaction_ends_wants_no_raised_epoch(state: S, stand: Stand) -> None:
-    hear(stand.in_state(state), TRANSACTIONAL, BatchAnswer(Error.INVALID_TXN_STATE))
+    handle(stand.in_state(state), TRANSACTIONAL, BatchAnswer(Error.INVALID_TXN_STATE))
     assert not stand.producer.bump
     committing = state == S.COMMITTING_TRANSACTION
     assert stand.state == (S.ABORTABLE_ERROR if committing else state)
@@ -88,18 +88,23 @@ def test_a_batch_that_fails_while_its_transaction_ends_wants_no_raised_epoch(sta
 
 
 def test_a_fenced_producer_repairs_nothing(stand: Stand) -> None:
-    hear(stand, TRANSACTIONAL, BatchAnswer(Error.PRODUCER_FENCED))
-    assert stand.wanted() == {"fate": Fate.FAILED, "told": Error.PRODUCER_FENCED, "fails": 1, "gives_up": 1}
+    handle(stand, TRANSACTIONAL, BatchAnswer(Error.PRODUCER_FENCED))
+    assert stand.wanted() == {
+        "fate": Fate.FAILED,
+        "application_error": Error.PRODUCER_FENCED,
+        "fails": 1,
+        "gives_up": 1,
+    }
     assert stand.numbering.next_sequence == 5
 
 
 def test_a_gap_behind_a_batch_that_is_not_answered_is_not_the_fault_of_this_one(stand: Stand) -> None:
-    hear(stand, TRANSACTIONAL._replace(base_sequence=5), BatchAnswer(GAP))
+    handle(stand, TRANSACTIONAL._replace(base_sequence=5), BatchAnswer(GAP))
     assert stand.wanted() == {"fate": Fate.REPEATED}
 
 
 def test_a_gap_raises_the_epoch_of_an_idempotent_producer(stand: Stand) -> None:
-    hear(stand.in_state(S.READY), IDEMPOTENT, BatchAnswer(GAP))
+    handle(stand.in_state(S.READY), IDEMPOTENT, BatchAnswer(GAP))
     assert stand.wanted() == {"fate": Fate.REPEATED}
     assert stand.numbering.wants_bump
 
@@ -108,7 +113,7 @@ def test_a_gap_raises_the_epoch_of_an_idempotent_producer(stand: Stand) -> None:
 @pytest.mark.parametrize("named", [7, 6])
 def test_before_kip_360_a_gap_ends_the_identity_that_it_is_about(error: Error, named: int, stand: Stand) -> None:
     stand.in_state(S.READY)
-    hear(stand, IDEMPOTENT._replace(producer_id=named), BatchAnswer(error, log_start_offset=0), BEFORE_KIP_360)
+    handle(stand, IDEMPOTENT._replace(producer_id=named), BatchAnswer(error, log_start_offset=0), BEFORE_KIP_360)
     ended = named == 7
     wanted = stand.wanted()
     assert (wanted["fate"], wanted.get("forgets_sequences", 0)) == (Fate.FAILED, int(ended))
@@ -117,13 +122,13 @@ def test_before_kip_360_a_gap_ends_the_identity_that_it_is_about(error: Error, n
 
 
 def test_a_leader_that_forgot_the_producer_makes_the_partition_begin_again(stand: Stand) -> None:
-    hear(stand, TRANSACTIONAL, BatchAnswer(Error.UNKNOWN_PRODUCER_ID, log_start_offset=13))
+    handle(stand, TRANSACTIONAL, BatchAnswer(Error.UNKNOWN_PRODUCER_ID, log_start_offset=13))
     assert stand.wanted() == {"fate": Fate.REPEATED, "renumbers": 1}
     assert stand.numbering == Numbering(True, 7, 2, last_acked_offset=12)
 
 
 def test_what_the_leader_should_know_fails_and_the_partition_is_forgotten(stand: Stand) -> None:
-    hear(stand, TRANSACTIONAL, BatchAnswer(Error.UNKNOWN_PRODUCER_ID, log_start_offset=12))
+    handle(stand, TRANSACTIONAL, BatchAnswer(Error.UNKNOWN_PRODUCER_ID, log_start_offset=12))
     wanted = stand.wanted()
     assert (wanted["fate"], wanted["forgets_partition"]) == (Fate.FAILED, 1)
     assert stand.numbering == Numbering()
@@ -132,7 +137,7 @@ def test_what_the_leader_should_know_fails_and_the_partition_is_forgotten(stand:
 
 def test_a_batch_that_is_given_up_leaves_its_partition_unresolved(stand: Stand) -> None:
     batches.expire_batch(stand.producer, stand.numbering, TRANSACTIONAL, Rules(), stand.effects, stand.notes)
-    assert stand.wanted() == {"fate": Fate.FAILED, "told": Error.TRANSACTION_ABORTABLE, "fails": 1}
+    assert stand.wanted() == {"fate": Fate.FAILED, "application_error": Error.TRANSACTION_ABORTABLE, "fails": 1}
     assert (stand.numbering.unresolved, stand.numbering.next_sequence) == (5, 5)
 
 
@@ -179,4 +184,4 @@ def test_a_record_that_is_refused_ends_the_transaction_if_there_is_one(
     stand.host = stand.host._replace(transactional=transactional)
     error = Error.TOPIC_AUTHORIZATION_FAILED
     batches.refuse_record(stand.producer, error, stand.host, Rules(), stand.effects, stand.notes)
-    assert (stand.state, stand.wanted()["told"]) == (state, error)
+    assert (stand.state, stand.wanted()["application_error"]) == (state, error)

@@ -16,7 +16,7 @@ from zombieproof.traces.explaining.open.transactions import what_is_open
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.replay import judge
-from zombieproof.traces.verdict.report import Outcome
+from zombieproof.traces.verdict.report import TransactionOutcome
 
 SAMPLES = Path(__file__).parents[2] / "recordings"
 SHARED = Path(__file__).parents[4] / "shared/traces"
@@ -189,7 +189,7 @@ def test_of_a_decided_transaction_the_markers_are_told_that_are_to_come(made: An
 
 
 def test_a_forgotten_marker_is_told_with_what_was_decided(made: Any) -> None:
-    for commit, outcome in ((True, Outcome.COMMIT), (False, Outcome.ABORT)):
+    for commit, outcome in ((True, TransactionOutcome.COMMIT), (False, TransactionOutcome.ABORT)):
         history = begun(made)
         history.state(S.PREPARE_COMMIT if commit else S.PREPARE_ABORT, 7, 2, T0)
         history.state(S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT, 7, 2)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from zombieproof.model.vocabulary import TransactionState as S
 from zombieproof.traces.replay import replay
-from zombieproof.traces.verdict.report import Judgement, Outcome
+from zombieproof.traces.verdict.report import Judgement, TransactionOutcome
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History
@@ -260,7 +260,7 @@ def test_the_derived_outcomes_are_those_of_the_script(data: st.DataObject, made:
     history = data.draw(legal(made, complete=True))
     report = replay(history.evidence)
     prepared = [record.value for record in history.evidence.transaction_states if record.value is not None]
-    for state, outcome in ((S.PREPARE_COMMIT, Outcome.COMMIT), (S.PREPARE_ABORT, Outcome.ABORT)):
+    for state, outcome in ((S.PREPARE_COMMIT, TransactionOutcome.COMMIT), (S.PREPARE_ABORT, TransactionOutcome.ABORT)):
         wanted = sum(value.state == state for value in prepared)
         assert sum(txn.outcome is outcome for txn in report.transactions) == wanted
 

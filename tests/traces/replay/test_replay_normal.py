@@ -21,7 +21,7 @@ from zombieproof.traces.evidence import (
     Phase,
 )
 from zombieproof.traces.replay import replay
-from zombieproof.traces.verdict.report import Judgement, Outcome
+from zombieproof.traces.verdict.report import Judgement, TransactionOutcome
 
 if TYPE_CHECKING:
     from tests.traces.replay.conftest import History
@@ -65,7 +65,7 @@ def test_an_open_transaction_is_normal(made: "type[History]") -> None:
     report = replay(history.evidence)
     assert report.findings == []
     assert report.lso == {"t-0": 0}
-    assert [txn.outcome for txn in report.transactions] == [Outcome.OPEN]
+    assert [txn.outcome for txn in report.transactions] == [TransactionOutcome.OPEN]
 
 
 def test_batches_of_the_group_coordinator_all_have_sequence_zero(made: "type[History]") -> None:
@@ -185,7 +185,7 @@ def test_records_without_offsets_show_states_but_not_whether_some_are_missing(ma
     history.evidence.logs = [log for log in history.evidence.logs if log.topic != TRANSACTION_STATE]
     report = replay(history.evidence)
     assert report.findings == []
-    assert [txn.outcome for txn in report.transactions] == [Outcome.COMMIT, Outcome.ABORT]
+    assert [txn.outcome for txn in report.transactions] == [TransactionOutcome.COMMIT, TransactionOutcome.ABORT]
 
 
 def test_a_dump_without_records_hides_what_markers_decide(made: "type[History]") -> None:

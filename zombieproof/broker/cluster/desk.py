@@ -1,8 +1,8 @@
 """Where the parts of a broker leave what has to wait, ask other brokers, and answer.
 
 Theory of operation: a part that cannot finish hands over an operation, and gets it back through `go_on` (what it has
-judged) or `hear` (what its request was answered with; None: the connection was lost, or the time is over), in the step
-that changed what it waited for. Whoever hangs up is not answered; a fetch or an answer that waited for him is dropped.
+judged) or `handle` (what its request was answered with; None: the connection was lost, or the time is over), in the
+step that changed what it waited for. Whoever hangs up is not answered; what waited for him is dropped.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class Desk:
     settings: Settings
     partitions: PartitionService
     go_on: Callable[[Judged, Answer | int], None]
-    hear: Callable[[Asking, Answer | None], None]
+    handle: Callable[[Asking, Answer | None], None]
     waits: Waits[Operation] = field(default_factory=Waits)
     requesters: dict[int, int] = field(default_factory=dict)
 
@@ -67,7 +67,7 @@ class Desk:
                 self._look_again(ticket, operation, is_over=True)
             elif operation is not None and not isinstance(operation, Told):
                 self.waits.remove(ticket)
-                self.hear(operation, None)
+                self.handle(operation, None)
 
     def _look_again(self, ticket: int, operation: Judged, is_over: bool) -> None:
         result = operation.judge(self.partitions, self.clock.now_ms(), is_over)
@@ -92,7 +92,7 @@ class Desk:
             operation = self.waits.get(ticket)
             if isinstance(operation, Asking):
                 self.waits.remove(ticket)
-                self.hear(operation, answer)
+                self.handle(operation, answer)
 
     # ---------------------------------------------------------------- answers
 

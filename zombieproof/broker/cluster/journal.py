@@ -6,7 +6,7 @@ trace. Nothing in a broker reads it: a cluster keeps none unless it is given one
 
 from dataclasses import dataclass, field
 
-from zombieproof.model.vocabulary import Guard
+from zombieproof.model.vocabulary import Row
 from zombieproof.statemachines.kernel import IllegalTransition, Machine
 from zombieproof.statemachines.notes import Decision, Notes, clear
 from zombieproof.statemachines.registry import ALL_MACHINES
@@ -30,7 +30,7 @@ class Decided:
     """One decision: the module that decided, the reference row that answered, the error, and about what."""
 
     decision: str
-    guard: Guard
+    row: Row
     error: int
     subject: str
 
@@ -71,7 +71,7 @@ class Journal:
             state, event = machine.states(notes.illegal_state), machine.events(notes.illegal_event)
             raise IllegalTransition(machine, subject, state, event)
 
-    def decided(self, decision: str, guard: int, error: int, subject: str) -> None:
+    def decided(self, decision: str, row: int, error: int, subject: str) -> None:
         """Take note of a decision."""
 
     def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
@@ -97,14 +97,14 @@ class KeptJournal(Journal):
         """Write down what a step has noted about `subject`."""
         notes = self._notes if noted is None else noted
         for each in notes.decisions[: notes.decision_count]:
-            self.decided(_NAMES[each.decision], each.guard, each.error, subject)
+            self.decided(_NAMES[each.decision], each.row, each.error, subject)
         for taken in notes.moves[: notes.count]:
             self.moves.append(Moved(_MACHINES[taken.machine].name, subject, taken.state, taken.event, taken.target))
         Journal.take(self, subject, noted)
 
-    def decided(self, decision: str, guard: int, error: int, subject: str) -> None:
+    def decided(self, decision: str, row: int, error: int, subject: str) -> None:
         """Note a decision."""
-        self.decisions.append(Decided(decision, Guard(guard), int(error), subject))
+        self.decisions.append(Decided(decision, Row(row), int(error), subject))
 
     def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
         """The state after `event`; the transition is noted."""

@@ -126,7 +126,7 @@ class Broker:
         self.coordinator = TransactionCoordinator(
             rules, settings, clock, journal, self.numbers, self.producer_ids, self._metadata
         )
-        self.desk = Desk(node_id, around.network, clock, settings, self.partitions, self._go_on, self._hear)
+        self.desk = Desk(node_id, around.network, clock, settings, self.partitions, self._go_on, self._handle_answer)
         self.transactions = Transactions(
             self.desk, self._metadata, self.coordinator, self.producer_ids, around.software
         )
@@ -299,13 +299,13 @@ class Broker:
         elif isinstance(operation, Load):
             self._resign(operation.need.partition)
 
-    def _hear(self, operation: Asking, answer: Answer | None) -> None:
+    def _handle_answer(self, operation: Asking, answer: Answer | None) -> None:
         """What a request of this broker was answered with; None: the connection was lost, or time is over."""
         match operation:
             case QuestionsUnderWay():
-                self.writes.heard(operation, answer)
+                self.writes.handle_answer(operation, answer)
             case MarkersUnderWay():
-                self.transactions.heard(operation, answer)
+                self.transactions.handle_answer(operation, answer)
             case BlockUnderWay():
                 self.transactions.allocated(answer)
 

@@ -73,10 +73,10 @@ class HeldAnswer:
 
     def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> Answer | None:
         """The answer; what could not be made durable in time has its error in it."""
-        told, answer = [(need, need.error(partitions, is_over)) for need in self.needs], self.answer
-        if any(error == WAITS for _, error in told):
+        answered, answer = [(need, need.error(partitions, is_over)) for need in self.needs], self.answer
+        if any(error == WAITS for _, error in answered):
             return None
-        for need, error in told:
+        for need, error in answered:
             if error != Error.NONE:
                 answer = with_error(answer, need.partition, error)
         return answer
@@ -229,7 +229,7 @@ def with_error(answer: Answer, partition: TopicPartition, error: int) -> Answer:
         case WriteTxnMarkersAnswer():
             return WriteTxnMarkersAnswer(tuple(_marker_with_error(row, partition, error) for row in answer.markers))
         case OffsetsCommitted():
-            return OffsetsCommitted({row: told or of_group for row, told in answer.errors.items()})
+            return OffsetsCommitted({row: answered or of_group for row, answered in answer.errors.items()})
         case OffsetsDeleted():
             return OffsetsDeleted(of_group, {})
         case OffsetFetchAnswer():
@@ -248,7 +248,8 @@ def with_error(answer: Answer, partition: TopicPartition, error: int) -> Answer:
 
 def _marker_with_error(row: MarkerWritten, partition: TopicPartition, error: int) -> MarkerWritten:
     return MarkerWritten(
-        row.producer_id, {tp: (told or error) if tp == partition else told for tp, told in row.errors.items()}
+        row.producer_id,
+        {tp: (answered or error) if tp == partition else answered for tp, answered in row.errors.items()},
     )
 
 

@@ -97,8 +97,8 @@ class Transactions:
         }
         if not any(errors.values()):
             return None
-        told = {tp: joins.told_beside_refused(error) for tp, error in errors.items()}
-        return TransactionAdded(asked.transactional_id, told)
+        result = {tp: joins.error_beside_refused(error) for tp, error in errors.items()}
+        return TransactionAdded(asked.transactional_id, result)
 
     def _reply(self, reply: Reply) -> None:
         answer = reply.answer
@@ -194,7 +194,7 @@ class Transactions:
         if effects:
             self.carry_out(effects)
 
-    def heard(self, operation: MarkersUnderWay, answer: Answer | None) -> None:
+    def handle_answer(self, operation: MarkersUnderWay, answer: Answer | None) -> None:
         """Markers are answered, or never will be."""
         written = answer if isinstance(answer, WriteTxnMarkersAnswer) else None
         self.carry_out(self.coordinator.markers_answered(operation.number, written), sends_markers=False)
@@ -204,6 +204,6 @@ def _at_most(request: WriteTxnMarkers, newest: int) -> WriteTxnMarkers:
     """`request` in a version that its receiver understands."""
     if request.version <= newest:
         return request
-    told = completion.transaction_version_told
-    markers = (replace(each, transaction_version=told(each.transaction_version, newest)) for each in request.markers)
+    result = completion.transaction_version_told
+    markers = (replace(each, transaction_version=result(each.transaction_version, newest)) for each in request.markers)
     return WriteTxnMarkers(newest, tuple(markers))

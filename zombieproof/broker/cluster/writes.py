@@ -48,7 +48,7 @@ class Writes:
         self._tell(self.channel.ask(leader.node, asked))
         self._send()
 
-    def heard(self, operation: QuestionsUnderWay, answer: Answer | None) -> None:
+    def handle_answer(self, operation: QuestionsUnderWay, answer: Answer | None) -> None:
         """A coordinator's node has answered, or never will: so do those who have asked; then the next may."""
         word = answer if isinstance(answer, AddPartitionsToTxnAnswer) else ChannelFailure.DISCONNECTED
         self._tell(self.channel.answered(operation.sent.lane, word))
@@ -67,7 +67,7 @@ class Writes:
         for ticket, errors in verified:
             write = self.desk.waits.remove(ticket)
             if isinstance(write, WriteUnderWay):
-                write.work.told(errors)
+                write.work.handle_verification(errors)
                 self._finish(write.number, write.work)
 
     def _finish(self, number: int, work: InProgress) -> None:

@@ -188,17 +188,19 @@ class TransactionCoordinator:
 
     def _answers(self, pending: PendingTransition, requester: Requester) -> list[Effect]:
         """The answer of the last step, as the request knows it that `pending` is about."""
-        told = self._steps.effects
+        effects = self._steps.effects
         match pending.operation:
             case Operation.JOIN:
                 return self._joins.joined(requester)
             case Operation.JOIN_OFFSETS:
-                return [Reply(requester.ticket, AddOffsetsToTxnAnswer(told.error))]
+                return [Reply(requester.ticket, AddOffsetsToTxnAnswer(effects.error))]
             case Operation.END_BY_CLIENT:
-                return [Reply(requester.ticket, EndTxnAnswer(told.error, told.producer_id, told.producer_epoch))]
+                return [
+                    Reply(requester.ticket, EndTxnAnswer(effects.error, effects.producer_id, effects.producer_epoch))
+                ]
             case _:
-                ongoing = told.ongoing_producer_id, told.ongoing_producer_epoch
-                granted = InitProducerIdAnswer(told.error, told.producer_id, told.producer_epoch, *ongoing)
+                ongoing = effects.ongoing_producer_id, effects.ongoing_producer_epoch
+                granted = InitProducerIdAnswer(effects.error, effects.producer_id, effects.producer_epoch, *ongoing)
                 return [Reply(requester.ticket, granted)]
 
     # ---------------------------------------------------------------- appends and markers

@@ -140,18 +140,18 @@ class MarkerChannel:
         errors = {} if answer is None else {marker.producer_id: marker.errors for marker in answer.markers}
         for queued in sent:
             of_transaction = errors.get(queued.transaction.producer_id)
-            heard, theirs = self._hear(queued, answer is None, of_transaction, standing_of)
+            handled, theirs = self._handle_answer(queued, answer is None, of_transaction, standing_of)
             results += theirs
-            if heard.forgets:
+            if handled.forgets:
                 self._forget(queued.transaction)
-            if heard.sends_again:
+            if handled.sends_again:
                 again = theirs[-1].partitions
                 results += self._queue(queued.transaction, again, leader_of, standing_of)
-            if heard.stops:
+            if handled.stops:
                 break
         return results
 
-    def _hear(
+    def _handle_answer(
         self,
         queued: QueuedMarker,
         is_lost: bool,
@@ -159,21 +159,21 @@ class MarkerChannel:
         standing_of: StandingOf,
     ) -> tuple[MarkerAnswer, list[MarkerResult]]:
         """What an answer says of the markers of one transaction; of `errors` nothing counts once it is settled."""
-        transaction, heard, notes = queued.transaction, MarkerAnswer(), self._notes
+        transaction, handled, notes = queued.transaction, MarkerAnswer(), self._notes
         standing = completion.judge(standing_of(transaction.transactional_id), transaction.coordinator_epoch, notes)
-        completion.begin_answer(heard, standing, is_lost, errors is not None)
+        completion.begin_answer(handled, standing, is_lost, errors is not None)
         self._tell(transaction.transactional_id)
-        if errors is None or heard.outcome != MarkerOutcome.WRITTEN:
-            outcome = MarkerOutcome(heard.outcome)
-            return heard, [MarkerResult(transaction, outcome, frozenset(queued.partitions))]
+        if errors is None or handled.outcome != MarkerOutcome.WRITTEN:
+            outcome = MarkerOutcome(handled.outcome)
+            return handled, [MarkerResult(transaction, outcome, frozenset(queued.partitions))]
         by_outcome: dict[int, list[TopicPartition]] = {}
         for partition, error in errors.items():
-            by_outcome.setdefault(completion.hear_partition(heard, error, notes), []).append(partition)
+            by_outcome.setdefault(completion.handle_partition(handled, error, notes), []).append(partition)
             self._tell(f"{transaction.transactional_id} {partition}")
-            if heard.stops:
+            if handled.stops:
                 break
-        completion.end_answer(heard)
-        return heard, [
+        completion.end_answer(handled)
+        return handled, [
             MarkerResult(transaction, outcome, frozenset(by_outcome[outcome]))
             for outcome in MarkerOutcome
             if outcome in by_outcome

@@ -107,8 +107,8 @@ class Membership:
     def _joined(self, work: _Work, request: JoinGroup) -> JoinGroupAnswer:
         error, group = work.effects.error, self._group(work)
         if error != Error.NONE or not isinstance(group, ClassicGroup):
-            told = work.seat.name if error == Error.MEMBER_ID_REQUIRED else request.member
-            return JoinGroupAnswer(error, member=told)
+            member = work.seat.name if error == Error.MEMBER_ID_REQUIRED else request.member
+            return JoinGroupAnswer(error, member=member)
         leader = group.leader if work.effects.leads == LEADER_NOW else work.former_leader
         return JoinGroupAnswer(error, work.effects.generation, leader, work.seat.name)
 

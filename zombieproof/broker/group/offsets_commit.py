@@ -201,7 +201,7 @@ class OffsetCommitInProgress:
             request.transactional_id, request.producer_id, request.producer_epoch, partitions, self._mode
         )
 
-    def told(self, errors: Mapping[TopicPartition, int]) -> None:
+    def handle_verification(self, errors: Mapping[TopicPartition, int]) -> None:
         """The channel's word on the partition that was asked about, as it has translated it."""
         (error,) = errors.values()
         effects, arrival = PartitionEffects(), verification.Arrival(self._mode, 1, verification.NO_GUARD)

@@ -79,7 +79,7 @@ class ProduceInProgress:
         ((producer_id, producer_epoch),) = identities
         return [PartitionsToVerify(self.request.transactional_id, producer_id, producer_epoch, self.asked, self.mode)]
 
-    def told(self, errors: Mapping[TopicPartition, int]) -> None:
+    def handle_verification(self, errors: Mapping[TopicPartition, int]) -> None:
         """The channel's word on each partition that was asked about, as it has translated it."""
         for partition in self.asked:
             self._conclude(partition, errors[partition])
@@ -183,9 +183,9 @@ class ProduceInProgress:
         self.waiting.pop(partition, None)
 
 
-def _message(error: int, told: int) -> str:
+def _message(error: int, answered: int) -> str:
     """What the broker says about a partition that could not be verified (``ReplicaManager``)."""
-    if error != told:
+    if error != answered:
         return (
             f"Unable to verify the partition has been added to the transaction. Underlying error: {Error(error).name}"
         )

@@ -94,15 +94,15 @@ class _Marker:
 
 
 def _marker_of(batch: Batch) -> _Marker:
-    told = batch.marker
-    if told is None:
+    marker = batch.marker
+    if marker is None:
         raise ValueError("a batch without a marker ends no transaction")
     return _Marker(
         batch.producer_id,
         batch.producer_epoch,
-        told.committed,
-        told.coordinator_epoch,
-        told.transaction_version,
+        marker.committed,
+        marker.coordinator_epoch,
+        marker.transaction_version,
     )
 
 
@@ -329,10 +329,10 @@ class ProducerStates:
         self._unreplicated.clear()
         loaded = self.snapshots.load_newest()
         self._snapshot_offset = self.map_end_offset = log_start if loaded is None else loaded[0]
-        for told in () if loaded is None else loaded[1]:
-            known = Remembered(entry_of(told), told.last_timestamp_ms)
+        for entry in () if loaded is None else loaded[1]:
+            known = Remembered(entry_of(entry), entry.last_timestamp_ms)
             if not forgetting.is_due(known.entry, self._silence(known)):
-                self._producers[told.producer_id] = known
+                self._producers[entry.producer_id] = known
         still_open = (each for each in self._producers.values() if each.entry.txn_first_offset != NONE)
         self._open = {each.entry.txn_first_offset: each for each in sorted(still_open, key=_begins)}
 

@@ -27,7 +27,7 @@ from zombieproof.formats.batches import Batch, Marker
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetched, ProducerDescription, ProducersDescribed
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Guard, Isolation, Mode, Origin
+from zombieproof.model.vocabulary import NONE, Error, Isolation, Mode, Origin, Row
 from zombieproof.statemachines.partition_leader import offsets
 from zombieproof.statemachines.partition_leader.batches import last_sequence_of
 
@@ -40,7 +40,7 @@ class Appended:
     """
 
     error: int
-    row: Guard
+    row: Row
     base_offset: int = NONE
     log_start_offset: int = NONE
     is_duplicate: bool = False
@@ -145,7 +145,7 @@ class Replica:
     def append(self, batch: Batch, guard: int, origin: Origin) -> Appended:
         """Append a batch if the producer's past allows it; `guard` is what `begin_verification` gave, 0 for none."""
         judged = self.producers.judge(batch, guard, origin)
-        row, start = Guard(judged.row), self.log.start_offset
+        row, start = Row(judged.row), self.log.start_offset
         if judged.appends:
             written = self._write(batch)
             self._note(self.producers.record(written, judged.event))

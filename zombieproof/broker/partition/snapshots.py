@@ -78,21 +78,21 @@ def _entry_for(producer_id: int, entry: ProducerEntry, timestamp_ms: int) -> Sna
     )
 
 
-def entry_of(told: SnapshotEntry) -> ProducerEntry:
+def entry_of(snapshot: SnapshotEntry) -> ProducerEntry:
     """The entry that a broker makes of an entry of a snapshot."""
-    first = told.current_txn_first_offset
+    first = snapshot.current_txn_first_offset
     state = PartitionState.IDLE if first == NONE else PartitionState.IN_TRANSACTION
     entry = ProducerEntry(
         known=True,
         state=int(state),
-        producer_epoch=told.producer_epoch,
-        coordinator_epoch=told.coordinator_epoch,
+        producer_epoch=snapshot.producer_epoch,
+        coordinator_epoch=snapshot.coordinator_epoch,
         txn_first_offset=first,
     )
-    if told.last_offset != NONE:
+    if snapshot.last_offset != NONE:
         newest = entry.batches[0]
-        newest.last_sequence, newest.last_offset = told.last_sequence, told.last_offset
-        newest.offset_delta = told.offset_delta
+        newest.last_sequence, newest.last_offset = snapshot.last_sequence, snapshot.last_offset
+        newest.offset_delta = snapshot.offset_delta
         entry.batch_count = 1
     return entry
 

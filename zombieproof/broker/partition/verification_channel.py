@@ -106,19 +106,19 @@ class VerificationChannel:
         self, question: Question, returned: Returned, errors: Mapping[TopicPartition, int], mode: int
     ) -> Verified:
         """The word on each partition; one of which an answer says nothing may be written to."""
-        told = {}
+        answers = {}
         for partition in question.partitions:
-            told[partition] = questions.word(returned, errors.get(partition, 0), mode, self.journal.begin())
+            answers[partition] = questions.word(returned, errors.get(partition, 0), mode, self.journal.begin())
             self.journal.take(f"{question.transactional_id} {partition}")
-        return Verified(question.ticket, told)
+        return Verified(question.ticket, answers)
 
     def _same(self, question: Question, error: int) -> Verified:
         """A question that was refused, or gave its place to another: the same word on each partition."""
-        told = {}
+        answers = {}
         for partition in question.partitions:
-            told[partition] = questions.told(error, self.journal.begin())
+            answers[partition] = questions.answered(error, self.journal.begin())
             self.journal.take(f"{question.transactional_id} {partition}")
-        return Verified(question.ticket, told)
+        return Verified(question.ticket, answers)
 
 
 def _as_transaction(question: Question) -> TransactionToAdd:

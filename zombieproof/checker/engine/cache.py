@@ -35,7 +35,7 @@ class _Faults:
     """What kept compiled models from being kept: the first fault of this process."""
 
     first: str = ""
-    told: bool = False
+    was_reported: bool = False
 
 
 def cache_folder() -> Path | None:
@@ -55,9 +55,9 @@ def cache_folder() -> Path | None:
 
 def take_fault() -> str | None:
     """What keeps compiled models from being kept, in words; None if nothing does, or if it was taken before."""
-    if not _Faults.first or _Faults.told:
+    if not _Faults.first or _Faults.was_reported:
         return None
-    _Faults.told = True
+    _Faults.was_reported = True
     return (
         f"compiled models cannot be kept, so every run compiles them again: {_Faults.first}; "
         "ZOMBIEPROOF_CACHE_DIR chooses another folder, ZOMBIEPROOF_NO_CACHE=1 none"
@@ -125,8 +125,8 @@ class Kept(NullCache):  # type: ignore[misc, unused-ignore]  # Numba is untyped
             _note(self._folder.parent, error)
 
     def _file(self, sig: Any, codegen: Any) -> Path:
-        told = hashlib.sha256(repr((sig, codegen.magic_tuple())).encode()).hexdigest()
-        return self._folder / f"{self._name}-{told[:16]}.compiled"
+        digest = hashlib.sha256(repr((sig, codegen.magic_tuple())).encode()).hexdigest()
+        return self._folder / f"{self._name}-{digest[:16]}.compiled"
 
     @staticmethod
     def _unsealed(file: Path) -> bytes | None:

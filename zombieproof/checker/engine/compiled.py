@@ -34,7 +34,7 @@ class Engine:
     """A compiled model: the layouts of its records, its functions, the hash of all that, and the entry points."""
 
     model: Model
-    world: Layout
+    state: Layout
     setup: Layout
     trail: Layout
     lowered: tuple[Lowered, ...]
@@ -50,7 +50,7 @@ class Engine:
         try:
             return self.entry(*arguments)
         except (NumbaError, KeyError) as error:
-            raise LoweringError(_told(self, error)) from error
+            raise LoweringError(_explained(self, error)) from error
 
 
 _engines: dict[int, Engine] = {}
@@ -82,25 +82,25 @@ def _engine(model: Model) -> Engine:
     functions = [model.step, model.normalise, model.bound_hit, *(promise.holds for promise in model.promises)]
     lowering = Lowering()
     names = [lowering.read(function).name for function in functions]
-    world, setup, trail = (layout_of(record, model.sizes) for record in (model.world, model.setup, model.trail))
+    state, setup, trail = (layout_of(record, model.sizes) for record in (model.state, model.setup, model.trail))
     followed = follow(model, lowering.lowered)
     if not widths.is_ours(model):
         widths.guard(lowering, followed.stores)
     modules = (kernels, places, intrinsics, coverage, compilation, lowering_module)
     own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
     takes = [promise.parameters for promise in model.promises]
-    dtypes = [layout.padded.descr for layout in (world, setup, trail)]
+    dtypes = [layout.padded.descr for layout in (state, setup, trail)]
     key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
     if key not in _entries:
-        _entries[key] = _bound(model, lowering, world, trail, key)
-    return Engine(model, world, setup, trail, tuple(lowering.lowered.values()), key, *_entries[key])
+        _entries[key] = _bound(model, lowering, state, trail, key)
+    return Engine(model, state, setup, trail, tuple(lowering.lowered.values()), key, *_entries[key])
 
 
 def _check_parameters(model: Model) -> None:
     wanted = {
-        "step": "(world, action, setup, trail)",
-        "normalise": "(world, setup)",
-        "bound_hit": "(world, setup)",
+        "step": "(state, action, setup, trail)",
+        "normalise": "(state, setup)",
+        "bound_hit": "(state, setup)",
     }
     for name, legal in wanted.items():
         function = plain_function(getattr(model, name))
@@ -112,10 +112,10 @@ def _check_parameters(model: Model) -> None:
         function = plain_function(promise.holds)
         if not 1 <= len(inspect.signature(function).parameters) <= 2:
             where = f"{places_of(function)}: {model.name}"
-            raise LoweringError(f"{where}: {promise.name} has other parameters than (world) or (world, setup).")
+            raise LoweringError(f"{where}: {promise.name} has other parameters than (state) or (state, setup).")
 
 
-def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: str) -> tuple[Any, Any]:
+def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: str) -> tuple[Any, Any]:
     """Return the entry points: kernels whose global names are those of this model."""
     lowering.mark = mark = key[:16]
     scope: dict[str, Any] = {
@@ -126,7 +126,7 @@ def _bound(model: Model, lowering: Lowering, world: Layout, trail: Layout, key: 
         "copy_words": intrinsics.copy_words,
         "prefetch": intrinsics.prefetch,
         "folded_product": intrinsics.folded_product,
-        "WORDS": world.padded.itemsize // 8,
+        "WORDS": state.padded.itemsize // 8,
         "TRAIL_WORDS": trail.padded.itemsize // 8,
         "ACTIONS": model.actions,
         "PROMISES": len(model.promises),
@@ -154,7 +154,7 @@ def _with_globals(function: Callable[..., Any], scope: dict[str, Any]) -> types.
 
 def _judge(model: Model, lowering: Lowering) -> Any:
     """Return a function that judges the promise of a given number."""
-    lines = ["def judge(world, setup, promise):"]
+    lines = ["def judge(state, setup, promise):"]
     scope: dict[str, Any] = {"__name__": __name__}
     for i, promise in enumerate(model.promises):
         scope[f"promise_{i}"] = lowering.lower(promise.holds)
@@ -172,7 +172,7 @@ _PLACE: Final = re.compile(r'^File "(?P<file>[^"]+)", line (?P<line>\d+)|.*defin
 _TWO_KINDS: Final = re.compile(r"Cannot unify (?P<one>.+) and (?P<other>.+) for '(?P<name>\w+)[.\d]*'")
 
 
-def _told(engine: Engine, error: Exception) -> str:
+def _explained(engine: Engine, error: Exception) -> str:
     """Return an error of Numba as one of ours: what, where, what to do. The last line of the model that it names."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     own = {lowered.filename: lowered.filename for lowered in engine.lowered}

@@ -1,4 +1,4 @@
-"""Where a compiled model used an index outside its array: found by doing the last batch again, world by world."""
+"""Where a compiled model used an index outside its array: found by doing the last batch again, state by state."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ def index_fault(search: Search, setup: object) -> ModelFault:
     level = len(search.levels.blocks) - 2
     block, first, last = search.batch
     for row in range(first, last):
-        world = block.worlds.words[row].tobytes()
+        state = block.states.words[row].tobytes()
         for action in range(model.actions):
             try:
-                after, _ = host.step(world, action)
+                after, _ = host.step(state, action)
                 if after is not None:
                     host.judge(after)
             except IndexError:
                 return _fault(search.engine, setup, [*search.levels.path(level, block.base + row), action])
-    return ModelFault(f"{model.name}: an index is outside its array when a world is judged")
+    return ModelFault(f"{model.name}: an index is outside its array when a state is judged")
 
 
 def _fault(engine: Engine, setup: object, path: list[int]) -> ModelFault:
     """The error, by what the same actions do when they are interpreted; an index below 0 is legal there."""
     model = engine.model
     trail = engine.trail.unpack(bytes(engine.trail.padded.itemsize))
-    world = model.initial(setup)
+    state = model.initial(setup)
     try:
         for action in path:
-            model.step(world, action, setup, trail)
-            engine.world.pack(world)
-            model.normalise(world, setup)
-            engine.world.pack(world)
+            model.step(state, action, setup, trail)
+            engine.state.pack(state)
+            model.normalise(state, setup)
+            engine.state.pack(state)
         for promise in model.promises:
-            promise.judge(world, setup)
+            promise.judge(state, setup)
     except LayoutError as error:
         place = place_of(error.record, error.field) if error.record is not None else ""
         return ModelFault(
@@ -56,7 +56,7 @@ def _fault(engine: Engine, setup: object, path: list[int]) -> ModelFault:
 
 def _outside(model: Model, path: list[int], place: str) -> ModelFault:
     return ModelFault(
-        f"{model.name}: an index is outside its array in the last of the actions {path}, or when its world is judged. "
+        f"{model.name}: an index is outside its array in the last of the actions {path}, or when its state is judged. "
         "Legal: 0 up to the length of the array",
         place,
     )

@@ -1,4 +1,4 @@
-"""Exhaustive exploration: every reachable world, breadth first, until the end or a limit.
+"""Exhaustive exploration: every reachable state, breadth first, until the end or a limit.
 
 The result is the same for any number of workers: the same counts, the same shortest counterexample. Only an
 exploration that is ended from outside (memory, Ctrl-C, `stop`) depends on how far it came.
@@ -52,7 +52,7 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     progress: Callable[[Progress], None] | None = None,
     stop: Stop | None = None,
 ) -> Result:
-    """Explore `model` from its initial world for `setup`.
+    """Explore `model` from its initial state for `setup`.
 
     Args:
         model: the model.
@@ -61,8 +61,8 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
         memory_bytes: limit for the whole process (resident set): the exploration ends, inconclusive, before a growth
             that would pass it. By default it may use four fifths of what is available.
         workers: threads, at least 1; more than `places.MOST_THREADS` are as many as that.
-        max_depth: steps from the initial world after which the exploration ends, inconclusive if there is more.
-        max_states: distinct worlds after which it ends, inconclusive if there is more.
+        max_depth: steps from the initial state after which the exploration ends, inconclusive if there is more.
+        max_states: distinct states after which it ends, inconclusive if there is more.
         progress: called a few times a second.
         stop: asked a few times a second.
 
@@ -86,7 +86,7 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
         clock.start()
         _levels(search, workers, max_depth, _listener(search, clock, progress, stop))
         if search.stopped and search.violated < 0:
-            why = f"the limit of {max_states:,} distinct worlds was reached"
+            why = f"the limit of {max_states:,} distinct states was reached"
     except (_Ended, OutOfMemory) as ended:
         why = str(ended)
         interrupted = isinstance(ended, _Interrupted)
@@ -141,7 +141,7 @@ def _levels(search: Search, workers: int, max_depth: int | None, after_batch: Ca
     with _executor(workers) as executor:
         while search.levels.blocks[-1] and not search.stopped:
             if max_depth is not None and search.depth >= max_depth:
-                raise _Ended(f"the depth of {max_depth} steps was reached with worlds left to expand")
+                raise _Ended(f"the depth of {max_depth} steps was reached with states left to expand")
             search.level(executor, workers, after_batch)
 
 
@@ -158,15 +158,15 @@ def _listener(
     search: Search, clock: _Clock, progress: Callable[[Progress], None] | None, stop: Stop | None
 ) -> Callable[[int], None]:
     """Return what is called after each batch."""
-    told = time.perf_counter()
+    shown = time.perf_counter()
 
     def after_batch(frontier: int) -> None:
-        nonlocal told
+        nonlocal shown
         resident = search.memory.resident()
         if stop is not None and stop.is_set():
             raise _Interrupted("interrupted")
-        if progress is not None and time.perf_counter() - told >= _PROGRESS_SECONDS:
-            told = time.perf_counter()
+        if progress is not None and time.perf_counter() - shown >= _PROGRESS_SECONDS:
+            shown = time.perf_counter()
             progress(Progress(search.distinct, search.generated, search.depth, frontier, clock.seconds, resident / MIB))
 
     return after_batch
@@ -176,7 +176,7 @@ def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | Non
     model = search.engine.model
     hits = {model.bounds.get(code, f"bound {code}"): int(n) for code, n in enumerate(search.bounds) if n}
     if hits and why is None:
-        why = "a capacity was exceeded: " + ", ".join(f"{name} in {n:,} worlds" for name, n in hits.items())
+        why = "a capacity was exceeded: " + ", ".join(f"{name} in {n:,} states" for name, n in hits.items())
     violated: Counterexample | None = None
     if search.violated >= 0:
         actions = search.levels.path(search.depth, search.culprit)
@@ -188,7 +188,7 @@ def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | Non
     never = [o.name for o in outcomes if o.kind == "sometimes" and o.holds is False]
     if never:
         violated = Counterexample(never[0], None)
-        why = f"no reachable world satisfies {', '.join(never)}"
+        why = f"no reachable state satisfies {', '.join(never)}"
     verdict: Verdict = "violated" if violated else "inconclusive" if why else "holds"
     return Result(
         verdict=verdict,
@@ -201,7 +201,7 @@ def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | Non
         compile_seconds=clock.compile_seconds,
         peak_mib=max(search.memory.resident(), search.memory.peak) / MIB,
         bytes_per_state=(search.table.slots.nbytes + search.levels.nbytes()) / max(search.distinct, 1),
-        world_bytes=search.engine.world.padded.itemsize,
+        state_bytes=search.engine.state.padded.itemsize,
         collision_probability=search.distinct**2 / 2**65,
         promises=outcomes,
         violated=violated,

@@ -1,4 +1,4 @@
-"""The two hosts of a model, one world at a time: plain objects interpreted, packed records compiled."""
+"""The two hosts of a model, one state at a time: plain objects interpreted, packed records compiled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from zombieproof.checker.engine import places as k
 from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.layout import Layout
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.engine.places import Candidates, Kept, Surroundings, Worlds
+from zombieproof.checker.engine.places import Candidates, Kept, States, Surroundings
 
 
 class ModelFault(Exception):
@@ -30,13 +30,13 @@ class HostsDisagree(ModelFault):
 
 
 class CompiledHost:
-    """A model compiled. Worlds come and go as packed bytes."""
+    """A model compiled. States come and go as packed bytes."""
 
     def __init__(self, model: Model, setup: object) -> None:
         self.engine = compiled(model)
-        world, trail = self.engine.world.padded, self.engine.trail.padded
-        self._worlds = _worlds(world)
-        trails = _worlds(trail)
+        state, trail = self.engine.state.padded, self.engine.trail.padded
+        self._states = _states(state)
+        trails = _states(trail)
         packed = np.frombuffer(bytearray(self.engine.setup.pack(setup)), np.uint64)
         shape = tuple(max(1, count) for count in model.coverage)
         self._around = Surroundings(
@@ -44,65 +44,65 @@ class CompiledHost:
         )
         parents, actions = np.zeros(1, np.uint32), np.zeros(1, np.uint16)
         prints, order, fresh = np.zeros(1, np.uint64), np.zeros(1, np.uint32), np.zeros(1, np.uint8)
-        self._out = Candidates(self._worlds, prints, parents, actions, order, fresh)
-        self._kept = Kept(self._worlds, parents, actions)
+        self._out = Candidates(self._states, prints, parents, actions, order, fresh)
+        self._kept = Kept(self._states, parents, actions)
         self._table = np.zeros((k.REGIONS, 1), np.uint64), np.zeros(k.REGIONS, np.int64)
         self._state = np.zeros(k.PLACES, np.int64)
 
-    def _call(self, phase: int, world: bytes) -> bytes:
-        self._worlds.words[0] = np.frombuffer(world, np.uint64)
-        self.engine.call(phase, self._worlds, self._out, self._kept, *self._table, self._around, self._state)
-        after: bytes = self._worlds.words.tobytes()
+    def _call(self, phase: int, state: bytes) -> bytes:
+        self._states.words[0] = np.frombuffer(state, np.uint64)
+        self.engine.call(phase, self._states, self._out, self._kept, *self._table, self._around, self._state)
+        after: bytes = self._states.words.tobytes()
         return after
 
-    def step(self, world: bytes, action: int) -> tuple[bytes | None, bytes]:
+    def step(self, state: bytes, action: int) -> tuple[bytes | None, bytes]:
         """Return the successor in normal form, or None where the action is disabled, and the packed trail.
 
-        Raises ModelFault where a disabled action has changed the world, IndexError for an index outside its array.
+        Raises ModelFault where a disabled action has changed the state, IndexError for an index outside its array.
         """
         self._state[k.PARENT] = action
-        after = self._call(k.STEP, world)
+        after = self._call(k.STEP, state)
         if self._state[k.RESULT]:
             return after, self._around.trail_words.tobytes()
-        if after != world:
-            where = difference(self.engine.world, world, after)
+        if after != state:
+            where = difference(self.engine.state, state, after)
             name = self.engine.model.name
-            raise ModelFault(f"{name}: action {action} is disabled but has changed the world, compiled: {where}")
+            raise ModelFault(f"{name}: action {action} is disabled but has changed the state, compiled: {where}")
         return None, b""
 
-    def judge(self, world: bytes) -> tuple[list[bool], int]:
-        """Return what each promise says of a world, and the code of the bound that it hit (then all is False).
+    def judge(self, state: bytes) -> tuple[list[bool], int]:
+        """Return what each promise says of a state, and the code of the bound that it hit (then all is False).
 
-        Raises ModelFault where a promise has changed the world.
+        Raises ModelFault where a promise has changed the state.
         """
         count = len(self.engine.model.promises)
         self._state[:] = 0
         self._state[k.VIOLATED] = -1
         self._state[k.WITNESSES : k.WITNESSES + count] = -1
         self._state[k.ACTIVE : k.ACTIVE + count] = k.SOMETIMES
-        after = self._call(k.JUDGE, world)
-        if after != world:
-            where = difference(self.engine.world, world, after)
-            raise ModelFault(f"{self.engine.model.name}: a promise has changed the world, compiled: {where}")
+        after = self._call(k.JUDGE, state)
+        if after != state:
+            where = difference(self.engine.state, state, after)
+            raise ModelFault(f"{self.engine.model.name}: a promise has changed the state, compiled: {where}")
         bounds = self._state[k.BOUNDS : k.BOUNDS + k.MAX_BOUNDS]
         return [bool(index == 0) for index in self._state[k.WITNESSES : k.WITNESSES + count]], int(bounds.argmax())
 
-    def fingerprint(self, world: bytes) -> int:
-        """Return the 64 bits by which exploration knows a world."""
-        self.judge(world)
+    def fingerprint(self, state: bytes) -> int:
+        """Return the 64 bits by which exploration knows a state."""
+        self.judge(state)
         return int(self._out.prints[0])
 
 
 class InterpretedHost:
-    """A model interpreted. Worlds are objects; those that are given stay as they are."""
+    """A model interpreted. States are objects; those that are given stay as they are."""
 
-    def __init__(self, model: Model, setup: object, world: Layout, trail: Layout) -> None:
-        self.model, self.setup, self.world, self.trail = model, setup, world, trail
+    def __init__(self, model: Model, setup: object, state: Layout, trail: Layout) -> None:
+        self.model, self.setup, self.state, self.trail = model, setup, state, trail
 
     def step(self, before: Any, action: int) -> tuple[Any, Any]:
         """Return the successor in normal form, or None where the action is disabled, and the trail.
 
-        Raises ModelFault where a disabled action has changed the world, or a normal form has another normal form.
+        Raises ModelFault where a disabled action has changed the state, or a normal form has another normal form.
         """
         after = copy.deepcopy(before)
         trail = self.trail.unpack(bytes(self.trail.padded.itemsize))
@@ -110,22 +110,22 @@ class InterpretedHost:
             self.model.normalise(after, self.setup)
             self._check_normal(after, f"after action {action}")
             return after, trail
-        if self.world.leaves(after) != self.world.leaves(before):
-            where = difference(self.world, self.world.pack(before), self.world.pack(after))
-            raise ModelFault(f"{self.model.name}: action {action} is disabled but has changed the world: {where}")
+        if self.state.leaves(after) != self.state.leaves(before):
+            where = difference(self.state, self.state.pack(before), self.state.pack(after))
+            raise ModelFault(f"{self.model.name}: action {action} is disabled but has changed the state: {where}")
         return None, trail
 
     def initial(self) -> Any:
-        """Return the initial world; raises ModelFault where it is not in normal form."""
-        world = self.model.initial(self.setup)
-        self._check_normal(world, "at the beginning")
-        return world
+        """Return the initial state; raises ModelFault where it is not in normal form."""
+        state = self.model.initial(self.setup)
+        self._check_normal(state, "at the beginning")
+        return state
 
-    def _check_normal(self, world: Any, when: str) -> None:
-        again = copy.deepcopy(world)
+    def _check_normal(self, state: Any, when: str) -> None:
+        again = copy.deepcopy(state)
         self.model.normalise(again, self.setup)
-        if self.world.leaves(again) != self.world.leaves(world):
-            where = difference(self.world, self.world.pack(world), self.world.pack(again))
+        if self.state.leaves(again) != self.state.leaves(state):
+            where = difference(self.state, self.state.pack(state), self.state.pack(again))
             raise ModelFault(f"{self.model.name}: {when} the normal form has another normal form: {where}")
 
 
@@ -138,6 +138,6 @@ def difference(layout: Layout, expected: bytes, found: bytes) -> str:
     return "only the padding differs"
 
 
-def _worlds(dtype: np.dtype[np.void]) -> Worlds:
+def _states(dtype: np.dtype[np.void]) -> States:
     words = np.zeros((1, dtype.itemsize // 8), np.uint64)
-    return Worlds(words, words.view(dtype).reshape(-1))
+    return States(words, words.view(dtype).reshape(-1))

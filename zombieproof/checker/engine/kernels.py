@@ -1,7 +1,7 @@
 """The loops of exploration that are compiled together with a model: expand, deduplicate, gather.
 
 These functions are never called as they stand. `engine` compiles copies in which the names under "what the model
-gives" are bound to the lowered functions of a model and to its sizes. All counters of a call live in `state`, an
+gives" are bound to the lowered functions of a model and to its sizes. All counters of a call live in `tally`, an
 int64 array (`places`).
 
 A batch goes through three phases that share nothing. *Expand* turns parents into candidates: successors with their
@@ -64,23 +64,23 @@ ACTIONS: int = 1
 PROMISES: int = 0
 
 
-def step(world: Any, action: int, setup: Any, trail: Any) -> bool:
+def step(state: Any, action: int, setup: Any, trail: Any) -> bool:
     """Take the action if it is enabled."""
     raise NotImplementedError
 
 
-def normalise(world: Any, setup: Any) -> None:
-    """Bring the world into its normal form."""
+def normalise(state: Any, setup: Any) -> None:
+    """Bring the state into its normal form."""
     raise NotImplementedError
 
 
-def bound_hit(world: Any, setup: Any) -> int:
+def bound_hit(state: Any, setup: Any) -> int:
     """Return the code of the capacity that was reached, or 0."""
     raise NotImplementedError
 
 
-def judge(world: Any, setup: Any, promise: int) -> bool:
-    """Return whether a promise, by its number, holds in a world."""
+def judge(state: Any, setup: Any, promise: int) -> bool:
+    """Return whether a promise, by its number, holds in a state."""
     raise NotImplementedError
 
 
@@ -118,39 +118,39 @@ def fingerprint(words: Any, row: Any) -> Any:
     return mixed if mixed != 0 else _ONE
 
 
-def expand(parents: Any, out: Any, around: Any, state: Any) -> None:
+def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     """Expand parents until they end or the buffer cannot surely take another's successors."""
-    parent = state[PARENT]
-    last = state[LAST]
-    base = state[BASE]
-    skip = state[SKIP]
-    sign = state[SIGN]
+    parent = tally[PARENT]
+    last = tally[LAST]
+    base = tally[BASE]
+    skip = tally[SKIP]
+    sign = tally[SIGN]
     room = out.prints.shape[0] - ACTIONS - 1
     setup = around.setup[0]
     trail = around.trail[0]
     found = 0
-    state[FIRST] = parent
+    tally[FIRST] = parent
     while parent < last and found <= room:
         if bound_hit(parents.records[parent], setup) == 0:
-            copy_words(out.worlds.words, found, parents.words, parent, WORDS)
+            copy_words(out.states.words, found, parents.words, parent, WORDS)
             for action in range(ACTIONS):
                 clear_words(around.trail_words, 0, TRAIL_WORDS)
-                if step(out.worlds.records[found], action, setup, trail):
+                if step(out.states.records[found], action, setup, trail):
                     if found >= skip:
                         count_moves(trail, around.coverage, sign)
-                    normalise(out.worlds.records[found], setup)
-                    out.prints[found] = fingerprint(out.worlds.words, found)
+                    normalise(out.states.records[found], setup)
+                    out.prints[found] = fingerprint(out.states.words, found)
                     out.parents[found] = base + parent
                     out.actions[found] = action
                     found += 1
-                    copy_words(out.worlds.words, found, parents.words, parent, WORDS)
+                    copy_words(out.states.words, found, parents.words, parent, WORDS)
         parent += 1
-    state[PARENT] = parent
-    state[FOUND] = found
-    state[POSITION] = 0
-    state[FRESH] = 0
-    if state[OWNERS] > 1:
-        partition(out, state)
+    tally[PARENT] = parent
+    tally[FOUND] = found
+    tally[POSITION] = 0
+    tally[FRESH] = 0
+    if tally[OWNERS] > 1:
+        partition(out, tally)
 
 
 def owner_of(mark: Any, owners: Any) -> Any:
@@ -158,31 +158,31 @@ def owner_of(mark: Any, owners: Any) -> Any:
     return (mark >> REGION_SHIFT) % owners
 
 
-def partition(out: Any, state: Any) -> None:
+def partition(out: Any, tally: Any) -> None:
     """Sort the candidates by owner, each owner's in the order they have."""
-    owners = np.uint64(state[OWNERS])
+    owners = np.uint64(tally[OWNERS])
     for owner in range(REGIONS + 1):
-        state[STARTS + owner] = 0
-    for candidate in range(state[FOUND]):
-        state[STARTS + 1 + np.int64(owner_of(out.prints[candidate], owners))] += 1
+        tally[STARTS + owner] = 0
+    for candidate in range(tally[FOUND]):
+        tally[STARTS + 1 + np.int64(owner_of(out.prints[candidate], owners))] += 1
     for owner in range(REGIONS):
-        state[STARTS + 1 + owner] += state[STARTS + owner]
-    for candidate in range(state[FOUND]):
+        tally[STARTS + 1 + owner] += tally[STARTS + owner]
+    for candidate in range(tally[FOUND]):
         place = STARTS + np.int64(owner_of(out.prints[candidate], owners))
-        out.order[state[place]] = candidate
-        state[place] += 1
+        out.order[tally[place]] = candidate
+        tally[place] += 1
     for owner in range(REGIONS, 0, -1):
-        state[STARTS + owner] = state[STARTS + owner - 1]
-    state[STARTS] = 0
+        tally[STARTS + owner] = tally[STARTS + owner - 1]
+    tally[STARTS] = 0
 
 
-def deduplicate(out: Any, table: Any, used: Any, state: Any) -> bool:
+def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
     """Mark the candidates that are new, all or those of one owner; False where a region has to grow first."""
-    found = state[FOUND]
-    alone = state[OWNERS] == 1
+    found = tally[FOUND]
+    alone = tally[OWNERS] == 1
     mask = np.uint64(table.shape[1] - 1)
     limit = table.shape[1] - table.shape[1] // 4
-    position = state[POSITION]
+    position = tally[POSITION]
     ready = position
     while position < found:
         while ready < found and ready < position + AHEAD:
@@ -197,107 +197,107 @@ def deduplicate(out: Any, table: Any, used: Any, state: Any) -> bool:
             slot = (slot + _ONE) & mask
         if table[region, slot] == 0:
             if used[region] >= limit:
-                state[POSITION] = position
+                tally[POSITION] = position
                 return False
             table[region, slot] = mark
             used[region] += 1
             out.fresh[candidate] = 1
-            state[FRESH] += 1
+            tally[FRESH] += 1
         else:
             out.fresh[candidate] = 0
         position += 1
-    state[POSITION] = position
+    tally[POSITION] = position
     return True
 
 
-def gather(out: Any, kept: Any, around: Any, state: Any) -> bool:
+def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
     """Copy what is new to the next level and judge it; False where a promise is violated or the level is full."""
     setup = around.setup[0]
-    fill = state[FILL]
-    index = state[INDEX]
+    fill = tally[FILL]
+    index = tally[INDEX]
     stopped = False
-    for candidate in range(state[FOUND]):
+    for candidate in range(tally[FOUND]):
         if out.fresh[candidate] == 0:
             continue
-        if index >= state[LIMIT]:
-            state[CULPRIT] = candidate - 1
+        if index >= tally[LIMIT]:
+            tally[CULPRIT] = candidate - 1
             stopped = True
             break
-        copy_words(kept.worlds.words, fill, out.worlds.words, candidate, WORDS)
+        copy_words(kept.states.words, fill, out.states.words, candidate, WORDS)
         kept.parents[fill] = out.parents[candidate]
         kept.actions[fill] = out.actions[candidate]
-        judged(kept.worlds.records[fill], setup, index, state)
+        judged(kept.states.records[fill], setup, index, tally)
         fill += 1
         index += 1
-        if state[VIOLATED] >= 0:
-            state[CULPRIT] = candidate
+        if tally[VIOLATED] >= 0:
+            tally[CULPRIT] = candidate
             stopped = True
             break
-    state[FILL] = fill
-    state[INDEX] = index
+    tally[FILL] = fill
+    tally[INDEX] = index
     return not stopped
 
 
-def judged(world: Any, setup: Any, index: Any, state: Any) -> None:
-    """Judge one new world, unless a capacity was reached: what it says then is not what the model would do."""
-    code = bound_hit(world, setup)
+def judged(state: Any, setup: Any, index: Any, tally: Any) -> None:
+    """Judge one new state, unless a capacity was reached: what it says then is not what the model would do."""
+    code = bound_hit(state, setup)
     if code != 0:
-        state[BOUNDS + code % MAX_BOUNDS] += 1
+        tally[BOUNDS + code % MAX_BOUNDS] += 1
         return
     for promise in range(PROMISES):
-        active = state[ACTIVE + promise]
+        active = tally[ACTIVE + promise]
         if active == 0:
             continue
-        holds = judge(world, setup, promise)
-        if active == ALWAYS and not holds and state[VIOLATED] < 0:
-            state[VIOLATED] = promise
+        holds = judge(state, setup, promise)
+        if active == ALWAYS and not holds and tally[VIOLATED] < 0:
+            tally[VIOLATED] = promise
         elif active == SOMETIMES and holds:
-            state[WITNESSES + promise] = index
-            state[ACTIVE + promise] = 0
+            tally[WITNESSES + promise] = index
+            tally[ACTIVE + promise] = 0
 
 
-def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, state: Any) -> int:
+def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, tally: Any) -> int:
     """Take parents through all three phases, one small buffer after the other; the caller helps and calls again."""
     while True:
-        if state[STAGE] == EXPAND:
-            if state[PARENT] >= state[LAST]:
+        if tally[STAGE] == EXPAND:
+            if tally[PARENT] >= tally[LAST]:
                 return DONE
-            expand(parents, out, around, state)
-            state[STAGE] = DEDUPLICATE
-        if state[STAGE] == DEDUPLICATE:
-            if not deduplicate(out, table, used, state):
+            expand(parents, out, around, tally)
+            tally[STAGE] = DEDUPLICATE
+        if tally[STAGE] == DEDUPLICATE:
+            if not deduplicate(out, table, used, tally):
                 return TABLE_FULL
-            state[STAGE] = GATHER
-        if state[STAGE] == GATHER:
-            if kept.parents.shape[0] - state[FILL] < state[FRESH]:
+            tally[STAGE] = GATHER
+        if tally[STAGE] == GATHER:
+            if kept.parents.shape[0] - tally[FILL] < tally[FRESH]:
                 return BLOCK_FULL
-            if not gather(out, kept, around, state):
+            if not gather(out, kept, around, tally):
                 return STOPPED
-            state[GENERATED] += state[FOUND]
-            state[STAGE] = EXPAND
+            tally[GENERATED] += tally[FOUND]
+            tally[STAGE] = EXPAND
 
 
-def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, state: Any) -> int:
+def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, tally: Any) -> int:
     """The one way into compiled code, so that a model is compiled once; `phase` says which loop."""
     if phase == RUN:
-        return run(parents, out, kept, table, used, around, state)
+        return run(parents, out, kept, table, used, around, tally)
     if phase == EXPAND:
-        expand(parents, out, around, state)
+        expand(parents, out, around, tally)
     elif phase == DEDUPLICATE:
-        if not deduplicate(out, table, used, state):
+        if not deduplicate(out, table, used, tally):
             return TABLE_FULL
     elif phase == GATHER:
-        if not gather(out, kept, around, state):
+        if not gather(out, kept, around, tally):
             return STOPPED
     elif phase == STEP:
         clear_words(around.trail_words, 0, TRAIL_WORDS)
-        enabled = step(parents.records[0], state[PARENT], around.setup[0], around.trail[0])
+        enabled = step(parents.records[0], tally[PARENT], around.setup[0], around.trail[0])
         if enabled:
             normalise(parents.records[0], around.setup[0])
         out.prints[0] = fingerprint(parents.words, 0)
-        state[RESULT] = 1 if enabled else 0
+        tally[RESULT] = 1 if enabled else 0
     else:
-        judged(parents.records[0], around.setup[0], 0, state)
+        judged(parents.records[0], around.setup[0], 0, tally)
         out.prints[0] = fingerprint(parents.words, 0)
     return DONE
 

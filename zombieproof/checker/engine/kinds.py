@@ -42,11 +42,11 @@ _INTEGERS: Final = frozenset({INT64, "min", "max", "abs", "bool"})
 def follow(model: Model, lowered: Mapping[types.FunctionType, Lowered]) -> Follower:
     """Follow all functions of a model. Raises LoweringError at the first use of something that is not there."""
     follower = Follower(lowered, model.sizes)
-    follower.entry(model.step, (model.world, int, model.setup, model.trail), returns=True)
-    follower.entry(model.normalise, (model.world, model.setup), returns=False)
-    follower.entry(model.bound_hit, (model.world, model.setup), returns=True)
+    follower.entry(model.step, (model.state, int, model.setup, model.trail), returns=True)
+    follower.entry(model.normalise, (model.state, model.setup), returns=False)
+    follower.entry(model.bound_hit, (model.state, model.setup), returns=True)
     for promise in model.promises:
-        follower.entry(promise.holds, (model.world, model.setup), returns=True)
+        follower.entry(promise.holds, (model.state, model.setup), returns=True)
     return follower
 
 

@@ -179,7 +179,7 @@ def dtype_of(record: type, sizes: Sizes | None = None) -> np.dtype[np.void]:
 
 
 def to_record(obj: object, element: Any, sizes: Sizes | None = None) -> None:
-    """Write `obj` into an element of a record array, as in `to_record(world, worlds[0])`; padding becomes zero."""
+    """Write `obj` into an element of a record array, as in `to_record(state, states[0])`; padding becomes zero."""
     packed = layout_of(type(obj), sizes).pack(obj)
     np.asarray(element).reshape(1).view(np.uint8)[:] = np.frombuffer(packed, np.uint8)
 

@@ -29,9 +29,9 @@ def near(name: str, names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Promise:
-    """A named sentence about worlds: `holds(world) -> bool`, or `holds(world, setup) -> bool`.
+    """A named sentence about states: `holds(state) -> bool`, or `holds(state, setup) -> bool`.
 
-    An *always* promise has to hold in every reachable world; a *sometimes* promise in at least one, so that a
+    An *always* promise has to hold in every reachable state; a *sometimes* promise in at least one, so that a
     scenario that never gets anywhere is noticed. `text` says it in words, `source` where it is written.
     """
 
@@ -50,47 +50,47 @@ class Promise:
                 f"promise {self.name!r}: its kind is {self.kind!r}; give always or sometimes", str(self.kind)
             )
         if not callable(self.holds):
-            raise Malformed(f"promise {self.name!r}: holds is {self.holds!r}; give a function of a world", "holds")
+            raise Malformed(f"promise {self.name!r}: holds is {self.holds!r}; give a function of a state", "holds")
 
     @property
     def parameters(self) -> str:
-        """What `holds` is called with: "world" or "world, setup"."""
-        return ", ".join(("world", "setup")[: self.holds.__code__.co_argcount])
+        """What `holds` is called with: "state" or "state, setup"."""
+        return ", ".join(("state", "setup")[: self.holds.__code__.co_argcount])
 
-    def judge(self, world: Any, setup: Any) -> bool:
-        """Whether the promise holds in a world; interpreted."""
-        return bool(self.holds(*(world, setup)[: self.holds.__code__.co_argcount]))
-
-
-def no_normal_form(world: Any, setup: Any) -> None:
-    """Leave the world as it is: for models whose worlds have one form only."""
+    def judge(self, state: Any, setup: Any) -> bool:
+        """Whether the promise holds in a state; interpreted."""
+        return bool(self.holds(*(state, setup)[: self.holds.__code__.co_argcount]))
 
 
-def no_bound(world: Any, setup: Any) -> int:
+def no_normal_form(state: Any, setup: Any) -> None:
+    """Leave the state as it is: for models whose states have one form only."""
+
+
+def no_bound(state: Any, setup: Any) -> int:
     """Return 0: for models whose records can hold everything that may happen."""
     return 0
 
 
 @dataclass(frozen=True)
 class Model:
-    """A system whose worlds are records.
+    """A system whose states are records.
 
     Attributes:
         name: what it is called in messages.
-        world: record class of a world.
+        state: record class of a state.
         setup: record class of what is constant during a run (rules, bounds, programs); every function gets it.
-        trail: record class of what one step did; all zero before a step and no part of a world. If it has a field
+        trail: record class of what one step did; all zero before a step and no part of a state. If it has a field
             `moves`, an array of records with `machine`, `state`, `event`, and a field `count`, the first `count`
             moves of each step are counted for the coverage.
         actions: actions are numbered 0 to `actions` - 1.
-        step: `step(world, action, setup, trail) -> bool`. False: the action is disabled and the world untouched.
-            True: the world is now the successor.
-        normalise: `normalise(world, setup)`: the normal form, applied to each successor.
-        describe: `describe(world, action, setup) -> str`: the action in one line; interpreted only.
-        initial: `initial(setup) -> world`: the initial world, in normal form; interpreted only.
-        promises: what is judged in every reachable world.
-        bound_hit: `bound_hit(world, setup) -> int`: a code from 1 to 31 if a capacity of the record was exceeded on
-            the way to this world, else 0. Such a world is counted, but neither judged nor expanded, and nothing
+        step: `step(state, action, setup, trail) -> bool`. False: the action is disabled and the state untouched.
+            True: the state is now the successor.
+        normalise: `normalise(state, setup)`: the normal form, applied to each successor.
+        describe: `describe(state, action, setup) -> str`: the action in one line; interpreted only.
+        initial: `initial(setup) -> state`: the initial state, in normal form; interpreted only.
+        promises: what is judged in every reachable state.
+        bound_hit: `bound_hit(state, setup) -> int`: a code from 1 to 31 if a capacity of the record was exceeded on
+            the way to this state, else 0. Such a state is counted, but neither judged nor expanded, and nothing
             *holds* any more: the run is inconclusive.
         bounds: what the codes of `bound_hit` mean, in words.
         coverage: how many machines, states and events there are in `moves`.
@@ -101,7 +101,7 @@ class Model:
     """
 
     name: str
-    world: type
+    state: type
     setup: type
     trail: type
     actions: int
@@ -117,7 +117,7 @@ class Model:
 
     def __post_init__(self) -> None:
         who = f"model {self.name!r}"
-        for what in ("world", "setup", "trail"):
+        for what in ("state", "setup", "trail"):
             cls = getattr(self, what)
             if not isinstance(cls, type) or not is_dataclass(cls):
                 shown = cls.__name__ if isinstance(cls, type) else repr(cls)

@@ -7,20 +7,20 @@ from typing import Any, Final, NamedTuple
 # --- the buffers ------------------------------------------------------------------------------------------------------
 
 
-class Worlds(NamedTuple):
-    """Rows of worlds: `words` (n, WORDS) of uint64 and `records` (n,), the same memory."""
+class States(NamedTuple):
+    """Rows of states: `words` (n, WORDS) of uint64 and `records` (n,), the same memory."""
 
     words: Any
     records: Any
 
 
 class Candidates(NamedTuple):
-    """What expand writes: worlds, fingerprints (n,), parents (n,), actions (n,), and `order` (n,), candidates by owner.
+    """What expand writes: states, fingerprints (n,), parents (n,), actions (n,), and `order` (n,), candidates by owner.
 
     Deduplicate writes `fresh` (n,), 1 for what is new.
     """
 
-    worlds: Worlds
+    states: States
     prints: Any
     parents: Any
     actions: Any
@@ -29,15 +29,15 @@ class Candidates(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Where gather writes: worlds, and for each the parent's index in its level (u4) and the action (u2)."""
+    """Where gather writes: states, and for each the parent's index in its level (u4) and the action (u2)."""
 
-    worlds: Worlds
+    states: States
     parents: Any
     actions: Any
 
 
 class Surroundings(NamedTuple):
-    """What a step needs beside its world: `setup` (1,), `trail` (1,) with its words (1, n), `coverage` of int64."""
+    """What a step needs beside its state: `setup` (1,), `trail` (1,) with its words (1, n), `coverage` of int64."""
 
     setup: Any
     trail: Any
@@ -45,7 +45,7 @@ class Surroundings(NamedTuple):
     coverage: Any
 
 
-# --- places in `state` ------------------------------------------------------------------------------------------------
+# --- places in `tally` ------------------------------------------------------------------------------------------------
 
 PARENT: Final = 0  # next parent to expand, in its block
 LAST: Final = 1  # end of the parents
@@ -64,10 +64,10 @@ CULPRIT: Final = 14  # last candidate that counts when gather stops
 RESULT: Final = 15  # of a single step
 SKIP: Final = 16  # candidates not to be counted for coverage
 SIGN: Final = 17  # what coverage counts
-LIMIT: Final = 18  # worlds that the next level may have
+LIMIT: Final = 18  # states that the next level may have
 WITNESSES: Final = 32  # for each promise: index in the next level of its first witness, or -1
 ACTIVE: Final = 96  # for each promise: 0 not judged, ALWAYS or SOMETIMES
-BOUNDS: Final = 160  # for each code of bound_hit: how many worlds
+BOUNDS: Final = 160  # for each code of bound_hit: how many states
 STARTS: Final = 192  # for each owner: where its candidates start in `order`; REGIONS + 1 places
 PLACES: Final = 260
 MAX_PROMISES: Final = 64

@@ -1,7 +1,7 @@
 """The same actions on two hosts: plain objects interpreted, packed records compiled, compared after each step.
 
 A counterexample is a list of actions. `replay` runs it and tells each step in words. `agree_everywhere` does the same
-for every action of every world that a breadth-first search finds, and keeps its worlds in a set: slow, exact, and free
+for every action of every state that a breadth-first search finds, and keeps its states in a set: slow, exact, and free
 of fingerprints, buffers and threads.
 """
 
@@ -20,7 +20,7 @@ from zombieproof.checker.engine.hosts import (
 )
 from zombieproof.checker.engine.model import Model
 
-__all__ = ["ActionDisabled", "Agreement", "HostsDisagree", "ModelFault", "Step", "agree_everywhere", "replay"]
+__all__ = ["ActionDisabled", "Agreement", "HostsDisagree", "ModelFault", "ReplayedStep", "agree_everywhere", "replay"]
 
 
 class ActionDisabled(ValueError):
@@ -28,8 +28,8 @@ class ActionDisabled(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One action: its number and words, the world before and after, the trail of what it did."""
+class ReplayedStep:
+    """One action: its number and words, the state before and after, the trail of what it did."""
 
     action: int
     text: str
@@ -40,61 +40,61 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What `agree_everywhere` saw: counts as in an exploration, the packed worlds, the names of promises.
+    """What `agree_everywhere` saw: counts as in an exploration, the packed states, the names of promises.
 
-    `broken` are *always* promises that failed in some world, `satisfied` *sometimes* promises that held in some world.
+    `broken` are *always* promises that failed in some state, `satisfied` *sometimes* promises that held in some state.
     """
 
     distinct: int
     generated: int
     depth: int
-    worlds: frozenset[bytes]
+    states: frozenset[bytes]
     broken: frozenset[str]
     satisfied: frozenset[str]
 
 
-def replay(model: Model, setup: object, actions: Iterable[int]) -> list[Step]:
-    """Run `actions` from the initial world on both hosts and return the steps.
+def replay(model: Model, setup: object, actions: Iterable[int]) -> list[ReplayedStep]:
+    """Run `actions` from the initial state on both hosts and return the steps.
 
     Raises HostsDisagree where the hosts differ, ActionDisabled where an action is disabled or unknown.
     """
     both = _Both(model, setup)
-    world = both.interpreted.initial()
+    state = both.interpreted.initial()
     steps = []
     for number, action in enumerate(actions, start=1):
         where = f"{model.name}, step {number}"
         if not 0 <= action < model.actions:
             raise ActionDisabled(f"{where}: action {action} is unknown; give 0 to {model.actions - 1}")
-        after, trail = both.step(world, action, where)
+        after, trail = both.step(state, action, where)
         if after is None:
-            enabled = [a for a in range(model.actions) if both.interpreted.step(world, a)[0] is not None]
+            enabled = [a for a in range(model.actions) if both.interpreted.step(state, a)[0] is not None]
             raise ActionDisabled(f"{where}: action {action} is disabled; enabled here: {enabled}")
-        steps.append(Step(action, model.describe(world, action, setup), world, after, trail))
-        world = after
+        steps.append(ReplayedStep(action, model.describe(state, action, setup), state, after, trail))
+        state = after
     return steps
 
 
-def agree_everywhere(model: Model, setup: object, max_worlds: int | None = None) -> Agreement:
-    """Search breadth first, interpreted, comparing every action and promise of every world with the compiled model.
+def agree_everywhere(model: Model, setup: object, max_states: int | None = None) -> Agreement:
+    """Search breadth first, interpreted, comparing every action and promise of every state with the compiled model.
 
-    Ends after `max_worlds` worlds if given. Raises HostsDisagree, and ModelFault where the model breaks a rule.
+    Ends after `max_states` states if given. Raises HostsDisagree, and ModelFault where the model breaks a rule.
     """
     both = _Both(model, setup)
-    world_layout = both.compiled.engine.world
+    state_layout = both.compiled.engine.state
     frontier = [both.interpreted.initial()]
-    seen = {world_layout.pack(frontier[0])}
+    seen = {state_layout.pack(frontier[0])}
     generated = depth = 0
-    while frontier and (max_worlds is None or len(seen) < max_worlds):
+    while frontier and (max_states is None or len(seen) < max_states):
         following = []
-        for world in frontier:
-            if both.judge(world):
+        for state in frontier:
+            if both.judge(state):
                 continue
             for action in range(model.actions):
-                after, _ = both.step(world, action, f"{model.name}, level {depth}")
+                after, _ = both.step(state, action, f"{model.name}, level {depth}")
                 if after is None:
                     continue
                 generated += 1
-                packed = world_layout.pack(after)
+                packed = state_layout.pack(after)
                 if packed not in seen:
                     seen.add(packed)
                     following.append(after)
@@ -110,15 +110,15 @@ class _Both:
         self.model, self.setup = model, setup
         self.compiled = CompiledHost(model, setup)
         engine = self.compiled.engine
-        self.interpreted = InterpretedHost(model, setup, engine.world, engine.trail)
+        self.interpreted = InterpretedHost(model, setup, engine.state, engine.trail)
         self.broken: set[str] = set()
         self.satisfied: set[str] = set()
 
-    def step(self, world: Any, action: int, where: str) -> tuple[Any, Any]:
+    def step(self, state: Any, action: int, where: str) -> tuple[Any, Any]:
         """Return the successor, or None, and the trail; raises HostsDisagree."""
-        layout, trails = self.compiled.engine.world, self.compiled.engine.trail
-        after, trail = self.interpreted.step(world, action)
-        packed, packed_trail = self.compiled.step(layout.pack(world), action)
+        layout, trails = self.compiled.engine.state, self.compiled.engine.trail
+        after, trail = self.interpreted.step(state, action)
+        packed, packed_trail = self.compiled.step(layout.pack(state), action)
         if (after is None) != (packed is None):
             one, other = ("disabled", "enabled") if after is None else ("enabled", "disabled")
             raise HostsDisagree(f"{where}: action {action} is {one} interpreted and {other} compiled")
@@ -127,22 +127,22 @@ class _Both:
         expected = layout.pack(after)
         if expected != packed:
             differs = difference(layout, expected, packed)
-            raise HostsDisagree(f"{where}: action {action} leads to different worlds: {differs}")
+            raise HostsDisagree(f"{where}: action {action} leads to different states: {differs}")
         if trails.pack(trail) != packed_trail:
             differs = difference(trails, trails.pack(trail), packed_trail)
             raise HostsDisagree(f"{where}: action {action} leaves different trails: {differs}")
         return after, trail
 
-    def judge(self, world: Any) -> int:
-        """Judge a world on both hosts and return the bound that it hit; raises HostsDisagree."""
-        holds, code = self.compiled.judge(self.compiled.engine.world.pack(world))
-        expected = self.model.bound_hit(world, self.setup)
+    def judge(self, state: Any) -> int:
+        """Judge a state on both hosts and return the bound that it hit; raises HostsDisagree."""
+        holds, code = self.compiled.judge(self.compiled.engine.state.pack(state))
+        expected = self.model.bound_hit(state, self.setup)
         if code != expected:
             raise HostsDisagree(f"{self.model.name}: bound_hit is {expected} interpreted and {code} compiled")
         if code:
             return code
         for promise, found in zip(self.model.promises, holds, strict=True):
-            says = promise.judge(world, self.setup)
+            says = promise.judge(state, self.setup)
             if says != found:
                 raise HostsDisagree(f"{self.model.name}: {promise.name} is {says} interpreted and {found} compiled")
             if promise.kind == "always" and not says:

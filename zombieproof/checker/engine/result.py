@@ -23,8 +23,8 @@ class Judged:
 class Counterexample:
     """A broken promise.
 
-    `actions` lead on a shortest way from the initial world to one that breaks it; None for a *sometimes* promise that
-    no reachable world satisfies: there is nothing to show.
+    `actions` lead on a shortest way from the initial state to one that breaks it; None for a *sometimes* promise that
+    no reachable state satisfies: there is nothing to show.
     """
 
     promise: str
@@ -33,7 +33,7 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an exploration is: `frontier` worlds of level `depth` are still to be expanded."""
+    """How far an exploration is: `frontier` states of level `depth` are still to be expanded."""
 
     distinct: int
     generated: int
@@ -50,22 +50,22 @@ class Result:
     Attributes:
         verdict: holds, violated or inconclusive.
         why: why it is inconclusive, or which *sometimes* promises never held; else None.
-        distinct: worlds reached, the initial one included; up to and with the first that breaks a promise.
+        distinct: states reached, the initial one included; up to and with the first that breaks a promise.
         generated: successors computed, with repetitions, up to the same.
-        depth: steps from the initial world to the farthest world reached.
+        depth: steps from the initial state to the farthest state reached.
         seconds, cpu_seconds: of the exploration.
         compile_seconds: before it; next to nothing when the process has used the model before.
         peak_mib: greatest resident set of the process, as sampled.
-        bytes_per_state: what fingerprint, parent and action of each distinct world take, empty slots of the table
+        bytes_per_state: what fingerprint, parent and action of each distinct state take, empty slots of the table
             included.
-        world_bytes: what a world of the frontier takes.
-        collision_probability: expected number of pairs of worlds with one fingerprint, n²/2⁶⁵; of such a pair one is
+        state_bytes: what a state of the frontier takes.
+        collision_probability: expected number of pairs of states with one fingerprint, n²/2⁶⁵; of such a pair one is
             missed.
         promises: what became of each promise that was judged.
         violated: the broken promise, if there is one.
-        witnesses: for each *sometimes* promise that held, the actions of a shortest way to a world where it does.
+        witnesses: for each *sometimes* promise that held, the actions of a shortest way to a state where it does.
         coverage: counts by machine, state and event of the moves of all generated successors, or None without machines.
-        bound_hits: for each capacity that was exceeded, in words, in how many worlds.
+        bound_hits: for each capacity that was exceeded, in words, in how many states.
         interrupted: the exploration was ended by Ctrl-C or `stop`; everything above is what was known by then.
     """
 
@@ -79,7 +79,7 @@ class Result:
     compile_seconds: float
     peak_mib: float
     bytes_per_state: float
-    world_bytes: int
+    state_bytes: int
     collision_probability: float
     promises: tuple[Judged, ...]
     violated: Counterexample | None

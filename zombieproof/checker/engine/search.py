@@ -36,7 +36,7 @@ class Filled:
     """A buffer of candidates on its way through the phases, with its counters."""
 
     out: Candidates
-    state: Any
+    tally: Any
     kept: Kept | None = None
 
 
@@ -45,17 +45,17 @@ class Share:
     """What one thread deduplicates: its regions, in all buffers of a batch; `buffer` is where it is."""
 
     owner: int
-    state: Any
+    tally: Any
     buffer: int = 0
     fresh: list[int] = field(default_factory=list)
 
 
 class Search:
-    """The worlds reached so far, level by level.
+    """The states reached so far, level by level.
 
-    `distinct` and `generated` count worlds and successors; `depth` is the last level that has worlds. `stopped` is
-    set when a promise was broken (`violated`, `culprit`) or the limit of worlds was reached: the numbers are then
-    those up to that very world, whatever the number of threads.
+    `distinct` and `generated` count states and successors; `depth` is the last level that has states. `stopped` is
+    set when a promise was broken (`violated`, `culprit`) or the limit of states was reached: the numbers are then
+    those up to that very state, whatever the number of threads.
     """
 
     def __init__(
@@ -65,9 +65,9 @@ class Search:
         self.memory = memory
         self.max_states = max_states
         self.table = Table(memory)
-        self.shelf = Shelf(memory, engine.world.padded, engine.model.actions)
+        self.shelf = Shelf(memory, engine.state.padded, engine.model.actions)
         self.setup = np.frombuffer(bytearray(engine.setup.pack(setup)), np.uint64).view(engine.setup.padded).reshape(-1)
-        self.initial = engine.world.pack(engine.model.initial(setup))
+        self.initial = engine.state.pack(engine.model.initial(setup))
         self.levels = Levels()
         self.active = np.zeros(k.MAX_PROMISES, np.int64)
         for i, promise in enumerate(engine.model.promises):
@@ -90,22 +90,22 @@ class Search:
     # --- levels ---
 
     def begin(self) -> None:
-        """Make level 0 of the initial world. The first call of the engine: it compiles, or loads from the cache."""
+        """Make level 0 of the initial state. The first call of the engine: it compiles, or loads from the cache."""
         self._small = self.shelf.buffer(_SMALL_BUFFER)
         block = self.shelf.block(0)
-        block.worlds.words[0] = np.frombuffer(self.initial, np.uint64)
+        block.states.words[0] = np.frombuffer(self.initial, np.uint64)
         block.fill = 1
         self.levels.blocks.append([block])
         self.batch = (block, 0, 0)
-        state = self._state()
-        self._call(k.JUDGE, block, self._small, block.kept, state)
+        tally = self._tally()
+        self._call(k.JUDGE, block, self._small, block.kept, tally)
         self.table.insert(int(self._small.prints[0]))
-        self.distinct = state[k.INDEX] = 1
-        self.stopped = int(state[k.VIOLATED]) >= 0
-        self._merge(state)
+        self.distinct = tally[k.INDEX] = 1
+        self.stopped = int(tally[k.VIOLATED]) >= 0
+        self._merge(tally)
 
     def level(self, executor: ThreadPoolExecutor | None, workers: int, after_batch: Callable[[int], None]) -> None:
-        """Expand the last level into the next; `after_batch` gets the number of worlds still to be expanded.
+        """Expand the last level into the next; `after_batch` gets the number of states still to be expanded.
 
         `executor` runs up to `workers` threads; there is none for one.
         """
@@ -160,19 +160,19 @@ class Search:
     # --- one thread ---
 
     def _alone(self, block: Block, first: int, last: int) -> int:
-        state = self._state()
-        state[k.PARENT], state[k.LAST], state[k.BASE], state[k.STAGE] = first, last, block.base, k.EXPAND
+        tally = self._tally()
+        tally[k.PARENT], tally[k.LAST], tally[k.BASE], tally[k.STAGE] = first, last, block.base, k.EXPAND
         answer = k.BLOCK_FULL
         while answer not in (k.DONE, k.STOPPED):
-            into = self._target(int(state[k.FRESH]) if answer == k.BLOCK_FULL else 1)
-            state[k.FILL] = into.fill
-            answer = self._call(k.RUN, block, self._small, into.kept, state)
-            into.fill = int(state[k.FILL])
+            into = self._target(int(tally[k.FRESH]) if answer == k.BLOCK_FULL else 1)
+            tally[k.FILL] = into.fill
+            answer = self._call(k.RUN, block, self._small, into.kept, tally)
+            into.fill = int(tally[k.FILL])
             if answer == k.TABLE_FULL:
                 self.table.grow(self.engine.rehash)
         if answer == k.STOPPED:
-            self._stop(block, self._small, state)
-        self._merge(state)
+            self._stop(block, self._small, tally)
+        self._merge(tally)
         return 0
 
     def _target(self, room: int) -> Block:
@@ -192,22 +192,22 @@ class Search:
         ]
         self._deduplicate(block, filled, executor, threads)
         for one in filled:
-            into = self._target(int(one.state[k.FRESH]))
+            into = self._target(int(one.tally[k.FRESH]))
             one.kept = into.kept
-            one.state[k.FILL], one.state[k.INDEX] = into.fill, into.base + into.fill
-            into.fill += int(one.state[k.FRESH])
-        answers = executor.map(lambda one: self._call(k.GATHER, block, one.out, one.kept, one.state), filled)
+            one.tally[k.FILL], one.tally[k.INDEX] = into.fill, into.base + into.fill
+            into.fill += int(one.tally[k.FRESH])
+        answers = executor.map(lambda one: self._call(k.GATHER, block, one.out, one.kept, one.tally), filled)
         for one, answer in zip(filled, list(answers), strict=True):
             if self.stopped:
-                self._uncount(block, one.out, one.state, 0)
+                self._uncount(block, one.out, one.tally, 0)
                 continue
             if answer == k.STOPPED:
-                self._stop(block, one.out, one.state)
+                self._stop(block, one.out, one.tally)
             else:
-                one.state[k.GENERATED] = one.state[k.FOUND]
-            self._merge(one.state)
+                one.tally[k.GENERATED] = one.tally[k.FOUND]
+            self._merge(one.tally)
         self._buffers.extend(one.out for one in filled)
-        return sum(int(one.state[k.FOUND]) for one in filled) * self.engine.world.padded.itemsize
+        return sum(int(one.tally[k.FOUND]) for one in filled) * self.engine.state.padded.itemsize
 
     def _expand(self, block: Block, owners: int, first: int, last: int) -> list[Filled]:
         """Expand some parents into as many buffers as they need."""
@@ -215,34 +215,34 @@ class Search:
         around = _taken(self._idle) or self._one_more()
         while first < last:
             out = _taken(self._buffers) or self.shelf.buffer(_LARGE_BUFFER)
-            state = self._state()
-            state[k.PARENT], state[k.LAST], state[k.BASE] = first, last, block.base
-            state[k.OWNERS] = owners
-            self._call(k.EXPAND, block, out, block.kept, state, around)
-            first = int(state[k.PARENT])
-            filled.append(Filled(out, state))
+            tally = self._tally()
+            tally[k.PARENT], tally[k.LAST], tally[k.BASE] = first, last, block.base
+            tally[k.OWNERS] = owners
+            self._call(k.EXPAND, block, out, block.kept, tally, around)
+            first = int(tally[k.PARENT])
+            filled.append(Filled(out, tally))
         self._idle.append(around)
         return filled
 
     def _deduplicate(self, block: Block, filled: list[Filled], executor: ThreadPoolExecutor, owners: int) -> None:
         """Let each thread mark what is new in its regions of the table, and grow the table while one has to wait."""
-        shares = [Share(owner, self._state()) for owner in range(owners)]
+        shares = [Share(owner, self._tally()) for owner in range(owners)]
         for share in shares:
-            share.state[k.OWNERS] = owners
+            share.tally[k.OWNERS] = owners
         while not all(list(executor.map(lambda share: self._share(block, filled, share), shares))):
             self.table.grow(self.engine.rehash)
         for i, one in enumerate(filled):
-            one.state[k.FRESH] = sum(share.fresh[i] for share in shares)
+            one.tally[k.FRESH] = sum(share.fresh[i] for share in shares)
 
     def _share(self, block: Block, filled: list[Filled], share: Share) -> bool:
         while share.buffer < len(filled):
             one = filled[share.buffer]
-            share.state[k.FOUND] = one.state[k.STARTS + share.owner + 1]
-            share.state[k.POSITION] = max(share.state[k.POSITION], one.state[k.STARTS + share.owner])
-            if self._call(k.DEDUPLICATE, block, one.out, block.kept, share.state) == k.TABLE_FULL:
+            share.tally[k.FOUND] = one.tally[k.STARTS + share.owner + 1]
+            share.tally[k.POSITION] = max(share.tally[k.POSITION], one.tally[k.STARTS + share.owner])
+            if self._call(k.DEDUPLICATE, block, one.out, block.kept, share.tally) == k.TABLE_FULL:
                 return False
-            share.fresh.append(int(share.state[k.FRESH]))
-            share.state[k.FRESH] = share.state[k.POSITION] = 0
+            share.fresh.append(int(share.tally[k.FRESH]))
+            share.tally[k.FRESH] = share.tally[k.POSITION] = 0
             share.buffer += 1
         return True
 
@@ -260,55 +260,55 @@ class Search:
             self.setup, trail.view(self.engine.trail.padded).reshape(-1), trail, np.zeros(shape, np.int64)
         )
 
-    def _state(self) -> Any:
-        state = np.zeros(k.PLACES, np.int64)
-        state[k.OWNERS] = state[k.SIGN] = 1
-        state[k.VIOLATED] = -1
-        state[k.WITNESSES : k.WITNESSES + k.MAX_PROMISES] = -1
-        state[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = self.active
-        state[k.INDEX] = self.distinct - self._before
-        state[k.LIMIT] = _NO_LIMIT if self.max_states is None else self.max_states - self._before
-        return state
+    def _tally(self) -> Any:
+        tally = np.zeros(k.PLACES, np.int64)
+        tally[k.OWNERS] = tally[k.SIGN] = 1
+        tally[k.VIOLATED] = -1
+        tally[k.WITNESSES : k.WITNESSES + k.MAX_PROMISES] = -1
+        tally[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = self.active
+        tally[k.INDEX] = self.distinct - self._before
+        tally[k.LIMIT] = _NO_LIMIT if self.max_states is None else self.max_states - self._before
+        return tally
 
     def _call(
-        self, phase: int, parents: Block, out: Candidates, kept: Any, state: Any, around: Surroundings | None = None
+        self, phase: int, parents: Block, out: Candidates, kept: Any, tally: Any, around: Surroundings | None = None
     ) -> int:
         around = around or self._around[0]
         began = _thread_seconds()
-        answer = self.engine.call(phase, parents.worlds, out, kept, self.table.slots, self.table.used, around, state)
+        answer = self.engine.call(phase, parents.states, out, kept, self.table.slots, self.table.used, around, tally)
         if phase != k.DEDUPLICATE:
             # There, what threads cost each other is more than the work: it must not seem worth even more threads.
             self._spent.append(_thread_seconds() - began)
         return answer
 
-    def _stop(self, block: Block, out: Candidates, state: Any) -> None:
+    def _stop(self, block: Block, out: Candidates, tally: Any) -> None:
         """End at the candidate at which gathering stopped."""
         self.stopped = True
         self.depth += 1
-        last = int(state[k.CULPRIT]) + 1
-        state[k.GENERATED] += last
-        self._uncount(block, out, state, last)
+        last = int(tally[k.CULPRIT]) + 1
+        tally[k.GENERATED] += last
+        self._uncount(block, out, tally, last)
 
-    def _uncount(self, block: Block, out: Candidates, state: Any, skip: int) -> None:
+    def _uncount(self, block: Block, out: Candidates, tally: Any, skip: int) -> None:
         """Take back the coverage of all candidates of a buffer but the first `skip`."""
-        again = self._state()
-        again[k.PARENT], again[k.LAST], again[k.BASE] = state[k.FIRST], state[k.PARENT], block.base
+        again = self._tally()
+        again[k.PARENT], again[k.LAST], again[k.BASE] = tally[k.FIRST], tally[k.PARENT], block.base
         again[k.SKIP], again[k.SIGN] = skip, -1
         self._call(k.EXPAND, block, out, block.kept, again)
 
-    def _merge(self, state: Any) -> None:
+    def _merge(self, tally: Any) -> None:
         """Add the counters of a call, and keep what it found out about promises."""
-        self.generated += int(state[k.GENERATED])
-        self.distinct = self._before + int(state[k.INDEX])
-        self.bounds += state[k.BOUNDS : k.BOUNDS + k.MAX_BOUNDS]
+        self.generated += int(tally[k.GENERATED])
+        self.distinct = self._before + int(tally[k.INDEX])
+        self.bounds += tally[k.BOUNDS : k.BOUNDS + k.MAX_BOUNDS]
         level = len(self.levels.blocks) - 1
         for i in range(len(self.engine.model.promises)):
-            index = int(state[k.WITNESSES + i])
+            index = int(tally[k.WITNESSES + i])
             if index >= 0 and i not in self.witnesses:
                 self.witnesses[i] = self.levels.path(level, index)
                 self.active[i] = 0
-        if state[k.VIOLATED] >= 0:
-            self.violated, self.culprit = int(state[k.VIOLATED]), int(state[k.INDEX]) - 1
+        if tally[k.VIOLATED] >= 0:
+            self.violated, self.culprit = int(tally[k.VIOLATED]), int(tally[k.INDEX]) - 1
 
     @property
     def coverage(self) -> Any:

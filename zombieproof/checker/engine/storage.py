@@ -1,7 +1,7 @@
 """Memory of an exploration: the table of fingerprints, the levels, the buffers, and the limit that they keep.
 
-A level is a list of blocks. A block holds up to a fixed number of worlds and, for each, the parent's index in the
-level above and the action. When a block has been expanded its worlds give their place to the next level, and only
+A level is a list of blocks. A block holds up to a fixed number of states and, for each, the parent's index in the
+level above and the action. When a block has been expanded its states give their place to the next level, and only
 parents and actions stay: six bytes a state.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import psutil
 
-from zombieproof.checker.engine.places import REGION_BITS, REGIONS, Candidates, Kept, Worlds
+from zombieproof.checker.engine.places import REGION_BITS, REGIONS, Candidates, Kept, States
 
 MIB: Final = 1 << 20
 FIRST_SLOTS: Final = 1 << 10
@@ -128,7 +128,7 @@ class Table:
 class Block:
     """A part of a level: `base` is the index in the level of its first row, `fill` how many rows there are.
 
-    `kept` is None when the worlds have been expanded.
+    `kept` is None when the states have been expanded.
     """
 
     kept: Kept | None
@@ -138,40 +138,40 @@ class Block:
     fill: int = 0
 
     @property
-    def worlds(self) -> Worlds:
-        """The worlds, while they are there."""
+    def states(self) -> States:
+        """The states, while they are there."""
         assert self.kept is not None
-        return self.kept.worlds
+        return self.kept.states
 
 
 class Shelf:
-    """Makes blocks and buffers for worlds of one layout, and takes their pages back for the next."""
+    """Makes blocks and buffers for states of one layout, and takes their pages back for the next."""
 
     def __init__(self, memory: Memory, dtype: np.dtype[np.void], actions: int) -> None:
         self._memory = memory
         self._dtype = dtype
         self._actions = actions
-        self._free: list[Worlds] = []
+        self._free: list[States] = []
         self.rows = max(1 << 12, BLOCK_BYTES // dtype.itemsize)
 
-    def worlds(self, rows: int) -> Worlds:
-        """Return `rows` zeroed worlds."""
+    def states(self, rows: int) -> States:
+        """Return `rows` zeroed states."""
         words = self._memory.pages((rows, self._dtype.itemsize // 8), np.uint64)
-        return Worlds(words, words.view(self._dtype).reshape(-1))
+        return States(words, words.view(self._dtype).reshape(-1))
 
     def block(self, base: int) -> Block:
         """Return an empty block; raises OutOfMemory."""
         if base + self.rows > _MOST_IN_A_LEVEL:
-            raise OutOfMemory(f"a level has more than {_MOST_IN_A_LEVEL:,} worlds, which is all that can be numbered")
+            raise OutOfMemory(f"a level has more than {_MOST_IN_A_LEVEL:,} states, which is all that can be numbered")
         if not self._free:
             self._memory.check(self.rows * (self._dtype.itemsize + 6), "the next level")
-        worlds = self._free.pop() if self._free else self.worlds(self.rows)
+        states = self._free.pop() if self._free else self.states(self.rows)
         parents, actions = np.empty(self.rows, np.uint32), np.empty(self.rows, np.uint16)
-        return Block(Kept(worlds, parents, actions), parents, actions, base)
+        return Block(Kept(states, parents, actions), parents, actions, base)
 
     def release(self, block: Block) -> None:
-        """Take the worlds of a block that has been expanded, and keep no more of the rest than is used."""
-        self._free.append(block.worlds)
+        """Take the states of a block that has been expanded, and keep no more of the rest than is used."""
+        self._free.append(block.states)
         block.kept = None
         block.parents = block.parents[: block.fill].copy()
         block.actions = block.actions[: block.fill].copy()
@@ -181,7 +181,7 @@ class Shelf:
         rows = min(max(64, size // self._dtype.itemsize), self.rows // 2) + self._actions + 2
         self._memory.check(rows * (self._dtype.itemsize + 19), "a buffer for successors")
         return Candidates(
-            self.worlds(rows),
+            self.states(rows),
             np.zeros(rows, np.uint64),
             np.zeros(rows, np.uint32),
             np.zeros(rows, np.uint16),
@@ -192,17 +192,17 @@ class Shelf:
 
 @dataclass(slots=True)
 class Levels:
-    """All levels, each a list of blocks; level 0 is the initial world."""
+    """All levels, each a list of blocks; level 0 is the initial state."""
 
     blocks: list[list[Block]] = field(default_factory=list)
 
     def count(self, level: int) -> int:
-        """Return how many worlds a level has."""
+        """Return how many states a level has."""
         blocks = self.blocks[level]
         return blocks[-1].base + blocks[-1].fill if blocks else 0
 
     def path(self, depth: int, index: int) -> list[int]:
-        """Return the actions that lead from the initial world to the world `index` of level `depth`."""
+        """Return the actions that lead from the initial state to the state `index` of level `depth`."""
         actions: list[int] = []
         for level in range(depth, 0, -1):
             block = next(b for b in reversed(self.blocks[level]) if b.base <= index)

@@ -1,1 +1,1 @@
-"""The transaction protocol as a model: its worlds, actions, reductions and scenarios."""
+"""The transaction protocol as a model: its states, actions, reductions and scenarios."""

@@ -7,7 +7,7 @@ goes on while a newer one has the same transactional id.
 
 from zombieproof.checker.transactions import client_batches, network
 from zombieproof.checker.transactions.client_batches import host_of
-from zombieproof.checker.transactions.world import (
+from zombieproof.checker.transactions.state import (
     OFFSETS,
     OPS,
     PARTITIONS,
@@ -17,8 +17,8 @@ from zombieproof.checker.transactions.world import (
     Kind,
     Op,
     Setup,
+    State,
     Trail,
-    World,
 )
 from zombieproof.model.vocabulary import NONE, ApiKey, PendingOffsetsState, ProducerState
 from zombieproof.statemachines.group_coordinator.offsets import Asked, is_read
@@ -29,35 +29,35 @@ from zombieproof.statemachines.producer.records import Joining, Pending, Request
 COMMIT, ABORT = 1, 2
 
 
-def label_of(world: World, c: int) -> int:
+def label_of(state: State, c: int) -> int:
     """The label of what client `c` is working on."""
-    return 1 + c * TXNS + int(world.clients[c].txn)
+    return 1 + c * TXNS + int(state.clients[c].txn)
 
 
-def step(world: World, setup: Setup, trail: Trail, c: int, abort_instead: int) -> bool:
+def step(state: State, setup: Setup, trail: Trail, c: int, abort_instead: int) -> bool:
     """Client `c` takes its next step; with `abort_instead` 1 it aborts where its program says COMMIT."""
     if c >= setup.bounds.clients:
         return False
-    client = world.clients[c]
+    client = state.clients[c]
     if client.state == ProducerState.UNINITIALIZED:
-        return abort_instead == 0 and _start(world, setup, trail, c)
+        return abort_instead == 0 and _start(state, setup, trail, c)
     if client.txn >= setup.bounds.transactions[c]:
         return False
     op = next_op(setup, client, c)
     if abort_instead == 1 and (op != Op.COMMIT or setup.bounds.may_abort == 0):
         return False
     if client.state == ProducerState.ABORTABLE_ERROR:
-        return abort_instead == 0 and _end(world, setup, trail, c, ABORT)
+        return abort_instead == 0 and _end(state, setup, trail, c, ABORT)
     if client.state not in (ProducerState.READY, ProducerState.IN_TRANSACTION):
         return False
     if op == Op.FETCH:
-        return _fetch_position(world, setup, trail, c)
+        return _fetch_position(state, setup, trail, c)
     if op in (Op.SEND_0, Op.SEND_1):
-        return _send(world, setup, trail, c, 0 if op == Op.SEND_0 else 1)
+        return _send(state, setup, trail, c, 0 if op == Op.SEND_0 else 1)
     if op == Op.OFFSETS:
-        return _send_offsets(world, setup, trail, c)
+        return _send_offsets(state, setup, trail, c)
     if op in (Op.COMMIT, Op.ABORT):
-        return _end(world, setup, trail, c, ABORT if op == Op.ABORT or abort_instead == 1 else COMMIT)
+        return _end(state, setup, trail, c, ABORT if op == Op.ABORT or abort_instead == 1 else COMMIT)
     return False
 
 
@@ -68,71 +68,71 @@ def next_op(setup: Setup, client: Client, c: int) -> int:
     return int(setup.programs[c * TXNS + client.txn].ops[client.op])
 
 
-def _start(world: World, setup: Setup, trail: Trail, c: int) -> bool:
+def _start(state: State, setup: Setup, trail: Trail, c: int) -> bool:
     """A new instance asks for its producer id and epoch."""
-    client = world.clients[c]
-    if client.txn >= setup.bounds.transactions[c] or network.waits_for_coordinator(world, c):
+    client = state.clients[c]
+    if client.txn >= setup.bounds.transactions[c] or network.waits_for_coordinator(state, c):
         return False
-    if setup.bounds.grouped == 1 and world.group.owner != c:
+    if setup.bounds.grouped == 1 and state.group.owner != c:
         return False
     client.alive = 1
-    client.node = world.coordinator
+    client.node = state.coordinator
     clear(trail.producer)
     trail.subject = c
     if setup.bounds.transactional_id[c] < 0:
-        client_batches.keep_identity(world, setup, trail, c)
+        client_batches.keep_identity(state, setup, trail, c)
         return True
     calls.init_transactions(client, Pending.NOTHING, host_of(setup, c), trail.producer, trail)
-    network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 0, 0)
+    network.send_request(state, Kind.INIT_PRODUCER_ID, c, 0, 0, 0, 0)
     return True
 
 
-def _begin(world: World, setup: Setup, trail: Trail, c: int) -> None:
+def _begin(state: State, setup: Setup, trail: Trail, c: int) -> None:
     """BeginTransaction is local: it is folded into the first request of the transaction."""
-    client = world.clients[c]
+    client = state.clients[c]
     clear(trail.producer)
     trail.subject = c
     if client.state == ProducerState.READY and setup.bounds.transactional_id[c] >= 0:
         calls.begin_transaction(client, Pending.NOTHING, host_of(setup, c), trail.producer, trail)
 
 
-def _fetch_position(world: World, setup: Setup, trail: Trail, c: int) -> bool:
+def _fetch_position(state: State, setup: Setup, trail: Trail, c: int) -> bool:
     """The owner of the input partition reads the committed offset; the answer's way is folded, it changes nothing."""
-    client = world.clients[c]
-    if world.group.owner != c or client.state != ProducerState.READY:
+    client = state.clients[c]
+    if state.group.owner != c or client.state != ProducerState.READY:
         return False
     pending = 0
     for pid in range(PRODUCER_IDS):
-        if world.group.pending[pid].state == PendingOffsetsState.PENDING:
+        if state.group.pending[pid].state == PendingOffsetsState.PENDING:
             pending += 1
     if is_read(Asked(1, setup.rules.kip447_stable, pending, 1), setup.rules, trail).is_shown == 0:
         return False
-    client.generation = world.group.generation
-    client.position = world.group.committed.offset
+    client.generation = state.group.generation
+    client.position = state.group.committed.offset
     client.op += 1
     if client.position >= setup.bounds.inputs:
         client.txn = setup.bounds.transactions[c]
         client.op = 0
         return True
-    world.ghost.labels[label_of(world, c) - 1].input = client.position
+    state.ghost.labels[label_of(state, c) - 1].input = client.position
     return True
 
 
-def _send(world: World, setup: Setup, trail: Trail, c: int, p: int) -> bool:
-    client = world.clients[c]
-    if network.waits_for_coordinator(world, c) or network.batches_in_flight(world, c) >= setup.bounds.in_flight:
+def _send(state: State, setup: Setup, trail: Trail, c: int, p: int) -> bool:
+    client = state.clients[c]
+    if network.waits_for_coordinator(state, c) or network.batches_in_flight(state, c) >= setup.bounds.in_flight:
         return False
-    if not client_batches.may_leave(world, setup, trail, c, p):
+    if not client_batches.may_leave(state, setup, trail, c, p):
         return False
-    _begin(world, setup, trail, c)
+    _begin(state, setup, trail, c)
     joining = Joining.JOINED if (client.added >> p) & 1 == 1 else Joining.OUTSIDE
     calls.send(client, joining, Pending.NOTHING, host_of(setup, c), trail.producer)
     if trail.producer.joins == Joins.HAVE_TO_ASK:
-        network.send_request(world, Kind.ADD_PARTITIONS, c, p, 0, 0, label_of(world, c))
+        network.send_request(state, Kind.ADD_PARTITIONS, c, p, 0, 0, label_of(state, c))
     else:
         if trail.producer.joins == Joins.JOIN:
             client.added |= 1 << p
-        send_batch(world, setup, trail, c, p)
+        send_batch(state, setup, trail, c, p)
     client.op += 1
     if setup.bounds.transactional_id[c] < 0:
         client.txn += 1
@@ -140,42 +140,42 @@ def _send(world: World, setup: Setup, trail: Trail, c: int, p: int) -> bool:
     return True
 
 
-def send_batch(world: World, setup: Setup, trail: Trail, c: int, p: int) -> None:
+def send_batch(state: State, setup: Setup, trail: Trail, c: int, p: int) -> None:
     """The batch goes to its leader under the next sequence."""
-    sequence = client_batches.number(world, setup, trail, c, p)
-    network.send_request(world, Kind.PRODUCE, c, p, sequence, 0, label_of(world, c))
+    sequence = client_batches.number(state, setup, trail, c, p)
+    network.send_request(state, Kind.PRODUCE, c, p, sequence, 0, label_of(state, c))
 
 
-def _send_offsets(world: World, setup: Setup, trail: Trail, c: int) -> bool:
-    client = world.clients[c]
-    if network.waits_for_coordinator(world, c):
+def _send_offsets(state: State, setup: Setup, trail: Trail, c: int) -> bool:
+    client = state.clients[c]
+    if network.waits_for_coordinator(state, c):
         return False
-    _begin(world, setup, trail, c)
+    _begin(state, setup, trail, c)
     calls.send_offsets(client, 1, False, Pending.NOTHING, host_of(setup, c), trail.producer)
     if trail.producer.sends == ApiKey.TXN_OFFSET_COMMIT:
-        send_offset_commit(world, c)
+        send_offset_commit(state, c)
     else:
-        network.send_request(world, Kind.ADD_OFFSETS, c, OFFSETS, 0, 0, label_of(world, c))
+        network.send_request(state, Kind.ADD_OFFSETS, c, OFFSETS, 0, 0, label_of(state, c))
     client.op += 1
     return True
 
 
-def send_offset_commit(world: World, c: int) -> None:
+def send_offset_commit(state: State, c: int) -> None:
     """The next input position goes to the group coordinator."""
-    client = world.clients[c]
+    client = state.clients[c]
     next_position = client.position + 1
     network.send_request(
-        world, Kind.TXN_OFFSET_COMMIT, c, OFFSETS, next_position, client.generation, label_of(world, c)
+        state, Kind.TXN_OFFSET_COMMIT, c, OFFSETS, next_position, client.generation, label_of(state, c)
     )
 
 
-def _end(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> bool:
+def _end(state: State, setup: Setup, trail: Trail, c: int, outcome: int) -> bool:
     """CommitTransaction or abortTransaction: EndTxn goes out when no batch is incomplete (reference §5.3)."""
-    client = world.clients[c]
-    if network.waits_for_coordinator(world, c) or network.batches_in_flight(world, c) > 0:
+    client = state.clients[c]
+    if network.waits_for_coordinator(state, c) or network.batches_in_flight(state, c) > 0:
         return False
-    _begin(world, setup, trail, c)
-    world.ghost.labels[label_of(world, c) - 1].asked = outcome
+    _begin(state, setup, trail, c)
+    state.ghost.labels[label_of(state, c) - 1].asked = outcome
     clear(trail.producer)
     if outcome == COMMIT:
         calls.commit_transaction(client, Pending.NOTHING, host_of(setup, c), setup.rules, trail.producer, trail)
@@ -186,25 +186,25 @@ def _end(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> bool
     clear(trail.producer)
     requests.take_turn(client, ends, False, False, trail.producer, trail)
     if trail.producer.turn == Turn.LEAVES:
-        network.send_request(world, Kind.END_TXN, c, 0, 0, committed, label_of(world, c))
+        network.send_request(state, Kind.END_TXN, c, 0, 0, committed, label_of(state, c))
     elif trail.producer.ends == 1:
-        is_over(world, c, outcome)
+        is_over(state, c, outcome)
         client.added = 0
-        raise_epoch(world, setup, trail, c)
+        raise_epoch(state, setup, trail, c)
     return True
 
 
-def is_over(world: World, c: int, outcome: int) -> None:
+def is_over(state: State, c: int, outcome: int) -> None:
     """The application is told the outcome, and goes on with its next transaction."""
-    client = world.clients[c]
-    world.ghost.labels[label_of(world, c) - 1].told = outcome
+    client = state.clients[c]
+    state.ghost.labels[label_of(state, c) - 1].result = outcome
     client.txn += 1
     client.op = 0
 
 
-def raise_epoch(world: World, setup: Setup, trail: Trail, c: int) -> None:
+def raise_epoch(state: State, setup: Setup, trail: Trail, c: int) -> None:
     """EndTxn has its answer, or needs none: the InitProducerId that waits behind it has its turn."""
-    client = world.clients[c]
+    client = state.clients[c]
     if client.raises == 0:
         return
     clear(trail.producer)
@@ -212,16 +212,16 @@ def raise_epoch(world: World, setup: Setup, trail: Trail, c: int) -> None:
     waiting = Request(int(ApiKey.INIT_PRODUCER_ID), setup.rules.transaction_version, False, True)
     requests.take_turn(client, waiting, False, False, trail.producer, trail)
     if trail.producer.turn == Turn.LEAVES:
-        network.send_request(world, Kind.INIT_PRODUCER_ID, c, 0, 0, 1, 0)
+        network.send_request(state, Kind.INIT_PRODUCER_ID, c, 0, 0, 1, 0)
 
 
-def crash(world: World, c: int) -> bool:
+def crash(state: State, c: int) -> bool:
     """The process of client `c` is gone; a new instance of the same application may start with the next transaction."""
-    client = world.clients[c]
-    if world.budget.crashes == 0 or client.alive == 0 or client.state == ProducerState.FATAL_ERROR:
+    client = state.clients[c]
+    if state.budget.crashes == 0 or client.alive == 0 or client.state == ProducerState.FATAL_ERROR:
         return False
-    world.budget.crashes -= 1
-    network.hang_up(world, c)
+    state.budget.crashes -= 1
+    network.hang_up(state, c)
     client.txn += 1 if calls.has_transaction(client) else 0
     calls.forget(client)
     client.alive = 0

@@ -3,26 +3,26 @@
 from zombieproof.checker.transactions import client_actions, client_batches, network
 from zombieproof.checker.transactions.client_actions import ABORT, COMMIT
 from zombieproof.checker.transactions.client_batches import host_of
+from zombieproof.checker.transactions.state import OFFSETS, Kind, Message, Setup, State, Trail
 from zombieproof.checker.transactions.views import is_tv2
-from zombieproof.checker.transactions.world import OFFSETS, Kind, Message, Setup, Trail, World
 from zombieproof.model.vocabulary import NONE, ApiKey, ProducerState
 from zombieproof.statemachines.producer import answers
 from zombieproof.statemachines.producer.effects import Joins, Settlement, clear
 from zombieproof.statemachines.producer.records import Answer, Request
 
 
-def hear(world: World, setup: Setup, trail: Trail, i: int, error: int) -> None:
+def handle(state: State, setup: Setup, trail: Trail, i: int, error: int) -> None:
     """The answer to message `i` reaches its client."""
-    message = world.messages[i]
+    message = state.messages[i]
     if message.kind == Kind.PRODUCE:
-        client_batches.hear(world, setup, trail, message, error)
+        client_batches.handle(state, setup, trail, message, error)
         return
     c = int(message.client)
-    client = world.clients[c]
+    client = state.clients[c]
     was_aborting = client.state == ProducerState.ABORTING_TRANSACTION
     clear(trail.producer)
     trail.subject = c
-    answers.hear(
+    answers.handle(
         client,
         _request(setup, message),
         _answer(setup, message, error),
@@ -33,37 +33,37 @@ def hear(world: World, setup: Setup, trail: Trail, i: int, error: int) -> None:
         trail,
     )
     if trail.producer.looks_up == 1:
-        client.node = world.coordinator
-        message.node = world.coordinator if network.speaks_to_coordinator(message.kind) else 0
+        client.node = state.coordinator
+        message.node = state.coordinator if network.speaks_to_coordinator(message.kind) else 0
     if trail.producer.repeats == 1:
         network.ask_again(message)
         return
     kind, p, committed = int(message.kind), int(message.partition), int(message.detail)
     network.empty(message)
     if trail.producer.gives_up == 1:
-        network.hang_up(world, c)
+        network.hang_up(state, c)
     if trail.producer.adopts == 1:
-        client_batches.forget_sequences(world, c)
+        client_batches.forget_sequences(state, c)
     if kind == Kind.END_TXN:
-        _hear_end(world, setup, trail, c, COMMIT if committed == 1 else ABORT)
+        _handle_end(state, setup, trail, c, COMMIT if committed == 1 else ABORT)
     elif kind == Kind.INIT_PRODUCER_ID:
         if was_aborting and trail.producer.settles == Settlement.SUCCEEDS:
             # The end was refused (until 3.9), and what had joined counts as joined still.
-            client_actions.is_over(world, c, ABORT)
+            client_actions.is_over(state, c, ABORT)
     elif trail.producer.joins == Joins.JOIN:
         client.added |= 1 << p
-        client_actions.send_batch(world, setup, trail, c, p)
+        client_actions.send_batch(state, setup, trail, c, p)
     elif trail.producer.sends == ApiKey.TXN_OFFSET_COMMIT:
-        client_actions.send_offset_commit(world, c)
+        client_actions.send_offset_commit(state, c)
     elif kind == Kind.TXN_OFFSET_COMMIT and trail.producer.settles == Settlement.SUCCEEDS:
-        world.ghost.labels[client_actions.label_of(world, c) - 1].acked |= 1 << OFFSETS
+        state.ghost.labels[client_actions.label_of(state, c) - 1].acked |= 1 << OFFSETS
 
 
-def _hear_end(world: World, setup: Setup, trail: Trail, c: int, outcome: int) -> None:
+def _handle_end(state: State, setup: Setup, trail: Trail, c: int, outcome: int) -> None:
     if trail.producer.ends == 1:
-        client_actions.is_over(world, c, outcome)
-        world.clients[c].added = 0
-    client_actions.raise_epoch(world, setup, trail, c)
+        client_actions.is_over(state, c, outcome)
+        state.clients[c].added = 0
+    client_actions.raise_epoch(state, setup, trail, c)
 
 
 def _request(setup: Setup, message: Message) -> Request:
@@ -93,13 +93,13 @@ def _api(kind: int) -> int:
     return int(ApiKey.END_TXN)
 
 
-def give_up(world: World, setup: Setup, trail: Trail, i: int) -> bool:
+def give_up(state: State, setup: Setup, trail: Trail, i: int) -> bool:
     """The delivery timeout of a batch: the client goes on without it, the batch stays in flight."""
-    message = world.messages[i]
-    if message.live == 0 or message.kind != Kind.PRODUCE or world.budget.late == 0:
+    message = state.messages[i]
+    if message.live == 0 or message.kind != Kind.PRODUCE or state.budget.late == 0:
         return False
-    if world.clients[message.client].state not in (ProducerState.IN_TRANSACTION, ProducerState.ABORTABLE_ERROR):
+    if state.clients[message.client].state not in (ProducerState.IN_TRANSACTION, ProducerState.ABORTABLE_ERROR):
         return False
-    world.budget.late -= 1
-    client_batches.give_up(world, setup, trail, message)
+    state.budget.late -= 1
+    client_batches.give_up(state, setup, trail, message)
     return True

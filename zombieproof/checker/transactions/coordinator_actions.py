@@ -8,22 +8,22 @@ what needs one fails at a log that it does not lead.
 from zombieproof.checker.transactions import marker_actions, network
 from zombieproof.checker.transactions.coordinator_appends import begin, office, settle
 from zombieproof.checker.transactions.partition_actions import WAITS
-from zombieproof.checker.transactions.views import (
-    INIT_PRODUCER_ID,
-    TV2_ADD_PARTITIONS,
-    VERIFICATION,
-    end_txn_version,
-    is_tv2,
-)
-from zombieproof.checker.transactions.world import (
+from zombieproof.checker.transactions.state import (
     IDS,
     OFFSETS,
     Kind,
     Message,
     Setup,
     Stage,
+    State,
     Trail,
-    World,
+)
+from zombieproof.checker.transactions.views import (
+    INIT_PRODUCER_ID,
+    TV2_ADD_PARTITIONS,
+    VERIFICATION,
+    end_txn_version,
+    is_tv2,
 )
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.coordinator import ends, fences, init_producer_id, joins, loading
@@ -34,15 +34,15 @@ LATER = 2
 """When a sweep of time-outs or expirations looks: everything is old enough for it."""
 
 
-def answer(world: World, setup: Setup, trail: Trail, i: int, unknown: int) -> int:
+def answer(state: State, setup: Setup, trail: Trail, i: int, unknown: int) -> int:
     """The coordinator that message `i` went to answers it; returns the error, or WAITS for the outcome of an append.
 
     With `unknown` 1 the append becomes durable but is reported as failed (reference §2.6). A granted producer id and
     epoch are left in the message.
     """
-    message = world.messages[i]
+    message = state.messages[i]
     node, k = int(message.node), id_of(setup, message)
-    txn, at, rules = world.nodes[node].cache[k], office(world, setup, node, 0), setup.rules
+    txn, at, rules = state.nodes[node].cache[k], office(state, setup, node, 0), setup.rules
     begin(trail, k)
     if message.kind == Kind.INIT_PRODUCER_ID:
         init_producer_id.init_producer_id(txn, trail.pending, _taking(message), at, rules, trail.effects, trail)
@@ -56,17 +56,17 @@ def answer(world: World, setup: Setup, trail: Trail, i: int, unknown: int) -> in
         joins.add_partitions(txn, trail.pending, _asked(message, TV2_ADD_PARTITIONS), at, rules, trail.effects, trail)
     else:
         joins.verify_partition(txn, _asked(message, VERIFICATION), at, rules, trail.effects, trail)
-    under_way = carry_out(world, setup, trail, node, k, message.label, unknown)
+    under_way = carry_out(state, setup, trail, node, k, message.label, unknown)
     if under_way > 0 and trail.effects.replies == 0:
         message.stage = Stage.APPENDING
         message.error = under_way
-        drive(world, setup, trail, node, k)
+        drive(state, setup, trail, node, k)
         return WAITS
     error = int(trail.effects.error)
     if error == Error.NONE and trail.effects.producer_id != NONE:
         message.producer_id = trail.effects.producer_id
         message.producer_epoch = trail.effects.producer_epoch
-    drive(world, setup, trail, node, k)
+    drive(state, setup, trail, node, k)
     return error
 
 
@@ -88,67 +88,67 @@ def _asked(message: Message, version: int) -> IdRequest:
     return IdRequest(version, int(message.producer_id), int(message.producer_epoch), committed, 1 << partition)
 
 
-def carry_out(world: World, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: int) -> int:
-    """Put the effects of a step into the world: the server's EndTxn behind a fence, and the append.
+def carry_out(state: State, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: int) -> int:
+    """Put the effects of a step into the state: the server's EndTxn behind a fence, and the append.
 
     `label` is that of the request, 0 where nobody asked. What is left are the answer, and whether markers set out;
     returned is what ``settle`` returns.
     """
     if trail.effects.owes_end == 0:
-        return settle(world, setup, trail, node, k, label, unknown)
+        return settle(state, setup, trail, node, k, label, unknown)
     begin(trail, k)
-    txn, at = world.nodes[node].cache[k], office(world, setup, node, 0)
+    txn, at = state.nodes[node].cache[k], office(state, setup, node, 0)
     ends.end_by_server(txn, trail.pending, at, setup.rules, trail.effects, trail)
     if trail.effects.appends == 0 and trail.effects.error == Error.UNKNOWN_SERVER_ERROR:
-        world.ghost.insane = 1
-    return settle(world, setup, trail, node, k, label, 0)
+        state.ghost.insane = 1
+    return settle(state, setup, trail, node, k, label, 0)
 
 
-def drive(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
+def drive(state: State, setup: Setup, trail: Trail, node: int, k: int) -> None:
     """Markers set out, if the step wants it."""
     if trail.effects.sends_markers == 1:
-        marker_actions.start_markers(world, setup, trail, node, k)
+        marker_actions.start_markers(state, setup, trail, node, k)
 
 
-def time_out(world: World, setup: Setup, trail: Trail, k: int) -> bool:
+def time_out(state: State, setup: Setup, trail: Trail, k: int) -> bool:
     """The coordinator aborts the open transaction of an id: a time-out may happen whenever it is open."""
-    node = int(world.coordinator)
-    txn = world.nodes[node].cache[k]
-    if world.nodes[node].role == 0 or not fences.is_candidate(txn, LATER):
+    node = int(state.coordinator)
+    txn = state.nodes[node].cache[k]
+    if state.nodes[node].role == 0 or not fences.is_candidate(txn, LATER):
         return False
     begin(trail, k)
     fences.time_out(txn, trail.pending, txn.producer_id, setup.rules, trail.effects, trail)
-    carry_out(world, setup, trail, node, k, 0, 0)
-    drive(world, setup, trail, node, k)
+    carry_out(state, setup, trail, node, k, 0, 0)
+    drive(state, setup, trail, node, k)
     return True
 
 
-def expire(world: World, setup: Setup, trail: Trail, k: int) -> bool:
+def expire(state: State, setup: Setup, trail: Trail, k: int) -> bool:
     """A transactional id that is idle is forgotten: its tombstone is durable, its metadata gone."""
-    node = int(world.coordinator)
+    node = int(state.coordinator)
     begin(trail, k)
-    txn, at = world.nodes[node].cache[k], office(world, setup, node, LATER)
+    txn, at = state.nodes[node].cache[k], office(state, setup, node, LATER)
     loading.expire(txn, trail.pending, 1, at, setup.rules, trail.effects, trail)
     if trail.effects.appends == 0:
         return False
-    carry_out(world, setup, trail, node, k, 0, 0)
+    carry_out(state, setup, trail, node, k, 0, 0)
     return True
 
 
-def load(world: World, setup: Setup, trail: Trail, node: int) -> None:
+def load(state: State, setup: Setup, trail: Trail, node: int) -> None:
     """A node becomes the coordinator: it reads the log and drives prepared transactions to their end (Z1 to Z6)."""
     for k in range(IDS):
         begin(trail, k)
-        loading.load(world.nodes[node].cache[k], world.durable[k], setup.rules, trail.effects)
-        world.nodes[node].driving[k] = 0
-        drive(world, setup, trail, node, k)
+        loading.load(state.nodes[node].cache[k], state.durable[k], setup.rules, trail.effects)
+        state.nodes[node].driving[k] = 0
+        drive(state, setup, trail, node, k)
 
 
-def forget(world: World, node: int) -> None:
+def forget(state: State, node: int) -> None:
     """A node is no coordinator any more: cache and marker queue are gone."""
     for k in range(IDS):
-        forget_transaction(world.nodes[node].cache[k])
-        world.nodes[node].driving[k] = 0
-    world.nodes[node].role = 0
-    world.nodes[node].epoch = 0
-    network.hang_up_node(world, node)
+        forget_transaction(state.nodes[node].cache[k])
+        state.nodes[node].driving[k] = 0
+    state.nodes[node].role = 0
+    state.nodes[node].epoch = 0
+    network.hang_up_node(state, node)

@@ -1,11 +1,11 @@
-"""What a coordinator's step wants appended, put into the world: durable at once, with its outcome told, or under way.
+"""What a coordinator's step wants appended, put into the state: durable at once, with its outcome told, or under way.
 
-Only the world's facts are here: which node leads the log, what is durable, producer ids (one is taken with the record
+Only the state's facts are here: which node leads the log, what is durable, producer ids (one is taken with the record
 that needs it), and the ghost facts.
 """
 
 from zombieproof.checker.transactions import id_blocks
-from zombieproof.checker.transactions.world import PRODUCER_IDS, Overflow, Phase, Setup, Trail, World
+from zombieproof.checker.transactions.state import PRODUCER_IDS, Overflow, Phase, Setup, State, Trail
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, Error, TransactionState
 from zombieproof.statemachines.coordinator import appends, ends, loading, outcomes
@@ -16,50 +16,50 @@ JOINS = (Operation.JOIN, Operation.JOIN_OFFSETS)
 ENDS_OF_SERVER = (Operation.END_BY_INIT, Operation.END_BY_TIMEOUT)
 
 
-def office(world: World, setup: Setup, node: int, now_ms: int) -> Office:
+def office(state: State, setup: Setup, node: int, now_ms: int) -> Office:
     """What a node knows of itself, and the next producer id, NONE when it has none."""
-    held = world.nodes[node]
-    fresh = id_blocks.peek(world, node) if setup.bounds.id_blocks > 0 else _count(world)
+    held = state.nodes[node]
+    fresh = id_blocks.peek(state, node) if setup.bounds.id_blocks > 0 else _count(state)
     return Office(False, held.role == 1, int(held.epoch), fresh, now_ms)
 
 
-def _count(world: World) -> int:
+def _count(state: State) -> int:
     """The next producer id, where they are counted; NONE when this record can hold no more."""
-    fresh = int(world.next_producer_id)
-    if len(world.appends) > 0:
+    fresh = int(state.next_producer_id)
+    if len(state.appends) > 0:
         # An id that went with a transition that never was durable is as if it had never been given.
-        while fresh < PRODUCER_IDS and _is_used(world, fresh):
+        while fresh < PRODUCER_IDS and _is_used(state, fresh):
             fresh += 1
     return NONE if fresh >= PRODUCER_IDS else fresh
 
 
-def _is_used(world: World, producer_id: int) -> bool:
+def _is_used(state: State, producer_id: int) -> bool:
     """Whether anybody knows a producer id, or a log holds it."""
-    for node in world.nodes:
+    for node in state.nodes:
         for txn in node.cache:
             if _names(txn, producer_id):
                 return True
-    for durable in world.durable:
+    for durable in state.durable:
         if _names(durable, producer_id):
             return True
-    for under_way in world.appends:
+    for under_way in state.appends:
         if _names(under_way.pending.target, producer_id):
             return True
-    for message in world.messages:
+    for message in state.messages:
         if message.producer_id == producer_id:
             return True
-    for client in world.clients:
+    for client in state.clients:
         if client.producer_id == producer_id:
             return True
-    return _is_in_a_log(world, producer_id)
+    return _is_in_a_log(state, producer_id)
 
 
 def _names(txn: Transaction, producer_id: int) -> bool:
     return bool(producer_id in (txn.producer_id, txn.previous_producer_id, txn.next_producer_id))
 
 
-def _is_in_a_log(world: World, producer_id: int) -> bool:
-    for partition in world.partitions:
+def _is_in_a_log(state: State, producer_id: int) -> bool:
+    for partition in state.partitions:
         for offset in range(partition.end):
             if partition.log[offset].producer_id == producer_id:
                 return True
@@ -72,7 +72,7 @@ def begin(trail: Trail, k: int) -> None:
     clear(trail.effects)
 
 
-def settle(world: World, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: int) -> int:
+def settle(state: State, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: int) -> int:
     """What is to be appended is durable, or not, at once, and the step behind the append follows.
 
     With `unknown` 1 it is durable but reported as failed. `label` is that of the request that asked. Where appends
@@ -82,28 +82,28 @@ def settle(world: World, setup: Setup, trail: Trail, node: int, k: int, label: i
     takes, holds = int(effects.takes_producer_id), int(effects.holds)
     if setup.bounds.id_blocks > 0:
         if takes == 1 or effects.lacks_producer_id == 1:
-            id_blocks.claim(world, node)
+            id_blocks.claim(state, node)
         takes = 0
     elif effects.lacks_producer_id == 1:
-        world.overflow = Overflow.PRODUCER_IDS
+        state.overflow = Overflow.PRODUCER_IDS
     if effects.appends == 0:
         return 0
     if setup.bounds.appends_travel == 1:
-        if holds == 1 and node != world.coordinator:
-            appends.forget(world.nodes[node].cache[k])
-        return 1 + _send(world, pending, node, k, label)
+        if holds == 1 and node != state.coordinator:
+            appends.forget(state.nodes[node].cache[k])
+        return 1 + _send(state, pending, node, k, label)
     error = int(Error.NOT_LEADER_OR_FOLLOWER)
-    if node == world.coordinator:
+    if node == state.coordinator:
         error = int(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND) if unknown == 1 else int(Error.NONE)
-        world.next_producer_id += takes
-        make_durable(world, node, k, pending, label)
-    txn = world.nodes[node].cache[k]
+        state.next_producer_id += takes
+        make_durable(state, node, k, pending, label)
+    txn = state.nodes[node].cache[k]
     clear(effects)
-    outcomes.append_answered(txn, pending, error, office(world, setup, node, 0), setup.rules, effects, trail)
+    outcomes.append_answered(txn, pending, error, office(state, setup, node, 0), setup.rules, effects, trail)
     if effects.owes_look == 1:
         clear(effects)
-        ends.look_again(txn, pending, office(world, setup, node, 0), effects, trail)
-    if holds == 1 and node != world.coordinator:
+        ends.look_again(txn, pending, office(state, setup, node, 0), effects, trail)
+    if holds == 1 and node != state.coordinator:
         # Metadata that a deposed node made up is nobody's: no producer id is taken for it.
         appends.forget(txn)
     if trail.contradicts == 1:
@@ -111,14 +111,14 @@ def settle(world: World, setup: Setup, trail: Trail, node: int, k: int, label: i
     return 0
 
 
-def _send(world: World, pending: PendingTransition, node: int, k: int, label: int) -> int:
+def _send(state: State, pending: PendingTransition, node: int, k: int, label: int) -> int:
     """The append is under way; returns its number."""
     number = 0
-    while number < len(world.appends) - 1 and world.appends[number].phase != Phase.FREE:
+    while number < len(state.appends) - 1 and state.appends[number].phase != Phase.FREE:
         number += 1
-    under_way = world.appends[number]
+    under_way = state.appends[number]
     if under_way.phase != Phase.FREE:
-        world.overflow = Overflow.APPENDS
+        state.overflow = Overflow.APPENDS
     under_way.phase = Phase.PREPARED
     under_way.node = node
     under_way.subject = k
@@ -161,29 +161,29 @@ def copy_transaction(source: Transaction, target: Transaction) -> None:
     target.next_producer_epoch = source.next_producer_epoch
 
 
-def make_durable(world: World, node: int, k: int, pending: PendingTransition, label: int) -> None:
+def make_durable(state: State, node: int, k: int, pending: PendingTransition, label: int) -> None:
     """The record is in the log. Ghost: who opened the transaction, and who decided it."""
-    was_open = world.nodes[node].cache[k].state == TransactionState.ONGOING
+    was_open = state.nodes[node].cache[k].state == TransactionState.ONGOING
     if pending.operation == Operation.EXPIRE:
-        appends.forget(world.durable[k])
+        appends.forget(state.durable[k])
         return
-    loading.write(world.durable[k], pending.target)
+    loading.write(state.durable[k], pending.target)
     if pending.operation in JOINS and not was_open:
-        world.ghost.owner[k] = label
+        state.ghost.owner[k] = label
     elif pending.operation == Operation.END_BY_CLIENT and was_open:
-        if world.ghost.owner[k] != label:
-            world.ghost.usurped = 1
-        decide_label(world, k, 1 if pending.committed == 1 else 2)
+        if state.ghost.owner[k] != label:
+            state.ghost.usurped = 1
+        decide_label(state, k, 1 if pending.committed == 1 else 2)
     elif pending.operation in ENDS_OF_SERVER:
-        decide_label(world, k, 2)
+        decide_label(state, k, 2)
 
 
-def decide_label(world: World, k: int, outcome: int) -> None:
+def decide_label(state: State, k: int, outcome: int) -> None:
     """Ghost: the transaction that `k` had open is decided; a second, different decision is a contradiction."""
-    label = world.ghost.owner[k]
+    label = state.ghost.owner[k]
     if label == 0:
         return
-    told = world.ghost.labels[label - 1]
-    if told.decided not in (0, outcome):
-        world.ghost.contradiction = 1
-    told.decided = outcome
+    facts = state.ghost.labels[label - 1]
+    if facts.decided not in (0, outcome):
+        state.ghost.contradiction = 1
+    facts.decided = outcome

@@ -1,7 +1,7 @@
-"""Faults that strike brokers: failover, deposition, time-out, expiry, leaders that change or are gone, rebalances.
+"""Faults of brokers: failover, deposition, time-out, expiry, leaders that change or are gone, rebalances.
 
-Each has a budget in the world; a fault without budget, or with nothing to strike, is disabled. What strikes messages
-and clients (lost, doubled, late, crashed) is in ``actions`` and ``client_actions``.
+Each has a budget in the state; a fault without budget, or with nothing to happen to, is disabled. What happens to
+messages and clients (lost, doubled, late, crashed) is in ``actions`` and ``client_actions``.
 """
 
 from zombieproof.checker.transactions import (
@@ -12,135 +12,135 @@ from zombieproof.checker.transactions import (
     partition_actions,
     questions_under_way,
 )
-from zombieproof.checker.transactions.acts import Act
-from zombieproof.checker.transactions.world import OFFSETS, PRODUCER_IDS, Setup, Trail, World
+from zombieproof.checker.transactions.action_kinds import Action
+from zombieproof.checker.transactions.state import OFFSETS, PRODUCER_IDS, Setup, State, Trail
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.partition_leader import forgetting
 
 
-def _rebalance(world: World, setup: Setup) -> bool:
+def _rebalance(state: State, setup: Setup) -> bool:
     """The group takes its first owner for dead: the next member owns the input partition in the next generation."""
-    if setup.bounds.grouped == 0 or world.budget.rebalances == 0:
+    if setup.bounds.grouped == 0 or state.budget.rebalances == 0:
         return False
-    world.budget.rebalances -= 1
-    world.group.generation += 1
-    world.group.owner = (world.group.owner + 1) % setup.bounds.clients
+    state.budget.rebalances -= 1
+    state.group.generation += 1
+    state.group.owner = (state.group.owner + 1) % setup.bounds.clients
     return True
 
 
-def strike(world: World, setup: Setup, trail: Trail, act: int, i: int) -> bool:
-    """A fault strikes the broker, partition or group that it names: whether anything happened."""
-    if act == Act.REBALANCE:
-        return _rebalance(world, setup)
-    if act == Act.TIME_OUT:
-        if world.budget.timeouts == 0 or not coordinator_actions.time_out(world, setup, trail, i):
+def inject(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
+    """A fault of the broker, partition or group that it names: whether anything happened."""
+    if kind == Action.REBALANCE:
+        return _rebalance(state, setup)
+    if kind == Action.TIME_OUT:
+        if state.budget.timeouts == 0 or not coordinator_actions.time_out(state, setup, trail, i):
             return False
-        world.budget.timeouts -= 1
+        state.budget.timeouts -= 1
         return True
-    if act == Act.FAIL_OVER:
-        return _fail_over(world, setup, trail)
-    if act == Act.DEPOSE:
-        return _depose(world, setup, trail)
-    if act == Act.RESIGN:
-        return _resign(world, i)
-    if act == Act.EXPIRE:
-        return _expire(world, setup, trail, i)
-    if act in (Act.FORGET_PRODUCER, Act.FORGET_GUARD):
-        return _forget(world, trail, act, i // PRODUCER_IDS, i % PRODUCER_IDS)
-    return _strike_partition(world, setup, trail, act, i)
+    if kind == Action.FAIL_OVER:
+        return _fail_over(state, setup, trail)
+    if kind == Action.DEPOSE:
+        return _depose(state, setup, trail)
+    if kind == Action.RESIGN:
+        return _resign(state, i)
+    if kind == Action.EXPIRE:
+        return _expire(state, setup, trail, i)
+    if kind in (Action.FORGET_PRODUCER, Action.FORGET_GUARD):
+        return _forget(state, trail, kind, i // PRODUCER_IDS, i % PRODUCER_IDS)
+    return _inject_at_partition(state, setup, trail, kind, i)
 
 
-def _fail_over(world: World, setup: Setup, trail: Trail) -> bool:
+def _fail_over(state: State, setup: Setup, trail: Trail) -> bool:
     """The coordinator's broker crashes; the other one loads the log."""
-    if world.budget.failovers == 0:
+    if state.budget.failovers == 0:
         return False
-    world.budget.failovers -= 1
-    appends_under_way.drop(world, world.coordinator)
-    coordinator_actions.forget(world, world.coordinator)
+    state.budget.failovers -= 1
+    appends_under_way.drop(state, state.coordinator)
+    coordinator_actions.forget(state, state.coordinator)
     if setup.bounds.id_blocks > 0:
-        id_blocks.start(world, int(world.coordinator))
-    _take_over(world, setup, trail)
+        id_blocks.start(state, int(state.coordinator))
+    _take_over(state, setup, trail)
     return True
 
 
-def _depose(world: World, setup: Setup, trail: Trail) -> bool:
+def _depose(state: State, setup: Setup, trail: Trail) -> bool:
     """The other broker is elected coordinator, and the old one does not know it yet."""
-    if world.budget.deposed == 0:
+    if state.budget.deposed == 0:
         return False
-    world.budget.deposed -= 1
-    _take_over(world, setup, trail)
+    state.budget.deposed -= 1
+    _take_over(state, setup, trail)
     return True
 
 
-def _take_over(world: World, setup: Setup, trail: Trail) -> None:
-    epoch = world.highest_epoch
-    world.highest_epoch = epoch + 1
-    world.coordinator = 1 - world.coordinator
-    network.hang_up_node(world, world.coordinator)
-    world.nodes[world.coordinator].role = 1
-    world.nodes[world.coordinator].epoch = epoch + 1
-    coordinator_actions.load(world, setup, trail, world.coordinator)
+def _take_over(state: State, setup: Setup, trail: Trail) -> None:
+    epoch = state.highest_epoch
+    state.highest_epoch = epoch + 1
+    state.coordinator = 1 - state.coordinator
+    network.hang_up_node(state, state.coordinator)
+    state.nodes[state.coordinator].role = 1
+    state.nodes[state.coordinator].epoch = epoch + 1
+    coordinator_actions.load(state, setup, trail, state.coordinator)
 
 
-def _resign(world: World, node: int) -> bool:
+def _resign(state: State, node: int) -> bool:
     """A deposed node learns of it."""
-    if node == world.coordinator or world.nodes[node].role == 0:
+    if node == state.coordinator or state.nodes[node].role == 0:
         return False
-    coordinator_actions.forget(world, node)
+    coordinator_actions.forget(state, node)
     return True
 
 
-def _expire(world: World, setup: Setup, trail: Trail, k: int) -> bool:
+def _expire(state: State, setup: Setup, trail: Trail, k: int) -> bool:
     """A transactional id that is idle is forgotten."""
-    if world.budget.expirations == 0 or not coordinator_actions.expire(world, setup, trail, k):
+    if state.budget.expirations == 0 or not coordinator_actions.expire(state, setup, trail, k):
         return False
-    world.budget.expirations -= 1
+    state.budget.expirations -= 1
     return True
 
 
-def _forget(world: World, trail: Trail, act: int, p: int, pid: int) -> bool:
+def _forget(state: State, trail: Trail, kind: int, p: int, pid: int) -> bool:
     """A leader forgets a producer that was silent for long, or a guard that nobody used (reference §3.7).
 
     A guard takes its entry along if nothing else is known of the producer.
     """
-    entry = world.partitions[p].entries[pid]
-    if world.budget.forgotten == 0 or entry.txn_first_offset != NONE:
+    entry = state.partitions[p].entries[pid]
+    if state.budget.forgotten == 0 or entry.txn_first_offset != NONE:
         return False
-    of_guard = act == Act.FORGET_GUARD
+    of_guard = kind == Action.FORGET_GUARD
     if (entry.guard if of_guard else entry.known) == 0:
         return False
     trail.subject = p
     forgetting.forget(entry, not of_guard, True, trail)
-    world.budget.forgotten -= 1
+    state.budget.forgotten -= 1
     return True
 
 
-def _strike_partition(world: World, setup: Setup, trail: Trail, act: int, p: int) -> bool:
-    partition = world.partitions[p]
+def _inject_at_partition(state: State, setup: Setup, trail: Trail, kind: int, p: int) -> bool:
+    partition = state.partitions[p]
     if p == OFFSETS and setup.bounds.grouped == 0:
         return False
-    if act == Act.ELECT:
+    if kind == Action.ELECT:
         if partition.leader == 1:
             return False
-        partition_actions.elect_leader(world, setup, trail, p)
+        partition_actions.elect_leader(state, setup, trail, p)
         return True
     if partition.leader == 0:
         return False
-    if act == Act.LOSE_LEADER:
-        if world.budget.leaderless == 0:
+    if kind == Action.LOSE_LEADER:
+        if state.budget.leaderless == 0:
             return False
-        world.budget.leaderless -= 1
-        _lose_leader(world, setup, p)
+        state.budget.leaderless -= 1
+        _lose_leader(state, setup, p)
         return True
-    if world.budget.leader_changes == 0 or partition.end == 0:
+    if state.budget.leader_changes == 0 or partition.end == 0:
         return False
-    world.budget.leader_changes -= 1
-    _lose_leader(world, setup, p)
-    partition_actions.elect_leader(world, setup, trail, p)
+    state.budget.leader_changes -= 1
+    _lose_leader(state, setup, p)
+    partition_actions.elect_leader(state, setup, trail, p)
     return True
 
 
-def _lose_leader(world: World, setup: Setup, p: int) -> None:
+def _lose_leader(state: State, setup: Setup, p: int) -> None:
     if setup.bounds.verification_queue == 1:
-        questions_under_way.lose_leader(world, setup, p)
-    partition_actions.lose_leader(world, p)
+        questions_under_way.lose_leader(state, setup, p)
+    partition_actions.lose_leader(state, p)

@@ -2,10 +2,10 @@
 
 A node's request is handled by the controller, and the answer travels: it arrives, or is lost, or a late copy of it
 stays behind, which arrives when the node waits for another one. A node that crashed knows of no block and asks anew.
-Ids are named by their first use: `World.given` says which id each of the world's few numbers stands for.
+Ids are named by their first use: `State.given` says which id each of the state's few numbers stands for.
 """
 
-from zombieproof.checker.transactions.world import PRODUCER_IDS, Allocation, Overflow, Setup, World
+from zombieproof.checker.transactions.state import PRODUCER_IDS, Allocation, Overflow, Setup, State
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines import producer_ids
 
@@ -13,48 +13,48 @@ LATER_MS = 100
 """When a block is asked for: no failure is too fresh for it. Answers come at time 0."""
 
 
-def peek(world: World, node: int) -> int:
+def peek(state: State, node: int) -> int:
     """The producer id that a node hands out next, or NONE."""
-    number = producer_ids.peek(world.blocks[node])
-    return NONE if number == NONE else _name_of(world, number)
+    number = producer_ids.peek(state.blocks[node])
+    return NONE if number == NONE else _name_of(state, number)
 
 
-def _name_of(world: World, number: int) -> int:
-    for name in range(world.next_producer_id):
-        if world.given[name] == number:
+def _name_of(state: State, number: int) -> int:
+    for name in range(state.next_producer_id):
+        if state.given[name] == number:
             return int(name)
-    return int(world.next_producer_id) if world.next_producer_id < PRODUCER_IDS else NONE
+    return int(state.next_producer_id) if state.next_producer_id < PRODUCER_IDS else NONE
 
 
-def claim(world: World, node: int) -> None:
+def claim(state: State, node: int) -> None:
     """A node hands an id out, or has none and asks for a block."""
-    number = producer_ids.claim(world.blocks[node], LATER_MS)
-    send(world, node)
+    number = producer_ids.claim(state.blocks[node], LATER_MS)
+    send(state, node)
     if number == NONE:
         return
-    name = _name_of(world, number)
+    name = _name_of(state, number)
     if name == NONE:
-        world.overflow = Overflow.PRODUCER_IDS
-    elif name == world.next_producer_id:
-        world.given[name] = number
-        world.next_producer_id += 1
+        state.overflow = Overflow.PRODUCER_IDS
+    elif name == state.next_producer_id:
+        state.given[name] = number
+        state.next_producer_id += 1
 
 
-def send(world: World, node: int) -> None:
+def send(state: State, node: int) -> None:
     """A node's request for a block sets out, if there is to be one."""
-    blocks = world.blocks[node]
+    blocks = state.blocks[node]
     if blocks.sends == 1:
         blocks.sends = 0
-        world.allocations[node].asked = 1
+        state.allocations[node].asked = 1
 
 
-def start(world: World, node: int) -> None:
+def start(state: State, node: int) -> None:
     """A broker starts: it knows of no block, and asks for one; what was under way to it is nobody's."""
-    blocks = world.blocks[node]
+    blocks = state.blocks[node]
     producer_ids.forget(blocks)
-    _forget(world.allocations[node])
+    _forget(state.allocations[node])
     producer_ids.prefetch(blocks, LATER_MS)
-    send(world, node)
+    send(state, node)
 
 
 def _forget(allocation: Allocation) -> None:
@@ -63,53 +63,53 @@ def _forget(allocation: Allocation) -> None:
     allocation.late = NONE
 
 
-def allocate(world: World, setup: Setup, node: int, lost: int) -> bool:
+def allocate(state: State, setup: Setup, node: int, lost: int) -> bool:
     """The controller hands a block out; with `lost` 1 its answer does not arrive, and the block is nobody's."""
-    if node >= len(world.blocks) or world.allocations[node].asked == 0 or (lost == 1 and world.budget.lost == 0):
+    if node >= len(state.blocks) or state.allocations[node].asked == 0 or (lost == 1 and state.budget.lost == 0):
         return False
-    allocated = producer_ids.allocate(int(world.next_block), int(setup.bounds.id_blocks))
-    world.next_block += setup.bounds.id_blocks
-    world.allocations[node].asked = 0
+    allocated = producer_ids.allocate(int(state.next_block), int(setup.bounds.id_blocks))
+    state.next_block += setup.bounds.id_blocks
+    state.allocations[node].asked = 0
     if lost == 1:
-        world.budget.lost -= 1
-        producer_ids.lost(world.blocks[node])
+        state.budget.lost -= 1
+        producer_ids.lost(state.blocks[node])
     else:
-        world.allocations[node].first = allocated.first
+        state.allocations[node].first = allocated.first
     return True
 
 
-def arrive(world: World, setup: Setup, node: int) -> bool:
+def arrive(state: State, setup: Setup, node: int) -> bool:
     """The controller's answer arrives."""
-    if node >= len(world.blocks) or world.allocations[node].first == NONE:
+    if node >= len(state.blocks) or state.allocations[node].first == NONE:
         return False
-    _answered(world, setup, node, int(world.allocations[node].first))
-    world.allocations[node].first = NONE
+    _answered(state, setup, node, int(state.allocations[node].first))
+    state.allocations[node].first = NONE
     return True
 
 
-def double(world: World, node: int) -> bool:
+def double(state: State, node: int) -> bool:
     """A late copy of the controller's answer stays behind."""
-    if node >= len(world.blocks) or world.budget.doubled == 0:
+    if node >= len(state.blocks) or state.budget.doubled == 0:
         return False
-    allocation = world.allocations[node]
+    allocation = state.allocations[node]
     if allocation.first == NONE or allocation.late != NONE:
         return False
-    world.budget.doubled -= 1
+    state.budget.doubled -= 1
     allocation.late = allocation.first
     return True
 
 
-def arrive_late(world: World, setup: Setup, node: int) -> bool:
+def arrive_late(state: State, setup: Setup, node: int) -> bool:
     """A late copy arrives and is taken for the answer that the node waits for."""
-    if node >= len(world.blocks) or world.allocations[node].late == NONE:
+    if node >= len(state.blocks) or state.allocations[node].late == NONE:
         return False
-    if world.blocks[node].is_asked_for == 0 or world.blocks[node].next_size > 0:
+    if state.blocks[node].is_asked_for == 0 or state.blocks[node].next_size > 0:
         return False
-    _answered(world, setup, node, int(world.allocations[node].late))
-    world.allocations[node].late = NONE
+    _answered(state, setup, node, int(state.allocations[node].late))
+    state.allocations[node].late = NONE
     return True
 
 
-def _answered(world: World, setup: Setup, node: int, first: int) -> None:
+def _answered(state: State, setup: Setup, node: int, first: int) -> None:
     size = int(setup.bounds.id_blocks)
-    producer_ids.answered(world.blocks[node], int(Error.NONE), first, size, 0, setup.rules)
+    producer_ids.answered(state.blocks[node], int(Error.NONE), first, size, 0, setup.rules)

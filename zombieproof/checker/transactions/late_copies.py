@@ -1,14 +1,14 @@
 """Late copies that are refused for good: whoever receives them is asked (``statemachines``); no rule stands here.
 
 What they answer depends on little: on the epochs, and on what kind of copy it is. So it is asked once for each setup
-(`ask_all`), and looked up in each world. Of epochs above `EPOCHS` nothing is dropped.
+(`ask_all`), and looked up in each state. Of epochs above `EPOCHS` nothing is dropped.
 """
 
 from dataclasses import astuple
 from functools import lru_cache
 
+from zombieproof.checker.transactions.state import EPOCHS, Kind, Message, RefusedCopies, Setup, Stage, State
 from zombieproof.checker.transactions.views import BatchView, MarkerView, end_txn_version, mode
-from zombieproof.checker.transactions.world import EPOCHS, Kind, Message, RefusedCopies, Setup, Stage, World
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, TransactionVersion
 from zombieproof.statemachines.coordinator.late_copies import request_can_count
@@ -20,13 +20,13 @@ CLASSIC = 3
 """The version of a request by which partitions join."""
 
 
-def is_refused_for_good(world: World, setup: Setup, message: Message) -> bool:
+def is_refused_for_good(state: State, setup: Setup, message: Message) -> bool:
     """Whether nobody waits for the message, and it can never again change anything."""
     if message.live == 1 or message.kind == Kind.EMPTY or message.stage == Stage.APPENDING:
         return False
     epoch = int(message.producer_epoch)
     if message.kind in (Kind.END_TXN, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS):
-        durable = world.durable[setup.bounds.transactional_id[message.client]]
+        durable = state.durable[setup.bounds.transactional_id[message.client]]
         if durable.known == 0 or durable.producer_id != message.producer_id:
             return False
         ends = 1 if message.kind == Kind.END_TXN else 0
@@ -34,8 +34,8 @@ def is_refused_for_good(world: World, setup: Setup, message: Message) -> bool:
         return _are_comparable(epoch, known) and setup.refused.requests[place_of(kind, known, epoch)] == 1
     if message.producer_id < 0 or message.kind not in (Kind.MARKER, Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT):
         return False
-    known = int(world.partitions[message.partition].entries[message.producer_id].producer_epoch)
-    forgets = _forgets(world, setup, message)
+    known = int(state.partitions[message.partition].entries[message.producer_id].producer_epoch)
+    forgets = _forgets(state, setup, message)
     if not _are_comparable(epoch, known):
         return False
     if message.kind == Kind.MARKER:
@@ -59,10 +59,10 @@ def _are_comparable(epoch: int, known: int) -> bool:
     return 0 <= epoch < known < EPOCHS
 
 
-def _forgets(world: World, setup: Setup, message: Message) -> int:
+def _forgets(state: State, setup: Setup, message: Message) -> int:
     """Whether the leader may come to know nothing of a producer: it forgets, or its successor does not read the log."""
-    budget = world.budget
-    changes = budget.leader_changes > 0 or budget.leaderless > 0 or world.partitions[message.partition].leader == 0
+    budget = state.budget
+    changes = budget.leader_changes > 0 or budget.leaderless > 0 or state.partitions[message.partition].leader == 0
     return 1 if budget.forgotten > 0 or (changes and not reads_its_log(setup.rules)) else 0
 
 

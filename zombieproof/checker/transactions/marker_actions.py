@@ -2,7 +2,7 @@
 
 from zombieproof.checker.transactions import network
 from zombieproof.checker.transactions.coordinator_appends import begin, office, settle
-from zombieproof.checker.transactions.world import IDS, PARTITIONS, Kind, Message, Setup, Trail, World
+from zombieproof.checker.transactions.state import IDS, PARTITIONS, Kind, Message, Setup, State, Trail
 from zombieproof.statemachines.coordinator import completion
 from zombieproof.statemachines.coordinator.completion import MarkerOutcome, Route
 from zombieproof.statemachines.coordinator.records import DecidedFacts
@@ -11,40 +11,40 @@ AT_LOG = 2
 """`Node.driving` while a completion is under way into the log, or a decision is there and will be looked at again."""
 
 
-def start_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
+def start_markers(state: State, setup: Setup, trail: Trail, node: int, k: int) -> None:
     """The decision is durable: markers go to every partition."""
-    world.nodes[node].driving[k] = 1
-    send_markers(world, setup, trail, node, k)
+    state.nodes[node].driving[k] = 1
+    send_markers(state, setup, trail, node, k)
 
 
-def send_markers(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
+def send_markers(state: State, setup: Setup, trail: Trail, node: int, k: int) -> None:
     """Send each missing marker that is not on its way; complete if none is missing."""
-    txn, at = world.nodes[node].cache[k], office(world, setup, node, 0)
+    txn, at = state.nodes[node].cache[k], office(state, setup, node, 0)
     standing = completion.stand(txn, at, trail)
     for p in range(PARTITIONS):
-        if (txn.partitions >> p) & 1 == 0 or _is_on_its_way(world, node, k, p):
+        if (txn.partitions >> p) & 1 == 0 or _is_on_its_way(state, node, k, p):
             continue
         routed = completion.route(
-            True, world.partitions[p].leader == 1, standing, at.coordinator_epoch, setup.rules, trail
+            True, state.partitions[p].leader == 1, standing, at.coordinator_epoch, setup.rules, trail
         )
         if routed.route == Route.SEND:
-            _send_marker(world, node, k, p)
+            _send_marker(state, node, k, p)
         elif routed.route == Route.SKIP and routed.outcome == MarkerOutcome.WRITTEN:
             completion.strike_off(txn, 1 << p, at.coordinator_epoch, at)
-    complete(world, setup, trail, node, k)
+    complete(state, setup, trail, node, k)
 
 
-def _is_on_its_way(world: World, node: int, k: int, p: int) -> bool:
-    for message in world.messages:
+def _is_on_its_way(state: State, node: int, k: int, p: int) -> bool:
+    for message in state.messages:
         sent = message.kind == Kind.MARKER and message.live == 1 and message.node == node
         if sent and message.client == k and message.partition == p:
             return True
     return False
 
 
-def _send_marker(world: World, node: int, k: int, p: int) -> None:
-    txn = world.nodes[node].cache[k]
-    message = world.messages[network.free_slot(world)]
+def _send_marker(state: State, node: int, k: int, p: int) -> None:
+    txn = state.nodes[node].cache[k]
+    message = state.messages[network.free_slot(state)]
     network.empty(message)
     message.kind = Kind.MARKER
     message.live = 1
@@ -54,19 +54,19 @@ def _send_marker(world: World, node: int, k: int, p: int) -> None:
     message.producer_id = txn.producer_id
     message.producer_epoch = txn.producer_epoch
     message.partition = p
-    message.value = world.nodes[node].epoch
+    message.value = state.nodes[node].epoch
     message.detail = 1 if completion.is_committed(txn) else 0
 
 
-def complete(world: World, setup: Setup, trail: Trail, node: int, k: int) -> None:
+def complete(state: State, setup: Setup, trail: Trail, node: int, k: int) -> None:
     """Append the completion if every marker is written. A deposed node cannot, and gives up (its successor will)."""
-    held, at = world.nodes[node], office(world, setup, node, 0)
+    held, at = state.nodes[node], office(state, setup, node, 0)
     begin(trail, k)
     decided = DecidedFacts(at.coordinator_epoch, 0, held.driving[k] == 1)
     completion.complete(held.cache[k], trail.pending, decided, at, setup.rules, trail.effects, trail)
     if trail.effects.finishes == 1:
         held.driving[k] = 0
-    if settle(world, setup, trail, node, k, 0, 0) > 0:
+    if settle(state, setup, trail, node, k, 0, 0) > 0:
         held.driving[k] = AT_LOG
 
 
@@ -76,35 +76,35 @@ def waits_for_leader(setup: Setup, trail: Trail) -> bool:
     return completion.route(True, False, nobody, 0, setup.rules, trail).route == Route.WAIT
 
 
-def acknowledge(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
-    """The sender of a marker hears the outcome, if it still is the coordinator that sent it."""
+def acknowledge(state: State, setup: Setup, trail: Trail, message: Message, error: int) -> None:
+    """The sender of a marker handles the outcome, if it still is the coordinator that sent it."""
     node, k, p = int(message.node), int(message.client), int(message.partition)
     coordinator_epoch = int(message.value)
-    held, at, heard = world.nodes[node], office(world, setup, node, 0), trail.markers
+    held, at, answer = state.nodes[node], office(state, setup, node, 0), trail.markers
     if message.live == 0 or held.driving[k] != 1 or held.epoch != coordinator_epoch:
         network.empty(message)
         return
     standing = completion.judge(completion.stand(held.cache[k], at, trail), coordinator_epoch, trail)
-    completion.begin_answer(heard, standing, False, True)
-    outcome = completion.hear_partition(heard, error, trail)
-    completion.end_answer(heard)
-    if heard.sends_again == 1:
+    completion.begin_answer(answer, standing, False, True)
+    outcome = completion.handle_partition(answer, error, trail)
+    completion.end_answer(answer)
+    if answer.sends_again == 1:
         return
     network.empty(message)
     if outcome == MarkerOutcome.WRITTEN:
         completion.strike_off(held.cache[k], 1 << p, coordinator_epoch, at)
-        complete(world, setup, trail, node, k)
+        complete(state, setup, trail, node, k)
     else:
         # Forgotten: the pending completion stays, nobody drives it any more (reference §2.12).
         held.driving[k] = 0
-        for other in world.messages:
+        for other in state.messages:
             if other.kind == Kind.MARKER and other.node == node and other.client == k:
                 other.live = 0
 
 
-def drive_waiting_markers(world: World, setup: Setup, trail: Trail) -> None:
+def drive_waiting_markers(state: State, setup: Setup, trail: Trail) -> None:
     """A partition has a leader again: markers that waited for it are sent."""
-    for node in range(len(world.nodes)):
+    for node in range(len(state.nodes)):
         for k in range(IDS):
-            if world.nodes[node].role == 1 and world.nodes[node].driving[k] == 1:
-                send_markers(world, setup, trail, node, k)
+            if state.nodes[node].role == 1 and state.nodes[node].driving[k] == 1:
+                send_markers(state, setup, trail, node, k)

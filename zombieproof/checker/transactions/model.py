@@ -1,14 +1,14 @@
-"""The transaction protocol as a model for the engine: its worlds, actions, promises and coverage."""
+"""The transaction protocol as a model for the engine: its states, actions, promises and coverage."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.transactions import id_blocks, late_copies, network
+from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE
 from zombieproof.checker.transactions.actions import step
-from zombieproof.checker.transactions.acts import ACTIONS, ACTIONS_AT_ONCE
 from zombieproof.checker.transactions.narration import describe
-from zombieproof.checker.transactions.world import (
+from zombieproof.checker.transactions.state import (
     APPENDS,
     CLIENTS,
     NODES,
@@ -22,11 +22,11 @@ from zombieproof.checker.transactions.world import (
     Op,
     Overflow,
     Setup,
+    State,
     Trail,
     UnderWay,
-    World,
 )
-from zombieproof.model.catalogue import IN_WORLDS
+from zombieproof.model.catalogue import IN_STATES
 from zombieproof.model.rules import Rules
 from zombieproof.statemachines.partition_leader.questions import Lane
 from zombieproof.statemachines.producer_ids import ProducerIdBlocks
@@ -44,37 +44,37 @@ def setup_of(rules: Rules, bounds: Bounds, budget: Budget, programs: Sequence[Se
     """A setup: for each client the programs of its transactions.
 
     Raises:
-        ValueError: more clients, transactions or lines than a world can hold.
+        ValueError: more clients, transactions or lines than a state can hold.
     """
     if len(programs) > CLIENTS or any(len(program) > TXNS for program in programs):
-        raise ValueError(f"at most {CLIENTS} clients with {TXNS} transactions each fit into a world")
+        raise ValueError(f"at most {CLIENTS} clients with {TXNS} transactions each fit into a state")
     setup = Setup(rules=rules, bounds=bounds, budget=budget)
     bounds.clients = len(programs)
     for c, program in enumerate(programs):
         bounds.transactions[c] = len(program)
         for t, ops in enumerate(program):
             if len(ops) > OPS:
-                raise ValueError(f"client {c}, transaction {t}: {len(ops)} lines, at most {OPS} fit into a world")
+                raise ValueError(f"client {c}, transaction {t}: {len(ops)} lines, at most {OPS} fit into a state")
             setup.programs[c * TXNS + t].ops[: len(ops)] = [int(op) for op in ops]
     late_copies.ask_all(setup)
     return setup
 
 
-def initial_world(setup: Setup) -> World:
-    """The world before anything happened: node 0 is the coordinator, no fault has struck, everything else is empty."""
-    world = World(budget=replace(setup.budget))
-    world.nodes[0].role = 1
-    world.group.committed.offset = 0
+def initial_state(setup: Setup) -> State:
+    """The state before anything happened: node 0 is the coordinator, no fault happened, everything else is empty."""
+    state = State(budget=replace(setup.budget))
+    state.nodes[0].role = 1
+    state.group.committed.offset = 0
     if travels(setup.bounds):
-        world.appends = [UnderWay() for _ in range(APPENDS)]
-        world.lanes = [Lane() for _ in range(PARTITIONS * NODES)]
-        world.blocks = [ProducerIdBlocks() for _ in range(NODES)]
-        world.allocations = [Allocation() for _ in range(NODES)]
-        world.given = [0] * PRODUCER_IDS
+        state.appends = [UnderWay() for _ in range(APPENDS)]
+        state.lanes = [Lane() for _ in range(PARTITIONS * NODES)]
+        state.blocks = [ProducerIdBlocks() for _ in range(NODES)]
+        state.allocations = [Allocation() for _ in range(NODES)]
+        state.given = [0] * PRODUCER_IDS
     if setup.bounds.id_blocks > 0:
         for node in range(NODES):
-            id_blocks.start(world, node)
-    return world
+            id_blocks.start(state, node)
+    return state
 
 
 def travels(bounds: Bounds) -> bool:
@@ -82,24 +82,24 @@ def travels(bounds: Bounds) -> bool:
     return bounds.appends_travel == 1 or bounds.verification_queue == 1 or bounds.id_blocks > 0
 
 
-def bound_hit(world: World, setup: Setup) -> int:
-    """Which capacity was reached on the way to this world, or 0."""
-    return int(world.overflow)
+def bound_hit(state: State, setup: Setup) -> int:
+    """Which capacity was reached on the way to this state, or 0."""
+    return int(state.overflow)
 
 
 TRANSACTIONS = Model(
     name="transactions",
-    world=World,
+    state=State,
     setup=Setup,
     trail=Trail,
     actions=ACTIONS_AT_ONCE,
     step=step,
     normalise=network.normalise,
     describe=describe,
-    initial=initial_world,
+    initial=initial_state,
     promises=tuple(
         Promise(each.name, each.kind, each.predicate, each.sentence, each.source)
-        for each in IN_WORLDS.values()
+        for each in IN_STATES.values()
         if each.predicate is not None
     ),
     bound_hit=bound_hit,
@@ -119,11 +119,11 @@ BETWEEN_BROKERS = replace(
     name="transactions_between_brokers",
     actions=len(ACTIONS),
     sizes={
-        (World, "appends"): APPENDS,
-        (World, "lanes"): PARTITIONS * NODES,
-        (World, "blocks"): NODES,
-        (World, "allocations"): NODES,
-        (World, "given"): PRODUCER_IDS,
+        (State, "appends"): APPENDS,
+        (State, "lanes"): PARTITIONS * NODES,
+        (State, "blocks"): NODES,
+        (State, "allocations"): NODES,
+        (State, "given"): PRODUCER_IDS,
         **{(ProducerIdBlocks, each): "i1" for each in _NUMBERS_OF_BLOCKS},
     },
 )

@@ -1,6 +1,6 @@
 """Moving machines in the checker: the table is asked for a subject, and the step's trail notes it."""
 
-from zombieproof.checker.transactions.world import Trail
+from zombieproof.checker.transactions.state import Trail
 from zombieproof.statemachines import notes
 
 

@@ -1,10 +1,9 @@
 """An action in words: who does what, and where a message arrives."""
 
-from zombieproof.checker.transactions.acts import ACTIONS, AT_APPENDS, AT_BLOCKS, Act
+from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
 from zombieproof.checker.transactions.client_actions import next_op
 from zombieproof.checker.transactions.network import speaks_to_coordinator
-from zombieproof.checker.transactions.views import is_tv2
-from zombieproof.checker.transactions.world import (
+from zombieproof.checker.transactions.state import (
     NODES,
     OFFSETS,
     PRODUCER_IDS,
@@ -14,9 +13,10 @@ from zombieproof.checker.transactions.world import (
     Phase,
     Setup,
     Stage,
+    State,
     UnderWay,
-    World,
 )
+from zombieproof.checker.transactions.views import is_tv2
 from zombieproof.model.vocabulary import Error, ProducerState, TransactionState
 from zombieproof.statemachines.coordinator.records import Operation
 
@@ -44,39 +44,39 @@ def leader_name(p: int) -> str:
     return "the group coordinator" if p == OFFSETS else f"the leader of {partition_name(p)}"
 
 
-def coordinator_name(world: World, setup: Setup, node: int) -> str:
+def coordinator_name(state: State, setup: Setup, node: int) -> str:
     """A transaction coordinator, by the number of its node where another node may become one."""
     name = "transaction coordinator" if setup.bounds.grouped == 1 else "coordinator"
     if setup.budget.failovers == 0 and setup.budget.deposed == 0:
         return f"the {name}"
-    if world.nodes[node].role == 0:
+    if state.nodes[node].role == 0:
         return f"node {node} (no coordinator any more)"
-    if node != world.coordinator:
+    if node != state.coordinator:
         return f"node {node} (deposed, and does not know it)"
     return f"{name} node {node}"
 
 
-def describe(world: World, action: int, setup: Setup) -> str:
-    """What the action does in this world, in one line."""
-    act, i = ACTIONS[action]
-    if act in (Act.STEP, Act.ABORT_INSTEAD):
-        return _client_step(world, setup, i, act == Act.ABORT_INSTEAD)
-    if Act.DELIVER <= act <= Act.UNKNOWN_APPEND:
-        return _message_act(world, setup, act, world.messages[i])
-    if act in (Act.RESIGN, Act.TIME_OUT, Act.FAIL_OVER, Act.DEPOSE, Act.EXPIRE):
-        return _strike_coordinator(world, setup, act, i)
-    if act in AT_APPENDS:
-        return _at_append(world, setup, act, i)
-    if act in AT_BLOCKS:
-        return _at_block(world, setup, act, i)
-    if act == Act.DISCONNECT:
-        p, asked = i // NODES, coordinator_name(world, setup, i % NODES)
+def describe(state: State, action: int, setup: Setup) -> str:
+    """What the action does in this state, in one line."""
+    kind, i = ACTIONS[action]
+    if kind in (Action.STEP, Action.ABORT_INSTEAD):
+        return _client_step(state, setup, i, kind == Action.ABORT_INSTEAD)
+    if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND:
+        return _message_action(state, setup, kind, state.messages[i])
+    if kind in (Action.RESIGN, Action.TIME_OUT, Action.FAIL_OVER, Action.DEPOSE, Action.EXPIRE):
+        return _fault_of_coordinator(state, setup, kind, i)
+    if kind in AT_APPENDS:
+        return _at_append(state, setup, kind, i)
+    if kind in AT_BLOCKS:
+        return _at_block(state, setup, kind, i)
+    if kind == Action.DISCONNECT:
+        p, asked = i // NODES, coordinator_name(state, setup, i % NODES)
         return f"the connection of {leader_name(p)} to {asked} breaks while it waits for an answer"
-    return _strike(setup, act, i)
+    return _fault(setup, kind, i)
 
 
-def _client_step(world: World, setup: Setup, c: int, abort_instead: bool) -> str:
-    client, name = world.clients[c], client_name(c)
+def _client_step(state: State, setup: Setup, c: int, abort_instead: bool) -> str:
+    client, name = state.clients[c], client_name(c)
     if client.state == ProducerState.UNINITIALIZED:
         return f"{name} starts and asks for its producer id and epoch"
     if client.state == ProducerState.ABORTABLE_ERROR:
@@ -92,13 +92,13 @@ def _client_step(world: World, setup: Setup, c: int, abort_instead: bool) -> str
         Op.ABORT: "aborts its transaction",
         Op.FETCH: "fetches the committed offset",
     }
-    return f"{name} {words.get(op, 'stops')}{_first_asks(setup, world, c, op)}"
+    return f"{name} {words.get(op, 'stops')}{_first_asks(setup, state, c, op)}"
 
 
-def _first_asks(setup: Setup, world: World, c: int, op: Op) -> str:
+def _first_asks(setup: Setup, state: State, c: int, op: Op) -> str:
     """Before transaction version 2 a client asks the coordinator to add a partition before it sends anything there."""
     p = {Op.SEND_0: 0, Op.SEND_1: 1, Op.OFFSETS: OFFSETS}.get(op)
-    if p is None or setup.bounds.transactional_id[c] < 0 or is_tv2(setup) or (world.clients[c].added >> p) & 1 == 1:
+    if p is None or setup.bounds.transactional_id[c] < 0 or is_tv2(setup) or (state.clients[c].added >> p) & 1 == 1:
         return ""
     return f": first it asks to add {partition_name(p)}"
 
@@ -132,58 +132,58 @@ def marker_name(message: Message) -> str:
     return f"{outcome} marker ({who}, coordinator epoch {message.value})"
 
 
-def arrival(world: World, setup: Setup, message: Message) -> str:
+def arrival(state: State, setup: Setup, message: Message) -> str:
     """A message and where it arrives."""
     p = message.partition
     if message.kind != Kind.MARKER and message.stage == Stage.TO_COORDINATOR:
-        asked = coordinator_name(world, setup, message.node)
+        asked = coordinator_name(state, setup, message.node)
         what = message_name(message, setup, to=False)
         task = f"add {partition_name(p)}, for" if is_tv2(setup) else "verify"
         return f"{leader_name(p)} asks {asked} to {task} {what}"
     if message.kind != Kind.MARKER and message.stage == Stage.ABANDONED:
-        asked = coordinator_name(world, setup, message.node)
+        asked = coordinator_name(state, setup, message.node)
         what = message_name(message, setup, to=False)
         return f"a question that {leader_name(p)} gave up reaches {asked}: to add {partition_name(p)}, for {what}"
     if message.kind != Kind.MARKER and message.stage == Stage.BACK_TO_LEADER:
         what = message_name(message, setup, to=False)
         return f"the coordinator's answer {Error(message.error).name} for {what} arrives at {leader_name(p)}"
     to_coordinator = speaks_to_coordinator(message.kind)
-    place = coordinator_name(world, setup, message.node) if to_coordinator else leader_name(p)
-    if not to_coordinator and world.partitions[p].leader == 0:
+    place = coordinator_name(state, setup, message.node) if to_coordinator else leader_name(p)
+    if not to_coordinator and state.partitions[p].leader == 0:
         return f"{message_name(message, setup, to=False)} finds {partition_name(p)} without a leader"
     return f"{message_name(message, setup, to=False)} arrives at {place}"
 
 
-def _message_act(world: World, setup: Setup, act: int, message: Message) -> str:
+def _message_action(state: State, setup: Setup, kind: int, message: Message) -> str:
     what = message_name(message, setup)
     sender = "its coordinator" if message.kind == Kind.MARKER else client_name(message.client)
-    if act == Act.DOUBLE:
+    if kind == Action.DOUBLE:
         return f"{what} times out and is sent again: a late copy stays in flight"
-    if act == Act.GIVE_UP:
+    if kind == Action.GIVE_UP:
         return f"{client_name(message.client)} gives up waiting: {what} stays in flight"
-    if message.answered and act == Act.LOSE_ANSWER:
+    if message.answered and kind == Action.LOSE_ANSWER:
         return f"the answer {Error(message.error).name} to {what} is lost, and {sender} sends it again"
     if message.answered:
         return f"the answer {Error(message.error).name} to {what} arrives at {sender}"
-    arrives = arrival(world, setup, message)
-    if act == Act.LOSE_ANSWER:
+    arrives = arrival(state, setup, message)
+    if kind == Action.LOSE_ANSWER:
         return f"{arrives}; the answer to {sender} is lost, and {sender} sends it again"
-    if act == Act.UNKNOWN_APPEND:
+    if kind == Action.UNKNOWN_APPEND:
         return f"{arrives}, whose append is durable but reported as failed"
     return arrives
 
 
-def _strike_coordinator(world: World, setup: Setup, act: int, i: int) -> str:
-    now = coordinator_name(world, setup, world.coordinator)
-    other = 1 - world.coordinator
+def _fault_of_coordinator(state: State, setup: Setup, kind: int, i: int) -> str:
+    now = coordinator_name(state, setup, state.coordinator)
+    other = 1 - state.coordinator
     words = {
-        Act.RESIGN: f"node {i} learns that it is no longer the coordinator",
-        Act.TIME_OUT: f"{now} times out the open transaction of {id_name(i)}",
-        Act.FAIL_OVER: f"{now} crashes; node {other} takes over and loads the log",
-        Act.DEPOSE: f"node {other} becomes coordinator and loads the log; node {world.coordinator} does not know it",
-        Act.EXPIRE: f"{now} takes {id_name(i)} for unused and lets it expire",
+        Action.RESIGN: f"node {i} learns that it is no longer the coordinator",
+        Action.TIME_OUT: f"{now} times out the open transaction of {id_name(i)}",
+        Action.FAIL_OVER: f"{now} crashes; node {other} takes over and loads the log",
+        Action.DEPOSE: f"node {other} becomes coordinator and loads the log; node {state.coordinator} does not know it",
+        Action.EXPIRE: f"{now} takes {id_name(i)} for unused and lets it expire",
     }
-    return words[Act(act)]
+    return words[Action(kind)]
 
 
 def append_name(under_way: UnderWay) -> str:
@@ -195,40 +195,40 @@ def append_name(under_way: UnderWay) -> str:
     return f"the record of {k} in {TransactionState(target.state).name} ({identity})"
 
 
-def _at_append(world: World, setup: Setup, act: int, number: int) -> str:
-    under_way = world.appends[number]
-    who, what = coordinator_name(world, setup, under_way.node), append_name(under_way)
-    if act == Act.TELL_APPEND and under_way.phase == Phase.COMPLETED:
+def _at_append(state: State, setup: Setup, kind: int, number: int) -> str:
+    under_way = state.appends[number]
+    who, what = coordinator_name(state, setup, under_way.node), append_name(under_way)
+    if kind == Action.TELL_APPEND and under_way.phase == Phase.COMPLETED:
         return f"{who} looks again, {what} being durable"
-    if act == Act.TELL_APPEND:
+    if kind == Action.TELL_APPEND:
         outcome = "is durable" if under_way.error == Error.NONE else f"failed with {Error(under_way.error).name}"
-        return f"{who} hears that {what} {outcome}"
+        return f"{who} learns that {what} {outcome}"
     words = {
-        Act.MAKE_APPEND: f"{who} appends {what}",
-        Act.FAIL_APPEND: f"{who} appends {what}, which fails",
-        Act.DOUBT_APPEND: f"{who} appends {what}, which is durable but reported as failed",
+        Action.MAKE_APPEND: f"{who} appends {what}",
+        Action.FAIL_APPEND: f"{who} appends {what}, which fails",
+        Action.DOUBT_APPEND: f"{who} appends {what}, which is durable but reported as failed",
     }
-    return words[Act(act)]
+    return words[Action(kind)]
 
 
-def _ids_name(world: World, setup: Setup, first: int) -> str:
+def _ids_name(state: State, setup: Setup, first: int) -> str:
     """A block of producer ids in words: ids count by when the controller hands them out."""
     last = first + setup.bounds.id_blocks - 1
     return f"producer id block {first}" if last == first else f"producer id block {first} to {last}"
 
 
-def _at_block(world: World, setup: Setup, act: int, node: int) -> str:
-    who, allocation = f"node {node}", world.allocations[node]
-    given, late = (_ids_name(world, setup, first) for first in (allocation.first, allocation.late))
-    hands = f"the controller hands {_ids_name(world, setup, world.next_block)} out to {who}"
+def _at_block(state: State, setup: Setup, kind: int, node: int) -> str:
+    who, allocation = f"node {node}", state.allocations[node]
+    given, late = (_ids_name(state, setup, first) for first in (allocation.first, allocation.late))
+    hands = f"the controller hands {_ids_name(state, setup, state.next_block)} out to {who}"
     words = {
-        Act.ALLOCATE_BLOCK: hands,
-        Act.LOSE_BLOCK: f"{hands}, and its answer is lost",
-        Act.GIVE_BLOCK: f"{who} gets {given}",
-        Act.DOUBLE_BLOCK: f"the controller's answer to {who}, {given}, is there twice: a late copy stays in flight",
-        Act.GIVE_LATE_BLOCK: f"a late answer of the controller arrives at {who}: {late}",
+        Action.ALLOCATE_BLOCK: hands,
+        Action.LOSE_BLOCK: f"{hands}, and its answer is lost",
+        Action.GIVE_BLOCK: f"{who} gets {given}",
+        Action.DOUBLE_BLOCK: f"the controller's answer to {who}, {given}, is there twice: a late copy stays in flight",
+        Action.GIVE_LATE_BLOCK: f"a late answer of the controller arrives at {who}: {late}",
     }
-    return words[Act(act)]
+    return words[Action(kind)]
 
 
 def _p(i: int) -> str:
@@ -236,18 +236,18 @@ def _p(i: int) -> str:
     return partition_name(p) if p <= OFFSETS else "?"
 
 
-def _strike(setup: Setup, act: int, i: int) -> str:
+def _fault(setup: Setup, kind: int, i: int) -> str:
     p = partition_name(i) if i <= OFFSETS else ""
     reads = "reads the log" if setup.rules.leader_reads_log == 1 else "does not read the log"
     words = {
-        Act.READ_ONE: f"{READERS[i % len(READERS)]} fetches one batch",
-        Act.READ_ALL: f"{READERS[i % len(READERS)]} fetches everything it may",
-        Act.ELECT: f"{p} gets a leader again, which {reads}",
-        Act.CRASH: f"{client_name(i) if i < len(NAMES) else i} crashes",
-        Act.CHANGE_LEADER: f"{p} gets another leader, which {reads}",
-        Act.LOSE_LEADER: f"{p} loses its leader",
-        Act.REBALANCE: "the group rebalances: the other member owns the input from now on",
-        Act.FORGET_PRODUCER: f"the leader of {_p(i)} forgets the silent producer {i % PRODUCER_IDS}",
-        Act.FORGET_GUARD: f"the leader of {_p(i)} forgets the verification of producer {i % PRODUCER_IDS}",
+        Action.READ_ONE: f"{READERS[i % len(READERS)]} fetches one batch",
+        Action.READ_ALL: f"{READERS[i % len(READERS)]} fetches everything it may",
+        Action.ELECT: f"{p} gets a leader again, which {reads}",
+        Action.CRASH: f"{client_name(i) if i < len(NAMES) else i} crashes",
+        Action.CHANGE_LEADER: f"{p} gets another leader, which {reads}",
+        Action.LOSE_LEADER: f"{p} loses its leader",
+        Action.REBALANCE: "the group rebalances: the other member owns the input from now on",
+        Action.FORGET_PRODUCER: f"the leader of {_p(i)} forgets the silent producer {i % PRODUCER_IDS}",
+        Action.FORGET_GUARD: f"the leader of {_p(i)} forgets the verification of producer {i % PRODUCER_IDS}",
     }
-    return words[Act(act)]
+    return words[Action(kind)]

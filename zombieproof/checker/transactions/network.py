@@ -1,10 +1,10 @@
-"""The network: an unordered bag of messages; and the normal form of a world.
+"""The network: an unordered bag of messages; and the normal form of a state.
 
 A message may be delivered at any time after it was sent. A client waits for one answer of a coordinator at a time and
 resends until it gets one, so:
 
 - *lost*: the request has its effect, the answer does not arrive, the client asks again. A request that is lost before
-  it has an effect and is sent again is the same world as one that is late, so nothing else has to be lost.
+  it has an effect and is sent again is the same state as one that is late, so nothing else has to be lost.
 - *doubled*: a late copy of a request stays in flight beside the one that is waited for.
 - *late*: the client gives a batch up and goes on while the batch is still in flight.
 
@@ -18,7 +18,7 @@ Reductions, each with a switch that turns it off and a test that verdicts stay t
 """
 
 from zombieproof.checker.transactions.late_copies import is_refused_for_good
-from zombieproof.checker.transactions.world import MESSAGES, PARTITIONS, Kind, Message, Overflow, Setup, World
+from zombieproof.checker.transactions.state import MESSAGES, PARTITIONS, Kind, Message, Overflow, Setup, State
 from zombieproof.model.vocabulary import NONE
 
 
@@ -58,20 +58,20 @@ def copy(source: Message, target: Message) -> None:
     target.guard = source.guard
 
 
-def free_slot(world: World) -> int:
-    """The first free slot; with none left the last one is sacrificed and the world is marked as overflown."""
+def free_slot(state: State) -> int:
+    """The first free slot; with none left the last one is sacrificed and the state is marked as overflown."""
     for i in range(MESSAGES):
-        if world.messages[i].kind == Kind.EMPTY:
+        if state.messages[i].kind == Kind.EMPTY:
             return i
-    world.overflow = Overflow.MESSAGE_SLOTS
-    empty(world.messages[MESSAGES - 1])
+    state.overflow = Overflow.MESSAGE_SLOTS
+    empty(state.messages[MESSAGES - 1])
     return MESSAGES - 1
 
 
-def send_request(world: World, kind: int, c: int, partition: int, value: int, detail: int, label: int) -> None:
+def send_request(state: State, kind: int, c: int, partition: int, value: int, detail: int, label: int) -> None:
     """Client `c` sends a request under its present producer id and epoch, to the coordinator it knows."""
-    client = world.clients[c]
-    message = world.messages[free_slot(world)]
+    client = state.clients[c]
+    message = state.messages[free_slot(state)]
     empty(message)
     message.kind = kind
     message.live = 1
@@ -96,10 +96,10 @@ def speaks_to_coordinator(kind: int) -> bool:
     return kind in (Kind.INIT_PRODUCER_ID, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS, Kind.END_TXN)
 
 
-def waits_for_coordinator(world: World, c: int) -> bool:
+def waits_for_coordinator(state: State, c: int) -> bool:
     """Whether client `c` waits for an answer to a transactional request (one at a time)."""
     for i in range(MESSAGES):
-        message = world.messages[i]
+        message = state.messages[i]
         if message.live == 1 and message.client == c and _is_transactional_request(message.kind):
             return True
     return False
@@ -109,20 +109,20 @@ def _is_transactional_request(kind: int) -> bool:
     return speaks_to_coordinator(kind) or kind == Kind.TXN_OFFSET_COMMIT
 
 
-def batches_in_flight(world: World, c: int) -> int:
+def batches_in_flight(state: State, c: int) -> int:
     """How many unacknowledged batches client `c` has."""
     count = 0
     for i in range(MESSAGES):
-        message = world.messages[i]
+        message = state.messages[i]
         if message.live == 1 and message.kind == Kind.PRODUCE and message.client == c:
             count += 1
     return count
 
 
-def hang_up(world: World, c: int) -> None:
+def hang_up(state: State, c: int) -> None:
     """Client `c` is gone: what it sent stays on its way, what was meant for it is not."""
     for i in range(MESSAGES):
-        message = world.messages[i]
+        message = state.messages[i]
         if message.live == 1 and message.kind != Kind.MARKER and message.client == c:
             if message.answered == 1:
                 empty(message)
@@ -130,22 +130,22 @@ def hang_up(world: World, c: int) -> None:
                 message.live = 0
 
 
-def hang_up_node(world: World, node: int) -> None:
+def hang_up_node(state: State, node: int) -> None:
     """A coordinator node is gone: its markers stay on their way, their answers reach nobody."""
     for i in range(MESSAGES):
-        message = world.messages[i]
+        message = state.messages[i]
         if message.kind == Kind.MARKER and message.node == node:
             message.live = 0
 
 
-def token(world: World) -> int:
+def token(state: State) -> int:
     """A verification guard that no message in flight carries."""
     used = 0
     for i in range(MESSAGES):
-        if world.messages[i].guard > 0:
-            used |= 1 << world.messages[i].guard
+        if state.messages[i].guard > 0:
+            used |= 1 << state.messages[i].guard
     for p in range(PARTITIONS):
-        for entry in world.partitions[p].entries:
+        for entry in state.partitions[p].entries:
             if entry.guard > 0:
                 used |= 1 << entry.guard
     fresh = 1
@@ -154,21 +154,21 @@ def token(world: World) -> int:
     return fresh
 
 
-def normalise(world: World, setup: Setup) -> None:
+def normalise(state: State, setup: Setup) -> None:
     """The normal form: late copies that are refused for good are dropped, messages in one order."""
     if setup.bounds.keep_refused_copies == 0:
         for i in range(MESSAGES):
-            if is_refused_for_good(world, setup, world.messages[i]):
-                empty(world.messages[i])
-    _sort(world)
+            if is_refused_for_good(state, setup, state.messages[i]):
+                empty(state.messages[i])
+    _sort(state)
 
 
-def _sort(world: World) -> None:
+def _sort(state: State) -> None:
     """Insertion sort by content, empty slots last (the bag has no order)."""
     for i in range(1, MESSAGES):
         j = i
-        while j > 0 and _precedes(world.messages[j], world.messages[j - 1]):
-            _swap(world.messages[j], world.messages[j - 1])
+        while j > 0 and _precedes(state.messages[j], state.messages[j - 1]):
+            _swap(state.messages[j], state.messages[j - 1])
             j -= 1
 
 

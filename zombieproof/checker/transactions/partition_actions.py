@@ -5,15 +5,7 @@ A record that is appended counts as replicated (``omissions``): what a leader an
 
 from zombieproof.checker.transactions import marker_actions, network
 from zombieproof.checker.transactions.moves import note_answer
-from zombieproof.checker.transactions.views import (
-    GroupView,
-    batch_of,
-    batch_view,
-    marker_of,
-    marker_view,
-    mode,
-)
-from zombieproof.checker.transactions.world import (
+from zombieproof.checker.transactions.state import (
     LOG,
     MESSAGES,
     OFFSETS,
@@ -23,8 +15,16 @@ from zombieproof.checker.transactions.world import (
     Overflow,
     Setup,
     Stage,
+    State,
     Trail,
-    World,
+)
+from zombieproof.checker.transactions.views import (
+    GroupView,
+    batch_of,
+    batch_view,
+    marker_of,
+    marker_view,
+    mode,
 )
 from zombieproof.model.vocabulary import (
     NONE,
@@ -38,7 +38,7 @@ from zombieproof.statemachines.partition_leader import batches, forgetting, mark
 from zombieproof.statemachines.partition_leader.effects import clear
 
 NO_ROWS = (NONE,)
-"""The group of a world is of the classic protocol: no row is judged by itself."""
+"""The group of a state is of the classic protocol: no row is judged by itself."""
 
 WAITS = -2
 """Not an error: the message went on to its next stage, and nobody is answered yet."""
@@ -55,21 +55,21 @@ def _begin(trail: Trail, p: int) -> None:
     clear(trail.leader)
 
 
-def receive(world: World, setup: Setup, trail: Trail, message: Message) -> int:
+def receive(state: State, setup: Setup, trail: Trail, message: Message) -> int:
     """A batch or offset commit reaches its leader: ask the coordinator first, or append. Returns the error or WAITS."""
-    entry = world.partitions[message.partition].entries[message.producer_id]
-    arrival = _arrival(setup, message, network.token(world))
+    entry = state.partitions[message.partition].entries[message.producer_id]
+    arrival = _arrival(setup, message, network.token(state))
     _begin(trail, message.partition)
     verification.arrives(entry, batch_view(message, setup), arrival, setup.rules, trail.leader, trail)
     if trail.leader.asks == 1:
         message.guard = trail.leader.guard
         message.stage = Stage.TO_COORDINATOR
-        message.node = world.coordinator
+        message.node = state.coordinator
         return WAITS
-    return _go_on(world, setup, trail, message)
+    return _go_on(state, setup, trail, message)
 
 
-def hear_coordinator(world: World, setup: Setup, trail: Trail, message: Message, error: int) -> None:
+def handle_verification(state: State, setup: Setup, trail: Trail, message: Message, error: int) -> None:
     """The coordinator's answer to a verification sets out for the leader; its channel, if it has one, translates it."""
     message.stage = Stage.BACK_TO_LEADER
     message.error = error
@@ -79,7 +79,7 @@ def hear_coordinator(world: World, setup: Setup, trail: Trail, message: Message,
     note_answer(trail, message.error)
 
 
-def conclude(world: World, setup: Setup, trail: Trail, message: Message) -> int:
+def conclude(state: State, setup: Setup, trail: Trail, message: Message) -> int:
     """The coordinator's answer reaches the leader: append under the guard, or refuse."""
     error, guard = int(message.error), int(message.guard)
     message.error = 0
@@ -87,23 +87,23 @@ def conclude(world: World, setup: Setup, trail: Trail, message: Message) -> int:
     message.stage = Stage.TO_LEADER
     _begin(trail, message.partition)
     verification.concludes(error, guard, _arrival(setup, message, 0), trail.leader)
-    return _go_on(world, setup, trail, message)
+    return _go_on(state, setup, trail, message)
 
 
-def _go_on(world: World, setup: Setup, trail: Trail, message: Message) -> int:
+def _go_on(state: State, setup: Setup, trail: Trail, message: Message) -> int:
     """To the log, if nobody has refused it."""
     if trail.leader.goes_on == 0:
         return int(trail.leader.error)
-    return try_append(world, setup, trail, message, trail.leader.guard)
+    return try_append(state, setup, trail, message, trail.leader.guard)
 
 
-def try_append(world: World, setup: Setup, trail: Trail, message: Message, guard: int) -> int:
+def try_append(state: State, setup: Setup, trail: Trail, message: Message, guard: int) -> int:
     """Let the leader look at the batch under its log's lock, and append it (reference §3.3, §4.1)."""
     if message.kind == Kind.TXN_OFFSET_COMMIT:
-        error = _judge_membership(world, setup, trail, message)
+        error = _judge_membership(state, setup, trail, message)
         if error != Error.NONE:
             return error
-    partition = world.partitions[message.partition]
+    partition = state.partitions[message.partition]
     entry = partition.entries[message.producer_id]
     batch = batch_view(message, setup)
     origin = Origin.COORDINATOR if message.kind == Kind.TXN_OFFSET_COMMIT else Origin.CLIENT
@@ -111,21 +111,21 @@ def try_append(world: World, setup: Setup, trail: Trail, message: Message, guard
     batches.append(entry, batch, guard, origin, setup.rules, trail.leader, trail)
     if trail.leader.appends == 0:
         if trail.leader.error != Error.NONE and message.kind == Kind.TXN_OFFSET_COMMIT:
-            return _refuse_offset(world, setup, trail, message.producer_id)
+            return _refuse_offset(state, setup, trail, message.producer_id)
         return int(trail.leader.error)
     if partition.end >= LOG:
-        world.overflow = Overflow.LOG_END
+        state.overflow = Overflow.LOG_END
         return int(Error.NOT_ENOUGH_REPLICAS)
     offset = int(partition.end)
-    _write(world, message, batch.transactional, offset)
+    _write(state, message, batch.transactional, offset)
     batches.appended(entry, batch, offset, offset, trail.leader.event, setup.rules, trail)
     if message.kind == Kind.TXN_OFFSET_COMMIT:
-        _hold_offset(world, trail, message.producer_id, message.value, offset)
+        _hold_offset(state, trail, message.producer_id, message.value, offset)
     return int(Error.NONE)
 
 
-def _write(world: World, message: Message, transactional: int, offset: int) -> None:
-    record = world.partitions[message.partition].log[offset]
+def _write(state: State, message: Message, transactional: int, offset: int) -> None:
+    record = state.partitions[message.partition].log[offset]
     if message.kind == Kind.TXN_OFFSET_COMMIT:
         record.kind = LogEntry.OFFSET
     else:
@@ -134,64 +134,64 @@ def _write(world: World, message: Message, transactional: int, offset: int) -> N
     record.producer_epoch = message.producer_epoch
     record.value = message.value
     record.label = message.label
-    world.partitions[message.partition].end += 1
+    state.partitions[message.partition].end += 1
 
 
-def _judge_membership(world: World, setup: Setup, trail: Trail, message: Message) -> int:
-    group = GroupView(1, 0, 0, int(world.group.generation))
+def _judge_membership(state: State, setup: Setup, trail: Trail, message: Message) -> int:
+    group = GroupView(1, 0, 0, int(state.group.generation))
     given = setup.rules.kip447_fence == 1
     sender = commits.Sender(3, int(message.detail) if given else NONE, int(message.client) if given else NONE, NONE)
-    standing = commits.Standing(1 if world.group.owner == message.client else 0)
+    standing = commits.Standing(1 if state.group.owner == message.client else 0)
     clear_group(trail.group)
     commits.judged(group, sender, standing, NO_ROWS, setup.rules, trail.group, trail)
     return int(trail.group.error)
 
 
-def _hold_offset(world: World, trail: Trail, producer_id: int, value: int, record_offset: int) -> None:
+def _hold_offset(state: State, trail: Trail, producer_id: int, value: int, record_offset: int) -> None:
     trail.subject = producer_id
-    offsets.waits(world.group.pending[producer_id], value, record_offset, trail)
+    offsets.waits(state.group.pending[producer_id], value, record_offset, trail)
 
 
-def _refuse_offset(world: World, setup: Setup, trail: Trail, producer_id: int) -> int:
+def _refuse_offset(state: State, setup: Setup, trail: Trail, producer_id: int) -> int:
     """The answer to a commit that the log has refused, and what becomes of the offset that waits in its place."""
     trail.subject = producer_id
-    offsets.is_refused(world.group.pending[producer_id], setup.rules, trail)
+    offsets.is_refused(state.group.pending[producer_id], setup.rules, trail)
     commits.log_answers(trail.leader.error, setup.rules, trail.group)
     return int(trail.group.error)
 
 
-def receive_marker(world: World, setup: Setup, trail: Trail, message: Message, lost: int) -> bool:
+def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, lost: int) -> bool:
     """A marker reaches its leader, and the answer its sender. With `lost` 1 the answer does not arrive.
 
     Returns whether anything happened at all: a marker for a partition without a leader stays where it is, unless the
     rules in force take the partition for deleted (KAFKA-20734).
     """
     p = message.partition
-    if world.partitions[p].leader == 0:
+    if state.partitions[p].leader == 0:
         if lost == 1 or message.live == 0 or marker_actions.waits_for_leader(setup, trail):
             return False
-        marker_actions.acknowledge(world, setup, trail, message, Error.NONE)
+        marker_actions.acknowledge(state, setup, trail, message, Error.NONE)
         return True
-    entry = world.partitions[p].entries[message.producer_id]
+    entry = state.partitions[p].entries[message.producer_id]
     marker = marker_view(message)
     _begin(trail, p)
     markers.arrives(entry, marker, Origin.COORDINATOR, setup.rules, trail.leader, trail)
     error = int(trail.leader.error)
     if trail.leader.appends == 1:
-        if world.partitions[p].end >= LOG:
-            world.overflow = Overflow.LOG_END
+        if state.partitions[p].end >= LOG:
+            state.overflow = Overflow.LOG_END
             return True
-        offset = _write_marker(world, message)
+        offset = _write_marker(state, message)
         markers.appended(entry, marker, offset, trail.leader.event, setup.rules, trail.leader, trail)
         if p == OFFSETS:
-            _end_offsets(world, trail, message.producer_id, marker.committed)
+            _end_offsets(state, trail, message.producer_id, marker.committed)
     if lost == 0:
-        marker_actions.acknowledge(world, setup, trail, message, error)
+        marker_actions.acknowledge(state, setup, trail, message, error)
     return True
 
 
-def _write_marker(world: World, message: Message) -> int:
-    partition = world.partitions[message.partition]
+def _write_marker(state: State, message: Message) -> int:
+    partition = state.partitions[message.partition]
     record = partition.log[partition.end]
     record.kind = LogEntry.COMMIT if message.detail == 1 else LogEntry.ABORT
     record.producer_id = message.producer_id
@@ -202,16 +202,16 @@ def _write_marker(world: World, message: Message) -> int:
     return int(partition.end - 1)
 
 
-def _end_offsets(world: World, trail: Trail, producer_id: int, committed: int) -> None:
+def _end_offsets(state: State, trail: Trail, producer_id: int, committed: int) -> None:
     trail.subject = producer_id
-    offsets.ends(world.group.committed, world.group.pending[producer_id], committed, trail)
+    offsets.ends(state.group.committed, state.group.pending[producer_id], committed, trail)
 
 
-def lose_leader(world: World, p: int) -> None:
+def lose_leader(state: State, p: int) -> None:
     """The leader of a partition is gone. What it kept in memory only is lost: verifications and their guards."""
-    world.partitions[p].leader = 0
+    state.partitions[p].leader = 0
     for i in range(MESSAGES):
-        message = world.messages[i]
+        message = state.messages[i]
         if (
             message.partition == p
             and message.stage not in (Stage.TO_LEADER, Stage.ABANDONED)
@@ -229,33 +229,33 @@ def lose_leader(world: World, p: int) -> None:
                 network.empty(message)
 
 
-def elect_leader(world: World, setup: Setup, trail: Trail, p: int) -> None:
+def elect_leader(state: State, setup: Setup, trail: Trail, p: int) -> None:
     """A new leader: producer state, pending and committed offsets are the fold of the partition's log (§3.7)."""
-    partition = world.partitions[p]
+    partition = state.partitions[p]
     partition.leader = 1
     for pid in range(PRODUCER_IDS):
         forgetting.lose_memory(partition.entries[pid])
         if p == OFFSETS:
-            offsets.lose_memory(world.group.pending[pid])
+            offsets.lose_memory(state.group.pending[pid])
     if p == OFFSETS:
-        world.group.committed.offset = 0
-        world.group.committed.record_offset = NONE
+        state.group.committed.offset = 0
+        state.group.committed.record_offset = NONE
     if forgetting.reads_its_log(setup.rules):
         for offset in range(partition.end):
-            _apply(world, setup, trail, p, offset)
-    marker_actions.drive_waiting_markers(world, setup, trail)
+            _apply(state, setup, trail, p, offset)
+    marker_actions.drive_waiting_markers(state, setup, trail)
 
 
-def _apply(world: World, setup: Setup, trail: Trail, p: int, offset: int) -> None:
-    record = world.partitions[p].log[offset]
-    entry = world.partitions[p].entries[record.producer_id]
+def _apply(state: State, setup: Setup, trail: Trail, p: int, offset: int) -> None:
+    record = state.partitions[p].log[offset]
+    entry = state.partitions[p].entries[record.producer_id]
     _begin(trail, p)
     if record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
         marker = marker_of(record)
         markers.in_log(entry, marker, offset, setup.rules, trail.leader, trail)
         if p == OFFSETS:
-            _end_offsets(world, trail, record.producer_id, marker.committed)
+            _end_offsets(state, trail, record.producer_id, marker.committed)
         return
     batches.in_log(entry, batch_of(record), offset, offset, setup.rules, trail.leader, trail)
     if record.kind == LogEntry.OFFSET:
-        _hold_offset(world, trail, record.producer_id, record.value, offset)
+        _hold_offset(state, trail, record.producer_id, record.value, offset)

@@ -8,15 +8,15 @@ it: ABANDONED, nobody waits for what it says. A leader that is gone has forgotte
 """
 
 from zombieproof.checker.transactions import network, partition_actions, replies
+from zombieproof.checker.transactions.state import MESSAGES, NODES, Kind, Message, Setup, Stage, State, Trail
 from zombieproof.checker.transactions.views import is_tv2, mode
-from zombieproof.checker.transactions.world import MESSAGES, NODES, Kind, Message, Setup, Stage, Trail, World
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.partition_leader import questions
 from zombieproof.statemachines.partition_leader.questions import Incoming, Returned
 
 
 def place_of(partition: int, node: int) -> int:
-    """Where the lane from a partition to a coordinator node stands in `World.lanes`."""
+    """Where the lane from a partition to a coordinator node stands in `State.lanes`."""
     return int(partition * NODES + node)
 
 
@@ -30,94 +30,94 @@ def _is_under_way(message: Message, partition: int, node: int) -> bool:
     return at and _is_in(message, partition, node)
 
 
-def ask(world: World, setup: Setup, trail: Trail, i: int, lost: int) -> None:
+def ask(state: State, setup: Setup, trail: Trail, i: int, lost: int) -> None:
     """The question about message `i` comes to its lane: it waits there, or is refused; what it replaces is told so.
 
     With `lost` 1 the answer that `i` is refused does not arrive.
     """
-    message = world.messages[i]
+    message = state.messages[i]
     p, node = int(message.partition), int(message.node)
-    lane, waits = world.lanes[place_of(p, node)], _waiting(world, setup, message)
-    queued_epoch = NONE if waits < 0 else int(world.messages[waits].producer_epoch)
+    lane, waits = state.lanes[place_of(p, node)], _waiting(state, setup, message)
+    queued_epoch = NONE if waits < 0 else int(state.messages[waits].producer_epoch)
     incoming = Incoming(queued_epoch, int(message.producer_epoch), mode(setup))
     verdict = questions.asks(lane, 1, incoming)
     if verdict.error_of_incoming != Error.NONE:
-        _conclude(world, setup, trail, i, questions.told(verdict.error_of_incoming, trail), lost)
+        _conclude(state, setup, trail, i, questions.answered(verdict.error_of_incoming, trail), lost)
         return
     message.stage = Stage.WAITING
     if waits >= 0:
         if queued_epoch < message.producer_epoch:
-            world.ghost.outrun = 1
-        _conclude(world, setup, trail, waits, questions.told(verdict.error_of_queued, trail), 0)
-    _send(world, p, node)
+            state.ghost.outrun = 1
+        _conclude(state, setup, trail, waits, questions.answered(verdict.error_of_queued, trail), 0)
+    _send(state, p, node)
 
 
-def _waiting(world: World, setup: Setup, message: Message) -> int:
+def _waiting(state: State, setup: Setup, message: Message) -> int:
     """The slot of the question that waits in the same lane for the same transactional id, or -1."""
     ids = setup.bounds.transactional_id
     for i in range(MESSAGES):
-        other = world.messages[i]
+        other = state.messages[i]
         waits = other.stage == Stage.WAITING and _is_in(other, message.partition, message.node)
         if waits and ids[other.client] == ids[message.client]:
             return i
     return -1
 
 
-def _send(world: World, p: int, node: int) -> None:
+def _send(state: State, p: int, node: int) -> None:
     """All that waits leaves for the coordinator, if it is to leave now."""
-    lane = world.lanes[place_of(p, node)]
+    lane = state.lanes[place_of(p, node)]
     if lane.sends == 0:
         return
     questions.goes_out(lane)
-    for message in world.messages:
+    for message in state.messages:
         if message.stage == Stage.WAITING and _is_in(message, p, node):
             message.stage = Stage.TO_COORDINATOR
 
 
-def arrive(world: World, setup: Setup, trail: Trail, i: int, lost: int) -> bool:
+def arrive(state: State, setup: Setup, trail: Trail, i: int, lost: int) -> bool:
     """The coordinator's answer arrives, with its word on every question of the request; message `i` is one of those.
 
     With `lost` 1 the leader's answer to that one does not arrive. False while a question is not answered yet; and of
     several questions in one request only the first lets the answer arrive.
     """
-    p, node = int(world.messages[i].partition), int(world.messages[i].node)
+    p, node = int(state.messages[i].partition), int(state.messages[i].node)
     for j in range(MESSAGES):
-        other = world.messages[j]
+        other = state.messages[j]
         if not _is_under_way(other, p, node):
             continue
         if other.stage != Stage.BACK_TO_LEADER or (j < i and lost == 0):
             return False
-    how = questions.ends(world.lanes[place_of(p, node)], setup.rules)
+    how = questions.ends(state.lanes[place_of(p, node)], setup.rules)
     for j in range(MESSAGES):
-        message = world.messages[j]
+        message = state.messages[j]
         if _is_under_way(message, p, node):
             error = questions.word(Returned(NONE, 0), int(message.error), how, trail)
-            _conclude(world, setup, trail, j, error, lost if j == i else 0)
-    _send(world, p, node)
+            _conclude(state, setup, trail, j, error, lost if j == i else 0)
+    _send(state, p, node)
     return True
 
 
-def disconnect(world: World, setup: Setup, trail: Trail, place: int) -> bool:
+def disconnect(state: State, setup: Setup, trail: Trail, place: int) -> bool:
     """The connection breaks on which a request is under way: who waits for it is told so."""
     p, node = place // NODES, place % NODES
-    if place >= len(world.lanes) or world.budget.lost == 0 or world.lanes[place].under_way == 0:
+    if place >= len(state.lanes) or state.budget.lost == 0 or state.lanes[place].under_way == 0:
         return False
-    world.budget.lost -= 1
-    how = questions.ends(world.lanes[place], setup.rules)
+    state.budget.lost -= 1
+    how = questions.ends(state.lanes[place], setup.rules)
     for j in range(MESSAGES):
-        message = world.messages[j]
+        message = state.messages[j]
         if _is_under_way(message, p, node):
-            _abandon(world, setup, message)
-            _conclude(world, setup, trail, j, questions.word(Returned(questions.DISCONNECTED, 0), 0, how, trail), 0)
-    _send(world, p, node)
+            _abandon(state, setup, message)
+            _conclude(state, setup, trail, j, questions.word(Returned(questions.DISCONNECTED, 0), 0, how, trail), 0)
+    _send(state, p, node)
     return True
 
 
-def _abandon(world: World, setup: Setup, message: Message) -> None:
+def _abandon(state: State, setup: Setup, message: Message) -> None:
     """Nobody hears the answer to a question; the coordinator may still see it. One that only asks changes nothing."""
     if message.stage != Stage.TO_COORDINATOR or not is_tv2(setup):
         return
-    left = world.messages[network.free_slot(world)]
+    left = state.messages[network.free_slot(state)]
     network.copy(message, left)
     left.stage = Stage.ABANDONED
     left.live = 0
@@ -126,21 +126,21 @@ def _abandon(world: World, setup: Setup, message: Message) -> None:
     left.guard = 0
 
 
-def _conclude(world: World, setup: Setup, trail: Trail, i: int, error: int, lost: int) -> None:
+def _conclude(state: State, setup: Setup, trail: Trail, i: int, error: int, lost: int) -> None:
     """The channel's word reaches the leader, which answers its client."""
-    message = world.messages[i]
+    message = state.messages[i]
     message.error = error
     message.node = 0
-    told = partition_actions.conclude(world, setup, trail, message)
-    replies.reply(world, setup, trail, i, told, lost)
+    told = partition_actions.conclude(state, setup, trail, message)
+    replies.reply(state, setup, trail, i, told, lost)
 
 
-def lose_leader(world: World, setup: Setup, p: int) -> None:
+def lose_leader(state: State, setup: Setup, p: int) -> None:
     """The leader of a partition is gone: its lanes are forgotten, what it has asked is still under way."""
     for node in range(NODES):
-        if len(world.lanes) > 0:
-            questions.forget(world.lanes[place_of(p, node)])
+        if len(state.lanes) > 0:
+            questions.forget(state.lanes[place_of(p, node)])
     for i in range(MESSAGES):
-        message = world.messages[i]
+        message = state.messages[i]
         if message.partition == p and message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT):
-            _abandon(world, setup, message)
+            _abandon(state, setup, message)

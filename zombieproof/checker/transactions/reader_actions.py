@@ -5,19 +5,19 @@ transactional batches back itself. A fetch returns either the next batch or ever
 knows of aborted producers lasts for one fetch (reference §6).
 """
 
-from zombieproof.checker.transactions.world import LOG, PRODUCER_IDS, Partition, Setup, Trail, World
+from zombieproof.checker.transactions.state import LOG, PRODUCER_IDS, Partition, Setup, State, Trail
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, ConsumerState, Isolation, LogEntry
 from zombieproof.statemachines.consumer import reading
 from zombieproof.statemachines.partition_leader import markers, offsets
 
 
-def fetch(world: World, setup: Setup, trail: Trail, r: int, everything: int) -> bool:
+def fetch(state: State, setup: Setup, trail: Trail, r: int, everything: int) -> bool:
     """Reader `r` fetches and consumes one batch, or everything up to its bound."""
     if r >= setup.bounds.readers:
         return False
-    partition = world.partitions[0]
-    reader = world.readers[r]
+    partition = state.partitions[0]
+    reader = state.readers[r]
     isolation = Isolation.READ_COMMITTED if r == 0 else Isolation.READ_COMMITTED_BUFFERING
     reach = offsets.Reach(0, int(partition.end), int(partition.end))
     stable = offsets.readable(offsets.first_undecided(partition.entries), NONE, reach)
@@ -30,7 +30,7 @@ def fetch(world: World, setup: Setup, trail: Trail, r: int, everything: int) -> 
         bound = reader.position + 1
     first = int(reader.position)
     for offset in range(first, bound):
-        _consume(world, setup, trail, r, isolation, first, bound, offset)
+        _consume(state, setup, trail, r, isolation, first, bound, offset)
     if not reading.keeps_states(isolation):
         for pid in range(PRODUCER_IDS):
             reader.states[pid] = ConsumerState.DELIVERING
@@ -39,9 +39,9 @@ def fetch(world: World, setup: Setup, trail: Trail, r: int, everything: int) -> 
 
 
 def _consume(
-    world: World, setup: Setup, trail: Trail, r: int, isolation: int, first: int, bound: int, offset: int
+    state: State, setup: Setup, trail: Trail, r: int, isolation: int, first: int, bound: int, offset: int
 ) -> None:
-    reader, partition = world.readers[r], world.partitions[0]
+    reader, partition = state.readers[r], state.partitions[0]
     record = partition.log[offset]
     pid = int(record.producer_id)
     control = record.kind in (LogEntry.COMMIT, LogEntry.ABORT)

@@ -1,28 +1,28 @@
-"""The answer to a client's request sets out: nobody waits for it, it is lost, it travels, or it is heard at once."""
+"""The answer to a client's request sets out: nobody waits for it, it is lost, it travels, or it is handled at once."""
 
 from zombieproof.checker.transactions import client_answers, network
 from zombieproof.checker.transactions.moves import note_answer
-from zombieproof.checker.transactions.world import Kind, Message, Setup, Trail, World
+from zombieproof.checker.transactions.state import Kind, Message, Setup, State, Trail
 
 
-def reply(world: World, setup: Setup, trail: Trail, i: int, error: int, lost: int) -> None:
+def reply(state: State, setup: Setup, trail: Trail, i: int, error: int, lost: int) -> None:
     """Message `i` is answered; with `lost` 1 the answer does not arrive."""
     note_answer(trail, error)
-    message = world.messages[i]
+    message = state.messages[i]
     if message.live == 0:
         network.empty(message)
     elif lost == 1:
-        restore_request(world, message)
+        restore_request(state, message)
     elif setup.bounds.answers_travel == 1:
         message.answered = 1
         message.error = error
     else:
-        client_answers.hear(world, setup, trail, i, error)
+        client_answers.handle(state, setup, trail, i, error)
 
 
-def restore_request(world: World, message: Message) -> None:
+def restore_request(state: State, message: Message) -> None:
     """The client asks again with what it knows: a grant that got lost is unknown to it."""
-    client = world.clients[message.client]
+    client = state.clients[message.client]
     message.answered = 0
     message.error = 0
     if message.kind in (Kind.INIT_PRODUCER_ID, Kind.END_TXN):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from zombieproof.checker.transactions.world import OFFSETS, Kind, LogRecord, Message, Setup
+from zombieproof.checker.transactions.state import OFFSETS, Kind, LogRecord, Message, Setup
 from zombieproof.model.vocabulary import LogEntry, Mode, TransactionVersion
 
 INIT_PRODUCER_ID = 4

@@ -63,78 +63,78 @@ class Nothing:
     unused: int = 0
 
 
-def step(world: Any, action: int, rules: Rules, trail: Any) -> bool:
+def step(state: Any, action: int, rules: Rules, trail: Any) -> bool:
     """Take one action of the transaction manager or of a resource manager."""
     if action < FIRST_OF_MANAGERS:
-        return decide(world, action, rules)
-    return act(world, (action - FIRST_OF_MANAGERS) // len(Do), (action - FIRST_OF_MANAGERS) % len(Do))
+        return decide(state, action, rules)
+    return of_manager(state, (action - FIRST_OF_MANAGERS) // len(Do), (action - FIRST_OF_MANAGERS) % len(Do))
 
 
-def decide(world: Any, action: int, rules: Rules) -> bool:
+def decide(state: Any, action: int, rules: Rules) -> bool:
     """The transaction manager commits or aborts."""
-    if world.manager != TransactionManager.INIT:
+    if state.manager != TransactionManager.INIT:
         return False
     if action == ABORT:
-        world.manager = TransactionManager.ABORTED
-        world.abort_sent = 1
+        state.manager = TransactionManager.ABORTED
+        state.abort_sent = 1
         return True
     if rules.wait_for_all == 1:
-        for i in range(len(world.heard)):
-            if world.heard[i] == 0:
+        for i in range(len(state.prepared)):
+            if state.prepared[i] == 0:
                 return False
-    world.manager = TransactionManager.COMMITTED
-    world.commit_sent = 1
+    state.manager = TransactionManager.COMMITTED
+    state.commit_sent = 1
     return True
 
 
-def act(world: Any, i: int, what: int) -> bool:
-    """Resource manager `i` acts, or the transaction manager hears from it."""
+def of_manager(state: Any, i: int, what: int) -> bool:
+    """Resource manager `i` goes on, or the transaction manager handles its message."""
     if what == Do.RECEIVE_PREPARED:
-        if world.manager != TransactionManager.INIT or world.prepared_sent[i] == 0:
+        if state.manager != TransactionManager.INIT or state.prepared_sent[i] == 0:
             return False
-        world.heard[i] = 1
+        state.prepared[i] = 1
     elif what == Do.PREPARE:
-        if world.resources[i] != ResourceManager.WORKING:
+        if state.resources[i] != ResourceManager.WORKING:
             return False
-        world.resources[i] = ResourceManager.PREPARED
-        world.prepared_sent[i] = 1
+        state.resources[i] = ResourceManager.PREPARED
+        state.prepared_sent[i] = 1
     elif what == Do.CHOOSE_TO_ABORT:
-        if world.resources[i] != ResourceManager.WORKING:
+        if state.resources[i] != ResourceManager.WORKING:
             return False
-        world.resources[i] = ResourceManager.ABORTED
+        state.resources[i] = ResourceManager.ABORTED
     elif what == Do.RECEIVE_COMMIT:
-        if world.commit_sent == 0:
+        if state.commit_sent == 0:
             return False
-        world.resources[i] = ResourceManager.COMMITTED
+        state.resources[i] = ResourceManager.COMMITTED
     else:
-        if world.abort_sent == 0:
+        if state.abort_sent == 0:
             return False
-        world.resources[i] = ResourceManager.ABORTED
+        state.resources[i] = ResourceManager.ABORTED
     return True
 
 
-def nobody_commits_what_another_aborted(world: Any, rules: Rules) -> bool:
+def nobody_commits_what_another_aborted(state: Any, rules: Rules) -> bool:
     """No resource manager has committed while another has aborted."""
     committed = False
     aborted = False
-    for i in range(len(world.resources)):
-        committed = committed or world.resources[i] == ResourceManager.COMMITTED
-        aborted = aborted or world.resources[i] == ResourceManager.ABORTED
+    for i in range(len(state.resources)):
+        committed = committed or state.resources[i] == ResourceManager.COMMITTED
+        aborted = aborted or state.resources[i] == ResourceManager.ABORTED
     return not (committed and aborted)
 
 
-def everybody_commits(world: Any, rules: Rules) -> bool:
+def everybody_commits(state: Any, rules: Rules) -> bool:
     """Every resource manager has committed."""
-    for i in range(len(world.resources)):
-        if world.resources[i] != ResourceManager.COMMITTED:
+    for i in range(len(state.resources)):
+        if state.resources[i] != ResourceManager.COMMITTED:
             return False
     return True
 
 
-def everybody_aborts(world: Any, rules: Rules) -> bool:
+def everybody_aborts(state: Any, rules: Rules) -> bool:
     """Every resource manager has aborted."""
-    for i in range(len(world.resources)):
-        if world.resources[i] != ResourceManager.ABORTED:
+    for i in range(len(state.resources)):
+        if state.resources[i] != ResourceManager.ABORTED:
             return False
     return True
 
@@ -157,12 +157,12 @@ def two_phase_commit(managers: int) -> Model:
     """Return the model with `managers` resource managers, 1 to 10; raises ValueError for another number."""
     if not 1 <= managers <= MOST_MANAGERS:
         raise ValueError(f"two_phase_commit: n={managers}; give 1 to {MOST_MANAGERS} resource managers")
-    world = make_dataclass(
-        f"World{managers}",
+    state = make_dataclass(
+        f"State{managers}",
         [
             ("resources", list[int], array(int, managers)),
             ("manager", int, 0),
-            ("heard", list[int], array(int, managers)),
+            ("prepared", list[int], array(int, managers)),
             ("prepared_sent", list[int], array(int, managers)),
             ("commit_sent", int, 0),
             ("abort_sent", int, 0),
@@ -171,32 +171,32 @@ def two_phase_commit(managers: int) -> Model:
     )
     return Model(
         name=f"two_phase_commit n={managers}",
-        world=world,
+        state=state,
         setup=Rules,
         trail=Nothing,
         actions=FIRST_OF_MANAGERS + len(Do) * managers,
         step=step,
         describe=describe,
-        initial=lambda rules: world(),
+        initial=lambda rules: state(),
         promises=PROMISES,
     )
 
 
-def describe(world: Any, action: int, rules: Rules) -> str:
+def describe(state: Any, action: int, rules: Rules) -> str:
     """Return the action in words."""
     if action < FIRST_OF_MANAGERS:
         return f"the transaction manager decides to {'abort' if action == ABORT else 'commit'}"
     i, what = divmod(action - FIRST_OF_MANAGERS, len(Do))
     return {
-        Do.RECEIVE_PREPARED: f"the transaction manager hears that resource manager {i} is prepared",
+        Do.RECEIVE_PREPARED: f"the transaction manager learns that resource manager {i} is prepared",
         Do.PREPARE: f"resource manager {i} prepares",
         Do.CHOOSE_TO_ABORT: f"resource manager {i} chooses to abort",
-        Do.RECEIVE_COMMIT: f"resource manager {i} hears commit, and commits{_but(world, ResourceManager.ABORTED)}",
-        Do.RECEIVE_ABORT: f"resource manager {i} hears abort, and aborts{_but(world, ResourceManager.COMMITTED)}",
+        Do.RECEIVE_COMMIT: f"resource manager {i} receives commit, and commits{_but(state, ResourceManager.ABORTED)}",
+        Do.RECEIVE_ABORT: f"resource manager {i} receives abort, and aborts{_but(state, ResourceManager.COMMITTED)}",
     }[Do(what)]
 
 
-def _but(world: Any, state: ResourceManager) -> str:
+def _but(state: Any, chosen: ResourceManager) -> str:
     """Who has done the opposite."""
-    others = [str(i) for i, resource in enumerate(world.resources) if resource == state]
-    return f", although {' and '.join(others)} {state.name.lower()}" if others else ""
+    others = [str(i) for i, resource in enumerate(state.resources) if resource == chosen]
+    return f", although {' and '.join(others)} {chosen.name.lower()}" if others else ""

@@ -13,14 +13,14 @@ from zombieproof.model.decisions.keep_prepared import names_owner_of_kept
 from zombieproof.model.decisions.verdicts import agree, refuse, transit
 from zombieproof.model.records import Transaction, TransactionRequest, Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Guard, TransactionState, TransactionVersion
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Row, TransactionState, TransactionVersion
 
 
 def decide_add_partitions_front_door(has_transactional_id: bool, verify_only: bool) -> Verdict:
     """Judge the request alone (P1, V1): it has to name a transactional id."""
     if not has_transactional_id:
-        return refuse(Error.INVALID_REQUEST, Guard.V1 if verify_only else Guard.P1)
-    return agree(Guard.NO_GUARD)
+        return refuse(Error.INVALID_REQUEST, Row.V1 if verify_only else Row.P1)
+    return agree(Row.NO_ROW)
 
 
 def decide_add_partitions_to_txn(txn: Transaction, request: TransactionRequest, rules: Rules) -> Verdict:
@@ -38,23 +38,23 @@ def decide_join(
     that keeps a transaction adds nothing to it (KIP-939).
     """
     if not txn.known:
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.NOT_KNOWN)
     if rules.pending_first == 1 and txn.pending_state != NONE:
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.P3)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.P3)
     if names_owner_of_kept(txn, request):
-        return refuse(Error.INVALID_TXN_STATE, Guard.KEPT)
+        return refuse(Error.INVALID_TXN_STATE, Row.KEPT)
     if request.producer_id != txn.producer_id:
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.P4)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.P4)
     if request.producer_epoch != txn.producer_epoch:
-        return refuse(Error.PRODUCER_FENCED, Guard.P5)
+        return refuse(Error.PRODUCER_FENCED, Row.P5)
     if txn.pending_state != NONE:
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.P3)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.P3)
     if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.P6)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.P6)
     if txn.state == TransactionState.ONGOING and (request.partitions & ~txn.partitions) == 0:
-        return agree(Guard.P7)
+        return agree(Row.P7)
     verdict = transit(
-        Guard.P8,
+        Row.P8,
         CoordinatorEvent.ADD_PARTITION,
         txn.producer_id,
         txn.producer_epoch,
@@ -69,18 +69,18 @@ def decide_join(
 def decide_verify_partitions(txn: Transaction, request: TransactionRequest, rules: Rules) -> Verdict:
     """Answer a leader that asks whether its partition is in the transaction (V2 to V7), for one partition."""
     if not txn.known:
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.NOT_KNOWN)
     if request.producer_id != txn.producer_id:
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.V3)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.V3)
     if request.producer_epoch != txn.producer_epoch:
-        return refuse(Error.PRODUCER_FENCED, Guard.V4)
+        return refuse(Error.PRODUCER_FENCED, Row.V4)
     if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.V5)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.V5)
     if (request.partitions & ~txn.partitions) == 0:
-        return agree(Guard.V6)
+        return agree(Row.V6)
     if rules.abortable_code == 1:
-        return refuse(Error.TRANSACTION_ABORTABLE, Guard.V7)
-    return refuse(Error.INVALID_TXN_STATE, Guard.V7)
+        return refuse(Error.TRANSACTION_ABORTABLE, Row.V7)
+    return refuse(Error.INVALID_TXN_STATE, Row.V7)
 
 
 FIRST_VERSION_OF_BROKERS = 4

@@ -9,7 +9,7 @@ Source: reference §2.16; KIP-730; ``RPCProducerIdManager``, ``ProducerIdControl
 from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Error, Guard
+from zombieproof.model.vocabulary import Error, Row
 
 PRODUCER_ID_MAX = 9223372036854775807
 BLOCK_SIZE = 1000
@@ -20,8 +20,8 @@ RETRY_BACKOFF_MS = 50
 def decide_allocation(first_id: int, size: int) -> Verdict:
     """Whether the controller can hand out a block; refused, the 63 bits of producer ids are used up."""
     if not is_block(first_id, size):
-        return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.NO_GUARD)
-    return agree(Guard.NO_GUARD)
+        return refuse(Error.UNKNOWN_SERVER_ERROR, Row.NO_ROW)
+    return agree(Row.NO_ROW)
 
 
 def is_block(first_id: int, size: int) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
-from zombieproof.model.vocabulary import Error, Guard, MembershipEvent
+from zombieproof.model.vocabulary import Error, MembershipEvent, Row
 
 JOINS = 0
 """The member epoch with which a member joins."""
@@ -37,18 +37,18 @@ def decide_heartbeat(facts: HeartbeatFacts, epoch: int) -> AppendVerdict:
     needs_member_id = epoch > JOINS or epoch == LEAVES
     malformed = epoch < LEAVES or (epoch == JOINS and facts.names_topics == 0)
     if facts.has_group_id == 0 or malformed or (needs_member_id and facts.has_member_id == 0):
-        return append_refused(Error.INVALID_REQUEST, Guard.NO_GROUP_ID)
+        return append_refused(Error.INVALID_REQUEST, Row.NO_GROUP_ID)
     if facts.group_is_of_other_protocol == 1 or (facts.group_is_there == 0 and epoch != JOINS):
-        return append_refused(Error.GROUP_ID_NOT_FOUND, Guard.NOT_KNOWN)
+        return append_refused(Error.GROUP_ID_NOT_FOUND, Row.NOT_KNOWN)
     if facts.member_is_known == 0:
         if epoch != JOINS:
-            return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.UNKNOWN_MEMBER)
-        return append_accepted(Guard.MEMBER_JOINS, MembershipEvent.JOIN)
+            return append_refused(Error.UNKNOWN_MEMBER_ID, Row.UNKNOWN_MEMBER)
+        return append_accepted(Row.MEMBER_JOINS, MembershipEvent.JOIN)
     if epoch == LEAVES:
-        return append_accepted(Guard.MEMBER_LEAVES, MembershipEvent.LEAVE)
+        return append_accepted(Row.MEMBER_LEAVES, MembershipEvent.LEAVE)
     if epoch not in (facts.member_epoch, facts.previous_epoch):
-        return append_refused(Error.FENCED_MEMBER_EPOCH, Guard.OTHER_EPOCH)
-    return append_accepted(Guard.MEMBER_IS_IN, MembershipEvent.STAY)
+        return append_refused(Error.FENCED_MEMBER_EPOCH, Row.OTHER_EPOCH)
+    return append_accepted(Row.MEMBER_IS_IN, MembershipEvent.STAY)
 
 
 def assignment_is_due(group_epoch: int, assignment_epoch: int, assigned_ms: int, now_ms: int, interval_ms: int) -> int:

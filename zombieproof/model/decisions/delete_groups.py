@@ -8,13 +8,13 @@ Source: ``GroupMetadataManager.validateDeleteGroup``, ``OffsetMetadataManager.de
 from zombieproof.model.decisions.group_members import ClassicFacts
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
-from zombieproof.model.vocabulary import ClassicGroupEvent, Error, Guard
+from zombieproof.model.vocabulary import ClassicGroupEvent, Error, Row
 
 
 def decide_delete_group(group: ClassicFacts) -> AppendVerdict:
     """DELETE: the tombstones of the group and of its offsets are to be written."""
     if group.known == 0 or group.dead == 1:
-        return append_refused(Error.GROUP_ID_NOT_FOUND, Guard.NOT_KNOWN)
+        return append_refused(Error.GROUP_ID_NOT_FOUND, Row.NOT_KNOWN)
     if group.empty == 0:
-        return append_refused(Error.NON_EMPTY_GROUP, Guard.GROUP_IN_USE)
-    return append_accepted(Guard.GROUP_DELETED, ClassicGroupEvent.DELETE)
+        return append_refused(Error.NON_EMPTY_GROUP, Row.GROUP_IN_USE)
+    return append_accepted(Row.GROUP_DELETED, ClassicGroupEvent.DELETE)

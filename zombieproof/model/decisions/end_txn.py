@@ -17,7 +17,7 @@ from zombieproof.model.vocabulary import (
     NONE,
     CoordinatorEvent,
     Error,
-    Guard,
+    Row,
     TransactionState,
     TransactionVersion,
 )
@@ -28,8 +28,8 @@ FIRST_VERSION_OF_TV2 = 5
 def decide_end_txn_front_door(has_transactional_id: bool, version: int) -> Verdict:
     """Judge the request alone (E1, T1): it has to name a transactional id."""
     if not has_transactional_id:
-        return refuse(Error.INVALID_REQUEST, Guard.T1 if version >= FIRST_VERSION_OF_TV2 else Guard.E1)
-    return agree(Guard.NO_GUARD)
+        return refuse(Error.INVALID_REQUEST, Row.T1 if version >= FIRST_VERSION_OF_TV2 else Row.E1)
+    return agree(Row.NO_ROW)
 
 
 def decide_end_txn(
@@ -45,20 +45,20 @@ def decide_end_txn(
     if request.version >= FIRST_VERSION_OF_TV2:
         return decide_end_txn_v2(txn, request, rules, from_client, next_producer_id)
     if is_kept(txn) and from_client:
-        return refuse(Error.INVALID_TXN_STATE, Guard.KEPT)
+        return refuse(Error.INVALID_TXN_STATE, Row.KEPT)
     return decide_end_txn_classic(txn, request, rules, from_client)
 
 
 def decide_end_txn_classic(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: bool) -> Verdict:
     """Answer EndTxn versions 0-4 (E2 to E12)."""
     if not txn.known:
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.NOT_KNOWN)
     if request.producer_id != txn.producer_id:
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.E3)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.E3)
     if _is_fenced(txn, request, rules, from_client):
-        return refuse(Error.PRODUCER_FENCED, Guard.E4)
+        return refuse(Error.PRODUCER_FENCED, Row.E4)
     if txn.pending_state not in (NONE, TransactionState.PREPARE_EPOCH_FENCE):
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.E5)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.E5)
     return _decide_by_state(txn, request)
 
 
@@ -67,9 +67,9 @@ def _decide_by_state(txn: Transaction, request: TransactionRequest) -> Verdict:
     if txn.state == TransactionState.ONGOING:
         fences = txn.pending_state == TransactionState.PREPARE_EPOCH_FENCE
         if fences and request.committed:
-            return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.E6)
+            return refuse(Error.UNKNOWN_SERVER_ERROR, Row.E6)
         return transit(
-            Guard.E6,
+            Row.E6,
             CoordinatorEvent.COMMIT if request.committed else CoordinatorEvent.ABORT,
             txn.producer_id,
             request.producer_epoch if fences else txn.producer_epoch,
@@ -80,21 +80,17 @@ def _decide_by_state(txn: Transaction, request: TransactionRequest) -> Verdict:
         )
     if txn.state == TransactionState.COMPLETE_COMMIT:
         same = request.committed
-        return (
-            agree(Guard.E7, txn.producer_id, txn.producer_epoch) if same else refuse(Error.INVALID_TXN_STATE, Guard.E7)
-        )
+        return agree(Row.E7, txn.producer_id, txn.producer_epoch) if same else refuse(Error.INVALID_TXN_STATE, Row.E7)
     if txn.state == TransactionState.COMPLETE_ABORT:
         same = not request.committed
-        return (
-            agree(Guard.E8, txn.producer_id, txn.producer_epoch) if same else refuse(Error.INVALID_TXN_STATE, Guard.E8)
-        )
+        return agree(Row.E8, txn.producer_id, txn.producer_epoch) if same else refuse(Error.INVALID_TXN_STATE, Row.E8)
     if txn.state == TransactionState.PREPARE_COMMIT:
-        return _same_outcome(request.committed, Error.CONCURRENT_TRANSACTIONS, Guard.E9)
+        return _same_outcome(request.committed, Error.CONCURRENT_TRANSACTIONS, Row.E9)
     if txn.state == TransactionState.PREPARE_ABORT:
-        return _same_outcome(not request.committed, Error.CONCURRENT_TRANSACTIONS, Guard.E10)
+        return _same_outcome(not request.committed, Error.CONCURRENT_TRANSACTIONS, Row.E10)
     if txn.state == TransactionState.EMPTY:
-        return refuse(Error.INVALID_TXN_STATE, Guard.E11)
-    return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.E12)
+        return refuse(Error.INVALID_TXN_STATE, Row.E11)
+    return refuse(Error.UNKNOWN_SERVER_ERROR, Row.E12)
 
 
 def _is_fenced(txn: Transaction, request: TransactionRequest, rules: Rules, from_client: bool) -> bool:
@@ -105,8 +101,8 @@ def _is_fenced(txn: Transaction, request: TransactionRequest, rules: Rules, from
     return older
 
 
-def _same_outcome(same: bool, error: int, guard: int) -> Verdict:
-    return refuse(error, guard) if same else refuse(Error.INVALID_TXN_STATE, guard)
+def _same_outcome(same: bool, error: int, row: int) -> Verdict:
+    return refuse(error, row) if same else refuse(Error.INVALID_TXN_STATE, row)
 
 
 def decide_end_txn_v2(
@@ -114,30 +110,30 @@ def decide_end_txn_v2(
 ) -> Verdict:
     """Answer EndTxn version 5 and server aborts of a TV2 cluster (T2 to T12)."""
     if not txn.known:
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.NOT_KNOWN)
     if txn.pending_state not in (NONE, TransactionState.PREPARE_EPOCH_FENCE):
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.T3)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.T3)
     if rules.kip939 == 1 and txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.KEPT)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.KEPT)
     if is_kept(txn) and from_client:
         return _end_kept(txn, request, rules, next_producer_id)
     if request.producer_id != txn.producer_id and not _retries_overflow(txn, request, rules):
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.T4)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.T4)
     if not _epoch_is_valid(txn, request, rules, from_client):
-        return refuse(Error.PRODUCER_FENCED, Guard.T5)
+        return refuse(Error.PRODUCER_FENCED, Row.T5)
     if txn.state == TransactionState.ONGOING:
-        return _end(Guard.T6, txn, request, rules, next_producer_id)
+        return _end(Row.T6, txn, request, rules, next_producer_id)
     if txn.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
         return _end_again(txn, request, rules, next_producer_id)
     if txn.state == TransactionState.PREPARE_COMMIT:
-        return _same_outcome(request.committed, Error.CONCURRENT_TRANSACTIONS, Guard.T9)
+        return _same_outcome(request.committed, Error.CONCURRENT_TRANSACTIONS, Row.T9)
     if txn.state == TransactionState.PREPARE_ABORT:
-        return _same_outcome(not request.committed, Error.CONCURRENT_TRANSACTIONS, Guard.T10)
+        return _same_outcome(not request.committed, Error.CONCURRENT_TRANSACTIONS, Row.T10)
     if txn.state == TransactionState.EMPTY:
         if request.committed:
-            return refuse(Error.INVALID_TXN_STATE, Guard.T11)
-        return _end(Guard.T11, txn, request, rules, next_producer_id)
-    return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.T12)
+            return refuse(Error.INVALID_TXN_STATE, Row.T11)
+        return _end(Row.T11, txn, request, rules, next_producer_id)
+    return refuse(Error.UNKNOWN_SERVER_ERROR, Row.T12)
 
 
 def _decide_by_record(
@@ -149,43 +145,43 @@ def _decide_by_record(
     open is ended by the rules of the request's version.
     """
     if not txn.known:
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.NOT_KNOWN)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.NOT_KNOWN)
     of_version_2 = txn.client_transaction_version == TransactionVersion.TV2 and not _is_fence(txn)
     if request.producer_id != txn.producer_id and not (of_version_2 and _retries_overflow(txn, request, rules)):
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.E3)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.E3)
     if of_version_2:
         is_over = txn.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
         is_no_retry = is_over and request.producer_epoch == txn.producer_epoch
         if is_no_retry or not _epoch_is_valid(txn, request, rules, from_client):
-            return refuse(Error.PRODUCER_FENCED, Guard.E4)
+            return refuse(Error.PRODUCER_FENCED, Row.E4)
     elif _is_fenced(txn, request, rules, from_client):
-        return refuse(Error.PRODUCER_FENCED, Guard.E4)
+        return refuse(Error.PRODUCER_FENCED, Row.E4)
     if txn.pending_state not in (NONE, TransactionState.PREPARE_EPOCH_FENCE):
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.E5)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.E5)
     if txn.state == TransactionState.ONGOING and request.version >= FIRST_VERSION_OF_TV2:
-        return _end(Guard.E6, txn, request, rules, next_producer_id)
+        return _end(Row.E6, txn, request, rules, next_producer_id)
     return _decide_by_state(txn, request)
 
 
 def _end_kept(txn: Transaction, request: TransactionRequest, rules: Rules, next_producer_id: int) -> Verdict:
     """A participant ends what it kept: it must be the last one that took the transaction over (KIP-939)."""
     if request.producer_id != txn.next_producer_id:
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.KEPT)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.KEPT)
     if request.producer_epoch != txn.next_producer_epoch:
-        return refuse(Error.PRODUCER_FENCED, Guard.KEPT)
-    return _end(Guard.KEPT, txn, request, rules, next_producer_id)
+        return refuse(Error.PRODUCER_FENCED, Row.KEPT)
+    return _end(Row.KEPT, txn, request, rules, next_producer_id)
 
 
 def _end_again(txn: Transaction, request: TransactionRequest, rules: Rules, next_producer_id: int) -> Verdict:
     """The last transaction is through (T7, T8): an end that is repeated, or an empty abort."""
     after_commit = txn.state == TransactionState.COMPLETE_COMMIT
-    guard = Guard.T7 if after_commit else Guard.T8
+    row = Row.T7 if after_commit else Row.T8
     retry = _retries_bump(txn, request) or _retries_overflow(txn, request, rules)
     if retry and (request.committed) == after_commit:
-        return agree(guard, txn.producer_id, txn.producer_epoch)
+        return agree(row, txn.producer_id, txn.producer_epoch)
     if retry or request.committed:
-        return refuse(Error.INVALID_TXN_STATE, guard)
-    return _end(guard, txn, request, rules, next_producer_id)
+        return refuse(Error.INVALID_TXN_STATE, row)
+    return _end(row, txn, request, rules, next_producer_id)
 
 
 def _is_fence(txn: Transaction) -> bool:
@@ -218,7 +214,7 @@ def _epoch_is_valid(txn: Transaction, request: TransactionRequest, rules: Rules,
     return current
 
 
-def _end(guard: int, txn: Transaction, request: TransactionRequest, rules: Rules, next_producer_id: int) -> Verdict:
+def _end(row: int, txn: Transaction, request: TransactionRequest, rules: Rules, next_producer_id: int) -> Verdict:
     """Decide under the next epoch; an exhausted one is ended under the last epoch, and a new producer id follows.
 
     A client's commit cannot take over a fence under way, and no epoch follows the last one: both are internal errors.
@@ -231,14 +227,14 @@ def _end(guard: int, txn: Transaction, request: TransactionRequest, rules: Rules
     used = owner_epoch(txn) if is_kept(txn) else ended
     rotates = is_exhausted(used, rules) and not (fences and rules.fence_rotation == 0)
     if rotates and next_producer_id == NONE:
-        return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, guard)
+        return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, row)
     at_last_epoch = ended == rules.epoch_max
     if request.committed and (fences or at_last_epoch):
-        return refuse(Error.UNKNOWN_SERVER_ERROR, guard)
+        return refuse(Error.UNKNOWN_SERVER_ERROR, row)
     if at_last_epoch and (twice or rules.last_epoch_recovery == 0):
-        return refuse(Error.UNKNOWN_SERVER_ERROR, guard)
+        return refuse(Error.UNKNOWN_SERVER_ERROR, row)
     verdict = transit(
-        guard,
+        row,
         CoordinatorEvent.COMMIT if request.committed else CoordinatorEvent.ABORT,
         txn.producer_id,
         ended if at_last_epoch else ended + 1,
@@ -267,25 +263,25 @@ def decide_after_append(
     After F1 the host calls ``give_up``.
     """
     if append_error != Error.NONE:
-        return refuse(append_error, Guard.F1)
+        return refuse(append_error, Row.F1)
     if lookup_error != Error.NONE:
-        return refuse(lookup_error, Guard.F2)
+        return refuse(lookup_error, Row.F2)
     if not is_same_coordinator_epoch:
-        return refuse(Error.NOT_COORDINATOR, Guard.F3)
+        return refuse(Error.NOT_COORDINATOR, Row.F3)
     kept = has_ended_kept(txn, request)
     if request.producer_id != txn.producer_id and not kept:
-        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Guard.F4)
+        return refuse(Error.INVALID_PRODUCER_ID_MAPPING, Row.F4)
     raised = request.version >= FIRST_VERSION_OF_TV2 and txn.producer_epoch == request.producer_epoch + 1
     if request.producer_epoch != txn.producer_epoch and not raised and not kept:
-        return refuse(Error.PRODUCER_FENCED, Guard.F4)
+        return refuse(Error.PRODUCER_FENCED, Row.F4)
     if txn.pending_state != NONE:
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.F4)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.F4)
     if txn.state != prepared_state:
-        return refuse(Error.INVALID_TXN_STATE, Guard.F4)
+        return refuse(Error.INVALID_TXN_STATE, Row.F4)
     if request.version >= FIRST_VERSION_OF_TV2:
         completed = completion_of(txn)
-        return agree(Guard.F5, completed.producer_id, completed.producer_epoch)
-    return agree(Guard.F5)
+        return agree(Row.F5, completed.producer_id, completed.producer_epoch)
+    return agree(Row.F5)
 
 
 def completion_of(txn: Transaction) -> Verdict:
@@ -293,7 +289,7 @@ def completion_of(txn: Transaction) -> Verdict:
     rotates = txn.client_transaction_version == TransactionVersion.TV2 and txn.next_producer_id != NONE
     goes_on_at = txn.next_producer_epoch if is_kept(txn) else 0
     return transit(
-        Guard.F5,
+        Row.F5,
         CoordinatorEvent.MARKERS_WRITTEN,
         txn.next_producer_id if rotates else txn.producer_id,
         goes_on_at if rotates else txn.producer_epoch,
@@ -310,7 +306,7 @@ def completion_by(txn: Transaction, rules: Rules) -> Verdict:
     if rules.completion_keeps_last_epoch == 1 or txn.client_transaction_version != TransactionVersion.TV2:
         return completed
     return transit(
-        completed.guard,
+        completed.row,
         completed.event,
         completed.producer_id,
         completed.producer_epoch,

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from zombieproof.model.decisions.txn_offset_commit import GroupFacts
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Row
 
 
 class ClassicFacts(GroupFacts, Protocol):
@@ -46,25 +46,25 @@ def decide_identity(sender: Identity) -> AppendVerdict:
     """UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID, or NO_GUARD: the sender is who it says."""
     if sender.instance != NONE:
         if sender.instance_is_known == 0:
-            return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.UNKNOWN_MEMBER)
+            return append_refused(Error.UNKNOWN_MEMBER_ID, Row.UNKNOWN_MEMBER)
         if sender.instance_is_this_member == 0:
-            return append_refused(Error.FENCED_INSTANCE_ID, Guard.FENCED_INSTANCE)
+            return append_refused(Error.FENCED_INSTANCE_ID, Row.FENCED_INSTANCE)
     if sender.member_is_known == 0:
-        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.UNKNOWN_MEMBER)
-    return append_accepted(Guard.NO_GUARD, NOTHING)
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Row.UNKNOWN_MEMBER)
+    return append_accepted(Row.NO_ROW, NOTHING)
 
 
 def decide_classic_group(group: ClassicFacts, has_group_id: int) -> AppendVerdict:
     """What is wrong with a group in which somebody speaks, or NO_GUARD: it is a classic one, and lives."""
     if has_group_id == 0:
-        return append_refused(Error.INVALID_GROUP_ID, Guard.NO_GROUP_ID)
+        return append_refused(Error.INVALID_GROUP_ID, Row.NO_GROUP_ID)
     if group.known == 0:
-        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.NOT_KNOWN)
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Row.NOT_KNOWN)
     if group.is_consumer == 1:
-        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.OTHER_PROTOCOL)
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Row.OTHER_PROTOCOL)
     if group.dead == 1:
-        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O4)
-    return append_accepted(Guard.NO_GUARD, NOTHING)
+        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O4)
+    return append_accepted(Row.NO_ROW, NOTHING)
 
 
 def decide_generation(group: ClassicFacts, sender: Identity, generation: int, has_group_id: int) -> AppendVerdict:
@@ -76,5 +76,5 @@ def decide_generation(group: ClassicFacts, sender: Identity, generation: int, ha
     if verdict.error != Error.NONE:
         return verdict
     if generation != group.generation:
-        return append_refused(Error.ILLEGAL_GENERATION, Guard.WRONG_GENERATION)
-    return append_accepted(Guard.NO_GUARD, NOTHING)
+        return append_refused(Error.ILLEGAL_GENERATION, Row.WRONG_GENERATION)
+    return append_accepted(Row.NO_ROW, NOTHING)

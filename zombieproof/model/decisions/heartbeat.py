@@ -9,7 +9,7 @@ Source: ``GroupCoordinatorService.heartbeat``, ``GroupMetadataManager.classicGro
 from zombieproof.model.decisions.group_members import ClassicFacts, Identity, decide_generation
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
-from zombieproof.model.vocabulary import NOTHING, ClassicGroupState, Error, Guard
+from zombieproof.model.vocabulary import NOTHING, ClassicGroupState, Error, Row
 
 
 def error_of_heartbeat_elsewhere(lookup_error: int) -> int:
@@ -25,5 +25,5 @@ def decide_classic_heartbeat(
     if verdict.error != Error.NONE:
         return verdict
     if group.state == ClassicGroupState.PREPARING_REBALANCE:
-        return append_refused(Error.REBALANCE_IN_PROGRESS, Guard.REBALANCING)
-    return append_accepted(Guard.MEMBER_IS_IN, NOTHING)
+        return append_refused(Error.REBALANCE_IN_PROGRESS, Row.REBALANCING)
+    return append_accepted(Row.MEMBER_IS_IN, NOTHING)

@@ -14,7 +14,7 @@ from zombieproof.model.vocabulary import (
     NONE,
     CoordinatorEvent,
     Error,
-    Guard,
+    Row,
     TransactionState,
     TransactionVersion,
 )
@@ -35,24 +35,24 @@ def decide_init_front_door(  # noqa: PLR0913, PLR0917  # each fact of the reques
 ) -> Verdict:
     """Judge the request alone, before the coordinator looks anything up (I1 to I5).
 
-    `is_half_an_expectation`: exactly one of the expected producer id and epoch is -1. The verdict's guard is I1 when
+    `is_half_an_expectation`: exactly one of the expected producer id and epoch is -1. The verdict's row is I1 when
     the request asks for a producer id without a transactional id (allocate one, nothing else counts), NO_GUARD when
     the coordinator has to decide. `kip939` is what the rules say of it: by their leave a request that keeps what is
     prepared is judged further by ``decide_keep_front_door`` and ``decide_keep_prepared``.
     """
     if is_half_an_expectation:
-        return refuse(Error.INVALID_REQUEST, Guard.HALF_AN_EXPECTATION)
+        return refuse(Error.INVALID_REQUEST, Row.HALF_AN_EXPECTATION)
     if not has_id:
-        return agree(Guard.I1)
+        return agree(Row.I1)
     if id_is_empty:
-        return refuse(Error.INVALID_REQUEST, Guard.I2)
+        return refuse(Error.INVALID_REQUEST, Row.I2)
     if enable_2pc and not two_phase_commit_enabled:
-        return refuse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Guard.I3)
+        return refuse(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Row.I3)
     if keep_prepared and kip939 == 0:
-        return refuse(Error.UNSUPPORTED_VERSION, Guard.I4)
+        return refuse(Error.UNSUPPORTED_VERSION, Row.I4)
     if not enable_2pc and not 0 < timeout_ms <= max_timeout_ms:
-        return refuse(Error.INVALID_TRANSACTION_TIMEOUT, Guard.I5)
-    return agree(Guard.NO_GUARD)
+        return refuse(Error.INVALID_TRANSACTION_TIMEOUT, Row.I5)
+    return agree(Row.NO_ROW)
 
 
 def decide_init_producer_id(txn: Transaction, request: ProducerIdentity, rules: Rules, new_producer_id: int) -> Verdict:
@@ -62,34 +62,34 @@ def decide_init_producer_id(txn: Transaction, request: ProducerIdentity, rules: 
     event FENCE (I12) asks the host to abort under the verdict's epoch and to answer CONCURRENT_TRANSACTIONS.
     """
     if not txn.known:
-        return _grant_new(Guard.I7, new_producer_id, NONE, TransactionVersion.TV0)
+        return _grant_new(Row.I7, new_producer_id, NONE, TransactionVersion.TV0)
     expected = rules.kip360 == 1 and request.producer_id != NONE
     if txn.pending_state != NONE:
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.I8)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.I8)
     if expected and not _was_granted_here(txn, request, rules):
-        return refuse(Error.PRODUCER_FENCED, Guard.I9)
+        return refuse(Error.PRODUCER_FENCED, Row.I9)
     if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.I10)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.I10)
     if txn.state == TransactionState.ONGOING:
         if not can_be_fenced(txn, rules):
-            return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.I12)
+            return refuse(Error.UNKNOWN_SERVER_ERROR, Row.I12)
         raised = fence_epoch(txn, rules) if rules.fence_bump == 1 else txn.producer_epoch
-        return fence(txn, raised, Guard.I12)
+        return fence(txn, raised, Row.I12)
     if txn.state in (TransactionState.DEAD, TransactionState.PREPARE_EPOCH_FENCE):
-        return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.I13)
+        return refuse(Error.UNKNOWN_SERVER_ERROR, Row.I13)
     if is_exhausted(txn.producer_epoch, rules):
         if expected and request.producer_epoch != txn.producer_epoch:
-            return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.I11B)
+            return refuse(Error.UNKNOWN_SERVER_ERROR, Row.I11B)
         last = txn.producer_epoch if expected else NONE
-        return _grant_new(Guard.I11A, new_producer_id, last, txn.client_transaction_version)
+        return _grant_new(Row.I11A, new_producer_id, last, txn.client_transaction_version)
     if not expected:
         raised = rules.init_raises_epoch == 1 or txn.producer_epoch == NONE
-        return _grant(Guard.I11C, txn, txn.producer_epoch + 1 if raised else txn.producer_epoch, NONE)
+        return _grant(Row.I11C, txn, txn.producer_epoch + 1 if raised else txn.producer_epoch, NONE)
     if txn.producer_epoch in (NONE, request.producer_epoch):
-        return _grant(Guard.I11D, txn, txn.producer_epoch + 1, txn.producer_epoch)
+        return _grant(Row.I11D, txn, txn.producer_epoch + 1, txn.producer_epoch)
     if request.producer_epoch == txn.last_producer_epoch:
-        return _grant(Guard.I11E, txn, txn.producer_epoch, txn.last_producer_epoch)
-    return refuse(Error.PRODUCER_FENCED, Guard.I11F)
+        return _grant(Row.I11E, txn, txn.producer_epoch, txn.last_producer_epoch)
+    return refuse(Error.PRODUCER_FENCED, Row.I11F)
 
 
 def is_exhausted(producer_epoch: int, rules: Rules) -> bool:
@@ -109,10 +109,10 @@ def fence_epoch(txn: Transaction, rules: Rules) -> int:
     return int(txn.producer_epoch + 1)
 
 
-def fence(txn: Transaction, producer_epoch: int, guard: int) -> Verdict:
+def fence(txn: Transaction, producer_epoch: int, row: int) -> Verdict:
     """The verdict that fences the owner of an open transaction under `producer_epoch`."""
     return transit(
-        guard,
+        row,
         CoordinatorEvent.FENCE,
         txn.producer_id,
         producer_epoch,
@@ -128,9 +128,9 @@ def _was_granted_here(txn: Transaction, request: ProducerIdentity, rules: Rules)
     return txn.producer_epoch == NONE or request.producer_id == txn.producer_id or rotated
 
 
-def _grant(guard: int, txn: Transaction, producer_epoch: int, last_producer_epoch: int) -> Verdict:
+def _grant(row: int, txn: Transaction, producer_epoch: int, last_producer_epoch: int) -> Verdict:
     return transit(
-        guard,
+        row,
         CoordinatorEvent.INIT,
         txn.producer_id,
         producer_epoch,
@@ -141,9 +141,9 @@ def _grant(guard: int, txn: Transaction, producer_epoch: int, last_producer_epoc
     )
 
 
-def _grant_new(guard: int, new_producer_id: int, last_producer_epoch: int, client_transaction_version: int) -> Verdict:
+def _grant_new(row: int, new_producer_id: int, last_producer_epoch: int, client_transaction_version: int) -> Verdict:
     if new_producer_id == NONE:
-        return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, guard)
+        return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, row)
     return transit(
-        guard, CoordinatorEvent.INIT, new_producer_id, 0, last_producer_epoch, NONE, 0, client_transaction_version
+        row, CoordinatorEvent.INIT, new_producer_id, 0, last_producer_epoch, NONE, 0, client_transaction_version
     )

@@ -12,7 +12,7 @@ Source: ``GroupCoordinatorService.joinGroup``, ``GroupMetadataManager.classicGro
 from zombieproof.model.decisions.group_members import ClassicFacts, Identity, decide_identity
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
-from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Guard
+from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Row
 
 FIRST_VERSION_THAT_NEEDS_A_MEMBER_ID = 4
 FIRST_VERSION_THAT_SKIPS_ASSIGNMENT = 9
@@ -21,40 +21,40 @@ FIRST_VERSION_THAT_SKIPS_ASSIGNMENT = 9
 def decide_join_terms(has_group_id: int, session_timeout_ms: int, least_ms: int, most_ms: int) -> AppendVerdict:
     """What the broker judges before it looks the group up: its name, and the session time-out."""
     if has_group_id == 0:
-        return append_refused(Error.INVALID_GROUP_ID, Guard.NO_GROUP_ID)
+        return append_refused(Error.INVALID_GROUP_ID, Row.NO_GROUP_ID)
     if session_timeout_ms < least_ms or session_timeout_ms > most_ms:
-        return append_refused(Error.INVALID_SESSION_TIMEOUT, Guard.SESSION_TIMEOUT)
-    return append_accepted(Guard.NO_GUARD, NOTHING)
+        return append_refused(Error.INVALID_SESSION_TIMEOUT, Row.SESSION_TIMEOUT)
+    return append_accepted(Row.NO_ROW, NOTHING)
 
 
 def decide_join_group(group: ClassicFacts, sender: Identity, version: int) -> AppendVerdict:
     """REBALANCE: a rebalance begins or goes on with the sender; NOTHING without an error: it learns the generation."""
     if group.is_consumer == 1 and group.empty == 0:
-        return append_refused(Error.INCONSISTENT_GROUP_PROTOCOL, Guard.OTHER_PROTOCOL)
+        return append_refused(Error.INCONSISTENT_GROUP_PROTOCOL, Row.OTHER_PROTOCOL)
     if group.known == 0 and sender.member != NONE:
-        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.NOT_KNOWN)
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Row.NOT_KNOWN)
     if group.dead == 1:
-        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O4)
+        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O4)
     if sender.member == NONE:
         return _decide_new_member(group, sender, version)
     if sender.is_pending == 1:
-        return append_accepted(Guard.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
+        return append_accepted(Row.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
     verdict = decide_identity(sender)
     if verdict.error != Error.NONE:
         return verdict
     leads_a_stable_group = group.state == ClassicGroupState.STABLE and sender.is_leader == 1
     if leads_a_stable_group or group.state == ClassicGroupState.PREPARING_REBALANCE:
-        return append_accepted(Guard.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
-    return append_accepted(Guard.MEMBER_IS_IN, NOTHING)
+        return append_accepted(Row.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
+    return append_accepted(Row.MEMBER_IS_IN, NOTHING)
 
 
 def _decide_new_member(group: ClassicFacts, sender: Identity, version: int) -> AppendVerdict:
     if sender.instance == NONE:
         if version >= FIRST_VERSION_THAT_NEEDS_A_MEMBER_ID:
-            return append_refused(Error.MEMBER_ID_REQUIRED, Guard.MEMBER_ID_FIRST)
+            return append_refused(Error.MEMBER_ID_REQUIRED, Row.MEMBER_ID_FIRST)
     elif sender.instance_is_known == 1 and group.state == ClassicGroupState.STABLE:
-        return append_accepted(Guard.MEMBER_IS_IN, NOTHING)
-    return append_accepted(Guard.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
+        return append_accepted(Row.MEMBER_IS_IN, NOTHING)
+    return append_accepted(Row.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
 
 
 def knows_that_it_leads(version: int) -> bool:

@@ -14,7 +14,7 @@ from zombieproof.model.decisions.init_producer_id import is_exhausted
 from zombieproof.model.decisions.verdicts import agree, refuse, transit
 from zombieproof.model.records import ProducerIdentity, Transaction, Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Guard, TransactionState
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Error, Row, TransactionState
 
 
 class Grant(NamedTuple):
@@ -29,8 +29,8 @@ class Grant(NamedTuple):
 def decide_keep_front_door(is_an_expectation: bool) -> Verdict:
     """Judge the request alone, behind I5: a client that names its producer id and epoch has nothing to take over."""
     if is_an_expectation:
-        return refuse(Error.INVALID_REQUEST, Guard.KEPT)
-    return agree(Guard.NO_GUARD)
+        return refuse(Error.INVALID_REQUEST, Row.KEPT)
+    return agree(Row.NO_ROW)
 
 
 def decide_keep_prepared(txn: Transaction, rules: Rules, new_producer_id: int) -> Verdict:
@@ -39,19 +39,19 @@ def decide_keep_prepared(txn: Transaction, rules: Rules, new_producer_id: int) -
     `new_producer_id` is the next producer id if the granted epoch is exhausted; NONE: none could be allocated.
     """
     if not txn.known:
-        return refuse(Error.INVALID_TXN_STATE, Guard.NOT_KNOWN)
+        return refuse(Error.INVALID_TXN_STATE, Row.NOT_KNOWN)
     if txn.pending_state != NONE:
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.I8)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.I8)
     if txn.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
-        return refuse(Error.CONCURRENT_TRANSACTIONS, Guard.I10)
+        return refuse(Error.CONCURRENT_TRANSACTIONS, Row.I10)
     if txn.state != TransactionState.ONGOING:
-        return refuse(Error.INVALID_TXN_STATE, Guard.KEPT)
+        return refuse(Error.INVALID_TXN_STATE, Row.KEPT)
     used = owner_epoch(txn)
     rotates = is_exhausted(used, rules)
     if rotates and new_producer_id == NONE:
-        return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, Guard.KEPT)
+        return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, Row.KEPT)
     verdict = transit(
-        Guard.KEPT,
+        Row.KEPT,
         CoordinatorEvent.KEEP,
         txn.producer_id,
         txn.producer_epoch,

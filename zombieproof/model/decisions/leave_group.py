@@ -9,7 +9,7 @@ from zombieproof.model.decisions.group_members import ClassicFacts, Identity, de
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, Error, Guard
+from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, Error, Row
 
 FIRST_VERSION_WITH_LEAVERS = 3
 
@@ -26,12 +26,12 @@ def decide_leave_group(group: ClassicFacts, sender: Identity, has_group_id: int,
         return verdict
     if sender.member == NONE:
         if sender.instance_is_known == 1:
-            return append_accepted(Guard.MEMBER_LEAVES, ClassicGroupEvent.REBALANCE)
-        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.MEMBER_NOT_NAMED)
+            return append_accepted(Row.MEMBER_LEAVES, ClassicGroupEvent.REBALANCE)
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Row.MEMBER_NOT_NAMED)
     if sender.is_pending == 1:
         rebalances = rules.given_back_id_rebalances == 1
-        return append_accepted(Guard.MEMBER_LEAVES, ClassicGroupEvent.REBALANCE if rebalances else NOTHING)
+        return append_accepted(Row.MEMBER_LEAVES, ClassicGroupEvent.REBALANCE if rebalances else NOTHING)
     verdict = decide_identity(sender)
     if verdict.error != Error.NONE:
         return verdict
-    return append_accepted(Guard.MEMBER_LEAVES, ClassicGroupEvent.REBALANCE)
+    return append_accepted(Row.MEMBER_LEAVES, ClassicGroupEvent.REBALANCE)

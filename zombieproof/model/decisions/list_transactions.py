@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Transaction, Verdict
-from zombieproof.model.vocabulary import Error, Guard, TransactionState
+from zombieproof.model.vocabulary import Error, Row, TransactionState
 
 STATE_NAMES: Mapping[int, str] = MappingProxyType(
     {int(state): "".join(word.capitalize() for word in state.name.split("_")) for state in TransactionState}
@@ -22,10 +22,10 @@ STATE_NAMES: Mapping[int, str] = MappingProxyType(
 def decide_list_transactions(is_loading: bool, is_pattern_valid: bool) -> Verdict:
     """Judge the request as a whole. `is_loading`: while any partition of the coordinator is being loaded."""
     if is_loading:
-        return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, Guard.L1)
+        return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, Row.L1)
     if not is_pattern_valid:
-        return refuse(Error.INVALID_REGULAR_EXPRESSION, Guard.BAD_PATTERN)
-    return agree(Guard.NO_GUARD)
+        return refuse(Error.INVALID_REGULAR_EXPRESSION, Row.BAD_PATTERN)
+    return agree(Row.NO_ROW)
 
 
 def is_listed(txn: Transaction, now_ms: int, duration_ms: int, passes_filters: bool) -> bool:

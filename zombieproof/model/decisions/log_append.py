@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Error, Guard, TransactionVersion
+from zombieproof.model.vocabulary import Error, Row, TransactionVersion
 
 
 class Aftermath(IntEnum):
@@ -42,14 +42,14 @@ def decide_log_append(
     the transaction version of a TV2 request: such an id answers CONCURRENT_TRANSACTIONS until it is loaded again.
     """
     if rules.transaction_version == TransactionVersion.TV0 and client_transaction_version != TransactionVersion.TV0:
-        return refuse(Error.UNSUPPORTED_VERSION, Guard.NOT_WRITABLE)
+        return refuse(Error.UNSUPPORTED_VERSION, Row.NOT_WRITABLE)
     if lookup_error != Error.NONE:
-        return refuse(lookup_error, Guard.G1)
+        return refuse(lookup_error, Row.G1)
     if not known:
-        return refuse(Error.NOT_COORDINATOR, Guard.G2)
+        return refuse(Error.NOT_COORDINATOR, Row.G2)
     if not is_same_coordinator_epoch:
-        return refuse(Error.NOT_COORDINATOR, Guard.G3)
-    return agree(Guard.G4)
+        return refuse(Error.NOT_COORDINATOR, Row.G3)
+    return agree(Row.G4)
 
 
 def error_of_append(error: int) -> int:

@@ -12,7 +12,7 @@ from zombieproof.model.decisions.end_txn import completion_by
 from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Error, Guard
+from zombieproof.model.vocabulary import Error, Row
 
 
 class Route(IntEnum):
@@ -87,12 +87,12 @@ def decide_completion(txn: Transaction, lookup_error: int, is_same_coordinator_e
     the transaction drives it to its end.
     """
     if txn.partitions != 0 and rules.markers_before_completion == 1:
-        return agree(Guard.C1)
+        return agree(Row.C1)
     if lookup_error != Error.NONE:
-        return refuse(lookup_error, Guard.C2)
+        return refuse(lookup_error, Row.C2)
     if not txn.known:
-        return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.C3)
+        return refuse(Error.UNKNOWN_SERVER_ERROR, Row.C3)
     if not is_same_coordinator_epoch:
-        return refuse(Error.NOT_COORDINATOR, Guard.C4)
+        return refuse(Error.NOT_COORDINATOR, Row.C4)
     verdict = completion_by(txn, rules)
-    return verdict._replace(guard=int(Guard.C5))
+    return verdict._replace(row=int(Row.C5))

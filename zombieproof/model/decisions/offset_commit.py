@@ -10,7 +10,7 @@ Source: ``OffsetMetadataManager.validateOffsetCommit``, ``ClassicGroup`` and ``C
 from zombieproof.model.decisions.group_members import ClassicFacts, Identity, decide_identity
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
-from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupState, Error, Guard
+from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupState, Error, Row
 
 FIRST_VERSION_WITH_CONSUMER_GROUPS = 9
 
@@ -26,24 +26,24 @@ def decide_offset_commit(group: ClassicFacts, sender: Identity, version: int, ge
     """Judge a plain commit to a classic group, or to a group that is to be made for it."""
     if group.known == 0:
         if generation < 0:
-            return append_accepted(Guard.O3, NOTHING)
+            return append_accepted(Row.O3, NOTHING)
         if version >= FIRST_VERSION_WITH_CONSUMER_GROUPS:
-            return append_refused(Error.GROUP_ID_NOT_FOUND, Guard.O3)
-        return append_refused(Error.ILLEGAL_GENERATION, Guard.O3)
+            return append_refused(Error.GROUP_ID_NOT_FOUND, Row.O3)
+        return append_refused(Error.ILLEGAL_GENERATION, Row.O3)
     if group.dead == 1:
-        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O4)
+        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O4)
     if generation < 0 and group.empty == 1:
-        return append_accepted(Guard.O5, NOTHING)
+        return append_accepted(Row.O5, NOTHING)
     if generation < 0 and sender.member == NONE and sender.instance == NONE:
-        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.MEMBER_NOT_NAMED)
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Row.MEMBER_NOT_NAMED)
     verdict = decide_identity(sender)
     if verdict.error != Error.NONE:
         return verdict
     if generation != group.generation:
-        return append_refused(Error.ILLEGAL_GENERATION, Guard.WRONG_GENERATION)
+        return append_refused(Error.ILLEGAL_GENERATION, Row.WRONG_GENERATION)
     if group.state == ClassicGroupState.COMPLETING_REBALANCE:
-        return append_refused(Error.REBALANCE_IN_PROGRESS, Guard.REBALANCING)
-    return append_accepted(Guard.O6, NOTHING)
+        return append_refused(Error.REBALANCE_IN_PROGRESS, Row.REBALANCING)
+    return append_accepted(Row.O6, NOTHING)
 
 
 def decide_plain_commit_to_consumer_group(
@@ -51,12 +51,12 @@ def decide_plain_commit_to_consumer_group(
 ) -> AppendVerdict:
     """Judge a plain commit of one partition to a group of the consumer protocol; epochs as in TxnOffsetCommit (O8)."""
     if generation < 0 and has_members == 0:
-        return append_accepted(Guard.O8, NOTHING)
+        return append_accepted(Row.O8, NOTHING)
     if member_is_known == 0:
-        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.UNKNOWN_MEMBER)
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Row.UNKNOWN_MEMBER)
     if version < FIRST_VERSION_WITH_CONSUMER_GROUPS:
-        return append_refused(Error.UNSUPPORTED_VERSION, Guard.OTHER_PROTOCOL)
+        return append_refused(Error.UNSUPPORTED_VERSION, Row.OTHER_PROTOCOL)
     older = generation < member_epoch and assignment_epoch != NONE and assignment_epoch <= generation
     if generation != member_epoch and not older:
-        return append_refused(Error.STALE_MEMBER_EPOCH, Guard.WRONG_GENERATION)
-    return append_accepted(Guard.O8, NOTHING)
+        return append_refused(Error.STALE_MEMBER_EPOCH, Row.WRONG_GENERATION)
+    return append_accepted(Row.O8, NOTHING)

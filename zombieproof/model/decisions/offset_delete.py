@@ -7,7 +7,7 @@ Source: KIP-496, KIP-211; ``OffsetMetadataManager.deleteOffsets``, ``cleanupExpi
 
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
-from zombieproof.model.vocabulary import NOTHING, Error, GroupEvent, Guard
+from zombieproof.model.vocabulary import NOTHING, Error, GroupEvent, Row
 
 
 def decide_offset_delete(
@@ -18,16 +18,16 @@ def decide_offset_delete(
     `is_in_use`: a classic group has members, and what they read is their own affair.
     """
     if has_group_id == 0:
-        return append_refused(Error.INVALID_GROUP_ID, Guard.NO_GROUP_ID)
+        return append_refused(Error.INVALID_GROUP_ID, Row.NO_GROUP_ID)
     if group_is_known == 0:
-        return append_refused(Error.GROUP_ID_NOT_FOUND, Guard.NOT_KNOWN)
+        return append_refused(Error.GROUP_ID_NOT_FOUND, Row.NOT_KNOWN)
     if is_in_use == 1:
-        return append_refused(Error.NON_EMPTY_GROUP, Guard.SUBSCRIBED)
+        return append_refused(Error.NON_EMPTY_GROUP, Row.SUBSCRIBED)
     if reads_topic == 1:
-        return append_refused(Error.GROUP_SUBSCRIBED_TO_TOPIC, Guard.SUBSCRIBED)
+        return append_refused(Error.GROUP_SUBSCRIBED_TO_TOPIC, Row.SUBSCRIBED)
     if is_committed == 0 and is_pending == 0:
-        return append_accepted(Guard.OFFSET_DELETED, NOTHING)
-    return append_accepted(Guard.OFFSET_DELETED, GroupEvent.TOMBSTONE)
+        return append_accepted(Row.OFFSET_DELETED, NOTHING)
+    return append_accepted(Row.OFFSET_DELETED, GroupEvent.TOMBSTONE)
 
 
 def decide_offset_expiry(
@@ -35,8 +35,8 @@ def decide_offset_expiry(
 ) -> AppendVerdict:
     """TOMBSTONE: the committed offset has expired; NOTHING: it stays."""
     if reads_topic == 1 or is_pending == 1 or now_ms - committed_ms < retention_ms:
-        return append_accepted(Guard.OFFSET_KEPT, NOTHING)
-    return append_accepted(Guard.OFFSET_EXPIRED, GroupEvent.TOMBSTONE)
+        return append_accepted(Row.OFFSET_KEPT, NOTHING)
+    return append_accepted(Row.OFFSET_EXPIRED, GroupEvent.TOMBSTONE)
 
 
 def group_may_go(members: int, offsets_left: int, pending_transactions: int) -> int:

@@ -10,7 +10,7 @@ Source: reference §3.2, §3.3; ``ProducerAppendInfo.java``, ``UnifiedLog.analyz
 from zombieproof.model.decisions.verdicts import append_accepted, append_duplicate, append_refused
 from zombieproof.model.records import AppendVerdict, CachedBatch, IncomingBatch, ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard, Origin, PartitionEvent
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Origin, PartitionEvent, Row
 
 LATE_BUFFER_MS = 300_000
 """How much longer than the largest transaction timeout a transaction may be open (``LATE_TRANSACTION_BUFFER_MS``)."""
@@ -30,16 +30,16 @@ def decide_produce_front_door(
     many batches there are for the partition; `topic_id_is_known`: version 13 names topics by id.
     """
     if any_transactional and not has_transactional_id:
-        return append_refused(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Guard.W1)
+        return append_refused(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Row.W1)
     if not topic_id_is_known:
-        return append_refused(Error.UNKNOWN_TOPIC_ID, Guard.W2)
+        return append_refused(Error.UNKNOWN_TOPIC_ID, Row.W2)
     if not topic_exists:
-        return append_refused(Error.UNKNOWN_TOPIC_OR_PARTITION, Guard.W2)
+        return append_refused(Error.UNKNOWN_TOPIC_OR_PARTITION, Row.W2)
     if batches != 1:
-        return append_refused(Error.INVALID_RECORD, Guard.W3)
+        return append_refused(Error.INVALID_RECORD, Row.W3)
     if any_transactional and identities > 1:
-        return append_refused(Error.INVALID_PRODUCER_ID_MAPPING, Guard.W4)
-    return append_refused(Error.NONE, Guard.NO_GUARD)
+        return append_refused(Error.INVALID_PRODUCER_ID_MAPPING, Row.W4)
+    return append_refused(Error.NONE, Row.NO_ROW)
 
 
 def decide_produce_place(acks: int, is_internal: bool, leads: bool) -> AppendVerdict:
@@ -48,12 +48,12 @@ def decide_produce_place(acks: int, is_internal: bool, leads: bool) -> AppendVer
     Verification comes first: a batch for ``__consumer_offsets`` may have joined its transaction (§14.1).
     """
     if acks not in (NONE, 0, 1):
-        return append_refused(Error.INVALID_REQUIRED_ACKS, Guard.UNKNOWN_ACKS)
+        return append_refused(Error.INVALID_REQUIRED_ACKS, Row.UNKNOWN_ACKS)
     if is_internal:
-        return append_refused(Error.INVALID_TOPIC_EXCEPTION, Guard.INTERNAL_TOPIC)
+        return append_refused(Error.INVALID_TOPIC_EXCEPTION, Row.INTERNAL_TOPIC)
     if not leads:
-        return append_refused(Error.NOT_LEADER_OR_FOLLOWER, Guard.NOT_THE_LEADER)
-    return append_refused(Error.NONE, Guard.NO_GUARD)
+        return append_refused(Error.NOT_LEADER_OR_FOLLOWER, Row.NOT_THE_LEADER)
+    return append_refused(Error.NONE, Row.NO_ROW)
 
 
 def decide_produce_batch(
@@ -72,14 +72,14 @@ def decide_produce_batch(
     records as the header's offsets say. `needs_all_replicas`: acks=-1.
     """
     if needs_all_replicas and in_sync < min_in_sync:
-        return append_refused(Error.NOT_ENOUGH_REPLICAS, Guard.W7)
+        return append_refused(Error.NOT_ENOUGH_REPLICAS, Row.W7)
     if base_offset != 0:
-        return append_refused(Error.INVALID_RECORD, Guard.W8)
+        return append_refused(Error.INVALID_RECORD, Row.W8)
     if is_corrupt:
-        return append_refused(Error.CORRUPT_MESSAGE, Guard.CORRUPT_BATCH)
+        return append_refused(Error.CORRUPT_MESSAGE, Row.CORRUPT_BATCH)
     if control or not is_consistent or (batch.producer_id != NONE and batch.base_sequence < 0):
-        return append_refused(Error.INVALID_RECORD, Guard.W8)
-    return append_refused(Error.NONE, Guard.NO_GUARD)
+        return append_refused(Error.INVALID_RECORD, Row.W8)
+    return append_refused(Error.NONE, Row.NO_ROW)
 
 
 def tells_log_start(error: int, is_of_the_append: bool) -> bool:
@@ -122,22 +122,22 @@ def decide_append(
     leads = origin != Origin.REPLICATION
     if leads and batch.transactional and not has_open_transaction(entry, batch.producer_epoch, rules):
         if rules.stale_epoch_first == 1 and batch.producer_epoch < entry.producer_epoch:
-            return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A2)
+            return append_refused(Error.INVALID_PRODUCER_EPOCH, Row.A2)
         if rules.verification == 1 and not _is_verified(entry, request_guard, rules):
-            return append_refused(Error.INVALID_TXN_STATE, Guard.A3)
+            return append_refused(Error.INVALID_TXN_STATE, Row.A3)
     if leads and rules.epoch_fencing == 1 and batch.producer_epoch < entry.producer_epoch:
-        return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.A4)
+        return append_refused(Error.INVALID_PRODUCER_EPOCH, Row.A4)
     if origin == Origin.CLIENT and rules.sequence_check == 1:
-        guard = _broken_sequence_rule(entry, batch, rules)
-        if guard != Guard.NO_GUARD:
-            return append_refused(_error_of_sequence_rule(entry, guard, rules), guard)
+        row = _broken_sequence_rule(entry, batch, rules)
+        if row != Row.NO_ROW:
+            return append_refused(_error_of_sequence_rule(entry, row, rules), row)
     if not batch.transactional:
         if entry.txn_first_offset != NONE:
-            return append_refused(Error.INVALID_TXN_STATE, Guard.A6)
-        return append_accepted(Guard.A7, PartitionEvent.APPEND)
+            return append_refused(Error.INVALID_TXN_STATE, Row.A6)
+        return append_accepted(Row.A7, PartitionEvent.APPEND)
     if entry.txn_first_offset != NONE:
-        return append_accepted(Guard.A7, PartitionEvent.CONTINUE)
-    return append_accepted(Guard.A7, PartitionEvent.BEGIN)
+        return append_accepted(Row.A7, PartitionEvent.CONTINUE)
+    return append_accepted(Row.A7, PartitionEvent.BEGIN)
 
 
 def find_duplicate(entry: ProducerEntry, batch: IncomingBatch, rules: Rules) -> int:
@@ -170,27 +170,27 @@ def _broken_sequence_rule(entry: ProducerEntry, batch: IncomingBatch, rules: Rul
     if entry.guard != 0:
         unknown_past = entry.batch_count == 0
         if rules.tv2_first_seq_zero == 1 and entry.supports_epoch_bump and first != 0 and unknown_past:
-            return int(Guard.S1)
+            return int(Row.S1)
         if rules.guard_lowest_seq == 1 and first > entry.lowest_sequence:
-            return int(Guard.S2)
+            return int(Row.S2)
     if batch.producer_epoch != entry.producer_epoch:
         continues_unknown = entry.producer_epoch == NONE and rules.kip360 == 1
         if first == 0 or continues_unknown:
-            return int(Guard.NO_GUARD)
-        return int(Guard.S3)
+            return int(Row.NO_ROW)
+        return int(Row.S3)
     if entry.producer_epoch == NONE:
-        return int(Guard.NO_GUARD)
+        return int(Row.NO_ROW)
     last = newest_sequence(entry)
     wraps = last == rules.sequence_max and first == 0
     if first == last + 1 or wraps:
-        return int(Guard.NO_GUARD)
-    return int(Guard.S5)
+        return int(Row.NO_ROW)
+    return int(Row.S5)
 
 
-def _error_of_sequence_rule(entry: ProducerEntry, guard: int, rules: Rules) -> int:
+def _error_of_sequence_rule(entry: ProducerEntry, row: int, rules: Rules) -> int:
     """UNKNOWN_PRODUCER_ID, from 1.0 to 2.4, where it is unknown what would have been the next sequence (§3.3.1)."""
-    forgotten = guard == Guard.S3 and entry.producer_epoch == NONE and rules.unknown_producer_id == 1
-    only_a_marker = guard == Guard.S5 and entry.batch_count == 0 and rules.unknown_after_marker == 1
+    forgotten = row == Row.S3 and entry.producer_epoch == NONE and rules.unknown_producer_id == 1
+    only_a_marker = row == Row.S5 and entry.batch_count == 0 and rules.unknown_after_marker == 1
     return int(Error.UNKNOWN_PRODUCER_ID if forgotten or only_a_marker else Error.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
 

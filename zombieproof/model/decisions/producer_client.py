@@ -221,9 +221,9 @@ def event_of_initialisation(keep_prepared: bool, ongoing_producer_id: int) -> in
     return int(ProducerEvent.PREPARE if kept else ProducerEvent.INITIALIZED)
 
 
-def event_of_completion(prepared_id: int, prepared_epoch: int, told_id: int, told_epoch: int) -> int:
+def event_of_completion(prepared_id: int, prepared_epoch: int, completed_id: int, completed_epoch: int) -> int:
     """completeTransaction: COMMIT if the outer commit tells of the transaction that is prepared, else ABORT (§5.2)."""
-    same = prepared_id == told_id and prepared_epoch == told_epoch
+    same = prepared_id == completed_id and prepared_epoch == completed_epoch
     return int(ProducerEvent.COMMIT if same else ProducerEvent.ABORT)
 
 

@@ -8,7 +8,7 @@ Source: ``GroupMetadataManager.classicGroupSyncToClassicGroup``.
 from zombieproof.model.decisions.group_members import ClassicFacts, Identity, decide_generation
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
-from zombieproof.model.vocabulary import NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Guard
+from zombieproof.model.vocabulary import NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Row
 
 
 def decide_sync_group(group: ClassicFacts, sender: Identity, generation: int, has_group_id: int) -> AppendVerdict:
@@ -17,9 +17,9 @@ def decide_sync_group(group: ClassicFacts, sender: Identity, generation: int, ha
     if verdict.error != Error.NONE:
         return verdict
     if group.state == ClassicGroupState.PREPARING_REBALANCE:
-        return append_refused(Error.REBALANCE_IN_PROGRESS, Guard.REBALANCING)
+        return append_refused(Error.REBALANCE_IN_PROGRESS, Row.REBALANCING)
     if group.state == ClassicGroupState.STABLE:
-        return append_accepted(Guard.MEMBER_IS_IN, NOTHING)
+        return append_accepted(Row.MEMBER_IS_IN, NOTHING)
     if sender.is_leader == 0:
-        return append_accepted(Guard.MEMBER_WAITS, NOTHING)
-    return append_accepted(Guard.LEADER_ASSIGNS, ClassicGroupEvent.ASSIGN)
+        return append_accepted(Row.MEMBER_WAITS, NOTHING)
+    return append_accepted(Row.LEADER_ASSIGNS, ClassicGroupEvent.ASSIGN)

@@ -13,7 +13,7 @@ from zombieproof.model.decisions.init_producer_id import (
 from zombieproof.model.decisions.verdicts import agree, refuse
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Guard, TransactionState
+from zombieproof.model.vocabulary import NONE, Error, Row, TransactionState
 
 
 def is_timed_out(txn: Transaction, now_ms: int) -> bool:
@@ -34,14 +34,14 @@ def decide_timeout(txn: Transaction, producer_id: int, rules: Rules) -> Verdict:
     and so does X5 where nothing is left to fence under.
     """
     if not txn.known:
-        return agree(Guard.X1)
+        return agree(Row.X1)
     if txn.producer_id != producer_id:
-        return agree(Guard.X2)
+        return agree(Row.X2)
     if txn.pending_state != NONE:
-        return agree(Guard.X3)
+        return agree(Row.X3)
     if txn.state != TransactionState.ONGOING:
-        return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.X4)
+        return refuse(Error.UNKNOWN_SERVER_ERROR, Row.X4)
     if not can_be_fenced(txn, rules):
-        return refuse(Error.UNKNOWN_SERVER_ERROR, Guard.X5)
+        return refuse(Error.UNKNOWN_SERVER_ERROR, Row.X5)
     raised = fence_epoch(txn, rules) if rules.timeout_bump == 1 else txn.producer_epoch
-    return fence(txn, raised, Guard.X5)
+    return fence(txn, raised, Row.X5)

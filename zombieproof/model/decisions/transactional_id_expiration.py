@@ -6,7 +6,7 @@ Source: reference §2.14; ``TransactionStateManager.removeExpiredTransactionalId
 from zombieproof.model.decisions.verdicts import agree, transit
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Guard, TransactionState
+from zombieproof.model.vocabulary import NONE, CoordinatorEvent, Row, TransactionState
 
 
 def decide_expiration(txn: Transaction, now_ms: int, expiration_ms: int, rules: Rules) -> Verdict:
@@ -14,9 +14,9 @@ def decide_expiration(txn: Transaction, now_ms: int, expiration_ms: int, rules: 
     idle = txn.state in (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
     busy = txn.pending_state != NONE or not idle
     if not txn.known or txn.last_update_ms > now_ms - expiration_ms or (busy and rules.only_idle_ids_expire == 1):
-        return agree(Guard.Y1)
+        return agree(Row.Y1)
     return transit(
-        Guard.Y2,
+        Row.Y2,
         CoordinatorEvent.EXPIRE,
         txn.producer_id,
         txn.producer_epoch,

@@ -12,7 +12,7 @@ from typing import Protocol
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict, GroupOffset, PendingOffset
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Guard, PendingOffsetsState
+from zombieproof.model.vocabulary import NONE, Error, GroupEvent, PendingOffsetsState, Row
 
 FIRST_VERSION_WITH_STALE_MEMBER_EPOCH = 6
 """GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH may be answered (KIP-1319); before, ILLEGAL_GENERATION stands for both."""
@@ -69,10 +69,10 @@ class GroupFacts(Protocol):
 def decide_txn_offset_commit_front_door(is_active: int, has_group_id: int) -> AppendVerdict:
     """Judge the request before the group is looked up (O1), for all its partitions."""
     if is_active == 0:
-        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O1)
+        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O1)
     if has_group_id == 0:
-        return append_refused(Error.INVALID_GROUP_ID, Guard.O1)
-    return append_refused(Error.NONE, Guard.NO_GUARD)
+        return append_refused(Error.INVALID_GROUP_ID, Row.O1)
+    return append_refused(Error.NONE, Row.NO_ROW)
 
 
 def decide_txn_offset_commit(
@@ -89,30 +89,30 @@ def decide_txn_offset_commit(
     """
     if group.known == 0:
         if request.generation < 0:
-            return append_accepted(Guard.O3, GroupEvent.TXN_OFFSET_COMMIT)
+            return append_accepted(Row.O3, GroupEvent.TXN_OFFSET_COMMIT)
         if rules.kip447_fence == 0:
-            return append_accepted(Guard.O3, GroupEvent.TXN_OFFSET_COMMIT)
+            return append_accepted(Row.O3, GroupEvent.TXN_OFFSET_COMMIT)
         if rules.absent_group_generation == 0:
-            return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.O3)
+            return append_refused(Error.UNKNOWN_MEMBER_ID, Row.O3)
         if request.version >= FIRST_VERSION_WITH_STALE_MEMBER_EPOCH:
-            return append_refused(Error.GROUP_ID_NOT_FOUND, Guard.O3)
-        return append_refused(Error.ILLEGAL_GENERATION, Guard.O3)
+            return append_refused(Error.GROUP_ID_NOT_FOUND, Row.O3)
+        return append_refused(Error.ILLEGAL_GENERATION, Row.O3)
     if group.dead == 1:
-        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Guard.O4)
+        return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O4)
     if request.generation < 0 and group.empty == 1:
-        return append_accepted(Guard.O5, GroupEvent.TXN_OFFSET_COMMIT)
+        return append_accepted(Row.O5, GroupEvent.TXN_OFFSET_COMMIT)
     if rules.kip447_fence == 1 and _names_a_member(request):
         if request.instance != NONE:
             if instance_is_known == 0:
-                return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.O6)
+                return append_refused(Error.UNKNOWN_MEMBER_ID, Row.O6)
             if instance_is_this_member == 0:
-                return append_refused(Error.FENCED_INSTANCE_ID, Guard.O6)
+                return append_refused(Error.FENCED_INSTANCE_ID, Row.O6)
         if member_is_known == 0:
-            return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.O6)
+            return append_refused(Error.UNKNOWN_MEMBER_ID, Row.O6)
         if request.generation != group.generation:
-            return append_refused(Error.ILLEGAL_GENERATION, Guard.O6)
-        return append_accepted(Guard.O6, GroupEvent.TXN_OFFSET_COMMIT)
-    return append_accepted(Guard.O7, GroupEvent.TXN_OFFSET_COMMIT)
+            return append_refused(Error.ILLEGAL_GENERATION, Row.O6)
+        return append_accepted(Row.O6, GroupEvent.TXN_OFFSET_COMMIT)
+    return append_accepted(Row.O7, GroupEvent.TXN_OFFSET_COMMIT)
 
 
 def decide_commit_to_consumer_group(
@@ -131,17 +131,17 @@ def decide_commit_to_consumer_group(
     NONE if the partition is not the member's.
     """
     if request.generation < 0 and has_members == 0:
-        return append_accepted(Guard.O8, GroupEvent.TXN_OFFSET_COMMIT)
+        return append_accepted(Row.O8, GroupEvent.TXN_OFFSET_COMMIT)
     if rules.kip447_fence == 0 or not _names_a_member(request):
-        return append_accepted(Guard.O8, GroupEvent.TXN_OFFSET_COMMIT)
+        return append_accepted(Row.O8, GroupEvent.TXN_OFFSET_COMMIT)
     if member_is_known == 0:
-        return append_refused(Error.UNKNOWN_MEMBER_ID, Guard.O8)
+        return append_refused(Error.UNKNOWN_MEMBER_ID, Row.O8)
     older = request.generation < member_epoch and assignment_epoch != NONE and assignment_epoch <= request.generation
     if request.generation == member_epoch or older:
-        return append_accepted(Guard.O8, GroupEvent.TXN_OFFSET_COMMIT)
+        return append_accepted(Row.O8, GroupEvent.TXN_OFFSET_COMMIT)
     if is_classic_member == 1 or request.version < FIRST_VERSION_WITH_STALE_MEMBER_EPOCH:
-        return append_refused(Error.ILLEGAL_GENERATION, Guard.O8)
-    return append_refused(Error.STALE_MEMBER_EPOCH, Guard.O8)
+        return append_refused(Error.ILLEGAL_GENERATION, Row.O8)
+    return append_refused(Error.STALE_MEMBER_EPOCH, Row.O8)
 
 
 def _names_a_member(request: OffsetCommitRequest) -> bool:
@@ -151,8 +151,8 @@ def _names_a_member(request: OffsetCommitRequest) -> bool:
 def decide_metadata_size(metadata_bytes: int, max_bytes: int) -> AppendVerdict:
     """O9, for one partition of the request."""
     if metadata_bytes > max_bytes:
-        return append_refused(Error.OFFSET_METADATA_TOO_LARGE, Guard.O9)
-    return append_accepted(Guard.O10, GroupEvent.TXN_OFFSET_COMMIT)
+        return append_refused(Error.OFFSET_METADATA_TOO_LARGE, Row.O9)
+    return append_accepted(Row.O10, GroupEvent.TXN_OFFSET_COMMIT)
 
 
 def is_told_to_all(error: int, rules: Rules) -> bool:

@@ -1,21 +1,21 @@
 """How a decision says what it decided: one function for each kind of verdict."""
 
 from zombieproof.model.records import AppendVerdict, Verdict
-from zombieproof.model.vocabulary import NONE, NOTHING, Error, Guard
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, Row
 
 
-def refuse(error: int, guard: int) -> Verdict:
+def refuse(error: int, row: int) -> Verdict:
     """Nothing changes; the answer is `error`."""
-    return Verdict(int(error), int(guard), NOTHING, NONE, NONE, NONE, NONE, 0, 0, NONE)
+    return Verdict(int(error), int(row), NOTHING, NONE, NONE, NONE, NONE, 0, 0, NONE)
 
 
-def agree(guard: int, producer_id: int = NONE, producer_epoch: int = NONE) -> Verdict:
+def agree(row: int, producer_id: int = NONE, producer_epoch: int = NONE) -> Verdict:
     """Nothing changes; the answer is NONE with this producer id and epoch."""
-    return Verdict(int(Error.NONE), int(guard), NOTHING, int(producer_id), int(producer_epoch), NONE, NONE, 0, 0, NONE)
+    return Verdict(int(Error.NONE), int(row), NOTHING, int(producer_id), int(producer_epoch), NONE, NONE, 0, 0, NONE)
 
 
 def transit(
-    guard: int,
+    row: int,
     event: int,
     producer_id: int,
     producer_epoch: int,
@@ -30,7 +30,7 @@ def transit(
     """
     return Verdict(
         int(Error.NONE),
-        int(guard),
+        int(row),
         int(event),
         int(producer_id),
         int(producer_epoch),
@@ -42,16 +42,16 @@ def transit(
     )
 
 
-def append_refused(error: int, guard: int) -> AppendVerdict:
+def append_refused(error: int, row: int) -> AppendVerdict:
     """Nothing is appended; the answer is `error`."""
-    return AppendVerdict(int(error), int(guard), NOTHING, NONE)
+    return AppendVerdict(int(error), int(row), NOTHING, NONE)
 
 
 def append_duplicate(offset: int) -> AppendVerdict:
     """Nothing is appended; the answer is success with the last offset of the batch that is in the log."""
-    return AppendVerdict(int(Error.NONE), int(Guard.A1), NOTHING, int(offset))
+    return AppendVerdict(int(Error.NONE), int(Row.A1), NOTHING, int(offset))
 
 
-def append_accepted(guard: int, event: int) -> AppendVerdict:
+def append_accepted(row: int, event: int) -> AppendVerdict:
     """The batch is appended and `event` happens to its producer id."""
-    return AppendVerdict(int(Error.NONE), int(guard), int(event), NONE)
+    return AppendVerdict(int(Error.NONE), int(row), int(event), NONE)

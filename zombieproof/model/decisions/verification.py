@@ -13,7 +13,7 @@ from zombieproof.model.decisions.produce import has_open_transaction
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict, IncomingBatch, ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Guard, Mode, PartitionEvent
+from zombieproof.model.vocabulary import NONE, Error, Mode, PartitionEvent, Row
 
 
 def mode_of_produce(version: int) -> int:
@@ -37,14 +37,14 @@ def decide_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, r
     one without is appended and opens nothing (§14). TxnOffsetCommit comes here in any case.
     """
     if not batch.transactional:
-        return append_accepted(Guard.W5, PartitionEvent.NOTHING)
+        return append_accepted(Row.W5, PartitionEvent.NOTHING)
     if mode != Mode.ADD and rules.verification == 0:
-        return append_accepted(Guard.STEP_1, PartitionEvent.NOTHING)
+        return append_accepted(Row.STEP_1, PartitionEvent.NOTHING)
     if rules.stale_epoch_first == 1 and batch.producer_epoch < entry.producer_epoch:
-        return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.STEP_2)
+        return append_refused(Error.INVALID_PRODUCER_EPOCH, Row.STEP_2)
     if has_open_transaction(entry, batch.producer_epoch, rules):
-        return append_accepted(Guard.STEP_2, PartitionEvent.NOTHING)
-    return append_accepted(Guard.STEP_3, PartitionEvent.VERIFY)
+        return append_accepted(Row.STEP_2, PartitionEvent.NOTHING)
+    return append_accepted(Row.STEP_3, PartitionEvent.VERIFY)
 
 
 def evolve_verification(entry: ProducerEntry, batch: IncomingBatch, mode: int, token: int, state: int) -> int:

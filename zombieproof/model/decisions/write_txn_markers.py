@@ -10,7 +10,7 @@ from zombieproof.model.decisions.produce import drop_guard, forget_batches
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict, IncomingMarker, ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Guard, Origin, PartitionEvent, TransactionVersion
+from zombieproof.model.vocabulary import NONE, Error, Origin, PartitionEvent, Row, TransactionVersion
 
 
 def decide_marker(entry: ProducerEntry, marker: IncomingMarker, origin: int, rules: Rules) -> AppendVerdict:
@@ -21,15 +21,15 @@ def decide_marker(entry: ProducerEntry, marker: IncomingMarker, origin: int, rul
     if origin != Origin.REPLICATION:
         if entry.known and _is_older(entry, marker, rules):
             strict = _is_strict(marker, rules)
-            return append_refused(Error.INVALID_PRODUCER_EPOCH, Guard.M2 if strict else Guard.M1)
+            return append_refused(Error.INVALID_PRODUCER_EPOCH, Row.M2 if strict else Row.M1)
         if rules.marker_coordinator_epoch == 1 and entry.coordinator_epoch > marker.coordinator_epoch:
-            return append_refused(Error.TRANSACTION_COORDINATOR_FENCED, Guard.M4)
-    guard = Guard.M3 if _repeats(entry, marker, rules) and origin != Origin.REPLICATION else Guard.M5
+            return append_refused(Error.TRANSACTION_COORDINATOR_FENCED, Row.M4)
+    row = Row.M3 if _repeats(entry, marker, rules) and origin != Origin.REPLICATION else Row.M5
     if _keeps_guard(entry, marker, rules):
-        return append_accepted(guard, PartitionEvent.MARKER_KEEPS_GUARD)
+        return append_accepted(row, PartitionEvent.MARKER_KEEPS_GUARD)
     if marker.committed:
-        return append_accepted(guard, PartitionEvent.COMMIT_MARKER)
-    return append_accepted(guard, PartitionEvent.ABORT_MARKER)
+        return append_accepted(row, PartitionEvent.COMMIT_MARKER)
+    return append_accepted(row, PartitionEvent.ABORT_MARKER)
 
 
 def _is_strict(marker: IncomingMarker, rules: Rules) -> bool:

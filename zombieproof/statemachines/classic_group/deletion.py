@@ -47,7 +47,7 @@ def delete_offset(
     verdict = decide_offset_delete(
         request.has_group_id, group.known, is_in_use, offset.reads_topic, offset.is_committed, offset.is_pending
     )
-    note(notes, Decision.OFFSET_DELETE, verdict.guard, verdict.error)
+    note(notes, Decision.OFFSET_DELETE, verdict.row, verdict.error)
     if verdict.error not in (Error.NONE, Error.GROUP_SUBSCRIBED_TO_TOPIC):
         reply(effects, verdict.error)
         return
@@ -73,7 +73,7 @@ def delete_group(
         reply(effects, lookup_error)
         return
     verdict = decide_delete_group(group)
-    note(notes, Decision.DELETE_GROUPS, verdict.guard, verdict.error)
+    note(notes, Decision.DELETE_GROUPS, verdict.row, verdict.error)
     if verdict.error != Error.NONE:
         reply(effects, verdict.error)
     else:
@@ -91,7 +91,7 @@ def expire_offset(
     """One committed offset in a sweep: whether it has expired. A classic group that has members reads everything."""
     reads = offset.reads_topic if group.is_consumer == 1 else 1 - group.empty
     verdict = decide_offset_expiry(reads, offset.committed_ms, now_ms, retention_ms, offset.is_pending)
-    note(notes, Decision.OFFSET_DELETE, verdict.guard, verdict.error)
+    note(notes, Decision.OFFSET_DELETE, verdict.row, verdict.error)
     if verdict.event != NOTHING:
         effects.append = GroupAppend.TOMBSTONES
 

@@ -50,14 +50,14 @@ def join(
         request.has_group_id, request.session_timeout_ms, host.least_session_ms, host.most_session_ms
     )
     if terms.error != Error.NONE:
-        note(notes, Decision.JOIN_GROUP, terms.guard, terms.error)
+        note(notes, Decision.JOIN_GROUP, terms.row, terms.error)
         reply(effects, terms.error)
         return
     if is_elsewhere(request):
         reply(effects, request.lookup_error)
         return
     verdict = decide_join_group(group, request.sender, request.version)
-    note(notes, Decision.JOIN_GROUP, verdict.guard, verdict.error)
+    note(notes, Decision.JOIN_GROUP, verdict.row, verdict.error)
     if verdict.error not in (Error.NONE, Error.MEMBER_ID_REQUIRED):
         reply(effects, verdict.error)
         return

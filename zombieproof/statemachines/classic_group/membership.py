@@ -16,7 +16,7 @@ from zombieproof.model.decisions.leave_group import (
 )
 from zombieproof.model.decisions.sync_group import decide_sync_group
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NOTHING, ClassicGroupState, Error, Guard
+from zombieproof.model.vocabulary import NOTHING, ClassicGroupState, Error, Row
 from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
     GroupEffects,
@@ -65,12 +65,12 @@ def sync(
         reply(effects, request.lookup_error)
         return
     verdict = decide_sync_group(group, request.sender, request.generation, request.has_group_id)
-    note(notes, Decision.SYNC_GROUP, verdict.guard, verdict.error)
+    note(notes, Decision.SYNC_GROUP, verdict.row, verdict.error)
     if verdict.error != Error.NONE:
         reply(effects, verdict.error)
         return
     has_synced(members, member)
-    if verdict.guard == Guard.MEMBER_IS_IN:
+    if verdict.row == Row.MEMBER_IS_IN:
         reply(effects, Error.NONE)
         return
     member.awaits_sync = 1
@@ -90,8 +90,8 @@ def heartbeat(
         reply(effects, error_of_heartbeat_elsewhere(request.lookup_error))
         return
     verdict = decide_classic_heartbeat(group, request.sender, request.generation, request.has_group_id)
-    note(notes, Decision.HEARTBEAT, verdict.guard, verdict.error)
-    if verdict.error == Error.NONE or verdict.guard == Guard.REBALANCING:
+    note(notes, Decision.HEARTBEAT, verdict.row, verdict.error)
+    if verdict.error == Error.NONE or verdict.row == Row.REBALANCING:
         keep_alive(member, host.now_ms)
     reply(effects, verdict.error)
 
@@ -123,7 +123,7 @@ def leave(
 ) -> None:
     """One leaver: its error, and that of the whole request if it is about the group."""
     verdict = decide_leave_group(group, request.sender, request.has_group_id, rules)
-    note(notes, Decision.LEAVE_GROUP, verdict.guard, verdict.error)
+    note(notes, Decision.LEAVE_GROUP, verdict.row, verdict.error)
     effects.error = int(verdict.error)
     is_whole = is_of_the_whole_request(verdict.error) or not names_leavers(request.version)
     if is_whole and pending.error == Error.NONE:

@@ -98,7 +98,7 @@ def heartbeat(
         _reply(effects, host.lookup_error)
         return
     verdict = decide_heartbeat(facts, beat.epoch)
-    note(notes, Decision.CONSUMER_GROUP_HEARTBEAT, verdict.guard, verdict.error)
+    note(notes, Decision.CONSUMER_GROUP_HEARTBEAT, verdict.row, verdict.error)
     if verdict.error != Error.NONE:
         _reply(effects, verdict.error)
         return

@@ -22,7 +22,7 @@ def look_up(office: Office, notes: Notes) -> int:
     """Why the id is not here (L1, L2), or NONE."""
     verdict = decide_lookup(office.is_loading, office.leads)
     if verdict.error != Error.NONE:
-        note(notes, Decision.LOOKUP, verdict.guard, verdict.error)
+        note(notes, Decision.LOOKUP, verdict.row, verdict.error)
     return int(verdict.error)
 
 
@@ -86,7 +86,7 @@ def may_append(txn: Transaction, pending: PendingTransition, office: Office, rul
     same = office.coordinator_epoch == pending.coordinator_epoch
     verdict = decide_log_append(version, look_up(office, notes), txn.known, same, rules)
     if verdict.error != Error.NONE:
-        note(notes, Decision.LOG_APPEND, verdict.guard, verdict.error)
+        note(notes, Decision.LOG_APPEND, verdict.row, verdict.error)
     return int(verdict.error)
 
 

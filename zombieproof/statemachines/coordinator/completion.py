@@ -21,7 +21,7 @@ from zombieproof.model.decisions.marker_delivery import (
 )
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NOTHING, CoordinatorEvent, Guard, TransactionState
+from zombieproof.model.vocabulary import NOTHING, CoordinatorEvent, Row, TransactionState
 from zombieproof.statemachines.coordinator import appends
 from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
 from zombieproof.statemachines.coordinator.records import DecidedFacts, Office, Operation, PendingTransition
@@ -93,7 +93,7 @@ def judge(standing: Standing, coordinator_epoch: int, notes: Notes) -> int:
     same = standing.coordinator_epoch == coordinator_epoch
     outcome = judge_standing(standing.lookup_error, standing.known, same)
     if outcome != MarkerOutcome.WRITTEN:
-        note(notes, Decision.MARKER_DELIVERY, Guard.NO_GUARD, standing.lookup_error)
+        note(notes, Decision.MARKER_DELIVERY, Row.NO_ROW, standing.lookup_error)
     return outcome
 
 
@@ -124,10 +124,10 @@ def begin_answer(answer: MarkerAnswer, standing: int, is_lost: bool, names_trans
         answer.sends_again = True
 
 
-def hear_partition(answer: MarkerAnswer, error: int, notes: Notes) -> int:
+def handle_partition(answer: MarkerAnswer, error: int, notes: Notes) -> int:
     """What a leader said of one partition; behind an internal error nothing is looked at (`stops`)."""
     outcome = judge_marker_answer(error)
-    note(notes, Decision.MARKER_DELIVERY, Guard.NO_GUARD, error)
+    note(notes, Decision.MARKER_DELIVERY, Row.NO_ROW, error)
     if outcome == MarkerOutcome.INTERNAL_ERROR:
         answer.stops = True
     elif outcome == MarkerOutcome.FORGET:
@@ -161,10 +161,10 @@ def complete(
     """Append the completion if no marker is missing and nobody has done it yet (C1 to C5)."""
     same = office.coordinator_epoch == decided.coordinator_epoch
     verdict = decide_completion(txn, appends.look_up(office, notes), same, rules)
-    if verdict.guard == Guard.C1 or not decided.is_driven:
+    if verdict.row == Row.C1 or not decided.is_driven:
         return
     effects.finishes = True
-    note(notes, Decision.MARKER_DELIVERY, verdict.guard, verdict.error)
+    note(notes, Decision.MARKER_DELIVERY, verdict.row, verdict.error)
     if verdict.event == NOTHING:
         return
     pending.operation = Operation.COMPLETE
@@ -183,7 +183,7 @@ __all__ = [
     "complete",
     "drive",
     "end_answer",
-    "hear_partition",
+    "handle_partition",
     "is_committed",
     "judge",
     "route",

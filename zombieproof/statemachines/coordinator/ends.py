@@ -35,7 +35,7 @@ def end_txn(
     pending.committed = request.committed
     front = decide_end_txn_front_door(request.has_id, request.version)
     if front.error != Error.NONE:
-        note(notes, Decision.END_TXN, front.guard, front.error)
+        note(notes, Decision.END_TXN, front.row, front.error)
         _answer(pending, front.error, NONE, NONE, effects)
         return
     _end(txn, pending, True, office, rules, effects, notes)
@@ -68,7 +68,7 @@ def _end(
         return
     fences = txn.pending_state == TransactionState.PREPARE_EPOCH_FENCE
     verdict = decide_end_txn(txn, pending, rules, from_client, office.next_producer_id)
-    note(notes, Decision.END_TXN, verdict.guard, verdict.error)
+    note(notes, Decision.END_TXN, verdict.row, verdict.error)
     appends.takes_producer_id(verdict, office, effects)
     if verdict.event == CoordinatorEvent.NOTHING:
         if fences and not from_client:
@@ -103,7 +103,7 @@ def decided(
     same = office.coordinator_epoch == pending.coordinator_epoch
     lookup_error = appends.look_up(office, notes)
     verdict = decide_after_append(txn, pending, pending.target.state, error, lookup_error, same)
-    note(notes, Decision.END_TXN, verdict.guard, verdict.error)
+    note(notes, Decision.END_TXN, verdict.row, verdict.error)
     _answer(pending, verdict.error, verdict.producer_id, verdict.producer_epoch, effects)
     if verdict.error == Error.NONE:
         drive(txn, effects)

@@ -51,7 +51,7 @@ def time_out(
 ) -> None:
     """A candidate of the sweep is looked at again (X1 to X5); `producer_id` is what the sweep remembers of it."""
     verdict = decide_timeout(txn, producer_id, rules)
-    note(notes, Decision.TIMEOUT, verdict.guard, verdict.error)
+    note(notes, Decision.TIMEOUT, verdict.row, verdict.error)
     effects.error = verdict.error
     if verdict.error != Error.NONE:
         effects.ends_pass = True

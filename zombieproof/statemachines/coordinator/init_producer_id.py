@@ -12,7 +12,7 @@ from zombieproof.model.decisions.keep_prepared import decide_keep_front_door, de
 from zombieproof.model.decisions.versions import error_on_the_wire
 from zombieproof.model.records import Transaction, Verdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, ApiKey, CoordinatorEvent, Error, Guard
+from zombieproof.model.vocabulary import NONE, ApiKey, CoordinatorEvent, Error, Row
 from zombieproof.statemachines.coordinator import appends
 from zombieproof.statemachines.coordinator.effects import CoordinatorEffects, reply
 from zombieproof.statemachines.coordinator.fences import fence
@@ -76,12 +76,12 @@ def _passes_front_door(
         half,
         rules.kip939,
     )
-    if front.guard == Guard.NO_GUARD and request.keep_prepared:
+    if front.row == Row.NO_ROW and request.keep_prepared:
         front = decide_keep_front_door(request.producer_id != NONE)
-    if front.guard == Guard.NO_GUARD:
+    if front.row == Row.NO_ROW:
         return True
-    note(notes, Decision.INIT_PRODUCER_ID, front.guard, front.error)
-    if front.guard != Guard.I1:
+    note(notes, Decision.INIT_PRODUCER_ID, front.row, front.error)
+    if front.row != Row.I1:
         refuse_init(effects, request.version, front.error)
     elif office.next_producer_id == NONE:
         effects.lacks_producer_id = True
@@ -95,10 +95,10 @@ def _passes_front_door(
 def _decide(txn: Transaction, request: InitRequest, rules: Rules, next_producer_id: int, notes: Notes) -> Verdict:
     if request.keep_prepared:
         kept = decide_keep_prepared(txn, rules, next_producer_id)
-        note(notes, Decision.KEEP_PREPARED, kept.guard, kept.error)
+        note(notes, Decision.KEEP_PREPARED, kept.row, kept.error)
         return kept
     verdict = decide_init_producer_id(txn, request, rules, next_producer_id)
-    note(notes, Decision.INIT_PRODUCER_ID, verdict.guard, verdict.error)
+    note(notes, Decision.INIT_PRODUCER_ID, verdict.row, verdict.error)
     return verdict
 
 

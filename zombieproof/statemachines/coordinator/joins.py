@@ -63,7 +63,7 @@ def _join(
     decision = Decision.ADD_OFFSETS if of_offsets else Decision.ADD_PARTITIONS
     front = decide_add_partitions_front_door(request.has_id, False)
     if front.error != Error.NONE:
-        note(notes, decision, front.guard, front.error)
+        note(notes, decision, front.row, front.error)
     error = front.error if front.error != Error.NONE else appends.look_up(office, notes)
     if error != Error.NONE:
         joined(pending, error, effects)
@@ -72,7 +72,7 @@ def _join(
         verdict = decide_add_offsets_to_txn(txn, request, rules)
     else:
         verdict = decide_add_partitions_to_txn(txn, request, rules)
-    note(notes, decision, verdict.guard, verdict.error)
+    note(notes, decision, verdict.row, verdict.error)
     if verdict.event == CoordinatorEvent.NOTHING:
         joined(pending, verdict.error, effects)
         return
@@ -87,7 +87,7 @@ def partition_is_refused(exists: bool, is_internal: bool, version: int) -> int:
     return error_of_partition_to_add(exists, is_internal, version)
 
 
-def told_beside_refused(error: int) -> int:
+def error_beside_refused(error: int) -> int:
     """What each partition is told of a transaction of which one was refused: the others were not attempted."""
     return int(error if error != Error.NONE else Error.OPERATION_NOT_ATTEMPTED)
 
@@ -105,10 +105,10 @@ def verify_partition(
     """Answer a leader about one partition (V1 to V7): nothing changes, and what is pending does not count."""
     front = decide_add_partitions_front_door(request.has_id, True)
     if front.error != Error.NONE:
-        note(notes, Decision.VERIFY_PARTITIONS, front.guard, front.error)
+        note(notes, Decision.VERIFY_PARTITIONS, front.row, front.error)
     error = front.error if front.error != Error.NONE else appends.look_up(office, notes)
     if error == Error.NONE:
         verdict = decide_verify_partitions(txn, request, rules)
-        note(notes, Decision.VERIFY_PARTITIONS, verdict.guard, verdict.error)
+        note(notes, Decision.VERIFY_PARTITIONS, verdict.row, verdict.error)
         error = verdict.error
     reply(effects, error_on_the_wire(ApiKey.ADD_PARTITIONS_TO_TXN, request.version, error))

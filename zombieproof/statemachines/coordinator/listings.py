@@ -15,14 +15,14 @@ def describe(txn: Transaction, id_is_empty: bool, office: Office, notes: Notes) 
     """The error of one id's row; without one the row shows the transaction, and nothing of what is pending."""
     lookup_error = 0 if id_is_empty else look_up(office, notes)
     verdict = decide_describe_transactions(txn, id_is_empty, lookup_error)
-    note(notes, Decision.DESCRIBE_TRANSACTIONS, verdict.guard, verdict.error)
+    note(notes, Decision.DESCRIBE_TRANSACTIONS, verdict.row, verdict.error)
     return int(verdict.error)
 
 
 def begin_list(is_loading: bool, is_pattern_valid: bool, notes: Notes) -> int:
     """The error of ListTransactions as a whole."""
     verdict = decide_list_transactions(is_loading, is_pattern_valid)
-    note(notes, Decision.LIST_TRANSACTIONS, verdict.guard, verdict.error)
+    note(notes, Decision.LIST_TRANSACTIONS, verdict.row, verdict.error)
     return int(verdict.error)
 
 

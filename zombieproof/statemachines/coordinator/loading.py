@@ -59,7 +59,7 @@ def expire(
     verdict = decide_expiration(txn, office.now_ms, expiration_ms, rules)
     if verdict.event != CoordinatorEvent.EXPIRE:
         return
-    note(notes, Decision.EXPIRATION, verdict.guard, verdict.error)
+    note(notes, Decision.EXPIRATION, verdict.row, verdict.error)
     pending.operation = Operation.EXPIRE
     appends.prepare(txn, pending, verdict, 0, office.now_ms, office, notes)
     appends.append(txn, pending, office, rules, effects, notes)

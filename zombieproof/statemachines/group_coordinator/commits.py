@@ -30,7 +30,7 @@ from zombieproof.model.decisions.verification import answer_to_txn_offset_commit
 from zombieproof.model.decisions.versions import error_on_the_wire
 from zombieproof.model.records import AppendVerdict
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, ApiKey, Error, Guard
+from zombieproof.model.vocabulary import NONE, ApiKey, Error, Row
 from zombieproof.statemachines.group_coordinator.effects import GroupEffects, answer
 from zombieproof.statemachines.notes import Decision, Notes, note
 
@@ -73,13 +73,13 @@ def row_enters(exists: int, topic_id_is_known: int) -> int:
 def enters(rows: int, has_group_id: int, leads: int, effects: GroupEffects, notes: Notes) -> None:
     """A TxnOffsetCommit with that many rows left reaches a broker, which leads the group's partition or does not."""
     if rows == 0:
-        answer(effects, Error.NONE, Guard.NO_GUARD)
+        answer(effects, Error.NONE, Row.NO_ROW)
         return
     verdict = decide_txn_offset_commit_front_door(1, has_group_id)
     if verdict.error != Error.NONE:
         _judge(verdict, Decision.TXN_OFFSET_COMMIT, effects, notes)
     elif leads == 0:
-        answer(effects, answer_to_txn_offset_commit(Error.NOT_LEADER_OR_FOLLOWER), Guard.NO_GUARD)
+        answer(effects, answer_to_txn_offset_commit(Error.NOT_LEADER_OR_FOLLOWER), Row.NO_ROW)
     else:
         effects.goes_on = 1
 
@@ -87,7 +87,7 @@ def enters(rows: int, has_group_id: int, leads: int, effects: GroupEffects, note
 def comes_to_group(rows: int, lookup_error: int, effects: GroupEffects) -> None:
     """A commit with that many rows left comes to its group; `lookup_error` is why this broker cannot answer for it."""
     if rows == 0 or lookup_error != Error.NONE:
-        answer(effects, Error.NONE if rows == 0 else lookup_error, Guard.NO_GUARD)
+        answer(effects, Error.NONE if rows == 0 else lookup_error, Row.NO_ROW)
     else:
         effects.goes_on = 1
 
@@ -96,7 +96,7 @@ def row_fits(metadata_length: int, limit: int, notes: Notes) -> int:
     """NONE, or the error of a row whose metadata is too long; it is looked at before its sender is."""
     verdict = decide_metadata_size(metadata_length, limit)
     if verdict.error != Error.NONE:
-        note(notes, Decision.TXN_OFFSET_COMMIT, verdict.guard, verdict.error)
+        note(notes, Decision.TXN_OFFSET_COMMIT, verdict.row, verdict.error)
     return int(verdict.error)
 
 
@@ -176,12 +176,12 @@ def _judge_plain_row(standing: Standing, epoch: int, version: int, generation: i
 
 
 def _judge(verdict: AppendVerdict, decision: int, effects: GroupEffects, notes: Notes) -> None:
-    note(notes, decision, verdict.guard, verdict.error)
+    note(notes, decision, verdict.row, verdict.error)
     if verdict.error != Error.NONE:
-        answer(effects, verdict.error, verdict.guard)
+        answer(effects, verdict.error, verdict.row)
         return
     effects.goes_on = 1
-    effects.row = verdict.guard
+    effects.row = verdict.row
 
 
 def answer_of_log(error: int) -> int:
@@ -191,7 +191,7 @@ def answer_of_log(error: int) -> int:
 
 def log_answers(error: int, rules: Rules, effects: GroupEffects) -> None:
     """The log of the group's partition has taken a commit (NONE), or refused it."""
-    answer(effects, answer_of_log(error), Guard.NO_GUARD)
+    answer(effects, answer_of_log(error), Row.NO_ROW)
     effects.tells_all = 1 if is_told_to_all(effects.error, rules) else 0
 
 

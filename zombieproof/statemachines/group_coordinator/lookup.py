@@ -12,7 +12,7 @@ def look_up(is_loading: bool, is_held: bool, notes: Notes) -> int:
     """NONE, or why this broker does not answer for a partition of ``__consumer_offsets``."""
     verdict = decide_lookup(is_loading, is_held)
     if verdict.error != Error.NONE:
-        note(notes, Decision.LOOKUP, verdict.guard, verdict.error)
+        note(notes, Decision.LOOKUP, verdict.row, verdict.error)
     return int(verdict.error)
 
 

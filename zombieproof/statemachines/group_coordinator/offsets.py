@@ -20,7 +20,7 @@ from zombieproof.model.decisions.txn_offset_commit import (
 )
 from zombieproof.model.records import GroupOffset, PendingOffset
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, GroupEvent, Guard, PendingOffsetsState
+from zombieproof.model.vocabulary import NONE, Error, GroupEvent, PendingOffsetsState, Row
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move, note
 
 
@@ -105,7 +105,7 @@ def is_read(asked: Asked, rules: Rules, notes: Notes) -> OffsetRead:
     if asked.topic_id_is_known == 0:
         return OffsetRead(int(Error.UNKNOWN_TOPIC_ID), 0)
     error = decide_offset_fetch(asked.require_stable, asked.pending_transactions, rules)
-    note(notes, Decision.OFFSET_FETCH, Guard.NO_GUARD, error)
+    note(notes, Decision.OFFSET_FETCH, Row.NO_ROW, error)
     return OffsetRead(error, 1 if error == Error.NONE and asked.has_offset == 1 else 0)
 
 

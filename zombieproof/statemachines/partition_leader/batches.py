@@ -9,7 +9,7 @@ Source: reference §3.3; ``UnifiedLog.append``, ``ProducerAppendInfo.java``.
 from zombieproof.model.decisions.produce import decide_append, evolve_append, newest_sequence
 from zombieproof.model.records import IncomingBatch, ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Guard, Origin, PartitionEvent
+from zombieproof.model.vocabulary import NONE, Error, Origin, PartitionEvent, Row
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move, note
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects, answer
 from zombieproof.statemachines.partition_leader.verification import NO_GUARD
@@ -27,17 +27,17 @@ def append(
     """A batch is at the log, with the guard that it came with. What has no producer id is judged by nobody."""
     if batch.producer_id == NONE:
         effects.appends = True
-        effects.row = Guard.A7
+        effects.row = Row.A7
         effects.event = PartitionEvent.NOTHING
         return
     verdict = decide_append(entry, batch, guard, origin, rules)
-    note(notes, Decision.PRODUCE, verdict.guard, verdict.error)
+    note(notes, Decision.PRODUCE, verdict.row, verdict.error)
     if verdict.error != Error.NONE or verdict.event == PartitionEvent.NOTHING:
-        answer(effects, verdict.error, verdict.guard)
+        answer(effects, verdict.error, verdict.row)
         effects.duplicate_of = verdict.duplicate_of
         return
     effects.appends = True
-    effects.row = verdict.guard
+    effects.row = verdict.row
     effects.event = verdict.event
 
 

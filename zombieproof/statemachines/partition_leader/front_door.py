@@ -18,7 +18,7 @@ from zombieproof.model.decisions.produce import (
 )
 from zombieproof.model.decisions.write_txn_markers import error_of_marker_place
 from zombieproof.model.records import AppendVerdict, IncomingBatch
-from zombieproof.model.vocabulary import NONE, Error, Guard
+from zombieproof.model.vocabulary import NONE, Error, Row
 from zombieproof.statemachines.notes import Decision, Notes, note
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects, answer
 
@@ -100,8 +100,8 @@ def _pass_or_refuse(verdict: AppendVerdict, effects: PartitionEffects, notes: No
     if verdict.error == Error.NONE:
         effects.goes_on = True
         return
-    note(notes, Decision.PRODUCE, verdict.guard, verdict.error)
-    answer(effects, verdict.error, verdict.guard)
+    note(notes, Decision.PRODUCE, verdict.row, verdict.error)
+    answer(effects, verdict.error, verdict.row)
 
 
 def takes_record(leads: bool, in_sync: int, min_in_sync: int) -> int:
@@ -131,7 +131,7 @@ def reads(place: ReadPlace, notes: Notes) -> ReadDoor:
     if not place.exists and place.by_unknown_id:
         return ReadDoor(error_of_topic(False, True), True)
     error = error_of_read(place.exists, place.has_replica, place.leads, place.needs_leader)
-    note(notes, Decision.FETCH, Guard.NO_GUARD, error)
+    note(notes, Decision.FETCH, Row.NO_ROW, error)
     return ReadDoor(error, not place.exists)
 
 

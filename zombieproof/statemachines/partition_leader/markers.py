@@ -14,7 +14,7 @@ from zombieproof.model.decisions.write_txn_markers import (
 )
 from zombieproof.model.records import IncomingMarker, ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Guard, Origin
+from zombieproof.model.vocabulary import NONE, Error, Origin, Row
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move, note
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects, answer
 
@@ -40,7 +40,7 @@ def front_door(place: MarkerPlace, effects: PartitionEffects) -> None:
     if error == Error.NONE:
         effects.goes_on = True
     else:
-        answer(effects, error, Guard.NO_GUARD)
+        answer(effects, error, Row.NO_ROW)
 
 
 def arrives(
@@ -48,12 +48,12 @@ def arrives(
 ) -> None:
     """A marker is at the log: written, even where nothing is open, or refused."""
     verdict = decide_marker(entry, marker, origin, rules)
-    note(notes, Decision.MARKER, verdict.guard, verdict.error)
+    note(notes, Decision.MARKER, verdict.row, verdict.error)
     if verdict.error != Error.NONE:
-        answer(effects, verdict.error, verdict.guard)
+        answer(effects, verdict.error, verdict.row)
         return
     effects.appends = True
-    effects.row = verdict.guard
+    effects.row = verdict.row
     effects.event = verdict.event
 
 

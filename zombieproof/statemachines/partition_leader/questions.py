@@ -21,7 +21,7 @@ from zombieproof.model.decisions.verification import (
     version_of_verification,
 )
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Guard, Mode
+from zombieproof.model.vocabulary import NONE, Error, Mode, Row
 from zombieproof.statemachines.notes import Decision, Notes, note
 
 DISCONNECTED = ChannelFailure.DISCONNECTED
@@ -32,12 +32,12 @@ __all__ = [
     "Incoming",
     "Lane",
     "Returned",
+    "answered",
     "asks",
     "ends",
     "forget",
     "goes_out",
     "only_verifies",
-    "told",
     "version_of",
     "word",
 ]
@@ -128,13 +128,13 @@ def only_verifies(mode: int) -> bool:
 def word(returned: Returned, error: int, mode: int, notes: Notes) -> int:
     """What a leader is told of one partition; `error` is the coordinator's answer for it, where there is one."""
     if returned.failure != NONE:
-        return told(answer_of_failed_channel(returned.failure), notes)
+        return answered(answer_of_failed_channel(returned.failure), notes)
     if returned.error != Error.NONE:
-        return told(answer_of_broker_channel(returned.error), notes)
-    return told(answer_of_coordinator(error, mode), notes)
+        return answered(answer_of_broker_channel(returned.error), notes)
+    return answered(answer_of_coordinator(error, mode), notes)
 
 
-def told(error: int, notes: Notes) -> int:
+def answered(error: int, notes: Notes) -> int:
     """What a leader is told by the channel itself: of a question that was refused, or gave its place to another."""
-    note(notes, Decision.VERIFICATION, Guard.NO_GUARD, error)
+    note(notes, Decision.VERIFICATION, Row.NO_ROW, error)
     return int(error)

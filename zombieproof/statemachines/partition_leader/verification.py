@@ -50,11 +50,11 @@ def arrives(
 ) -> None:
     """A batch with a producer id reaches its leader: refused, asked about, or on its way to the log."""
     verdict = decide_verification(entry, batch, arrival.mode, rules)
-    note(notes, Decision.VERIFICATION, verdict.guard, verdict.error)
+    note(notes, Decision.VERIFICATION, verdict.row, verdict.error)
     if verdict.error != Error.NONE:
-        _refuse(verdict.error, arrival, verdict.guard, effects)
+        _refuse(verdict.error, arrival, verdict.row, effects)
         return
-    effects.row = verdict.guard
+    effects.row = verdict.row
     if verdict.event != PartitionEvent.VERIFY:
         effects.goes_on = True
         effects.guard = NO_GUARD
@@ -80,6 +80,6 @@ def concludes(error: int, guard: int, arrival: Arrival, effects: PartitionEffect
 
 
 def _refuse(error: int, arrival: Arrival, row: int, effects: PartitionEffects) -> None:
-    told = answer_to_txn_offset_commit(error) if arrival.of_group == 1 else answer_to_produce(error, arrival.mode)
-    answer(effects, told, row)
+    answered = answer_to_txn_offset_commit(error) if arrival.of_group == 1 else answer_to_produce(error, arrival.mode)
+    answer(effects, answered, row)
     effects.cause = error

@@ -37,7 +37,7 @@ def weigh(api: int, so_far: int, error: int, rules: Rules) -> int:
     return error if error == Error.TOPIC_AUTHORIZATION_FAILED else so_far
 
 
-def hear(
+def handle(
     producer: Producer,
     request: Request,
     answer: Answer,

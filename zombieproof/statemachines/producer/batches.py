@@ -23,7 +23,7 @@ from zombieproof.statemachines.producer.records import Batch, BatchAnswer, Numbe
 from zombieproof.statemachines.producer.sequences import forget, restart
 
 
-def hear_batch(
+def handle_batch(
     producer: Producer,
     numbering: Numbering,
     batch: Batch,
@@ -71,7 +71,7 @@ def refuse_record(
 ) -> None:
     """A record was refused before it could be in a batch: too large, no right to its topic, ..."""
     reaction = react_to_batch(error, NONE, BatchStanding(transactional=host.transactional, may_retry=False), rules)
-    effects.told = error_for_application(error, host.transactional, 0, rules)
+    effects.application_error = error_for_application(error, host.transactional, 0, rules)
     fail(producer, reaction, ApiKey.PRODUCE, effects, notes)
 
 
@@ -140,7 +140,7 @@ def _fail(
     That of one which may be sent no more might have been stored: its sequences are not given to others.
     """
     effects.fate = Fate.FAILED
-    effects.told = error_for_application(error, batch.transactional, 0, rules)
+    effects.application_error = error_for_application(error, batch.transactional, 0, rules)
     fail(producer, reaction, ApiKey.PRODUCE, effects, notes)
     if producer.state == ProducerState.FATAL_ERROR or batch.base_sequence == NONE:
         return

@@ -176,8 +176,8 @@ def prepare_transaction(
 
 def complete_transaction(
     producer: Producer,
-    told_id: int,
-    told_epoch: int,
+    completed_id: int,
+    completed_epoch: int,
     pending: int,
     host: ProducerHost,
     rules: Rules,
@@ -188,7 +188,7 @@ def complete_transaction(
     if producer.prepared_id == NONE or producer.state != ProducerState.PREPARED_TRANSACTION:
         effects.refusal = Refusal.NOTHING_PREPARED
         return
-    event = event_of_completion(producer.prepared_id, producer.prepared_epoch, told_id, told_epoch)
+    event = event_of_completion(producer.prepared_id, producer.prepared_epoch, completed_id, completed_epoch)
     if event == ProducerEvent.COMMIT:
         commit_transaction(producer, pending, host, rules, effects, notes)
     else:

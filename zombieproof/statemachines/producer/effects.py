@@ -64,9 +64,9 @@ class ProducerEffects:
     Of a call: `refusal`; `resumes`: it is the call that was not waited for, and gets the same result.
     Of the state: `illegal` names the event that the table did not have; `fails`: the failure at hand explains the state
     from now on; `gives_up`: what waits and is under way fails with it, and nobody hears an answer any more.
-    Of batches: `fate`, with `base_offset` of one that is stored, NONE if it is not known where; `told`: the error as
-    which the failure of a batch reaches the producer; `fails_unsent` and `fails_batches`: those without a sequence, or
-    all, fail as well.
+    Of batches: `fate`, with `base_offset` of one that is stored, NONE if it is not known where; `application_error`: as
+    what error the failure of a batch reaches the producer; `fails_unsent` and `fails_batches`: those without a
+    sequence, or all, fail as well.
     Of sequences: `forgets_sequences` and `forgets_partition`: all, or those of the partition, are gone; `adopts`: every
     partition is shown the new identity (`sequences.adopt`); `restarts`: every partition that wanted it begins again
     (`sequences.restart_if_wanted`); `renumbers`: what is in flight on the partition is numbered anew
@@ -87,7 +87,7 @@ class ProducerEffects:
     gives_up: bool = False
     fate: int = 0
     base_offset: int = integer(NONE, width="i8")
-    told: int = 0
+    application_error: int = 0
     fails_unsent: bool = False
     fails_batches: bool = False
     forgets_sequences: bool = False
@@ -126,7 +126,7 @@ def clear(effects: ProducerEffects) -> None:
     effects.gives_up = False
     effects.fate = Fate.UNTOUCHED
     effects.base_offset = NONE
-    effects.told = 0
+    effects.application_error = 0
     effects.fails_unsent = False
     effects.fails_batches = False
     effects.forgets_sequences = False

@@ -321,10 +321,10 @@ class _Collector:
     def _text_log(self, data: memoryview, file: str) -> None:
         reached, size = self._reached, len(data)
         transitions, torn = read_coordinator_log(data, file, lambda at: reached(at // 2))
-        told, cut = read_client_log(data, file, lambda at: reached((size + at) // 2))
+        client_lines, cut = read_client_log(data, file, lambda at: reached((size + at) // 2))
         self.evidence.hosted += read_broker_log(data, file)
         self.evidence.coordinator_lines += transitions
-        self.evidence.client_lines += told
+        self.evidence.client_lines += client_lines
         self.evidence.damage += torn + cut
 
     def finish(self) -> Evidence:

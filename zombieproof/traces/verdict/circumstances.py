@@ -82,7 +82,7 @@ class MarkerSeen:
 
 
 @dataclass(slots=True)
-class Decided:
+class CoordinatorDecision:
     """What the coordinator decided about a transaction, and when; offsets are of ``__transaction_state``.
 
     `commits` is None while it is open, or where the log does not tell. Times are the coordinator's, in ms.
@@ -112,7 +112,7 @@ class Circumstances:
     spans: list[tuple[int, int]] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
     data_epoch: int | None = None
-    decided: Decided | None = None
+    decided: CoordinatorDecision | None = None
     ended_by: MarkerSeen | None = None
     opened_at: int | None = None
     expected_epoch: int | None = None

@@ -21,7 +21,7 @@ class Judgement(StrEnum):
     DAMAGED = "damaged"
 
 
-class Outcome(StrEnum):
+class TransactionOutcome(StrEnum):
     """How a transaction ended. UNKNOWN: the record that says so is not in the evidence."""
 
     COMMIT = "commit"
@@ -67,7 +67,7 @@ class TransactionSummary(_Data):
     transactional_id: str | None
     producer_id: int
     producer_epoch: int | None
-    outcome: Outcome
+    outcome: TransactionOutcome
     partitions: list[str]
 
 

@@ -1,7 +1,7 @@
 """Appends to the transaction log take their time, and anything may happen meanwhile."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
-from zombieproof.checker.transactions.world import Op
+from zombieproof.checker.transactions.state import Op
 
 APPENDS_UNDER_WAY = transaction_scenario(
     "appends_under_way",

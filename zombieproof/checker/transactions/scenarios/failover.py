@@ -1,7 +1,7 @@
 """Coordinators and leaders that fail, and come back, and some that do not know that they are deposed."""
 
 from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
-from zombieproof.checker.transactions.world import Op
+from zombieproof.checker.transactions.state import Op
 
 _ONE = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),),)
 _TWO_IN_A_ROW = (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_1, Op.COMMIT)),)

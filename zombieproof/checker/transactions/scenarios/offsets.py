@@ -1,7 +1,7 @@
 """Consume, transform, produce: the input position is part of the transaction."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
-from zombieproof.checker.transactions.world import Op
+from zombieproof.checker.transactions.state import Op
 
 _LOOP = (Op.FETCH, Op.SEND_0, Op.OFFSETS, Op.COMMIT)
 

@@ -1,7 +1,7 @@
 """One transaction over two partitions."""
 
 from zombieproof.checker.scenario import Mutant, transaction_scenario
-from zombieproof.checker.transactions.world import Op
+from zombieproof.checker.transactions.state import Op
 
 ONE_TRANSACTION = transaction_scenario(
     "one_transaction",

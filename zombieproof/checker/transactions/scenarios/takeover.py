@@ -1,7 +1,7 @@
 """Two producer instances, one transactional id."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
-from zombieproof.checker.transactions.world import Op
+from zombieproof.checker.transactions.state import Op
 
 _TWO = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))
 

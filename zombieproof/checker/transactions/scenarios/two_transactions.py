@@ -1,7 +1,7 @@
 """Two transactions in a row, while messages of the first are still on their way."""
 
 from zombieproof.checker.scenario import VISIBLE, Mutant, transaction_scenario
-from zombieproof.checker.transactions.world import Op
+from zombieproof.checker.transactions.state import Op
 
 TV0 = {"transaction_version": 0}
 

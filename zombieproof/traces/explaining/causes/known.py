@@ -23,7 +23,11 @@ TRANSACTION_VERSION = RuleBroken(
 
 def causes_of(scene: Scene) -> list[tuple[Cause, Recognised]]:
     """The causes that fit, likely ones first, each with how it was recognised; `UNKNOWN` if none does."""
-    found = [(cause, fits) for cause in CAUSES if scene.told.shape in cause.shapes and (fits := cause.recognise(scene))]
+    found = [
+        (cause, fits)
+        for cause in CAUSES
+        if scene.circumstances.shape in cause.shapes and (fits := cause.recognise(scene))
+    ]
     if any(fits.is_likely for _, fits in found):
         found = [(cause, fits) for cause, fits in found if not cause.is_last_resort]
     return sorted(found, key=lambda each: not each[1].is_likely) or [(of_records.UNKNOWN, Recognised(False))]

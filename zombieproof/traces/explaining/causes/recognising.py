@@ -15,7 +15,7 @@ def always(_: Scene) -> Recognised | None:
 
 def by_its_shape(scene: Scene) -> Recognised | None:
     """The shape of the fault is what this cause leaves behind."""
-    shape = scene.told.shape
+    shape = scene.circumstances.shape
     return Recognised(is_likely=True, because=f"this is what it leaves in the log: {shape}") if shape else None
 
 
@@ -102,7 +102,7 @@ def producer_was_silent(scene: Scene) -> Recognised | None:
 
 
 def _silence(scene: Scene) -> int | None:
-    first = scene.batch_at(scene.told.repeats_offset)
+    first = scene.batch_at(scene.circumstances.repeats_offset)
     if first is None or scene.began_ms is None or first.max_timestamp_ms < 0:
         return None
     apart = scene.began_ms - first.max_timestamp_ms
@@ -133,7 +133,7 @@ def _same(scene: Scene, epochs: tuple[int, int]) -> str:
 
 def abort_without_decision(scene: Scene) -> Recognised | None:
     """An ABORT marker that no coordinator decided, as kafka-transactions.sh abort writes it."""
-    ended = scene.told.ended_by
+    ended = scene.circumstances.ended_by
     if ended is None and scene.marker is not None and scene.marker.marker is not None:
         commits: bool | None = scene.marker.marker.commit
     else:
@@ -150,7 +150,7 @@ def without_epochs_of_their_own(scene: Scene) -> Recognised | None:
 
 def delayed_abort(scene: Scene) -> Recognised | None:
     """An abort that the application did not ask for in this transaction, before its time was over."""
-    if scene.is_version_2 or scene.told.harm is not Harm.LOST:
+    if scene.is_version_2 or scene.circumstances.harm is not Harm.LOST:
         return None
     lasted, limit = _lasted(scene), scene.timeout_ms
     if lasted is None or limit is None:
@@ -163,10 +163,10 @@ def delayed_abort(scene: Scene) -> Recognised | None:
 
 def _unanswered_abort(scene: Scene) -> str:
     """An abort of the same id that the client gave up before: the request may still be on its way."""
-    told = scene.told
+    circumstances = scene.circumstances
     for call in scene.evidence.client_calls:
-        same = call.transactional_id == scene.finding.transactional_id and call.file == told.file
-        if not same or told.line is None or call.line >= told.line:
+        same = call.transactional_id == scene.finding.transactional_id and call.file == circumstances.file
+        if not same or circumstances.line is None or call.line >= circumstances.line:
             continue
         aborts = call.action == "abort" or (call.action == "EndTxn" and call.args.get("result") == "ABORT")
         answered = isinstance(call.result, dict) and call.result.get("error") == "NONE"
@@ -176,16 +176,16 @@ def _unanswered_abort(scene: Scene) -> str:
 
 
 def _answered_later(scene: Scene) -> str:
-    told = scene.told
-    if told.answered_ms is None or told.decided is None or told.decided.prepared_ms is None:
+    circumstances = scene.circumstances
+    if circumstances.answered_ms is None or circumstances.decided is None or circumstances.decided.prepared_ms is None:
         return ""
-    apart = told.answered_ms - told.decided.prepared_ms
+    apart = circumstances.answered_ms - circumstances.decided.prepared_ms
     return f", and {apart:,} ms before the application was answered" if apart > 0 else ""
 
 
 def timed_out(scene: Scene) -> Recognised | None:
     """The abort came when the transaction had lasted as long as it may."""
-    if scene.told.harm is not Harm.LOST:
+    if scene.circumstances.harm is not Harm.LOST:
         return None
     lasted, limit = _lasted(scene), scene.timeout_ms
     if lasted is None or limit is None:
@@ -197,7 +197,7 @@ def timed_out(scene: Scene) -> Recognised | None:
 
 
 def _lasted(scene: Scene) -> int | None:
-    decided = scene.told.decided
+    decided = scene.circumstances.decided
     if decided is None or decided.prepared_ms is None or scene.began_ms is None:
         return None
     return decided.prepared_ms - scene.began_ms
@@ -205,10 +205,10 @@ def _lasted(scene: Scene) -> int | None:
 
 def told_wrongly(scene: Scene) -> Recognised | None:
     """The client answered "committed" by itself: the coordinator aborted later, or never decided."""
-    decided, answered = scene.told.decided, scene.told.answered_ms
-    if scene.told.harm is Harm.STUCK:
+    decided, answered = scene.circumstances.decided, scene.circumstances.answered_ms
+    if scene.circumstances.harm is Harm.STUCK:
         return Recognised(True, "the coordinator has no decision about it, so nobody can have answered for it")
-    if decided is None or decided.prepared_ms is None or answered is None or scene.told.harm is not Harm.LOST:
+    if decided is None or decided.prepared_ms is None or answered is None or scene.circumstances.harm is not Harm.LOST:
         return None
     later = decided.prepared_ms - answered
     return (
@@ -220,7 +220,7 @@ def told_wrongly(scene: Scene) -> Recognised | None:
 
 def delayed_commit(scene: Scene) -> Recognised | None:
     """A commit that the application did not ask for."""
-    return None if scene.is_version_2 or scene.told.harm is not Harm.VISIBLE else POSSIBLE
+    return None if scene.is_version_2 or scene.circumstances.harm is not Harm.VISIBLE else POSSIBLE
 
 
 def epoch_raised_twice(scene: Scene) -> Recognised | None:
@@ -240,18 +240,18 @@ def other_epoch(scene: Scene) -> Recognised | None:
 
 
 def _epochs(scene: Scene) -> tuple[int | None, int | None]:
-    return scene.finding.producer_epoch, scene.told.expected_epoch
+    return scene.finding.producer_epoch, scene.circumstances.expected_epoch
 
 
 def marker_repeats_the_epoch(scene: Scene) -> Recognised | None:
     """A marker with the very epoch of the data that it ends, under transaction version 2."""
-    data = scene.told.data_epoch
+    data = scene.circumstances.data_epoch
     same = data is not None and scene.finding.producer_epoch == data
     return Recognised(True, f"marker and data have the same epoch {data}") if same and scene.is_version_2 else None
 
 
 def buried(scene: Scene) -> Recognised | None:
     """The id was forgotten in the middle of a transaction."""
-    if scene.told.moved_to != "DEAD":
+    if scene.circumstances.moved_to != "DEAD":
         return None
-    return Recognised(True, f"the id is forgotten directly after {scene.told.moved_from}")
+    return Recognised(True, f"the id is forgotten directly after {scene.circumstances.moved_from}")

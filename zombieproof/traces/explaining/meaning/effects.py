@@ -16,26 +16,30 @@ NO_HARM = {
 
 def effect_of(scene: Scene) -> str:
     """What it means for consumers, and whether something is open still."""
-    told = scene.told
-    if told.harm is Harm.NONE:
-        effect = NO_HARM.get(told.shape, "No record has another fate than it should.") if told.shape else ""
-        return effect + _held_back(scene) if told.shape is Shape.MARKER_MISSING else effect
+    circumstances = scene.circumstances
+    if circumstances.harm is Harm.NONE:
+        effect = (
+            NO_HARM.get(circumstances.shape, "No record has another fate than it should.")
+            if circumstances.shape
+            else ""
+        )
+        return effect + _held_back(scene) if circumstances.shape is Shape.MARKER_MISSING else effect
     effect = _form(scene).format(
         what=_what(scene), were=_were(scene), them=_them(scene), first=_opened_at(scene), place=scene.place
     )
-    more = f" So it is with {', '.join(told.elsewhere)}." if told.elsewhere else ""
+    more = f" So it is with {', '.join(circumstances.elsewhere)}." if circumstances.elsewhere else ""
     return f"{effect[:1].upper()}{effect[1:]}{more}{_closed(scene)}"
 
 
 def _form(scene: Scene) -> str:
-    told = scene.told
-    if scene.finding.topic == CONSUMER_OFFSETS and told.harm in EFFECTS_ON_GROUPS:
-        return EFFECTS_ON_GROUPS[told.harm]
-    if told.shape is Shape.TOLD_NOTHING and told.harm is Harm.LOST:
+    circumstances = scene.circumstances
+    if scene.finding.topic == CONSUMER_OFFSETS and circumstances.harm in EFFECTS_ON_GROUPS:
+        return EFFECTS_ON_GROUPS[circumstances.harm]
+    if circumstances.shape is Shape.TOLD_NOTHING and circumstances.harm is Harm.LOST:
         return PART_OF_A_TRANSACTION
-    if told.shape is Shape.ABSENT:
+    if circumstances.shape is Shape.ABSENT:
         return NOT_THERE
-    return COPIES if told.shape is Shape.COPIES_DIFFER else EFFECTS[told.harm]
+    return COPIES if circumstances.shape is Shape.COPIES_DIFFER else EFFECTS[circumstances.harm]
 
 
 EFFECTS = {
@@ -65,8 +69,8 @@ COPIES = (
 
 
 def _what(scene: Scene) -> str:
-    told = scene.told
-    if told.shape is Shape.ABSENT:
+    circumstances = scene.circumstances
+    if circumstances.shape is Shape.ABSENT:
         return f"what was acknowledged at {_spans(scene)} of {scene.place}"
     if scene.finding.topic == CONSUMER_OFFSETS:
         return f"the position of a group at {_spans(scene)} of {scene.place}"
@@ -85,7 +89,7 @@ def _them(scene: Scene) -> str:
 
 
 def _spans(scene: Scene) -> str:
-    spans = scene.told.spans
+    spans = scene.circumstances.spans
     if not spans:
         return f"offset {scene.finding.offset}"
     more = f" and {len(spans) - 3:,} more places" if len(spans) > 3 else ""
@@ -93,12 +97,12 @@ def _spans(scene: Scene) -> str:
 
 
 def _opened_at(scene: Scene) -> int | None:
-    told = scene.told
-    return told.opened_at if told.opened_at is not None else scene.finding.offset
+    circumstances = scene.circumstances
+    return circumstances.opened_at if circumstances.opened_at is not None else scene.finding.offset
 
 
 def _held_back(scene: Scene) -> str:
-    ended = scene.told.ended_by
+    ended = scene.circumstances.ended_by
     if ended is None:
         return "; the partition holds no data of the transaction."
     return (
@@ -107,9 +111,12 @@ def _held_back(scene: Scene) -> str:
 
 
 def _closed(scene: Scene) -> str:
-    ended = scene.told.ended_by
-    if ended is None or scene.told.harm not in (Harm.LOST, Harm.VISIBLE, Harm.DISCARDED, Harm.UNKNOWN):
+    ended = scene.circumstances.ended_by
+    if ended is None or scene.circumstances.harm not in (Harm.LOST, Harm.VISIBLE, Harm.DISCARDED, Harm.UNKNOWN):
         return ""
-    if scene.told.shape in (Shape.DATA_LATE, Shape.DATA_UNLISTED, Shape.DATA_UNKNOWN) and ended.commits is False:
+    if (
+        scene.circumstances.shape in (Shape.DATA_LATE, Shape.DATA_UNLISTED, Shape.DATA_UNKNOWN)
+        and ended.commits is False
+    ):
         return f" This is repaired by the ABORT marker at offset {ended.offset}: nothing is open any more."
     return f" The {ended.kind} marker at offset {ended.offset} has ended {_them(scene)}: nothing is open any more."

@@ -26,23 +26,23 @@ def records_in_words(scene: Scene) -> str:
 
 def end_what_is_open(scene: Scene) -> Iterator[Remedy]:
     """Wait, commit or abort, whichever loses nothing that should count."""
-    decided = scene.told.decided
-    if scene.told.shape is Shape.TOLD_UNDECIDED:
+    decided = scene.circumstances.decided
+    if scene.circumstances.shape is Shape.TOLD_UNDECIDED:
         yield _wait(scene)
-    elif scene.told.shape is Shape.MARKER_MISSING and decided is not None and decided.commits:
+    elif scene.circumstances.shape is Shape.MARKER_MISSING and decided is not None and decided.commits:
         yield _commit_again(scene)
         yield _abort(
             scene,
             "Only if that cannot be done: abort what is open, then send its records again.",
             f"The abort loses {records_in_words(scene)}, of which the application was told that they are committed.",
         )
-    elif scene.told.shape is Shape.MARKER_MISSING and decided is not None:
+    elif scene.circumstances.shape is Shape.MARKER_MISSING and decided is not None:
         yield _abort(
             scene,
             "Abort what is open, before its producer commits again on this partition: that would make it visible.",
             "Nothing that should count: the coordinator had decided to abort it.",
         )
-    elif scene.told.shape is Shape.MARKER_MISSING:
+    elif scene.circumstances.shape is Shape.MARKER_MISSING:
         yield look_up_the_decision(scene)
     else:
         yield _abort(scene, "Abort what is open: nobody else ever will.", _cost_of_aborting_strangers(scene))
@@ -75,7 +75,7 @@ def _commit_again(scene: Scene) -> Remedy:
 
 def look_up_the_decision(scene: Scene) -> Remedy:
     """Where it is not known what was decided: what says it."""
-    is_open = scene.told.ended_by is None
+    is_open = scene.circumstances.ended_by is None
     return remedy(
         "find out what was decided",
         f"Replay together with the partition of {TRANSACTION_STATE} that knows producer id "
@@ -89,14 +89,14 @@ def look_up_the_decision(scene: Scene) -> Remedy:
 def _abort(scene: Scene, sentence: str, cost: str) -> Remedy:
     topic, partition = scene.finding.topic, scene.finding.partition
     at = f"--topic {topic} --partition {partition}"
-    told = scene.told
-    identity = f"--producer-id {scene.finding.producer_id} --producer-epoch {told.data_epoch}"
+    circumstances = scene.circumstances
+    identity = f"--producer-id {scene.finding.producer_id} --producer-epoch {circumstances.data_epoch}"
     return remedy(
         "abort",
         f"{sentence} The second command is for brokers 3.0 and newer, the third for older ones.",
         cost,
         f"{TRANSACTIONS} find-hanging {at}",
-        f"{TRANSACTIONS} abort {at} --start-offset {told.opened_at}",
+        f"{TRANSACTIONS} abort {at} --start-offset {circumstances.opened_at}",
         f"{TRANSACTIONS} abort {at} {identity} --coordinator-epoch {_coordinator_epoch(scene)}",
     )
 
@@ -109,7 +109,7 @@ def _coordinator_epoch(scene: Scene) -> int:
 
 
 def _cost_of_aborting_strangers(scene: Scene) -> str:
-    decided = scene.told.decided
+    decided = scene.circumstances.decided
     cost = f"The abort loses {records_in_words(scene)}, which consumers that read committed then never see."
     if decided is not None and decided.commits is False:
         return f"{cost} The last transaction of this epoch was aborted, so it is likely that nobody waits for that."

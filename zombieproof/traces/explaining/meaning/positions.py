@@ -15,11 +15,11 @@ def commits_beside(scene: Scene, wanted: Harm = Harm.VISIBLE) -> Iterator[tuple[
     That is the one that the group had before (None: it is not in the evidence); with `wanted` LOST, where the commit
     itself was lost, it is the one of the commit.
     """
-    finding, told = scene.finding, scene.told
+    finding, circumstances = scene.finding, scene.circumstances
     own = set(scene.offsets) if finding.topic == CONSUMER_OFFSETS else None
-    if finding.producer_id is None or told.data_epoch is None:
+    if finding.producer_id is None or circumstances.data_epoch is None:
         return
-    for commit in scene.around.commits_of_producers.get((finding.producer_id, told.data_epoch), ()):
+    for commit in scene.around.commits_of_producers.get((finding.producer_id, circumstances.data_epoch), ()):
         is_here = commit.log_partition == finding.partition and own is not None and commit.log_offset in own
         if commit.offset is None or (own is not None and not is_here):
             continue

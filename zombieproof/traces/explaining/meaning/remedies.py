@@ -28,7 +28,7 @@ def remedies_of(scene: Scene, causes: Sequence[Cause], *, is_certain: bool) -> l
 
     `causes` are the likely ones (`is_certain`), or, where none is, those that are possible.
     """
-    found = [*REPAIRS[scene.told.harm](scene), *_about_the_evidence(scene)]
+    found = [*REPAIRS[scene.circumstances.harm](scene), *_about_the_evidence(scene)]
     prevented: set[str] = set()
     for cause in causes:
         for prevention in cause.preventions:
@@ -44,7 +44,7 @@ def remedies_of(scene: Scene, causes: Sequence[Cause], *, is_certain: bool) -> l
 
 
 def _lost(scene: Scene) -> Iterator[Remedy]:
-    if scene.told.shape is Shape.INDEX_INVENTS:
+    if scene.circumstances.shape is Shape.INDEX_INVENTS:
         yield _rebuild_index(scene)
         return
     if _is_of_groups(scene):
@@ -55,7 +55,7 @@ def _lost(scene: Scene) -> Iterator[Remedy]:
 
 
 def _send_again(scene: Scene) -> Remedy:
-    where = "" if scene.told.ended_by is None else " Nothing is open any more, so there is nothing to abort."
+    where = "" if scene.circumstances.ended_by is None else " Nothing is open any more, so there is nothing to abort."
     shown = " (their keys are listed)" if scene.has_keys and scene.count > 1 else ""
     return remedy(
         "send again",
@@ -78,7 +78,7 @@ def _read_again(scene: Scene) -> Iterator[Remedy]:
 
 
 def _visible(scene: Scene) -> Iterator[Remedy]:
-    if scene.told.shape is Shape.INDEX_LACKS:
+    if scene.circumstances.shape is Shape.INDEX_LACKS:
         yield _rebuild_index(scene)
     elif _is_of_groups(scene):
         yield _set_positions(scene, "The group will skip input that was not processed: set its position back.")
@@ -98,17 +98,17 @@ def _doubled(scene: Scene) -> Iterator[Remedy]:
     yield remedy(
         "skip the second copy",
         f"Let consumers of {scene.place} leave {records_in_words(scene)} out: it stands at offset "
-        f"{scene.told.repeats_offset} already. It cannot be taken out of the log.",
+        f"{scene.circumstances.repeats_offset} already. It cannot be taken out of the log.",
         f"Consumers that are beyond offset {_last(scene)} have used it: correct their results by key, or let them "
         f"read again from offset {_first(scene)}. Where records are idempotent by key nothing is to do.",
     )
 
 
 def _missing(scene: Scene) -> Iterator[Remedy]:
-    told = scene.told
+    circumstances = scene.circumstances
     which = "what is missing"
-    if told.expected_sequence is not None and told.found_sequence is not None:
-        count = told.found_sequence - told.expected_sequence
+    if circumstances.expected_sequence is not None and circumstances.found_sequence is not None:
+        count = circumstances.found_sequence - circumstances.expected_sequence
         # Sequences wrap to 0 behind the largest one.
         which = "the missing record" if count == 1 else f"the {count:,} missing records" if count > 0 else which
     yield remedy(
@@ -122,7 +122,7 @@ def _missing(scene: Scene) -> Iterator[Remedy]:
 
 
 def _discarded(scene: Scene) -> Iterator[Remedy]:
-    decided = scene.told.decided
+    decided = scene.circumstances.decided
     if decided is not None and decided.commits is False:
         wanted = "The last transaction of this epoch was aborted too, so it is likely that nobody misses anything"
     else:
@@ -131,7 +131,7 @@ def _discarded(scene: Scene) -> Iterator[Remedy]:
 
 
 def _unknown(scene: Scene) -> Iterator[Remedy]:
-    if scene.told.shape is Shape.COPIES_DIFFER:
+    if scene.circumstances.shape is Shape.COPIES_DIFFER:
         yield remedy(
             "replace the wrong copy",
             f"Find out which copy the leader of {scene.place} serves; stop the other broker, move the partition's "
@@ -174,7 +174,9 @@ def _rebuild_index(scene: Scene) -> Remedy:
 
 
 def _set_positions(scene: Scene, sentence: str) -> Remedy:
-    commands = [reset_command(commit, before) for commit, before in commits_beside(scene, wanted=scene.told.harm)]
+    commands = [
+        reset_command(commit, before) for commit, before in commits_beside(scene, wanted=scene.circumstances.harm)
+    ]
     return remedy(
         "set the position", f"{sentence} Stop the group first.", "The group stands still meanwhile.", *commands
     )
@@ -182,9 +184,9 @@ def _set_positions(scene: Scene, sentence: str) -> Remedy:
 
 def _about_the_evidence(scene: Scene) -> Iterator[Remedy]:
     """Where nothing can be repaired by what is known: what to fetch."""
-    if scene.told.harm is not Harm.NONE or scene.told.shape is None:
+    if scene.circumstances.harm is not Harm.NONE or scene.circumstances.shape is None:
         return
-    if scene.told.shape.name.startswith("RECORD") or scene.told.shape is Shape.LINE_WITHOUT_RECORD:
+    if scene.circumstances.shape.name.startswith("RECORD") or scene.circumstances.shape is Shape.LINE_WITHOUT_RECORD:
         yield remedy(
             "look at its state",
             f"See what the coordinator has now for {scene.finding.transactional_id!r}; replay the other replicas of "

@@ -24,28 +24,35 @@ def moments_of(scene: Scene) -> list[Moment]:
 
 
 def _moments(scene: Scene) -> Iterator[Moment | None]:
-    told, data = scene.told, scene.data
+    circumstances, data = scene.circumstances, scene.data
     if data:
         what = "the record was written" if scene.count == 1 else "the first record was written"
         yield _of_batch(scene, data[0], what)
         if len(data) > 1:
             yield _of_batch(scene, data[-1], "the last record was written")
-    if (first := scene.batch_at(told.repeats_offset)) is not None:
+    if (first := scene.batch_at(circumstances.repeats_offset)) is not None:
         yield _of_batch(scene, first, "it had been written before")
     yield from _decisions(scene)
-    if told.ended_by is not None:
-        marker, kind = told.ended_by, told.ended_by.kind
+    if circumstances.ended_by is not None:
+        marker, kind = circumstances.ended_by, circumstances.ended_by.kind
         what = f"the {kind} marker was written" if scene.is_about_the_marker else f"the {kind} marker ended it"
         yield moment(what, marker.timestamp_ms, BROKER, f"offset {marker.offset} of {scene.place}")
     elif scene.marker is not None:
         yield _of_batch(scene, scene.marker, "the marker was written")
-    if told.answered_ms is not None:
-        yield moment("the application was answered", told.answered_ms, APPLICATION, f"{told.file}, line {told.line}")
-    if told.timestamp_ms is not None and told.line is not None:
-        yield moment("the log says so", told.timestamp_ms, WALL, f"{told.file}, line {told.line}")
-    elif told.timestamp_ms is not None:
+    if circumstances.answered_ms is not None:
+        yield moment(
+            "the application was answered",
+            circumstances.answered_ms,
+            APPLICATION,
+            f"{circumstances.file}, line {circumstances.line}",
+        )
+    if circumstances.timestamp_ms is not None and circumstances.line is not None:
+        yield moment(
+            "the log says so", circumstances.timestamp_ms, WALL, f"{circumstances.file}, line {circumstances.line}"
+        )
+    elif circumstances.timestamp_ms is not None:
         at = f"offset {scene.finding.offset} of {scene.place}"
-        yield moment("the record was made", told.timestamp_ms, COORDINATOR, at)
+        yield moment("the record was made", circumstances.timestamp_ms, COORDINATOR, at)
     for line in scene.skipped_markers:
         if line.timestamp_ms is not None:
             yield moment(
@@ -54,12 +61,12 @@ def _moments(scene: Scene) -> Iterator[Moment | None]:
 
 
 def _decisions(scene: Scene) -> Iterator[Moment | None]:
-    decided = scene.told.decided
+    decided = scene.circumstances.decided
     if decided is None:
         return
     log = f"{TRANSACTION_STATE}-{decided.log_partition}"
     word = {True: "the commit", False: "the abort", None: "the end"}[decided.commits]
-    if scene.told.shape in (Shape.DATA_LATE, Shape.DATA_UNLISTED):
+    if scene.circumstances.shape in (Shape.DATA_LATE, Shape.DATA_UNLISTED):
         word += " of the last transaction of this epoch"
     if decided.prepared_ms is not None:
         yield moment(f"{word} was decided", decided.prepared_ms, COORDINATOR, f"offset {decided.prepared_at} of {log}")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from zombieproof.traces.verdict.report import Judgement, Narrowed, NotJudged, Outcome
+from zombieproof.traces.verdict.report import Judgement, Narrowed, NotJudged, TransactionOutcome
 
 
 class EndedBy(StrEnum):
@@ -38,7 +38,7 @@ class OpenOnPartition:
     state: str | None
     due_ms: int | None
     ended_by: EndedBy
-    decided: Outcome | None
+    decided: TransactionOutcome | None
     is_certain: bool
     pending_offsets: list[str] = field(default_factory=list)
 

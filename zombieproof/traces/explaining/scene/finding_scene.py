@@ -31,7 +31,7 @@ class Scene:
 
     def __init__(self, finding: Finding, around: Surroundings) -> None:
         self.finding, self.around = finding, around
-        self.told = finding.circumstances or Circumstances()
+        self.circumstances = finding.circumstances or Circumstances()
         self.has_keys = False
 
     @property
@@ -48,7 +48,7 @@ class Scene:
     @property
     def is_about_the_marker(self) -> bool:
         """Whether the marker itself is what is wrong."""
-        return self.told.shape in ABOUT_MARKERS
+        return self.circumstances.shape in ABOUT_MARKERS
 
     @cached_property
     def log(self) -> Log | None:
@@ -67,7 +67,7 @@ class Scene:
 
     def _parts(self) -> Iterator[tuple[tuple[int, int], LoggedBatch]]:
         """Each span with each data batch in it."""
-        for span in self.told.spans:
+        for span in self.circumstances.spans:
             yield from (
                 (span, batch) for batch in (self.log.between(*span) if self.log else ()) if self._is_meant(batch)
             )
@@ -75,8 +75,8 @@ class Scene:
     def _is_meant(self, batch: LoggedBatch) -> bool:
         if batch.is_control or (self.finding.producer_id is not None and batch.producer_id != self.finding.producer_id):
             return False
-        epoch = self.told.data_epoch
-        return epoch is None or batch.producer_epoch == epoch or self.told.shape in DATA_OF_NO_EPOCH
+        epoch = self.circumstances.data_epoch
+        return epoch is None or batch.producer_epoch == epoch or self.circumstances.shape in DATA_OF_NO_EPOCH
 
     @cached_property
     def offsets(self) -> list[int]:
@@ -156,12 +156,12 @@ class Scene:
     @cached_property
     def skipped_markers(self) -> list[SkippedMarker]:
         """Lines of the coordinator's log that say that this marker was skipped for want of a leader."""
-        if self.told.shape is not Shape.MARKER_MISSING:
+        if self.circumstances.shape is not Shape.MARKER_MISSING:
             return []
         return self._around_the_decision(NEAR_MS) or self._around_the_decision(CLOCKS_MS)
 
     def _around_the_decision(self, margin_ms: int) -> list[SkippedMarker]:
-        decided = self.told.decided
+        decided = self.circumstances.decided
         begin = decided.prepared_ms if decided is not None else None
         end = decided.completed_ms if decided is not None else None
         return [

@@ -45,14 +45,14 @@ def _remembered(subject: Subject, snapshot: ProducerSnapshot, *, is_whole: bool)
             if entry.current_txn_first_offset is not None
         ]
         return f"{producers} known, " + (f"open: {', '.join(begun)}" if begun else "nothing open")
-    told = []
+    notes = []
     for entry in snapshot.entries:
         if subject.is_producer(entry.producer_id, entry.producer_epoch):
             last = f", last sequence {entry.last_sequence}" if entry.last_sequence != NONE else ""
             first = entry.current_txn_first_offset
             begun_at = "nothing open" if first is None else f"open from offset {first}"
-            told.append(f"producer {entry.producer_id} epoch {entry.producer_epoch}{last}, {begun_at}")
-    return "; ".join(told)
+            notes.append(f"producer {entry.producer_id} epoch {entry.producer_epoch}{last}, {begun_at}")
+    return "; ".join(notes)
 
 
 def of_index(subject: Subject, examined: Examined, place: TopicPartition) -> Iterable[tuple[tuple[int, int], Entry]]:

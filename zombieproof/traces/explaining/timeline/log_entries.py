@@ -116,9 +116,9 @@ def _of_partition(subject: Subject, examined: Examined, history: PartitionHistor
     is_whole = subject.place == place
     found: Sorted = []
     for batch in log.batches:
-        told = [commit for offset in batch.offsets() for commit in commits.get(offset, ())] if commits else []
-        if is_whole or batch.base_offset in epochs or _is_of(subject, batch, told):
-            entry = _batch(batch, place, endings.get(batch.base_offset), told)
+        committed = [commit for offset in batch.offsets() for commit in commits.get(offset, ())] if commits else []
+        if is_whole or batch.base_offset in epochs or _is_of(subject, batch, committed):
+            entry = _batch(batch, place, endings.get(batch.base_offset), committed)
             found.append(((batch.base_offset, AT), entry))
     found += of_snapshots(subject, examined, place)
     found += of_index(subject, examined, place)

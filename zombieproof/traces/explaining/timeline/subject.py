@@ -58,9 +58,9 @@ def subjects_called(text: str, examined: Examined) -> list[Subject]:
     place = _place(text.removeprefix("partition "))
     if place in places:
         found.append(Subject(SubjectKind.PARTITION, named(place), place=place))
-    told = PRODUCER.fullmatch(text)
-    if told and (producer_id := int(told["id"])) in producers:
-        epoch = None if told["epoch"] is None else int(told["epoch"])
+    match = PRODUCER.fullmatch(text)
+    if match and (producer_id := int(match["id"])) in producers:
+        epoch = None if match["epoch"] is None else int(match["epoch"])
         if epoch is None or epoch in producers[producer_id]:
             name = text.removeprefix("producer ")
             found.append(Subject(SubjectKind.PRODUCER, name, frozenset({producer_id}), epoch))
@@ -96,9 +96,9 @@ def _names(evidence: Evidence) -> Iterator[tuple[str, int]]:
         yield record.transactional_id, NONE if record.value is None else record.value.producer_id
     for line in evidence.coordinator_lines:
         yield line.transactional_id, NONE if line.target is None else line.target.producer_id
-    for told in evidence.client_lines:
-        if told.transactional_id is not None:
-            yield told.transactional_id, told.producer_id
+    for client_line in evidence.client_lines:
+        if client_line.transactional_id is not None:
+            yield client_line.transactional_id, client_line.producer_id
     for call in evidence.client_calls:
         if call.transactional_id is not None:
             yield call.transactional_id, NONE

@@ -149,8 +149,8 @@ def _notes(sources: Sequence[Sequence[Entry]], examined: Examined) -> list[str]:
     for source in sources:
         name = source[0].source
         if shift := shifts.get(name):
-            told = "ahead of" if shift > 0 else "behind"
-            apart = f"{abs(shift) / HOUR_MS:g} h {told} UTC"
+            direction = "ahead of" if shift > 0 else "behind"
+            apart = f"{abs(shift) / HOUR_MS:g} h {direction} UTC"
             notes.append(f"{name} is written {apart}, as its own lines tell; its times are put right here")
         notes += _odd_times(name, source)
     for log in examined.evidence.logs[1:]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from zombieproof.traces.judging.histories.partition_history import Ending
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
-from zombieproof.traces.verdict.report import Outcome
+from zombieproof.traces.verdict.report import TransactionOutcome
 
 MARGIN = 64
 """How far the two sequences may be shifted against each other, beyond their difference in length."""
@@ -41,7 +41,7 @@ def agrees(ending: Ending, txn: RecordedTransaction) -> bool:
     """Whether the marker says what was decided, as far as both are known."""
     if ending.commits is None or not txn.decided:
         return True
-    return ending.commits == (txn.outcome is Outcome.COMMIT)
+    return ending.commits == (txn.outcome is TransactionOutcome.COMMIT)
 
 
 def align(

@@ -22,7 +22,7 @@ from zombieproof.traces.judging.histories.recorded_transactions import RecordedT
 from zombieproof.traces.judging.histories.words import identity, kind, span
 from zombieproof.traces.verdict.circumstances import Circumstances, Harm, Shape, harm_of_end
 from zombieproof.traces.verdict.faults import Fault
-from zombieproof.traces.verdict.report import Outcome, named
+from zombieproof.traces.verdict.report import TransactionOutcome, named
 from zombieproof.traces.watching import Watch
 
 
@@ -87,17 +87,19 @@ class _Judge:
             where = span(ending.run.first_offset, ending.run.last_offset)
             message += f": its {what} at {where} {effect} all the same"
         promise = "committed_offsets_follow_their_transaction" if offsets else "same_outcome_on_every_partition"
-        told = of_marker(self.history, Shape.MARKER_CONTRARY, ending, txn)
-        told.harm = harm_of_end(txn.outcome is Outcome.COMMIT, seen(ending)) if ending.run else Harm.NONE
-        return self._at(ending, promise, message, told)
+        circumstances = of_marker(self.history, Shape.MARKER_CONTRARY, ending, txn)
+        circumstances.harm = (
+            harm_of_end(txn.outcome is TransactionOutcome.COMMIT, seen(ending)) if ending.run else Harm.NONE
+        )
+        return self._at(ending, promise, message, circumstances)
 
     def _wrong_epoch(self, ending: Ending, txn: RecordedTransaction) -> Found:
         """The marker is there, but under another epoch than was decided."""
         expected = f"the coordinator decided {txn.outcome} under epoch {txn.marker_epoch}"
         found = f"the {kind(ending)} marker at offset {ending.offset} of {named(self.match.place)}"
         message = f"{found} has epoch {ending.epoch}, but {expected}"
-        told = of_marker(self.history, Shape.MARKER_EPOCH, ending, txn)
-        return self._at(ending, "marker_follows_a_decision", message, told, says=expected)
+        circumstances = of_marker(self.history, Shape.MARKER_EPOCH, ending, txn)
+        return self._at(ending, "marker_follows_a_decision", message, circumstances, says=expected)
 
     # ---- a marker without a transaction
 
@@ -113,9 +115,9 @@ class _Judge:
         if waiting:
             message = f"{where} ends {waiting[-1].transactional_id!r} ({identity(waiting[-1])}), "
             message += "which the coordinator has not decided"
-            told = of_marker(history, Shape.MARKER_EARLY, ending, waiting[-1])
-            told.harm = Harm.VISIBLE if ending.commits else Harm.DISCARDED
-            return self._at(ending, "marker_follows_a_decision", message, told, reserve=history.reserve)
+            circumstances = of_marker(history, Shape.MARKER_EARLY, ending, waiting[-1])
+            circumstances.harm = Harm.VISIBLE if ending.commits else Harm.DISCARDED
+            return self._at(ending, "marker_follows_a_decision", message, circumstances, reserve=history.reserve)
         if run is not None and run.records:
             repaired = f"{where} ended it without a decision of the coordinator, as an administrator's abort does"
             return unowned(self.match, run, f"; {repaired}: this is repaired, nothing stays open", ending=ending)
@@ -125,20 +127,22 @@ class _Judge:
         if decided and not any(txn in self.match.listed for txn in decided):
             lists = ", ".join(sorted(named(place) for txn in decided for place in txn.partitions or ()))
             belongs = f"{where} belongs to {history.transactional_id!r} ({identity(decided[0])})"
-            told = of_marker(history, Shape.MARKER_UNLISTED, ending, decided[0])
+            circumstances = of_marker(history, Shape.MARKER_UNLISTED, ending, decided[0])
             promise = "marker_only_where_the_transaction_was"
-            return self._at(ending, promise, f"{belongs}, which lists only [{lists}]", told, reserve=history.reserve)
+            return self._at(
+                ending, promise, f"{belongs}, which lists only [{lists}]", circumstances, reserve=history.reserve
+            )
         message = f"{where} follows no decision: {history.transactional_id!r} has none left for producer id "
         message += f"{ending.producer_id} under epoch {ending.epoch} that lists the partition"
-        told = of_marker(history, Shape.MARKER_UNDECIDED, ending)
-        return self._at(ending, "marker_follows_a_decision", message, told, reserve=history.reserve)
+        circumstances = of_marker(history, Shape.MARKER_UNDECIDED, ending)
+        return self._at(ending, "marker_follows_a_decision", message, circumstances, reserve=history.reserve)
 
     def _at(
         self,
         ending: Ending,
         promise: str,
         message: str,
-        told: Circumstances,
+        circumstances: Circumstances,
         *,
         says: str = "",
         reserve: str = "",
@@ -152,7 +156,7 @@ class _Judge:
             self.match.place,
             ending.offset,
             reserve=reserve,
-            circumstances=settled(told, ending.run),
+            circumstances=settled(circumstances, ending.run),
         )
         return Found(fault, () if ending.run is None else (ending.run,), ending, says)
 

@@ -9,7 +9,7 @@ from zombieproof.traces.judging.histories.partition_history import Run, Stretch
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.words import identity, kind, span, word
 from zombieproof.traces.verdict.faults import Fault
-from zombieproof.traces.verdict.report import Outcome, named
+from zombieproof.traces.verdict.report import TransactionOutcome, named
 
 
 def data_of(match: Match, missed: Missed) -> Run | None:
@@ -98,7 +98,7 @@ def _what_became(run: Run, txn: RecordedTransaction) -> str:
     ending = run.ending
     marker = f"the {kind(ending)} marker of another transaction"
     other = f"{marker} at offset {ending.offset} (epoch {ending.epoch}) ended it"
-    if ending.commits is None or ending.commits == (txn.outcome is Outcome.COMMIT):
+    if ending.commits is None or ending.commits == (txn.outcome is TransactionOutcome.COMMIT):
         return f"{other}; until then it held the last stable offset back"
     if ending.commits:
         return f"{other}: its aborted data is visible to read_committed consumers"

@@ -141,8 +141,10 @@ def judge_coordinator_lines(folded: Folded, watch: Watch) -> list[Found]:
         if not _is_legal(COORDINATOR, line.from_state, line.to_state):
             subject = f"transactional id {line.transactional_id!r}"
             message = _illegal(COORDINATOR, line, subject, line.from_state, line.to_state)
-            told = _told_by(line, Shape.COORDINATOR_LINE, line.from_state.name, line.to_state.name)
-            found.append(Found(Fault("states_follow_the_table", message, line.transactional_id, circumstances=told)))
+            circumstances = _circumstances_of(line, Shape.COORDINATOR_LINE, line.from_state.name, line.to_state.name)
+            found.append(
+                Found(Fault("states_follow_the_table", message, line.transactional_id, circumstances=circumstances))
+            )
         target = line.target
         if line.phase is not Phase.COMPLETE or target is None or target.last_update_ms > latest:
             continue
@@ -166,12 +168,14 @@ def judge_client_lines(folded: Folded, watch: Watch) -> list[Found]:
         before, after = ProducerState[line.before], ProducerState[line.after]
         if not _is_legal(PRODUCER, before, after):
             message = _illegal(PRODUCER, line, f"client {line.client!r}", before, after)
-            told = _told_by(line, Shape.CLIENT_LINE, before.name, after.name)
-            found.append(Found(Fault("states_follow_the_table", message, line.transactional_id, circumstances=told)))
+            circumstances = _circumstances_of(line, Shape.CLIENT_LINE, before.name, after.name)
+            found.append(
+                Found(Fault("states_follow_the_table", message, line.transactional_id, circumstances=circumstances))
+            )
     return found
 
 
-def _told_by(line: CoordinatorLine | ClientLine, shape: Shape, before: str, after: str) -> Circumstances:
+def _circumstances_of(line: CoordinatorLine | ClientLine, shape: Shape, before: str, after: str) -> Circumstances:
     return Circumstances(
         shape, moved_from=before, moved_to=after, file=line.file, line=line.line, timestamp_ms=line.timestamp_ms
     )
@@ -195,12 +199,12 @@ def _unwritten(line: CoordinatorLine, target: TransitTarget) -> Fault:
         f"{line.file}, line {line.line}: the coordinator completed the transition of {done}{target.producer_epoch}), "
     )
     message += "which is not in its log; a transition is completed when its record is durable"
-    told = _told_by(line, Shape.LINE_WITHOUT_RECORD, line.from_state.name, line.to_state.name)
+    circumstances = _circumstances_of(line, Shape.LINE_WITHOUT_RECORD, line.from_state.name, line.to_state.name)
     return Fault(
         "the_coordinator_wrote_what_it_did",
         message,
         line.transactional_id,
         target.producer_id,
         target.producer_epoch,
-        circumstances=told,
+        circumstances=circumstances,
     )

@@ -17,9 +17,9 @@ from zombieproof.traces.judging.histories.belonging import decision_about, seen
 from zombieproof.traces.judging.histories.client_history import ApplicationTransaction, Told
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
 from zombieproof.traces.judging.histories.partition_history import Run
-from zombieproof.traces.verdict.circumstances import Circumstances, Decided, Harm, Shape
+from zombieproof.traces.verdict.circumstances import Circumstances, CoordinatorDecision, Harm, Shape
 from zombieproof.traces.verdict.faults import Fault
-from zombieproof.traces.verdict.report import Outcome, named
+from zombieproof.traces.verdict.report import TransactionOutcome, named
 from zombieproof.traces.watching import Watch
 
 TOLD = "what_the_application_was_told_is_what_the_logs_say"
@@ -45,7 +45,7 @@ class _Judge:
             for history in histories
             if not history.is_cut
             for txn in history.transactions
-            if txn.outcome is Outcome.OPEN
+            if txn.outcome is TransactionOutcome.OPEN
         }
         self.committed: dict[tuple[str, TopicPartition, int], list[OffsetCommitRecord]] = {}
         for commit in commits:
@@ -104,12 +104,12 @@ class _Judge:
         place, offset = wrong[0]
         batch = self.logs.batch(wrong[0])
         is_data = batch is not None and not batch.is_control
-        told = f"was told that it was {application.told}"
+        answer = f"was told that it was {application.told}"
         if application.told is Told.UNKNOWN:
-            told = "had no answer about its end"
+            answer = "had no answer about its end"
         kept = fates.get(Fate.COMMITTED, [])
         others = f", while {written(kept)} is visible" if kept and application.told is not Told.ABORTED else ""
-        message = f"{application} {told}, but {self._became(wrong)}{others}"
+        message = f"{application} {answer}, but {self._became(wrong)}{others}"
         return Fault(
             promise,
             message,
@@ -141,7 +141,7 @@ class _Judge:
                 found.add_span(offset, offset)
         return found
 
-    def _decided(self, place: TopicPartition, run: Run | None) -> Decided | None:
+    def _decided(self, place: TopicPartition, run: Run | None) -> CoordinatorDecision | None:
         """The decision that the marker behind a run carried out: the nearest one before it."""
         if run is None or run.ending is None:
             return None

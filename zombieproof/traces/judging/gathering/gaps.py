@@ -157,9 +157,9 @@ def _ids_elsewhere(evidence: Evidence) -> Iterator[tuple[str, str]]:
     for line in evidence.coordinator_lines:
         if line.phase is Phase.COMPLETE:
             yield line.transactional_id, f"{plain_name(line.file)}, line {line.line}, speaks of"
-    for told in evidence.client_lines:
-        if told.transactional_id and told.fact is ClientFact.IDENTITY and told.producer_id >= 0:
-            yield told.transactional_id, f"{plain_name(told.file)}, line {told.line}, speaks of"
+    for client_line in evidence.client_lines:
+        if client_line.transactional_id and client_line.fact is ClientFact.IDENTITY and client_line.producer_id >= 0:
+            yield client_line.transactional_id, f"{plain_name(client_line.file)}, line {client_line.line}, speaks of"
     for call in evidence.client_calls:
         if call.transactional_id and call.action == "commit" and call.result == "ok":
             yield call.transactional_id, f"{plain_name(call.file)}, line {call.line}, speaks of"

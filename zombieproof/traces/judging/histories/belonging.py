@@ -4,8 +4,15 @@ from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
 from zombieproof.traces.judging.histories.partition_history import Ending, PartitionHistory, Run, Stretch
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
-from zombieproof.traces.verdict.circumstances import Circumstances, Decided, Harm, MarkerSeen, Shape, harm_of_end
-from zombieproof.traces.verdict.report import Outcome
+from zombieproof.traces.verdict.circumstances import (
+    Circumstances,
+    CoordinatorDecision,
+    Harm,
+    MarkerSeen,
+    Shape,
+    harm_of_end,
+)
+from zombieproof.traces.verdict.report import TransactionOutcome
 
 OF_DATA = (Shape.DATA_LATE, Shape.DATA_UNLISTED, Shape.DATA_UNKNOWN, Shape.DATA_FENCED)
 
@@ -17,10 +24,10 @@ def seen(ending: Ending | None) -> MarkerSeen | None:
     return MarkerSeen(ending.commits, ending.epoch, ending.offset, ending.timestamp_ms)
 
 
-def decision_about(txn: RecordedTransaction, log_partition: int) -> Decided:
+def decision_about(txn: RecordedTransaction, log_partition: int) -> CoordinatorDecision:
     """The decision about a transaction as it is reported."""
     commits = {"commit": True, "abort": False}.get(txn.outcome.value)
-    return Decided(
+    return CoordinatorDecision(
         commits,
         txn.marker_epoch,
         log_partition,
@@ -52,7 +59,7 @@ def _shape(history: IdHistory, place: TopicPartition, run: Run, stretch: Stretch
     return Shape.DATA_UNKNOWN
 
 
-def _last_decision(history: IdHistory, run: Run, stretch: Stretch) -> Decided | None:
+def _last_decision(history: IdHistory, run: Run, stretch: Stretch) -> CoordinatorDecision | None:
     """The last decision about transactions of the epoch that wrote this data."""
     own = (run.producer_id, stretch.epoch)
     found = [txn for txn in history.transactions if (txn.producer_id, txn.data_epoch) == own and txn.decided]
@@ -82,7 +89,7 @@ def of_missing_marker(
     )
     if run is not None and stretch is not None:
         found.spans, found.ended_by = [(stretch.first_offset, stretch.last_offset)], seen(run.ending)
-        found.harm = harm_of_end(txn.outcome is Outcome.COMMIT, found.ended_by)
+        found.harm = harm_of_end(txn.outcome is TransactionOutcome.COMMIT, found.ended_by)
     return found
 
 

@@ -154,8 +154,8 @@ def _acknowledged(call: ClientCall) -> list[tuple[TopicPartition, int]]:
             return [((topic, partition), offset)]
     if call.action == "sendMany" and isinstance(call.result, list):
         topic = call.args.get("topic")
-        told = [RECORD.fullmatch(each) for each in call.result if isinstance(each, str)]
-        return [((topic, int(each[1])), int(each[2])) for each in told if each and isinstance(topic, str)]
+        matches = [RECORD.fullmatch(each) for each in call.result if isinstance(each, str)]
+        return [((topic, int(each[1])), int(each[2])) for each in matches if each and isinstance(topic, str)]
     if call.action == "Produce" and isinstance(call.result, dict):
         return _produced(call.args, call.result)
     return []

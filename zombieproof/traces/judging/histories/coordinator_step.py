@@ -23,7 +23,7 @@ from zombieproof.model.vocabulary import (
     NOTHING,
     CoordinatorEvent,
     Error,
-    Guard,
+    Row,
     TransactionState,
     TransactionVersion,
 )
@@ -243,12 +243,10 @@ class Coordinator:
         if differences:
             found = f"{state} is recorded with {' and '.join(differences)}"
             return Broken("records_are_what_decisions_write", found, epoch)
-        told = "" if refused is None else f" ({Error(refused.error).name}, row {Guard(refused.guard).name})"
+        by = "" if refused is None else f" ({Error(refused.error).name}, row {Row(refused.row).name})"
         held = f"producer id {memory.producer_id}, epoch {memory.producer_epoch}, state {S(memory.state).name}"
         asked = f"producer id {value.producer_id}, epoch {value.producer_epoch}"
-        found = (
-            f"{state} is recorded for {asked}, and a coordinator that holds {held} refuses every request for it{told}"
-        )
+        found = f"{state} is recorded for {asked}, and a coordinator that holds {held} refuses every request for it{by}"
         return Broken("records_are_what_decisions_write", found, epoch)
 
     def _expect(self, target: Transaction | None) -> None:

@@ -249,12 +249,12 @@ class _Fold:
 
     def _marker(self, batch: LoggedBatch) -> None:
         entry = self._entry(batch.producer_id)
-        told = batch.marker
+        logged = batch.marker
         marker = _Marker(
             batch.producer_id,
             batch.producer_epoch,
-            told is not None and told.commit,
-            told.coordinator_epoch if told else entry.coordinator_epoch,
+            logged is not None and logged.commit,
+            logged.coordinator_epoch if logged else entry.coordinator_epoch,
             self.facts.markers.get((batch.producer_id, batch.producer_epoch), TransactionVersion.TV0),
         )
         # A marker is written by the group coordinator or the leader on behalf of the transaction coordinator.
@@ -263,7 +263,7 @@ class _Fold:
         ending = Ending(
             batch.producer_id,
             batch.producer_epoch,
-            told.commit if told else None,
+            logged.commit if logged else None,
             batch.base_offset,
             batch.max_timestamp_ms,
             run,

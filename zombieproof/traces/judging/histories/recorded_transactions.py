@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import TransactionState, TransactionVersion
 from zombieproof.traces.evidence import TransactionLogValue
-from zombieproof.traces.verdict.report import Outcome
+from zombieproof.traces.verdict.report import TransactionOutcome
 
 S = TransactionState
-PREPARED = {S.PREPARE_COMMIT: Outcome.COMMIT, S.PREPARE_ABORT: Outcome.ABORT}
-COMPLETED = {S.COMPLETE_COMMIT: Outcome.COMMIT, S.COMPLETE_ABORT: Outcome.ABORT}
+PREPARED = {S.PREPARE_COMMIT: TransactionOutcome.COMMIT, S.PREPARE_ABORT: TransactionOutcome.ABORT}
+COMPLETED = {S.COMPLETE_COMMIT: TransactionOutcome.COMMIT, S.COMPLETE_ABORT: TransactionOutcome.ABORT}
 
 
 @dataclass(slots=True)
@@ -25,7 +25,7 @@ class RecordedTransaction:
     producer_id: int
     data_epoch: int | None
     marker_epoch: int | None = None
-    outcome: Outcome = Outcome.OPEN
+    outcome: TransactionOutcome = TransactionOutcome.OPEN
     partitions: frozenset[TopicPartition] | None = None
     data_version: int = 0
     version: int = 0
@@ -45,7 +45,7 @@ class RecordedTransaction:
     @property
     def decided(self) -> bool:
         """Whether commit or abort is durable."""
-        return self.outcome in (Outcome.COMMIT, Outcome.ABORT)
+        return self.outcome in (TransactionOutcome.COMMIT, TransactionOutcome.ABORT)
 
     @property
     def position(self) -> int:
@@ -118,7 +118,7 @@ class Transactions:
             self.current.is_doubtful = not self.current.decided
             return
         if not self.current.decided:
-            self.current.outcome = Outcome.UNKNOWN
+            self.current.outcome = TransactionOutcome.UNKNOWN
         self.current = None
 
     @staticmethod

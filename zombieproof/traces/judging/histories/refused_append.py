@@ -3,7 +3,7 @@
 from zombieproof.model.decisions.produce import newest_sequence
 from zombieproof.model.records import AppendVerdict, ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Guard
+from zombieproof.model.vocabulary import NONE, Error, Row
 from zombieproof.traces.evidence import LoggedBatch, PartitionLog
 from zombieproof.traces.verdict.circumstances import Circumstances
 
@@ -15,7 +15,7 @@ def promise_of_data(entry: ProducerEntry, batch: LoggedBatch, verdict: AppendVer
     if verdict.error == Error.OUT_OF_ORDER_SEQUENCE_NUMBER:
         behind = _is_behind(entry, batch, rules)
         return "each_sequence_is_appended_once" if behind else "sequences_follow_each_other"
-    return "no_plain_data_inside_a_transaction" if verdict.guard == Guard.A6 else "epochs_never_go_down"
+    return "no_plain_data_inside_a_transaction" if verdict.row == Row.A6 else "epochs_never_go_down"
 
 
 def why_data_is_refused(
@@ -28,12 +28,12 @@ def why_data_is_refused(
         if _is_behind(entry, batch, rules):
             return repeated(batch, _appended_at(log, batch))
         return _gap(entry, batch, verdict, rules)
-    if verdict.guard == Guard.A6:
+    if verdict.row == Row.A6:
         opened = f"while its transaction from offset {entry.txn_first_offset} on is open"
-        return f"plain data of producer id {batch.producer_id} {opened}; a leader refuses it {_told(verdict)}"
+        return f"plain data of producer id {batch.producer_id} {opened}; a leader refuses it {_refusal(verdict)}"
     after = f"behind epoch {entry.producer_epoch} of the same producer id"
     fenced = f"data of epoch {batch.producer_epoch} {after}: a fenced producer wrote it"
-    return f"{fenced}; a leader refuses it {_told(verdict)}"
+    return f"{fenced}; a leader refuses it {_refusal(verdict)}"
 
 
 def note_sequences(
@@ -68,9 +68,9 @@ def why_marker_is_refused(entry: ProducerEntry, batch: LoggedBatch, verdict: App
     kind = "control" if marker is None else "COMMIT" if marker.commit else "ABORT"
     if marker is not None and verdict.error == Error.TRANSACTION_COORDINATOR_FENCED:
         older = f"of coordinator epoch {marker.coordinator_epoch} behind one of {entry.coordinator_epoch}"
-        return f"the {kind} marker {older} comes from a deposed coordinator; a leader refuses it {_told(verdict)}"
+        return f"the {kind} marker {older} comes from a deposed coordinator; a leader refuses it {_refusal(verdict)}"
     older = f"has epoch {batch.producer_epoch} behind data or markers of epoch {entry.producer_epoch}"
-    return f"the {kind} marker {older}; a leader refuses it {_told(verdict)}"
+    return f"the {kind} marker {older}; a leader refuses it {_refusal(verdict)}"
 
 
 def repeated(batch: LoggedBatch, offset: int) -> str:
@@ -80,8 +80,8 @@ def repeated(batch: LoggedBatch, offset: int) -> str:
     return f"{again}; a leader appends each sequence once, and answers a repetition with the first offset"
 
 
-def _told(verdict: AppendVerdict) -> str:
-    return f"({Error(verdict.error).name}, row {Guard(verdict.guard).name})"
+def _refusal(verdict: AppendVerdict) -> str:
+    return f"({Error(verdict.error).name}, row {Row(verdict.row).name})"
 
 
 def _is_behind(entry: ProducerEntry, batch: LoggedBatch, rules: Rules) -> bool:
@@ -107,7 +107,7 @@ def _appended_at(log: PartitionLog, batch: LoggedBatch) -> int:
 def _gap(entry: ProducerEntry, batch: LoggedBatch, verdict: AppendVerdict, rules: Rules) -> str:
     expected = _expected(entry, batch, rules)
     lost = f"{_sequences(batch)} follows where {expected} was next: what should stand between is lost"
-    return f"{lost}, and a leader refuses the batch {_told(verdict)}"
+    return f"{lost}, and a leader refuses the batch {_refusal(verdict)}"
 
 
 def _expected(entry: ProducerEntry, batch: LoggedBatch, rules: Rules) -> int:

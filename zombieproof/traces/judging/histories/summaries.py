@@ -7,7 +7,7 @@ from zombieproof.traces.judging.histories.partition_history import PartitionHist
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.spans import span_of_run, span_of_transaction
 from zombieproof.traces.narrowing import Narrowing
-from zombieproof.traces.verdict.report import Outcome, TransactionSummary, named
+from zombieproof.traces.verdict.report import TransactionOutcome, TransactionSummary, named
 
 
 def summaries(
@@ -19,7 +19,7 @@ def summaries(
     for history in histories:
         known |= history.producer_ids
         found += (_summary(txn) for txn in history.transactions if _is_asked_for(txn, narrowing))
-    runs: dict[tuple[int, int, Outcome], list[str]] = {}
+    runs: dict[tuple[int, int, TransactionOutcome], list[str]] = {}
     for partition in partitions:
         for producer_id, here in partition.runs.items():
             for run in here if producer_id not in known else ():
@@ -43,7 +43,7 @@ def _summary(txn: RecordedTransaction) -> TransactionSummary:
 
 
 def _made(
-    transactional_id: str | None, producer_id: int, epoch: int | None, outcome: Outcome, places: list[str]
+    transactional_id: str | None, producer_id: int, epoch: int | None, outcome: TransactionOutcome, places: list[str]
 ) -> TransactionSummary:
     return TransactionSummary(
         transactional_id=transactional_id,
@@ -54,9 +54,9 @@ def _made(
     )
 
 
-def _outcome(run: Run) -> Outcome:
+def _outcome(run: Run) -> TransactionOutcome:
     if run.ending is None:
-        return Outcome.OPEN
+        return TransactionOutcome.OPEN
     if run.ending.commits is None:
-        return Outcome.UNKNOWN
-    return Outcome.COMMIT if run.ending.commits else Outcome.ABORT
+        return TransactionOutcome.UNKNOWN
+    return TransactionOutcome.COMMIT if run.ending.commits else TransactionOutcome.ABORT

@@ -1,11 +1,11 @@
-"""A world: one packed record that holds everything a scenario can be in.
+"""A state: one packed record that holds everything a scenario can be in.
 
 Clients with their programs' position, coordinator nodes with cache and the durable log behind them, partitions with
 log and producer entries, a consumer group, readers, messages in flight, what is left of each fault's budget, and the
 *ghost* facts that promises need: what each application asked for and was told.
 
 Bounds that Kafka does not have are capacities here (`CLIENTS`, `LOG`, `MESSAGES`, ...). Reaching one sets
-`World.overflow`, and the run is then inconclusive: a bound that was hit is never reported as "holds".
+`State.overflow`, and the run is then inconclusive: a bound that was hit is never reported as "holds".
 
 Partitions 0 and 1 hold data; partition 2 (`OFFSETS`) is the ``__consumer_offsets`` partition of the one group.
 A *label* names one transaction (or, without transactions, one batch) of one application: 1 + client * TXNS + number.
@@ -225,11 +225,11 @@ class Reader:
 
 
 @dataclass(slots=True)
-class Told:
+class LabelFacts:
     """What became of one label: asked 1 commit, 2 abort; told and decided likewise; `acked` a mask of partitions."""
 
     asked: int = 0
-    told: int = 0
+    result: int = 0
     decided: int = 0
     acked: int = 0
     input: int = integer(NONE)
@@ -242,7 +242,7 @@ class Ghost:
     `outrun` is 1 when a question that waited has given its place to one of a newer epoch.
     """
 
-    labels: list[Told] = array(Told, LABELS)
+    labels: list[LabelFacts] = array(LabelFacts, LABELS)
     owner: list[int] = array(int, IDS)
     illegal: int = 0
     contradiction: int = 0
@@ -253,7 +253,7 @@ class Ghost:
 
 @dataclass(slots=True)
 class Budget:
-    """How often each fault may still strike."""
+    """How often each fault may still happen."""
 
     lost: int = 0
     doubled: int = 0
@@ -298,7 +298,7 @@ class Allocation:
 
 
 @dataclass(slots=True)
-class World:
+class State:
     """Everything. `appends` and what stands behind it have room only in the model in which they travel."""
 
     messages: list[Message] = array(Message, MESSAGES)

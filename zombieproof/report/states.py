@@ -1,11 +1,11 @@
-"""A world of the transaction protocol in words: its records, ids and transactions, and what there is at the end."""
+"""A state of the transaction protocol in words: its records, ids and transactions, and what there is at the end."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
 from zombieproof.checker.transactions.narration import READERS, client_name, id_name, partition_name
-from zombieproof.checker.transactions.world import TXNS, LogRecord, Reader, Setup, World
+from zombieproof.checker.transactions.state import TXNS, LogRecord, Reader, Setup, State
 from zombieproof.model.promises import fate
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE, LogEntry, Outcome, TransactionState
@@ -74,13 +74,13 @@ def bits(mask: int) -> list[int]:
 # ---------------------------------------------------------------- what there is at the end
 
 
-def ending(world: World, setup: Setup) -> tuple[Line, ...]:
+def ending(state: State, setup: Setup) -> tuple[Line, ...]:
     """The logs, what became of each record, and what each application asked for and was told."""
-    return (*_logs(world), *_ids(world), *_applications(world), *_deliveries(world, setup))
+    return (*_logs(state), *_ids(state), *_applications(state), *_deliveries(state, setup))
 
 
-def _logs(world: World) -> Iterator[Line]:
-    for p, partition in enumerate(world.partitions):
+def _logs(state: State) -> Iterator[Line]:
+    for p, partition in enumerate(state.partitions):
         for offset in range(partition.end):
             record = partition.log[offset]
             is_marker = record.kind in (LogEntry.COMMIT, LogEntry.ABORT)
@@ -91,22 +91,22 @@ def _logs(world: World) -> Iterator[Line]:
             yield Line(partition_name(p) if partition.end == 0 else "", "without a leader")
 
 
-def _ids(world: World) -> Iterator[Line]:
-    for k, durable in enumerate(world.durable):
+def _ids(state: State) -> Iterator[Line]:
+    for k, durable in enumerate(state.durable):
         if durable.known:
             yield Line(id_name(k), transaction_words(durable))
 
 
-def _applications(world: World) -> Iterator[Line]:
+def _applications(state: State) -> Iterator[Line]:
     said = {Outcome.COMMIT: "commit", Outcome.ABORT: "abort"}
     before = ""
-    for label, told in enumerate(world.ghost.labels, start=1):
-        parts = [partition_name(p) for p in range(len(world.partitions)) if (told.acked >> p) & 1 == 1]
+    for label, known in enumerate(state.ghost.labels, start=1):
+        parts = [partition_name(p) for p in range(len(state.partitions)) if (known.acked >> p) & 1 == 1]
         facts = []
-        if told.asked:
-            facts.append(f"asked to {said[Outcome(told.asked)]}")
-        if told.told:
-            facts.append(f"was told: {FATES[Outcome(told.told)]}")
+        if known.asked:
+            facts.append(f"asked to {said[Outcome(known.asked)]}")
+        if known.result:
+            facts.append(f"was told: {FATES[Outcome(known.result)]}")
         if parts:
             facts.append(f"acknowledged by {' and '.join(parts)}")
         if facts:
@@ -115,16 +115,16 @@ def _applications(world: World) -> Iterator[Line]:
             before = who[0]
 
 
-def _deliveries(world: World, setup: Setup) -> Iterator[Line]:
-    readers: list[Reader] = world.readers[: setup.bounds.readers]
+def _deliveries(state: State, setup: Setup) -> Iterator[Line]:
+    readers: list[Reader] = state.readers[: setup.bounds.readers]
     for name, reader in zip_longest(READERS[: len(readers)], readers):
         got = offsets_words(reader.delivered) or "nothing"
         yield Line(name.removeprefix("the "), f"delivered {got} of p0, stands at offset {reader.position}")
     if setup.bounds.grouped:
-        facts = [f"committed offset {world.group.committed.offset}", f"generation {world.group.generation}"]
+        facts = [f"committed offset {state.group.committed.offset}", f"generation {state.group.generation}"]
         facts += [
             f"offset {waiting.offset} of producer {pid} waits"
-            for pid, waiting in enumerate(world.group.pending)
+            for pid, waiting in enumerate(state.group.pending)
             if waiting.offset != NONE
         ]
         yield Line("group", ", ".join(facts))

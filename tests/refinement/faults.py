@@ -1,4 +1,4 @@
-"""What strikes the brokers of a twin: each fault of the checker as a command at the cluster."""
+"""What happens to the brokers of a twin: each fault of the checker as a command at the cluster."""
 
 from tests.refinement import commands
 from tests.refinement.commands import COORDINATORS
@@ -10,80 +10,80 @@ from tests.refinement.requests import (
     TRANSACTIONAL_IDS,
 )
 from tests.refinement.twin import Twin, copied, copied_message
-from zombieproof.checker.transactions.acts import Act
-from zombieproof.checker.transactions.world import OFFSETS, PRODUCER_IDS, Kind, Message, Stage
+from zombieproof.checker.transactions.action_kinds import Action
+from zombieproof.checker.transactions.state import OFFSETS, PRODUCER_IDS, Kind, Message, Stage
 from zombieproof.model.vocabulary import NONE, Error
 
 BUDGETS = {
-    Act.TIME_OUT: "timeouts",
-    Act.FAIL_OVER: "failovers",
-    Act.DEPOSE: "deposed",
-    Act.EXPIRE: "expirations",
-    Act.CHANGE_LEADER: "leader_changes",
-    Act.REBALANCE: "rebalances",
-    Act.FORGET_PRODUCER: "forgotten",
-    Act.FORGET_GUARD: "forgotten",
-    Act.LOSE_LEADER: "leaderless",
+    Action.TIME_OUT: "timeouts",
+    Action.FAIL_OVER: "failovers",
+    Action.DEPOSE: "deposed",
+    Action.EXPIRE: "expirations",
+    Action.CHANGE_LEADER: "leader_changes",
+    Action.REBALANCE: "rebalances",
+    Action.FORGET_PRODUCER: "forgotten",
+    Action.FORGET_GUARD: "forgotten",
+    Action.LOSE_LEADER: "leaderless",
 }
-"""Faults at brokers that a twin can strike with, and the budgets that they are taken from."""
+"""Faults at brokers that a twin can inject, and the budgets that they are taken from."""
 
 
-def strike(twin: Twin, act: Act, i: int) -> bool:
-    """A fault strikes; False if there was nothing to strike."""
+def inject(twin: Twin, kind: Action, i: int) -> bool:
+    """A fault is injected; False if there was nothing that it could happen to."""
     ends = len(leading_log(twin.cluster, COORDINATORS))
     commands.journal_of(twin.cluster).clear()
-    if not _command(twin, act, i):
+    if not _command(twin, kind, i):
         return False
-    if act in BUDGETS:
-        setattr(twin.beside.budget, BUDGETS[act], getattr(twin.beside.budget, BUDGETS[act]) - 1)
+    if kind in BUDGETS:
+        setattr(twin.beside.budget, BUDGETS[kind], getattr(twin.beside.budget, BUDGETS[kind]) - 1)
     twin.remember_decisions(ends, None)
     return True
 
 
-def _command(twin: Twin, act: Act, i: int) -> bool:
+def _command(twin: Twin, kind: Action, i: int) -> bool:
     """Do it; False if there was nothing to be done."""
     cluster = twin.cluster
-    if act == Act.TIME_OUT:
+    if kind == Action.TIME_OUT:
         commands.time_out(cluster, TRANSACTIONAL_IDS[i])
         return any(each.decision == "transaction_timeout" for each in commands.journal_of(cluster).decisions)
-    if act == Act.EXPIRE:
+    if kind == Action.EXPIRE:
         commands.expire(cluster, TRANSACTIONAL_IDS[i])
         return any(each.decision == "transactional_id_expiration" for each in commands.journal_of(cluster).decisions)
-    if act in (Act.FORGET_PRODUCER, Act.FORGET_GUARD):
-        return _forget(twin, act, i // PRODUCER_IDS, i % PRODUCER_IDS)
-    if act == Act.RESIGN:
+    if kind in (Action.FORGET_PRODUCER, Action.FORGET_GUARD):
+        return _forget(twin, kind, i // PRODUCER_IDS, i % PRODUCER_IDS)
+    if kind == Action.RESIGN:
         commands.resign(cluster, COORDINATOR_NODES[i])
-    elif act == Act.FAIL_OVER:
+    elif kind == Action.FAIL_OVER:
         commands.fail_over(cluster)
-    elif act == Act.DEPOSE:
+    elif kind == Action.DEPOSE:
         commands.depose(cluster)
-    elif act == Act.CHANGE_LEADER:
-        return twin.world.partitions[i].end > 0 and _lose_leader(twin, act, i)
-    elif act == Act.LOSE_LEADER:
-        return _lose_leader(twin, act, i)
-    elif act == Act.ELECT:
+    elif kind == Action.CHANGE_LEADER:
+        return twin.state.partitions[i].end > 0 and _lose_leader(twin, kind, i)
+    elif kind == Action.LOSE_LEADER:
+        return _lose_leader(twin, kind, i)
+    elif kind == Action.ELECT:
         del twin.beside.lost[i]
         commands.elect(cluster, PARTITIONS[i])
-    elif act == Act.REBALANCE:
+    elif kind == Action.REBALANCE:
         return _rebalance(twin)
     return True
 
 
-def _forget(twin: Twin, act: Act, p: int, pid: int) -> bool:
-    """A sweep forgets both; the checker's faults strike one, and no guard while a transaction is open."""
-    entry, names = twin.world.partitions[p].entries[pid], twin.beside.names
+def _forget(twin: Twin, kind: Action, p: int, pid: int) -> bool:
+    """A sweep forgets both; the checker's faults take one, and no guard while a transaction is open."""
+    entry, names = twin.state.partitions[p].entries[pid], twin.beside.names
     if pid >= len(names.producer_ids) or entry.txn_first_offset != NONE:
         return False
-    if act == Act.FORGET_PRODUCER and not entry.known:
+    if kind == Action.FORGET_PRODUCER and not entry.known:
         return False
-    forget = commands.forget_producer if act == Act.FORGET_PRODUCER else commands.forget_guard
+    forget = commands.forget_producer if kind == Action.FORGET_PRODUCER else commands.forget_guard
     forget(twin.cluster, PARTITIONS[p], names.live_producer_id(pid))
     return bool(commands.journal_of(twin.cluster).moves)
 
 
-def _lose_leader(twin: Twin, act: Act, p: int) -> bool:
+def _lose_leader(twin: Twin, kind: Action, p: int) -> bool:
     """What was under way at the old leader is gone with it; who waits asks the new one."""
-    if twin.world.partitions[p].leader == 0 or (p == OFFSETS and twin.setup.bounds.grouped == 0):
+    if twin.state.partitions[p].leader == 0 or (p == OFFSETS and twin.setup.bounds.grouped == 0):
         return False
     lost = [
         flight
@@ -91,10 +91,10 @@ def _lose_leader(twin: Twin, act: Act, p: int) -> bool:
         if flight is not None and flight.message.partition == p and flight.message.stage != Stage.TO_LEADER
         if flight.message.kind != Kind.MARKER
     ]
-    if act == Act.CHANGE_LEADER:
+    if kind == Action.CHANGE_LEADER:
         commands.change_leader(twin.cluster, PARTITIONS[p])
     else:
-        known = copied(twin.world).partitions[p]
+        known = copied(twin.state).partitions[p]
         known.leader = 0
         twin.beside.lost[p] = Lost(known, guards_of(twin.cluster, PARTITIONS[p]))
         commands.lose_leader(twin.cluster, PARTITIONS[p])
@@ -108,7 +108,7 @@ def _lose_leader(twin: Twin, act: Act, p: int) -> bool:
 def _rebalance(twin: Twin) -> bool:
     if twin.setup.bounds.grouped == 0:
         return False
-    owner = twin.world.group.owner
+    owner = twin.state.group.owner
     joins = (owner + 1) % twin.setup.bounds.clients
     members = list(twin.beside.members)
     members[joins] = commands.rebalance(twin.cluster, GROUP, members[owner])

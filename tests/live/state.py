@@ -1,4 +1,4 @@
-"""A live cluster as a world: what the promises (``zombieproof.model.promises``) look at, with no bound on anything.
+"""A live cluster as a state: what the promises (``zombieproof.model.promises``) look at, with no bound on anything.
 
 Labels name transactions of applications, as in the checker: every record carries its label as its value (offsets: as
 their metadata). The ghost facts come from what applications were told and from the moves of the coordinators.
@@ -21,11 +21,11 @@ OFFSETS: TopicPartition = (CONSUMER_OFFSETS, 0)
 
 
 @dataclass(slots=True)
-class Told:
-    """What became of one label (``checker.world.Told``)."""
+class LabelFacts:
+    """What became of one label (``checker.transactions.state.LabelFacts``)."""
 
     asked: int = 0
-    told: int = 0
+    result: int = 0
     decided: int = 0
     acked: int = 0
     input: int = NONE
@@ -35,7 +35,7 @@ class Told:
 class Ghost:
     """Facts that no broker knows."""
 
-    labels: list[Told] = field(default_factory=list)
+    labels: list[LabelFacts] = field(default_factory=list)
     illegal: int = 0
     contradiction: int = 0
     usurped: int = 0
@@ -44,7 +44,7 @@ class Ghost:
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """One record or marker of a partition; `value` as in ``checker.world.LogRecord``."""
+    """One record or marker of a partition; `value` as in ``checker.transactions.state.LogRecord``."""
 
     kind: int
     producer_id: int
@@ -110,7 +110,7 @@ class LiveGroup:
 
 
 @dataclass(slots=True)
-class LiveWorld:
+class LiveState:
     """What the promises ask for."""
 
     partitions: list[LivePartition]
@@ -138,10 +138,10 @@ class Observer:
 
     def new_label(self) -> int:
         """A label for a transaction that begins."""
-        self.ghost.labels.append(Told())
+        self.ghost.labels.append(LabelFacts())
         return len(self.ghost.labels)
 
-    def told(self, label: int) -> Told:
+    def facts(self, label: int) -> LabelFacts:
         """The facts of a label."""
         return self.ghost.labels[label - 1]
 
@@ -201,17 +201,17 @@ class Observer:
         label = self._owners.get(transactional_id, 0)
         if not label:
             return
-        told = self.told(label)
-        if told.decided not in (Outcome.UNDECIDED, outcome):
+        facts = self.facts(label)
+        if facts.decided not in (Outcome.UNDECIDED, outcome):
             self.ghost.contradiction = 1
-        told.decided = outcome
+        facts.decided = outcome
 
-    # ---------------------------------------------------------------- the world
+    # ---------------------------------------------------------------- the state
 
-    def world(self, clients: list[LiveClient], readers: list[LiveReader]) -> LiveWorld:
-        """The world as it is."""
+    def state(self, clients: list[LiveClient], readers: list[LiveReader]) -> LiveState:
+        """The state as it is."""
         durable = self._durable()
-        return LiveWorld(
+        return LiveState(
             partitions=[self._partition(tp) for tp in self.partitions],
             group=self._group(),
             durable=durable,
@@ -322,4 +322,4 @@ def _record(batch: Batch, delta: int, record: Record) -> LogRecord:
     return LogRecord(kind, *identity, batch.base_sequence + delta, int(value))
 
 
-__all__ = ["CONSUMER_OFFSETS", "LiveClient", "LiveReader", "LiveWorld", "Observer"]
+__all__ = ["CONSUMER_OFFSETS", "LiveClient", "LiveReader", "LiveState", "Observer"]

@@ -1,0 +1,97 @@
+"""Every action of the transaction model, by number: who does something, and what happens to it."""
+
+from enum import IntEnum
+
+from zombieproof.checker.transactions.state import (
+    APPENDS,
+    CLIENTS,
+    IDS,
+    MESSAGES,
+    NODES,
+    PARTITIONS,
+    PRODUCER_IDS,
+    READERS,
+)
+
+
+class Action(IntEnum):
+    """The kinds of actions; those behind DELIVER are faults, each with a budget."""
+
+    STEP = 0
+    ABORT_INSTEAD = 1
+    READ_ONE = 2
+    READ_ALL = 3
+    RESIGN = 4
+    ELECT = 5
+    DELIVER = 6
+    LOSE_ANSWER = 7
+    DOUBLE = 8
+    GIVE_UP = 9
+    UNKNOWN_APPEND = 10
+    CRASH = 11
+    TIME_OUT = 12
+    FAIL_OVER = 13
+    DEPOSE = 14
+    CHANGE_LEADER = 15
+    LOSE_LEADER = 16
+    REBALANCE = 17
+    EXPIRE = 18
+    FORGET_PRODUCER = 19
+    FORGET_GUARD = 20
+    MAKE_APPEND = 21
+    FAIL_APPEND = 22
+    DOUBT_APPEND = 23
+    TELL_APPEND = 24
+    DISCONNECT = 25
+    ALLOCATE_BLOCK = 26
+    LOSE_BLOCK = 27
+    GIVE_BLOCK = 28
+    DOUBLE_BLOCK = 29
+    GIVE_LATE_BLOCK = 30
+
+
+AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.TELL_APPEND)
+"""What happens to appends to the transaction log that are under way, where they travel."""
+
+AT_BLOCKS = (Action.ALLOCATE_BLOCK, Action.LOSE_BLOCK, Action.GIVE_BLOCK, Action.DOUBLE_BLOCK, Action.GIVE_LATE_BLOCK)
+"""What happens between a coordinator node and the controller, where producer ids come in blocks."""
+
+BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS)
+"""What only happens where more than the messages of clients and markers travels."""
+
+
+def _numbered() -> tuple[tuple[int, int], ...]:
+    counts = {
+        Action.STEP: CLIENTS,
+        Action.ABORT_INSTEAD: CLIENTS,
+        Action.READ_ONE: READERS,
+        Action.READ_ALL: READERS,
+        Action.RESIGN: NODES,
+        Action.ELECT: PARTITIONS,
+        Action.DELIVER: MESSAGES,
+        Action.LOSE_ANSWER: MESSAGES,
+        Action.DOUBLE: MESSAGES,
+        Action.GIVE_UP: MESSAGES,
+        Action.UNKNOWN_APPEND: MESSAGES,
+        Action.CRASH: CLIENTS,
+        Action.TIME_OUT: IDS,
+        Action.FAIL_OVER: 1,
+        Action.DEPOSE: 1,
+        Action.CHANGE_LEADER: PARTITIONS,
+        Action.LOSE_LEADER: PARTITIONS,
+        Action.REBALANCE: 1,
+        Action.EXPIRE: IDS,
+        Action.FORGET_PRODUCER: PARTITIONS * PRODUCER_IDS,
+        Action.FORGET_GUARD: PARTITIONS * PRODUCER_IDS,
+        **dict.fromkeys(AT_APPENDS, APPENDS),
+        Action.DISCONNECT: PARTITIONS * NODES,
+        **dict.fromkeys(AT_BLOCKS, NODES),
+    }
+    return tuple((int(kind), i) for kind, count in counts.items() for i in range(count))
+
+
+ACTIONS: tuple[tuple[int, int], ...] = _numbered()
+"""(kind, argument) of each action, by its number; those of `BETWEEN_BROKERS` come last."""
+
+ACTIONS_AT_ONCE: int = sum(kind not in BETWEEN_BROKERS for kind, _ in ACTIONS)
+"""How many actions there are where nothing of that travels."""
