@@ -48,8 +48,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="the look behind an append is left out: one of an earlier term of office counts",
         file="coordinator/appends.py",
-        before="same = 1 if office.coordinator_epoch == pending.coordinator_epoch else 0\n    retries",
-        after="same = 1\n    retries",
+        before="same = office.coordinator_epoch == pending.coordinator_epoch\n    retries",
+        after="same = True\n    retries",
         scenario="appends_under_way",
         bounds="failed_appends=0 unknown_appends=0",
         breaks="no_durable_record_contradicts_memory",
@@ -59,9 +59,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="the look before an append is left out: one that an earlier term of office prepared is made",
         file="coordinator/appends.py",
-        before="    same = 1 if office.coordinator_epoch == pending.coordinator_epoch else 0\n"
+        before="    same = office.coordinator_epoch == pending.coordinator_epoch\n"
         "    verdict = decide_log_append(version, look_up(office, notes), txn.known, same, rules)",
-        after="    verdict = decide_log_append(version, look_up(office, notes), txn.known, 1, rules)",
+        after="    verdict = decide_log_append(version, look_up(office, notes), txn.known, True, rules)",
         scenario="appends_under_way",
         bounds="timeouts=1 unknown_appends=0 failed_appends=0",
         breaks="a_transaction_has_one_decision",
@@ -71,8 +71,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="what was pending is kept when its append has failed",
         file="coordinator/appends.py",
-        before="        transition.give_up(txn, 1 if failed else 0, rules)",
-        after="        txn.failed_epoch_fence = 1 if failed else int(txn.failed_epoch_fence)",
+        before="        transition.give_up(txn, failed, rules)",
+        after="        txn.failed_epoch_fence = failed or txn.failed_epoch_fence",
         scenario="appends_under_way",
         bounds="deposed=0",
         breaks="what_is_pending_is_under_way",
@@ -99,7 +99,7 @@ FAULTS: tuple[Fault, ...] = (
         "        _answer(pending, error, NONE, NONE, effects)",
         after="    appends.prepare(txn, pending, verdict, 0, office.now_ms, office, notes)\n"
         "    error = appends.append(txn, pending, office, rules, effects, notes)\n"
-        "    effects.sends_markers = 1\n"
+        "    effects.sends_markers = True\n"
         "    if error != Error.NONE:\n"
         "        _answer(pending, error, NONE, NONE, effects)",
         scenario="appends_under_way",
@@ -122,8 +122,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="a completion whose append has failed is not tried again",
         file="coordinator/outcomes.py",
-        before="        effects.retries = 1",
-        after="        effects.finishes = 1",
+        before="        effects.retries = True",
+        after="        effects.finishes = True",
         scenario="appends_under_way",
         bounds="deposed=0",
         breaks="a_decided_transaction_is_driven_to_its_end",
@@ -135,7 +135,7 @@ FAULTS: tuple[Fault, ...] = (
         file="coordinator/loading.py",
         before="    if txn.pending_state != NONE and rules.reload_drives_markers == 1:\n        drive(txn, effects)",
         after="    if txn.pending_state != NONE and rules.reload_drives_markers == 1:\n"
-        "        effects.sends_markers = 0",
+        "        effects.sends_markers = False",
         scenario="coordinator_failover",
         bounds="lost=0 unknown_appends=0",
         breaks="a_decided_transaction_is_driven_to_its_end",
@@ -208,8 +208,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="the producer id that follows an exhausted one is not taken, and handed out again",
         file="coordinator/appends.py",
-        before="        effects.takes_producer_id = 1\n",
-        after="        effects.takes_producer_id = 0\n",
+        before="        effects.takes_producer_id = True\n",
+        after="        effects.takes_producer_id = False\n",
         scenario="reader",
         bounds="late=0 may_abort=0 epoch_max=2",
         breaks="only_what_was_asked_to_commit_is_committed",
@@ -231,11 +231,11 @@ FAULTS: tuple[Fault, ...] = (
         sentence="a batch goes on with the guard of another that is being asked about",
         file="partition_leader/verification.py",
         before="    if verdict.event != PartitionEvent.VERIFY:\n"
-        "        effects.goes_on = 1\n"
+        "        effects.goes_on = True\n"
         "        effects.guard = NO_GUARD\n"
         "        return\n",
         after="    if verdict.event != PartitionEvent.VERIFY or entry.guard != NO_GUARD:\n"
-        "        effects.goes_on = 1\n"
+        "        effects.goes_on = True\n"
         "        effects.guard = entry.guard\n"
         "        return\n",
         scenario="late_verification",
@@ -250,9 +250,9 @@ FAULTS: tuple[Fault, ...] = (
         before="    if error != Error.NONE:\n"
         "        _refuse(error, arrival, 0, effects)\n"
         "        return\n"
-        "    effects.goes_on = 1\n"
+        "    effects.goes_on = True\n"
         "    effects.guard = guard",
-        after="    effects.goes_on = 1\n    effects.guard = guard",
+        after="    effects.goes_on = True\n    effects.guard = guard",
         scenario="late_produce",
         bounds="",
         breaks="every_open_transaction_is_known_to_its_coordinator",
@@ -262,8 +262,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="BEGIN for CONTINUE: the second batch of a transaction begins it anew",
         file="partition_leader/batches.py",
-        before="    effects.row = verdict.guard\n    effects.event = verdict.event\n\n\ndef appended",
-        after="    effects.row = verdict.guard\n"
+        before="    effects.row = verdict.row\n    effects.event = verdict.event\n\n\ndef appended",
+        after="    effects.row = verdict.row\n"
         "    effects.event = PartitionEvent.BEGIN if verdict.event == PartitionEvent.CONTINUE else verdict.event\n"
         "\n"
         "\n"
@@ -288,8 +288,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="a marker that was refused is written all the same",
         file="partition_leader/markers.py",
-        before="        answer(effects, verdict.error, verdict.guard)\n        return\n    effects.appends = 1",
-        after="        answer(effects, verdict.error, verdict.guard)\n    effects.appends = 1",
+        before="        answer(effects, verdict.error, verdict.row)\n        return\n    effects.appends = True",
+        after="        answer(effects, verdict.error, verdict.row)\n    effects.appends = True",
         scenario="coordinator_failover",
         bounds="lost=0 unknown_appends=0",
         breaks="epochs_never_go_down",
@@ -313,8 +313,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="committed transactions are listed as aborted, and aborted ones are not",
         file="partition_leader/markers.py",
-        before="    is_listed = 1 if committed == 0 and first_offset != NONE else 0",
-        after="    is_listed = 1 if committed == 1 and first_offset != NONE else 0",
+        before="    is_listed = not committed and first_offset != NONE",
+        after="    is_listed = committed and first_offset != NONE",
         scenario="reader",
         bounds="late=0",
         breaks="a_reader_misses_nothing_committed",
@@ -357,7 +357,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="a transaction that a batch has opened counts as not begun: its end is not sent",
         file="producer/calls.py",
-        before="        producer.started = 1\n        effects.joins = Joins.JOIN",
+        before="        producer.started = True\n        effects.joins = Joins.JOIN",
         after="        effects.joins = Joins.JOIN",
         scenario="one_transaction",
         bounds="lost=0 doubled=0 doubled_batches=0 doubled_markers=0",
@@ -368,7 +368,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="a partition that has joined opens nothing: the end of the transaction is not sent",
         file="producer/answers.py",
-        before="        if request.api == ApiKey.ADD_PARTITIONS_TO_TXN:\n            producer.started = 1\n",
+        before="        if request.api == ApiKey.ADD_PARTITIONS_TO_TXN:\n            producer.started = True\n",
         after="",
         scenario="late_verification",
         bounds="doubled_batches=0 doubled_markers=0",
@@ -391,7 +391,7 @@ FAULTS: tuple[Fault, ...] = (
         sentence="the identity that comes with the answer to EndTxn is not adopted",
         file="producer/answers.py",
         before="        if answer.producer_id != NONE:\n"
-        "            adopt(producer, answer.producer_id, answer.producer_epoch, 1, effects)\n"
+        "            adopt(producer, answer.producer_id, answer.producer_epoch, True, effects)\n"
         "        finish",
         after="        finish",
         scenario="rotation_failover",
@@ -403,8 +403,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="what is held back of an aborted transaction is handed out",
         file="consumer/reading.py",
-        before="        effects.drops_held = 1\n",
-        after="        effects.delivers_held = 1\n",
+        before="        effects.drops_held = True\n",
+        after="        effects.delivers_held = True\n",
         scenario="reader",
         bounds="late=0",
         breaks="a_reader_gets_committed_records_only",

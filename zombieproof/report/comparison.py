@@ -46,7 +46,7 @@ class Comparison:
         return next((run for run in (self.after, self.before) if run.story is not None), None)
 
     def parting(self) -> Parting | None:
-        """Where the story of `told` goes another way under the other rules; None if it does not.
+        """Where the story of `shown` goes another way under the other rules; None if it does not.
 
         Raises:
             HostsDisagree: interpreted and compiled actions differ: an error of this program.

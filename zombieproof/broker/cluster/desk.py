@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.network import Answer, Network, Request
 from zombieproof.broker.cluster.operations import (
+    Answered,
     Asking,
     HeldAnswer,
     Judged,
     Need,
     Operation,
-    Told,
 )
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.waiting import Key, Waits
@@ -65,7 +65,7 @@ class Desk:
             operation = self.waits.get(ticket)
             if isinstance(operation, Judged):
                 self._look_again(ticket, operation, is_over=True)
-            elif operation is not None and not isinstance(operation, Told):
+            elif operation is not None and not isinstance(operation, Answered):
                 self.waits.remove(ticket)
                 self.handle(operation, None)
 
@@ -87,7 +87,7 @@ class Desk:
         self.waits.add(operation, (number,), self.timeout())
 
     def answered(self, number: int, answer: Answer | None) -> None:
-        """A request of this broker is answered, None: the connection was lost; nobody hears if nobody waits."""
+        """A request of this broker is answered, None: the connection was lost; nothing happens if nobody waits."""
         for ticket in self.waits.tickets(number):
             operation = self.waits.get(ticket)
             if isinstance(operation, Asking):

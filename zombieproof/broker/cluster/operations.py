@@ -195,10 +195,10 @@ Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch | GroupT
 Asking = QuestionsUnderWay | MarkersUnderWay | BlockUnderWay
 """What waits for the answer to a request of the broker itself."""
 
-Told = WriteUnderWay | WaitingMember
+Answered = WriteUnderWay | WaitingMember
 """What waits for the word of another part of the broker."""
 
-Operation = Judged | Asking | Told
+Operation = Judged | Asking | Answered
 
 # ---------------------------------------------------------------- what answers depend on
 

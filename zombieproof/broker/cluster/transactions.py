@@ -157,7 +157,7 @@ class Transactions:
         return [operation.append for _, operation in self.desk.waits if isinstance(operation, HeldAppend)]
 
     def release_append(self, append: Append) -> None:
-        """An append that was held goes into the log now, and the coordinator hears of it."""
+        """An append that was held goes into the log now, and the coordinator handles its outcome."""
         for ticket, operation in self.desk.waits:
             if isinstance(operation, HeldAppend) and operation.append == append:
                 self.desk.waits.remove(ticket)

@@ -85,7 +85,7 @@ class Deletions:
         for name, (group, pending) in ending.items():
             deletion.ended(group, pending, error, GroupEffects(), self._journal.begin())
             self._journal.take(name)
-        return {name: deletion.error_of_deletion(told, error) for name, told in errors.items()}
+        return {name: deletion.error_of_deletion(each, error) for name, each in errors.items()}
 
     def expire_offsets(self) -> None:
         """One sweep: offsets that nobody reads go when they are old, and groups without members and offsets go."""

@@ -1,8 +1,8 @@
 """Offset commits: OffsetCommit, and TxnOffsetCommit with its wait for the transaction coordinator's word.
 
-The node drives a TxnOffsetCommit: `start` says what is to be asked (None: nothing), `told` takes the answer, and
-`finish` commits and gives the answer for the client. In between the group's coordinator may have moved: `finish` looks
-again. What is judged, and in which order, is in ``statemachines.group_coordinator.commits``.
+The node drives a TxnOffsetCommit: `start` says what is to be asked (None: nothing), `handle_verification` takes the
+answer, and `finish` commits and gives the answer for the client. In between the group's coordinator may have moved:
+`finish` looks again. What is judged, and in which order, is in ``statemachines.group_coordinator.commits``.
 Source: reference §4.1, §3.4; ``KafkaApis.scala``, ``OffsetMetadataManager.java``.
 """
 

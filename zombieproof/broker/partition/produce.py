@@ -1,9 +1,9 @@
 """A Produce request from its arrival to its answer: its partitions are led through the steps of their leaders.
 
 Theory of operation: `start` brings each partition through the front door and says whom the coordinator has to be asked
-about; `told` takes its word, as the channel has translated it; `finish` appends what nobody has refused, and has the
-answer. Between the three the host may do anything else: what it keeps is this record. What is in the logs then need not
-be durable yet: whoever waits for that holds the answer back.
+about; `handle_verification` takes its word, as the channel has translated it; `finish` appends what nobody has refused,
+and has the answer. Between the three the host may do anything else: what it keeps is this record. What is in the logs
+then need not be durable yet: whoever waits for that holds the answer back.
 Source: reference §3.2 to §3.4, §14; ``KafkaApis.handleProduceRequest``, ``ReplicaManager.handleProduceAppend``.
 """
 

@@ -114,7 +114,7 @@ def disconnect(state: State, setup: Setup, trail: Trail, place: int) -> bool:
 
 
 def _abandon(state: State, setup: Setup, message: Message) -> None:
-    """Nobody hears the answer to a question; the coordinator may still see it. One that only asks changes nothing."""
+    """Nobody handles the answer to a question; the coordinator may still see it. One that only asks changes nothing."""
     if message.stage != Stage.TO_COORDINATOR or not is_tv2(setup):
         return
     left = state.messages[network.free_slot(state)]
@@ -131,8 +131,8 @@ def _conclude(state: State, setup: Setup, trail: Trail, i: int, error: int, lost
     message = state.messages[i]
     message.error = error
     message.node = 0
-    told = partition_actions.conclude(state, setup, trail, message)
-    replies.reply(state, setup, trail, i, told, lost)
+    error = partition_actions.conclude(state, setup, trail, message)
+    replies.reply(state, setup, trail, i, error, lost)
 
 
 def lose_leader(state: State, setup: Setup, p: int) -> None:

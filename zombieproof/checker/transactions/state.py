@@ -226,7 +226,10 @@ class Reader:
 
 @dataclass(slots=True)
 class LabelFacts:
-    """What became of one label: asked 1 commit, 2 abort; told and decided likewise; `acked` a mask of partitions."""
+    """What became of one label: asked 1 commit, 2 abort; result, which the application got, and decided likewise.
+
+    `acked` is a mask of partitions.
+    """
 
     asked: int = 0
     result: int = 0

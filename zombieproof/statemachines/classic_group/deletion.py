@@ -1,7 +1,7 @@
 """The steps by which offsets and groups go: OffsetDelete, DeleteGroups, and the sweep of what nobody reads any more.
 
 Theory of operation: for each offset a step says whether its tombstone is to be written; all tombstones of a request, or
-of a group in a sweep, are one append, and `ended` hears its outcome. A tombstone also ends what waits
+of a group in a sweep, are one append, and `ended` handles its outcome. A tombstone also ends what waits
 for a marker (the table of the group coordinator). Groups of both protocols end alike; only a classic one has states.
 Source: reference §4.2, §4.5; ``GroupCoordinatorShard.java``, ``OffsetMetadataManager.java``.
 """

@@ -63,7 +63,7 @@ class ProducerEffects:
 
     Of a call: `refusal`; `resumes`: it is the call that was not waited for, and gets the same result.
     Of the state: `illegal` names the event that the table did not have; `fails`: the failure at hand explains the state
-    from now on; `gives_up`: what waits and is under way fails with it, and nobody hears an answer any more.
+    from now on; `gives_up`: what waits and is under way fails with it, and no answer is handled any more.
     Of batches: `fate`, with `base_offset` of one that is stored, NONE if it is not known where; `application_error`: as
     what error the failure of a batch reaches the producer; `fails_unsent` and `fails_batches`: those without a
     sequence, or all, fail as well.

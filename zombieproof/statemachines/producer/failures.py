@@ -15,7 +15,7 @@ from zombieproof.statemachines.producer.records import Producer
 
 
 def happen(producer: Producer, event: int, effects: ProducerEffects, notes: Notes) -> bool:
-    """An answer moves the producer by `event`; False if it cannot. A producer at its end hears nothing."""
+    """An answer moves the producer by `event`; False if it cannot. A producer at its end handles nothing."""
     if producer.state == ProducerState.FATAL_ERROR:
         return False
     if PRODUCER_TABLE[producer.state][event] != ILLEGAL:
