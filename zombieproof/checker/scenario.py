@@ -1,7 +1,7 @@
-"""A scenario: a small state with a story, the faults that may happen, and what must hold. Scenarios are data.
+"""A scenario: a small system with a story, the faults that may happen, and what must hold. Scenarios are data.
 
 A scenario holds when every reachable state keeps every *always* promise, every *sometimes* promise is reached, and no
-capacity of the record was. Each has mutants: the same state with one rule removed, the promise that then breaks, and
+capacity of the record was. Each has mutants: the same system with one rule removed, the promise that then breaks, and
 the length of the shortest way there.
 """
 
