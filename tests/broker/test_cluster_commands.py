@@ -9,6 +9,13 @@ from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import (
+    OffsetCommit,
+    OffsetFetch,
+    OffsetFetchAnswer,
+    OffsetsCommitted,
+    OffsetToCommit,
+)
 from zombieproof.messages.partitions import (
     Fetch,
     FetchAnswer,
@@ -136,6 +143,29 @@ def test_the_first_offset_at_a_time_is_found_as_far_as_the_reader_may_read() -> 
             found[isolation, after_ms] = answer.partitions[T0]
     assert [found[Isolation.READ_UNCOMMITTED, ms] for ms in (0, 1, 10, 11)] == [(0, 0), (0, 2), (0, 2), (0, NONE)]
     assert [found[Isolation.READ_COMMITTED, ms] for ms in (0, 1, 10, 11)] == [(0, 0), *[(0, NONE)] * 3]
+
+
+# ---------------------------------------------------------------- offsets of groups
+
+
+def committed(cluster: Cluster) -> int:
+    answer = cluster.ask(OffsetFetch(7, "g", False, None), cluster.leader_of(cluster.metadata.group_partition("g")))
+    assert isinstance(answer, OffsetFetchAnswer)
+    return answer.partitions[T0].offset if T0 in answer.partitions else NONE
+
+
+def test_a_sweep_takes_offsets_that_nobody_read_for_as_long_as_they_are_kept() -> None:
+    cluster = cluster_of(offsets_retention_minutes=10)
+    coordinator = cluster.leader_of(cluster.metadata.group_partition("g"))
+    assert cluster.ask(OffsetCommit(8, "g", (OffsetToCommit(T0, 5, ""),)), coordinator) == OffsetsCommitted(
+        {T0: Error.NONE}
+    )
+    advance(cluster, 10 * 60_000 - 1)
+    cluster.sweep()
+    assert committed(cluster) == 5
+    advance(cluster, 1)
+    cluster.sweep()
+    assert committed(cluster) == NONE
 
 
 def begin_transaction(cluster: Cluster, version: int = 11) -> InitProducerIdAnswer:

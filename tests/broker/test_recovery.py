@@ -60,7 +60,15 @@ OTHERS = st.one_of(
     st.tuples(st.just("wait"), st.sampled_from((1_000, 61_000, 310_000))),
     st.tuples(
         st.just("sweep"),
-        st.sampled_from(("abort_timed_out_transactions", "remove_expired_ids", "expire_producers", "resend_markers")),
+        st.sampled_from(
+            (
+                "abort_timed_out_transactions",
+                "remove_expired_ids",
+                "expire_producers",
+                "expire_offsets",
+                "resend_markers",
+            )
+        ),
     ),
     st.tuples(st.just("fault"), YES_OR_NO),
     st.tuples(st.just("starve"), YES_OR_NO),

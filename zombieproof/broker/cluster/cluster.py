@@ -185,6 +185,10 @@ class Cluster:
         """Each replica looks once for producers that were silent, and verifications that were unused, for too long."""
         self._on_each(node, Broker.expire_producers)
 
+    def expire_offsets(self, node: int | None = None) -> None:
+        """Each group coordinator looks once for offsets that nobody needed for too long, and groups without any."""
+        self._on_each(node, Broker.expire_offsets)
+
     def end_waits(self, node: int | None = None) -> None:
         """Each broker goes on with what has waited for long enough: fetches, appends, requests to other brokers."""
         self._on_each(node, Broker.end_waits)
@@ -200,6 +204,7 @@ class Cluster:
             self.abort_timed_out_transactions,
             self.remove_expired_ids,
             self.expire_producers,
+            self.expire_offsets,
             self.end_waits,
         ):
             timer()

@@ -211,6 +211,10 @@ class Broker:
         for replica in self.partitions.replicas.values():
             replica.expire_producers()
 
+    def expire_offsets(self) -> None:
+        """One sweep of the groups' offsets."""
+        self.groups.expire_offsets()
+
     def end_waits(self) -> None:
         """What has waited for long enough goes on as it can."""
         self.desk.end_waits()
