@@ -91,7 +91,7 @@ OF_SCENARIOS: list[Mistake] = [
         "transaction_scenario\n",
         "transaction_scenarios\n",
         "transaction_scenarios",
-        "did you mean transaction_scenario?",
+        "did you mean transaction_scenario or",
     ),
     ("transaction_scenario(\n", "transaction_scenario\n(\n    ,\n", ",\n", "is no Python"),
     ("TRANSACTION = (", "  TRANSACTION = (", "  TRANSACTION", "unexpected indent"),

@@ -280,7 +280,7 @@ def test_a_mistake_in_a_registered_model_is_told_with_its_line_as_well(
     outcome = run("check", right.name)
     line = misspelt.__code__.co_firstlineno + 1
     assert outcome.code == 2
-    assert f"{__file__}:{line}: misspelt cannot be lowered: state is a World7, and has no field colour" in outcome.err
+    assert f"{__file__}:{line}: misspelt cannot be lowered: state is a State7, and has no field colour" in outcome.err
 
 
 def misspelt(state: Any, action: int, rules: Any, trail: Any) -> bool:

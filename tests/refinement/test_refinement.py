@@ -24,7 +24,7 @@ from zombieproof.model.rules import PRESETS, with_switches
 from zombieproof.statemachines.kernel import IllegalTransition
 
 SMALL = [scope for scope in SCOPES if scope.scenario.distinct <= 1_000]
-QUICK = 250
+QUICK = 240
 """Up to so many states a scope is part of `make test`."""
 
 BY_NAME = {scope.scenario.name: scope for scope in SCOPES}
@@ -149,6 +149,7 @@ def _setup(scenario: Scenario, rules: str) -> Setup:
     return setup
 
 
+@pytest.mark.sample("newest")
 @pytest.mark.parametrize("rules", ["newest", "4.0", "3.9", "2.5"])
 def test_what_the_normal_form_drops_would_have_changed_nothing(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lose, dropped = Twin.lose_on_its_way, list[InFlight]()
@@ -178,6 +179,7 @@ def test_a_live_system_without_a_rule_is_found_out(name: str, switch: str) -> No
         refined(scope.setup, with_switches(scope.setup.rules, off=(switch,)))
 
 
+@pytest.mark.sample("crash")
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

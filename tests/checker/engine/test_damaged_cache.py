@@ -21,7 +21,7 @@ CONTENT = b"as if it were machine code"
 @pytest.fixture(autouse=True)
 def nothing_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache._Faults, "first", "")
-    monkeypatch.setattr(cache._Faults, "told", False)
+    monkeypatch.setattr(cache._Faults, "was_reported", False)
 
 
 @pytest.fixture

@@ -154,7 +154,7 @@ def test_the_record_of_every_attribute_is_known(model: Model) -> None:
 
 def test_there_is_no_third_model_that_nobody_looks_at() -> None:
     models = {scenario.model(scenario.bounds).name.split()[0] for scenario in SCENARIOS.values()}
-    assert models == {"transactions", "transactions_with_travelling_appends", "two_phase_commit"}
+    assert models == {"transactions", "transactions_between_brokers", "two_phase_commit"}
 
 
 # ---------------------------------------------------------------- widths
