@@ -34,7 +34,7 @@ class Fault(NamedTuple):
     @property
     def machine(self) -> str:
         """The machine whose step is wrong."""
-        return self.file.partition("/")[0]
+        return self.file.partition("/")[0].removesuffix(".py")
 
     def __str__(self) -> str:
         return f"{self.machine}: {self.sentence}"
@@ -333,6 +333,17 @@ FAULTS: tuple[Fault, ...] = (
         net=RECORDINGS,
     ),
     Fault(
+        sentence="what waits for an answer to the question before is not asked when that has come",
+        file="partition_leader/questions.py",
+        before="        lane.sends = 1\n    return mode",
+        after="        lane.sends = 0\n    return mode",
+        scenario="waiting_questions",
+        bounds="",
+        breaks="a_question_waits_only_behind_another",
+        steps=9,
+        net="tests/broker/test_questions_of_brokers.py::test_questions_of_several_ids_wait_for_the_first_and_then_travel_together",
+    ),
+    Fault(
         sentence="an abort marker commits the offsets that wait for it",
         file="group_coordinator/offsets.py",
         before="    evolve_offsets_marker(committed, pending, outcome_is_commit, state)",
@@ -353,6 +364,17 @@ FAULTS: tuple[Fault, ...] = (
         breaks="offsets_in_memory_are_the_fold_of_their_log",
         steps=10,
         net=RECORDINGS,
+    ),
+    Fault(
+        sentence="the next block of producer ids stays at hand when it is begun, and is begun again behind its end",
+        file="producer_ids.py",
+        before="        blocks.next_first = NONE\n        blocks.next_size = 0\n        blocks.is_asked_for = 0\n    claimed",
+        after="        blocks.is_asked_for = 0\n    claimed",
+        scenario="producer_id_blocks",
+        bounds="",
+        breaks="no_two_live_producers_share_an_identity",
+        steps=6,
+        net="tests/broker/test_producer_ids_of_brokers.py::test_the_next_block_is_asked_for_in_time_and_nobody_waits_for_it",
     ),
     Fault(
         sentence="a transaction that a batch has opened counts as not begun: its end is not sent",

@@ -52,7 +52,7 @@ def check(copy: Path, fault: Fault) -> tuple[int, str, int]:
 
 def test_there_are_faults_in_every_machine_that_a_scenario_has() -> None:
     machines = {path.name for path in (ROOT / MACHINES).iterdir() if (path / "table.py").exists()}
-    assert machines - UNSEEN == {fault.machine for fault in FAULTS}
+    assert machines - UNSEEN <= {fault.machine for fault in FAULTS}
     assert len(FAULTS) >= AT_LEAST
 
 
