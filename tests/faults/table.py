@@ -368,7 +368,10 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="the next block of producer ids stays at hand when it is begun, and is begun again behind its end",
         file="producer_ids.py",
-        before="        blocks.next_first = NONE\n        blocks.next_size = 0\n        blocks.is_asked_for = 0\n    claimed",
+        before="        blocks.next_first = NONE\n"
+        "        blocks.next_size = 0\n"
+        "        blocks.is_asked_for = 0\n"
+        "    claimed",
         after="        blocks.is_asked_for = 0\n    claimed",
         scenario="producer_id_blocks",
         bounds="",
