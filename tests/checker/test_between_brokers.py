@@ -84,13 +84,13 @@ def test_when_the_answer_arrives_the_leader_goes_on_and_what_waited_leaves(state
     take(state, setup, Action.DELIVER, slot(state, 0, Stage.BACK_TO_LEADER))
     assert state.partitions[0].end == 1
     assert of(state, 1).stage == Stage.TO_COORDINATOR
-    assert state.lanes[0] == Lane(under_way=1, mode_under_way=state.lanes[0].mode_under_way)
+    assert state.lanes[0] == Lane(under_way=True, mode_under_way=state.lanes[0].mode_under_way)
 
 
 def test_an_answer_waits_for_every_question_of_its_request(state: State, setup: Setup) -> None:
     for client in (0, 1):
         of(state, client).stage = Stage.TO_COORDINATOR
-    state.lanes[0] = Lane(under_way=1)
+    state.lanes[0] = Lane(under_way=True)
     network.normalise(state, setup)
     take(state, setup, Action.DELIVER, slot(state, 1, Stage.TO_COORDINATOR))
     assert is_disabled(state, setup, Action.DELIVER, slot(state, 1, Stage.BACK_TO_LEADER))

@@ -112,7 +112,7 @@ def test_generation_0_is_a_generation() -> None:
     assert (verdict.row, verdict.error) == (Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID)
     absent = SimpleNamespace(known=0, dead=0, empty=1, generation=NONE, state=ClassicGroupState.EMPTY, is_consumer=0)
     assert decide_offset_commit(absent, sender(), 8, 0).error == Error.ILLEGAL_GENERATION
-    assert decide_plain_commit_to_consumer_group(0, 0, NONE, NONE, 9, 0).error == Error.UNKNOWN_MEMBER_ID
+    assert decide_plain_commit_to_consumer_group(False, False, NONE, NONE, 9, 0).error == Error.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,6 @@ def test_a_group_goes_when_nothing_holds_it(members: int, offsets_left: int, pen
 
 
 def test_an_offset_needs_a_partition_and_where_ids_name_topics_one_of_a_topic() -> None:
-    assert error_of_offset_place(1, 1) == Error.NONE
-    assert error_of_offset_place(0, 1) == Error.UNKNOWN_TOPIC_OR_PARTITION
-    assert [error_of_offset_place(exists, 0) for exists in (0, 1)] == [Error.UNKNOWN_TOPIC_ID] * 2
+    assert error_of_offset_place(True, True) == Error.NONE
+    assert error_of_offset_place(False, True) == Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert [error_of_offset_place(exists, False) for exists in (False, True)] == [Error.UNKNOWN_TOPIC_ID] * 2

@@ -119,8 +119,8 @@ def test_generation_0_is_a_generation() -> None:
     assert decide_txn_offset_commit(**arguments).error == Error.ILLEGAL_GENERATION
     arguments["group"] = group(empty=1)
     assert decide_txn_offset_commit(**arguments).error == Error.UNKNOWN_MEMBER_ID
-    for has_members in (0, 1):
-        verdict = decide_commit_to_consumer_group(has_members, arguments["request"], 0, 4, 0, NONE, Rules())
+    for has_members in (False, True):
+        verdict = decide_commit_to_consumer_group(has_members, arguments["request"], False, 4, False, NONE, Rules())
         assert verdict.error == Error.UNKNOWN_MEMBER_ID
 
 
@@ -128,7 +128,7 @@ def test_before_kip_447_nobody_looked_at_members() -> None:
     rules = with_switches(Rules(), off=["kip447_fence"])
     arguments = nothing_right() | {"group": group(), "rules": rules}
     assert decide_txn_offset_commit(**arguments).row == Row.O7
-    stale = decide_commit_to_consumer_group(1, request(6, generation=3, member=1), 0, 4, 0, NONE, rules)
+    stale = decide_commit_to_consumer_group(True, request(6, generation=3, member=1), False, 4, False, NONE, rules)
     assert stale.error == Error.NONE
 
 
@@ -145,15 +145,15 @@ def test_a_committed_offset_waits() -> None:
 @pytest.mark.parametrize(
     ("is_commit", "before", "after"),
     [
-        (1, GroupOffset(), GroupOffset(17, 100)),
-        (1, GroupOffset(3, 99), GroupOffset(17, 100)),
-        (1, GroupOffset(20, 101), GroupOffset(20, 101)),
-        (0, GroupOffset(3, 99), GroupOffset(3, 99)),
-        (0, GroupOffset(), GroupOffset()),
+        (True, GroupOffset(), GroupOffset(17, 100)),
+        (True, GroupOffset(3, 99), GroupOffset(17, 100)),
+        (True, GroupOffset(20, 101), GroupOffset(20, 101)),
+        (False, GroupOffset(3, 99), GroupOffset(3, 99)),
+        (False, GroupOffset(), GroupOffset()),
     ],
     ids=["the first", "a later one", "a plain commit came in between", "aborted", "aborted, the first"],
 )
-def test_the_marker_decides_about_waiting_offsets(is_commit: int, before: GroupOffset, after: GroupOffset) -> None:
+def test_the_marker_decides_about_waiting_offsets(is_commit: bool, before: GroupOffset, after: GroupOffset) -> None:
     committed, pending = GroupOffset(before.offset, before.record_offset), waiting(17, 100)
     evolve_offsets_marker(committed, pending, is_commit, PendingOffsetsState.NO_PENDING_OFFSETS)
     assert (committed, pending) == (after, PendingOffset())
@@ -161,7 +161,7 @@ def test_the_marker_decides_about_waiting_offsets(is_commit: int, before: GroupO
 
 def test_a_marker_with_nothing_waiting_changes_nothing() -> None:
     committed, pending = GroupOffset(3, 99), PendingOffset()
-    evolve_offsets_marker(committed, pending, 1, PendingOffsetsState.NO_PENDING_OFFSETS)
+    evolve_offsets_marker(committed, pending, True, PendingOffsetsState.NO_PENDING_OFFSETS)
     assert (committed, pending) == (GroupOffset(3, 99), PendingOffset())
 
 

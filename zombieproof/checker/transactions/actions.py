@@ -26,7 +26,7 @@ def step(state: State, action: int, setup: Setup, trail: Trail) -> bool:
         return False
     if trail.illegal != 0:
         state.ghost.illegal = trail.illegal
-    if trail.contradicts != 0:
+    if trail.contradicts:
         state.ghost.insane = 1
     return True
 

@@ -105,7 +105,7 @@ def _fetch_position(state: State, setup: Setup, trail: Trail, c: int) -> bool:
     for pid in range(PRODUCER_IDS):
         if state.group.pending[pid].state == PendingOffsetsState.PENDING:
             pending += 1
-    if is_read(Asked(1, setup.rules.kip447_stable, pending, 1), setup.rules, trail).is_shown == 0:
+    if not is_read(Asked(True, setup.rules.kip447_stable == 1, pending, True), setup.rules, trail).is_shown:
         return False
     client.generation = state.group.generation
     client.position = state.group.committed.offset
@@ -187,7 +187,7 @@ def _end(state: State, setup: Setup, trail: Trail, c: int, outcome: int) -> bool
     requests.take_turn(client, ends, False, False, trail.producer, trail)
     if trail.producer.turn == Turn.LEAVES:
         network.send_request(state, Kind.END_TXN, c, 0, 0, committed, label_of(state, c))
-    elif trail.producer.ends == 1:
+    elif trail.producer.ends:
         is_over(state, c, outcome)
         client.added = 0
         raise_epoch(state, setup, trail, c)
@@ -205,7 +205,7 @@ def is_over(state: State, c: int, outcome: int) -> None:
 def raise_epoch(state: State, setup: Setup, trail: Trail, c: int) -> None:
     """EndTxn has its answer, or needs none: the InitProducerId that waits behind it has its turn."""
     client = state.clients[c]
-    if client.raises == 0:
+    if not client.raises:
         return
     clear(trail.producer)
     trail.subject = c

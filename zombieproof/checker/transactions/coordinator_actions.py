@@ -57,7 +57,7 @@ def answer(state: State, setup: Setup, trail: Trail, i: int, unknown: int) -> in
     else:
         joins.verify_partition(txn, _asked(message, VERIFICATION), at, rules, trail.effects, trail)
     under_way = carry_out(state, setup, trail, node, k, message.label, unknown)
-    if under_way > 0 and trail.effects.replies == 0:
+    if under_way > 0 and not trail.effects.replies:
         message.stage = Stage.APPENDING
         message.error = under_way
         drive(state, setup, trail, node, k)
@@ -94,19 +94,19 @@ def carry_out(state: State, setup: Setup, trail: Trail, node: int, k: int, label
     `label` is that of the request, 0 where nobody asked. What is left are the answer, and whether markers set out;
     returned is what ``settle`` returns.
     """
-    if trail.effects.owes_end == 0:
+    if not trail.effects.owes_end:
         return settle(state, setup, trail, node, k, label, unknown)
     begin(trail, k)
     txn, at = state.nodes[node].cache[k], office(state, setup, node, 0)
     ends.end_by_server(txn, trail.pending, at, setup.rules, trail.effects, trail)
-    if trail.effects.appends == 0 and trail.effects.error == Error.UNKNOWN_SERVER_ERROR:
+    if not trail.effects.appends and trail.effects.error == Error.UNKNOWN_SERVER_ERROR:
         state.ghost.insane = 1
     return settle(state, setup, trail, node, k, label, 0)
 
 
 def drive(state: State, setup: Setup, trail: Trail, node: int, k: int) -> None:
     """Markers set out, if the step wants it."""
-    if trail.effects.sends_markers == 1:
+    if trail.effects.sends_markers:
         marker_actions.start_markers(state, setup, trail, node, k)
 
 
@@ -129,7 +129,7 @@ def expire(state: State, setup: Setup, trail: Trail, k: int) -> bool:
     begin(trail, k)
     txn, at = state.nodes[node].cache[k], office(state, setup, node, LATER)
     loading.expire(txn, trail.pending, 1, at, setup.rules, trail.effects, trail)
-    if trail.effects.appends == 0:
+    if not trail.effects.appends:
         return False
     carry_out(state, setup, trail, node, k, 0, 0)
     return True

@@ -81,12 +81,12 @@ def settle(state: State, setup: Setup, trail: Trail, node: int, k: int, label: i
     effects, pending = trail.effects, trail.pending
     takes, holds = int(effects.takes_producer_id), int(effects.holds)
     if setup.bounds.id_blocks > 0:
-        if takes == 1 or effects.lacks_producer_id == 1:
+        if takes == 1 or effects.lacks_producer_id:
             id_blocks.claim(state, node)
         takes = 0
-    elif effects.lacks_producer_id == 1:
+    elif effects.lacks_producer_id:
         state.overflow = Overflow.PRODUCER_IDS
-    if effects.appends == 0:
+    if not effects.appends:
         return 0
     if setup.bounds.appends_travel == 1:
         if holds == 1 and node != state.coordinator:
@@ -100,13 +100,13 @@ def settle(state: State, setup: Setup, trail: Trail, node: int, k: int, label: i
     txn = state.nodes[node].cache[k]
     clear(effects)
     outcomes.append_answered(txn, pending, error, office(state, setup, node, 0), setup.rules, effects, trail)
-    if effects.owes_look == 1:
+    if effects.owes_look:
         clear(effects)
         ends.look_again(txn, pending, office(state, setup, node, 0), effects, trail)
     if holds == 1 and node != state.coordinator:
         # Metadata that a deposed node made up is nobody's: no producer id is taken for it.
         appends.forget(txn)
-    if trail.contradicts == 1:
+    if trail.contradicts:
         effects.error = Error.UNKNOWN_SERVER_ERROR
     return 0
 
@@ -173,7 +173,7 @@ def make_durable(state: State, node: int, k: int, pending: PendingTransition, la
     elif pending.operation == Operation.END_BY_CLIENT and was_open:
         if state.ghost.owner[k] != label:
             state.ghost.usurped = 1
-        decide_label(state, k, 1 if pending.committed == 1 else 2)
+        decide_label(state, k, 1 if pending.committed else 2)
     elif pending.operation in ENDS_OF_SERVER:
         decide_label(state, k, 2)
 

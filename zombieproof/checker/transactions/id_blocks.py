@@ -43,8 +43,8 @@ def claim(state: State, node: int) -> None:
 def send(state: State, node: int) -> None:
     """A node's request for a block sets out, if there is to be one."""
     blocks = state.blocks[node]
-    if blocks.sends == 1:
-        blocks.sends = 0
+    if blocks.sends:
+        blocks.sends = False
         state.allocations[node].asked = 1
 
 
@@ -103,7 +103,7 @@ def arrive_late(state: State, setup: Setup, node: int) -> bool:
     """A late copy arrives and is taken for the answer that the node waits for."""
     if node >= len(state.blocks) or state.allocations[node].late == NONE:
         return False
-    if state.blocks[node].is_asked_for == 0 or state.blocks[node].next_size > 0:
+    if not state.blocks[node].is_asked_for or state.blocks[node].next_size > 0:
         return False
     _answered(state, setup, node, int(state.allocations[node].late))
     state.allocations[node].late = NONE

@@ -27,7 +27,7 @@ def is_refused_for_good(state: State, setup: Setup, message: Message) -> bool:
     epoch = int(message.producer_epoch)
     if message.kind in (Kind.END_TXN, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS):
         durable = state.durable[setup.bounds.transactional_id[message.client]]
-        if durable.known == 0 or durable.producer_id != message.producer_id:
+        if not durable.known or durable.producer_id != message.producer_id:
             return False
         ends = 1 if message.kind == Kind.END_TXN else 0
         known, kind = int(durable.producer_epoch), kind_of_request(ends, message.detail)
@@ -117,6 +117,6 @@ def _ask(refused: RefusedCopies, rules: Rules, how: int, version: int, known: in
             for verified in (0, 1):
                 sequence = NONE if of_group else follows
                 batch = BatchView(0, epoch, sequence, sequence, transactional == 1)
-                copy = Copy(verified == 1, verified, how, of_group, known, forgets == 1)
+                copy = Copy(verified == 1, verified, how, of_group == 1, known, forgets == 1)
                 place = place_of(kind_of_batch(of_group, transactional, follows, verified, forgets), known, epoch)
                 refused.batches[place] = 0 if batch_can_count(batch, copy, rules) else 1

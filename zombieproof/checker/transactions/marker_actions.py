@@ -64,7 +64,7 @@ def complete(state: State, setup: Setup, trail: Trail, node: int, k: int) -> Non
     begin(trail, k)
     decided = DecidedFacts(at.coordinator_epoch, 0, held.driving[k] == 1)
     completion.complete(held.cache[k], trail.pending, decided, at, setup.rules, trail.effects, trail)
-    if trail.effects.finishes == 1:
+    if trail.effects.finishes:
         held.driving[k] = 0
     if settle(state, setup, trail, node, k, 0, 0) > 0:
         held.driving[k] = AT_LOG
@@ -88,7 +88,7 @@ def acknowledge(state: State, setup: Setup, trail: Trail, message: Message, erro
     completion.begin_answer(answer, standing, False, True)
     outcome = completion.handle_partition(answer, error, trail)
     completion.end_answer(answer)
-    if answer.sends_again == 1:
+    if answer.sends_again:
         return
     network.empty(message)
     if outcome == MarkerOutcome.WRITTEN:

@@ -40,7 +40,7 @@ def ask(state: State, setup: Setup, trail: Trail, i: int, lost: int) -> None:
     lane, waits = state.lanes[place_of(p, node)], _waiting(state, setup, message)
     queued_epoch = NONE if waits < 0 else int(state.messages[waits].producer_epoch)
     incoming = Incoming(queued_epoch, int(message.producer_epoch), mode(setup))
-    verdict = questions.asks(lane, 1, incoming)
+    verdict = questions.asks(lane, True, incoming)
     if verdict.error_of_incoming != Error.NONE:
         _conclude(state, setup, trail, i, questions.answered(verdict.error_of_incoming, trail), lost)
         return
@@ -66,7 +66,7 @@ def _waiting(state: State, setup: Setup, message: Message) -> int:
 def _send(state: State, p: int, node: int) -> None:
     """All that waits leaves for the coordinator, if it is to leave now."""
     lane = state.lanes[place_of(p, node)]
-    if lane.sends == 0:
+    if not lane.sends:
         return
     questions.goes_out(lane)
     for message in state.messages:
@@ -100,7 +100,7 @@ def arrive(state: State, setup: Setup, trail: Trail, i: int, lost: int) -> bool:
 def disconnect(state: State, setup: Setup, trail: Trail, place: int) -> bool:
     """The connection breaks on which a request is under way: who waits for it is told so."""
     p, node = place // NODES, place % NODES
-    if place >= len(state.lanes) or state.budget.lost == 0 or state.lanes[place].under_way == 0:
+    if place >= len(state.lanes) or state.budget.lost == 0 or not state.lanes[place].under_way:
         return False
     state.budget.lost -= 1
     how = questions.ends(state.lanes[place], setup.rules)
