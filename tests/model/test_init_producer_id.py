@@ -48,7 +48,7 @@ def nothing_right_at_the_coordinator() -> dict[str, Any]:
 
 def an_idle_id_without_expectation() -> dict[str, Any]:
     arguments = nothing_right_at_the_coordinator()
-    arguments["txn"].known = 1
+    arguments["txn"].known = True
     arguments["request"].producer_id = arguments["request"].producer_epoch = NONE
     return arguments
 

@@ -75,7 +75,7 @@ def _conclude(state: State, setup: Setup, trail: Trail, number: int) -> None:
     """The append is over: who asked has an answer, and what the step wants done is done."""
     under_way, effects = state.appends[number], trail.effects
     node, k = int(under_way.node), int(under_way.subject)
-    in_office = state.nodes[node].role == 1 and state.nodes[node].epoch == under_way.pending.coordinator_epoch
+    in_office = state.nodes[node].believes and state.nodes[node].epoch == under_way.pending.coordinator_epoch
     trail.asker = 1 + _asker(state, number)
     trail.error = int(Error.UNKNOWN_SERVER_ERROR) if trail.contradicts else int(effects.error)
     if trail.asker > 0:
@@ -136,7 +136,7 @@ def drop(state: State, node: int) -> None:
         message.error = 0
         if network.speaks_to_coordinator(message.kind):
             message.stage = Stage.TO_LEADER
-            if message.live == 0:
+            if not message.live:
                 network.empty(message)
         else:
             message.stage = Stage.TO_COORDINATOR

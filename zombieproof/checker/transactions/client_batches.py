@@ -28,7 +28,7 @@ def host_of(setup: Setup, c: int) -> ProducerHost:
 
 
 def _is_in_flight(message: Message, c: int, p: int) -> bool:
-    return message.kind == Kind.PRODUCE and message.live == 1 and message.client == c and message.partition == p
+    return message.kind == Kind.PRODUCE and message.live and message.client == c and message.partition == p
 
 
 def _first_in_flight(state: State, c: int, p: int, behind: int) -> int:
@@ -108,8 +108,8 @@ def give_up(state: State, setup: Setup, trail: Trail, message: Message) -> None:
     clear(trail.producer)
     trail.subject = c
     batches.expire_batch(state.clients[c], trail.numbering, _view(setup, message), setup.rules, trail.producer, trail)
-    message.live = 0
-    if message.answered == 1:
+    message.live = False
+    if message.answered:
         network.empty(message)
     _carry_out(state, setup, trail, c, p)
 

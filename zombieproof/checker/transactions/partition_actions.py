@@ -124,12 +124,12 @@ def try_append(state: State, setup: Setup, trail: Trail, message: Message, guard
     return int(Error.NONE)
 
 
-def _write(state: State, message: Message, transactional: int, offset: int) -> None:
+def _write(state: State, message: Message, transactional: bool, offset: int) -> None:
     record = state.partitions[message.partition].log[offset]
     if message.kind == Kind.TXN_OFFSET_COMMIT:
         record.kind = LogEntry.OFFSET
     else:
-        record.kind = LogEntry.DATA if transactional == 1 else LogEntry.PLAIN
+        record.kind = LogEntry.DATA if transactional else LogEntry.PLAIN
     record.producer_id = message.producer_id
     record.producer_epoch = message.producer_epoch
     record.value = message.value
@@ -160,15 +160,15 @@ def _refuse_offset(state: State, setup: Setup, trail: Trail, producer_id: int) -
     return int(trail.group.error)
 
 
-def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, lost: int) -> bool:
-    """A marker reaches its leader, and the answer its sender. With `lost` 1 the answer does not arrive.
+def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, lost: bool) -> bool:
+    """A marker reaches its leader, and the answer its sender. With `lost` the answer does not arrive.
 
     Returns whether anything happened at all: a marker for a partition without a leader stays where it is, unless the
     rules in force take the partition for deleted (KAFKA-20734).
     """
     p = message.partition
-    if state.partitions[p].leader == 0:
-        if lost == 1 or message.live == 0 or marker_actions.waits_for_leader(setup, trail):
+    if not state.partitions[p].leader:
+        if lost or not message.live or marker_actions.waits_for_leader(setup, trail):
             return False
         marker_actions.acknowledge(state, setup, trail, message, Error.NONE)
         return True
@@ -185,7 +185,7 @@ def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, l
         markers.appended(entry, marker, offset, trail.leader.event, setup.rules, trail.leader, trail)
         if p == OFFSETS:
             _end_offsets(state, trail, message.producer_id, marker.committed)
-    if lost == 0:
+    if not lost:
         marker_actions.acknowledge(state, setup, trail, message, error)
     return True
 
@@ -209,7 +209,7 @@ def _end_offsets(state: State, trail: Trail, producer_id: int, committed: bool) 
 
 def lose_leader(state: State, p: int) -> None:
     """The leader of a partition is gone. What it kept in memory only is lost: verifications and their guards."""
-    state.partitions[p].leader = 0
+    state.partitions[p].leader = False
     for i in range(MESSAGES):
         message = state.messages[i]
         if (
@@ -225,14 +225,14 @@ def lose_leader(state: State, p: int) -> None:
             message.node = 0
             message.error = 0
             message.guard = 0
-            if message.live == 0:
+            if not message.live:
                 network.empty(message)
 
 
 def elect_leader(state: State, setup: Setup, trail: Trail, p: int) -> None:
     """A new leader: producer state, pending and committed offsets are the fold of the partition's log (§3.7)."""
     partition = state.partitions[p]
-    partition.leader = 1
+    partition.leader = True
     for pid in range(PRODUCER_IDS):
         forgetting.lose_memory(partition.entries[pid])
         if p == OFFSETS:

@@ -12,7 +12,7 @@ from zombieproof.statemachines.consumer import reading
 from zombieproof.statemachines.partition_leader import markers, offsets
 
 
-def fetch(state: State, setup: Setup, trail: Trail, r: int, everything: int) -> bool:
+def fetch(state: State, setup: Setup, trail: Trail, r: int, everything: bool) -> bool:
     """Reader `r` fetches and consumes one batch, or everything up to its bound."""
     if r >= setup.bounds.readers:
         return False
@@ -24,7 +24,7 @@ def fetch(state: State, setup: Setup, trail: Trail, r: int, everything: int) -> 
     bound = int(offsets.bound_of(isolation, stable, reach, setup.rules))
     if reader.position >= bound:
         return False
-    if everything == 0:
+    if not everything:
         if bound == reader.position + 1:
             return False
         bound = reader.position + 1
