@@ -179,7 +179,7 @@ class Partition:
 
 @dataclass(slots=True)
 class Node:
-    """A broker that is the coordinator, or `believes` to be.
+    """A broker as coordinator; it `believes` to be one, also when another one has taken over.
 
     `driving` is 1 while it sends markers, 2 (``marker_actions.AT_LOG``) while their end is on its way into the log.
     """
