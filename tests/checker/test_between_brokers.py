@@ -84,13 +84,13 @@ def test_when_the_answer_arrives_the_leader_goes_on_and_what_waited_leaves(state
     take(state, setup, Action.DELIVER, slot(state, 0, Stage.BACK_TO_LEADER))
     assert state.partitions[0].end == 1
     assert of(state, 1).stage == Stage.TO_COORDINATOR
-    assert state.lanes[0] == Lane(under_way=1, mode_under_way=state.lanes[0].mode_under_way)
+    assert state.lanes[0] == Lane(under_way=True, mode_under_way=state.lanes[0].mode_under_way)
 
 
 def test_an_answer_waits_for_every_question_of_its_request(state: State, setup: Setup) -> None:
     for client in (0, 1):
         of(state, client).stage = Stage.TO_COORDINATOR
-    state.lanes[0] = Lane(under_way=1)
+    state.lanes[0] = Lane(under_way=True)
     network.normalise(state, setup)
     take(state, setup, Action.DELIVER, slot(state, 1, Stage.TO_COORDINATOR))
     assert is_disabled(state, setup, Action.DELIVER, slot(state, 1, Stage.BACK_TO_LEADER))
@@ -142,7 +142,7 @@ def test_a_question_of_a_newer_epoch_takes_the_place_of_the_one_that_waits(state
     newer = state.messages[network.free_slot(state)]
     network.copy(waits, newer)
     newer.stage, newer.node, newer.guard, newer.producer_epoch = Stage.TO_LEADER, 0, 0, 1
-    waits.live = 0
+    waits.live = False
     network.normalise(state, setup)
     take(state, setup, Action.DELIVER, slot(state, 1, Stage.TO_LEADER))
     assert (of(state, 1).stage, of(state, 1).producer_epoch) == (Stage.WAITING, 1)
@@ -153,7 +153,7 @@ def test_a_question_of_an_older_epoch_is_refused_at_once(state: State, setup: Se
     waits = of(state, 1)
     older = state.messages[network.free_slot(state)]
     network.copy(waits, older)
-    older.stage, older.node, older.guard, older.live = Stage.TO_LEADER, 0, 0, 0
+    older.stage, older.node, older.guard, older.live = Stage.TO_LEADER, 0, 0, False
     waits.producer_epoch = 1
     network.normalise(state, setup)
     trail = take(state, setup, Action.DELIVER, slot(state, 1, Stage.TO_LEADER))
@@ -180,7 +180,7 @@ def test_without_a_block_a_producer_is_told_to_wait_and_one_block_is_asked_for(o
     take(state, of_blocks, Action.GIVE_BLOCK, 0)
     take(state, of_blocks, Action.DELIVER)
     assert (state.clients[0].producer_id, state.next_producer_id, state.blocks[0].used) == (0, 1, 1)
-    assert state.allocations[0].asked == 1, "the next one is asked for in time"
+    assert state.allocations[0].asked, "the next one is asked for in time"
 
 
 def test_a_block_whose_answer_is_lost_is_nobodys(of_blocks: Setup) -> None:

@@ -20,11 +20,11 @@ def idempotent_client(release: str, sequence: int) -> tuple[State, Setup]:
     setup = setup_of(preset(release), bounds, Budget(), [((Op.SEND_0,), (Op.SEND_0,))])
     state = initial_state(setup)
     client = state.clients[0]
-    client.alive, client.state = 1, int(ProducerState.READY)
+    client.alive, client.state = True, int(ProducerState.READY)
     client.producer_id, client.producer_epoch = 1, 0
     client.sequences[0] = sequence + 1
     message = state.messages[0]
-    message.live, message.answered, message.kind, message.client = 1, 1, int(Kind.PRODUCE), 0
+    message.live, message.answered, message.kind, message.client = True, True, int(Kind.PRODUCE), 0
     message.producer_id, message.producer_epoch, message.value, message.label = 1, 0, sequence, 1
     return state, setup
 
@@ -36,7 +36,7 @@ def test_before_kip_360_a_gap_makes_an_idempotent_producer_ask_for_a_new_identit
     client = state.clients[0]
     assert client.state == ProducerState.UNINITIALIZED, "it is not at its end"
     assert (client.producer_id, client.producer_epoch, client.sequences[0]) == (NONE, NONE, 0)
-    assert state.messages[0].live == 0, "the batch failed"
+    assert not state.messages[0].live, "the batch failed"
 
 
 def test_before_kip_360_a_gap_of_an_identity_that_was_given_up_concerns_nobody() -> None:
@@ -45,7 +45,7 @@ def test_before_kip_360_a_gap_of_an_identity_that_was_given_up_concerns_nobody()
     handle(state, setup, Trail(), 0, int(Error.OUT_OF_ORDER_SEQUENCE_NUMBER))
     assert state.clients[0].state == ProducerState.READY
     assert state.clients[0].producer_id == 2
-    assert state.messages[0].live == 0
+    assert not state.messages[0].live
 
 
 def test_since_kip_360_it_raises_its_epoch() -> None:
@@ -54,7 +54,7 @@ def test_since_kip_360_it_raises_its_epoch() -> None:
     client = state.clients[0]
     assert client.state == ProducerState.READY
     assert (client.producer_id, client.producer_epoch) == (1, 1)
-    assert state.messages[0].live == 1
+    assert state.messages[0].live
     assert (state.messages[0].producer_epoch, state.messages[0].value) == (1, 0)
 
 
@@ -65,7 +65,7 @@ def test_a_batch_that_fails_for_good_raises_the_epoch_for_those_behind_it() -> N
     behind.value = 4
     state.clients[0].sequences[0] = 5
     handle(state, setup, Trail(), 0, int(Error.INVALID_TXN_STATE))
-    assert state.messages[0].live == 0
+    assert not state.messages[0].live
     assert (behind.producer_epoch, behind.value, behind.answered) == (1, 0, 0), "it goes out again"
     assert (state.clients[0].producer_epoch, state.clients[0].sequences[0]) == (1, 1)
 
@@ -74,9 +74,9 @@ def test_a_new_batch_waits_for_those_of_the_epoch_before() -> None:
     state, setup = idempotent_client("newest", sequence=3)
     setup.bounds.in_flight = 2
     state.clients[0].producer_epoch, state.clients[0].sequences[0] = 1, 0
-    assert not step(state, setup, Trail(), 0, 0)
+    assert not step(state, setup, Trail(), 0, False)
     state.messages[0].partition = 1
-    assert step(state, setup, Trail(), 0, 0)
+    assert step(state, setup, Trail(), 0, False)
     assert (state.messages[1].producer_epoch, state.messages[1].value) == (1, 0)
 
 

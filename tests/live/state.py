@@ -37,9 +37,9 @@ class Ghost:
 
     labels: list[LabelFacts] = field(default_factory=list)
     illegal: int = 0
-    contradiction: int = 0
-    usurped: int = 0
-    insane: int = 0
+    contradiction: bool = False
+    usurped: bool = False
+    insane: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class Observer:
             )
             if cause is not None and cause.sender == CLIENT and isinstance(cause.body, EndTxn):
                 owner = self._owners.get(transactional_id)
-                self.ghost.usurped |= int(self._sent.get(cause.number) != owner)
+                self.ghost.usurped |= self._sent.get(cause.number) != owner
 
     def _label_of(self, message: Message) -> int:
         body = message.body
@@ -203,7 +203,7 @@ class Observer:
             return
         facts = self.facts(label)
         if facts.decided not in (Outcome.UNDECIDED, outcome):
-            self.ghost.contradiction = 1
+            self.ghost.contradiction = True
         facts.decided = outcome
 
     # ---------------------------------------------------------------- the state

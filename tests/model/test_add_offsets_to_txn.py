@@ -31,7 +31,7 @@ LADDERS: dict[str, Any] = {
         nothing_right,
         (
             ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known", {"txn.known": 1}, Row.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("the id is known", {"txn.known": True}, Row.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
             ("nothing is under way", {"txn.pending_state": NONE}, Row.P4, 49, NOTHING),
             ("the right producer id", {"request.producer_id": 4000}, Row.P5, Error.PRODUCER_FENCED, NOTHING),
             ("the right epoch", {"request.producer_epoch": 7}, Row.P6, Error.CONCURRENT_TRANSACTIONS, NOTHING),

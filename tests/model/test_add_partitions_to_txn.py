@@ -56,7 +56,7 @@ LADDERS: dict[str, Any] = {
         nothing_right,
         (
             ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known", {"txn.known": 1}, Row.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("the id is known", {"txn.known": True}, Row.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
             ("nothing is under way", {"txn.pending_state": NONE}, Row.P4, 49, NOTHING),
             ("the right producer id", {"request.producer_id": 4000}, Row.P5, Error.PRODUCER_FENCED, NOTHING),
             ("the right epoch", {"request.producer_epoch": 7}, Row.P6, Error.CONCURRENT_TRANSACTIONS, NOTHING),
@@ -70,7 +70,7 @@ LADDERS: dict[str, Any] = {
         nothing_right_at_kip98,
         (
             ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known", {"txn.known": 1}, Row.P4, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("the id is known", {"txn.known": True}, Row.P4, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
             ("the right producer id", {"request.producer_id": 4000}, Row.P5, Error.PRODUCER_FENCED, NOTHING),
             ("the right epoch", {"request.producer_epoch": 7}, Row.P3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
             ("nothing is under way", {"txn.pending_state": NONE}, Row.P6, 51, NOTHING),
@@ -82,7 +82,7 @@ LADDERS: dict[str, Any] = {
         nothing_right,
         (
             ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known, pending or not", {"txn.known": 1}, Row.V3, 49, NOTHING),
+            ("the id is known, pending or not", {"txn.known": True}, Row.V3, 49, NOTHING),
             ("the right producer id", {"request.producer_id": 4000}, Row.V4, Error.PRODUCER_FENCED, NOTHING),
             ("the right epoch", {"request.producer_epoch": 7}, Row.V5, Error.CONCURRENT_TRANSACTIONS, NOTHING),
             ("or after a decision to abort", {"txn.state": TransactionState.PREPARE_ABORT}, Row.V5, 51, NOTHING),

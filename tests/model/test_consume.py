@@ -18,26 +18,26 @@ CLIENT = Isolation.READ_COMMITTED_BUFFERING
 @pytest.mark.parametrize(
     ("isolation", "state", "control", "committed", "transactional", "begins", "event", "delivery"),
     [
-        (Isolation.READ_UNCOMMITTED, S.DELIVERING, False, False, False, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
-        (Isolation.READ_UNCOMMITTED, S.DELIVERING, False, False, True, 1, E.PLAIN_DATA, Delivery.THIS_BATCH),
-        (Isolation.READ_UNCOMMITTED, S.DELIVERING, True, True, True, 0, E.NOTHING, Delivery.NOTHING),
-        (Isolation.READ_UNCOMMITTED, S.DELIVERING, True, False, True, 0, E.NOTHING, Delivery.NOTHING),
-        (BROKER, S.DELIVERING, False, False, False, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
-        (BROKER, S.DELIVERING, False, False, True, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
-        (BROKER, S.DELIVERING, False, False, True, 1, E.ABORTED_TRANSACTION_BEGINS, Delivery.NOTHING),
-        (BROKER, S.DELIVERING, True, False, True, 1, E.ABORTED_TRANSACTION_BEGINS, Delivery.NOTHING),
-        (BROKER, S.DELIVERING, True, True, True, 0, E.COMMIT_MARKER, Delivery.NOTHING),
-        (BROKER, S.DELIVERING, True, False, True, 0, E.ABORT_MARKER, Delivery.NOTHING),
-        (BROKER, S.SKIPPING, False, False, True, 0, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
-        (BROKER, S.SKIPPING, False, False, True, 1, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
-        (BROKER, S.SKIPPING, True, True, True, 0, E.NOTHING, Delivery.NOTHING),
-        (BROKER, S.SKIPPING, True, False, True, 0, E.ABORT_MARKER, Delivery.NOTHING),
-        (CLIENT, S.DELIVERING, False, False, False, 0, E.PLAIN_DATA, Delivery.THIS_BATCH),
-        (CLIENT, S.DELIVERING, False, False, True, 1, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
-        (CLIENT, S.BUFFERING, False, False, True, 0, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
-        (CLIENT, S.BUFFERING, True, True, True, 0, E.COMMIT_MARKER, Delivery.HELD_BACK),
-        (CLIENT, S.BUFFERING, True, False, True, 0, E.ABORT_MARKER, Delivery.DROP_HELD_BACK),
-        (CLIENT, S.DELIVERING, True, True, True, 0, E.COMMIT_MARKER, Delivery.HELD_BACK),
+        (Isolation.READ_UNCOMMITTED, S.DELIVERING, False, False, False, False, E.PLAIN_DATA, Delivery.THIS_BATCH),
+        (Isolation.READ_UNCOMMITTED, S.DELIVERING, False, False, True, True, E.PLAIN_DATA, Delivery.THIS_BATCH),
+        (Isolation.READ_UNCOMMITTED, S.DELIVERING, True, True, True, False, E.NOTHING, Delivery.NOTHING),
+        (Isolation.READ_UNCOMMITTED, S.DELIVERING, True, False, True, False, E.NOTHING, Delivery.NOTHING),
+        (BROKER, S.DELIVERING, False, False, False, False, E.PLAIN_DATA, Delivery.THIS_BATCH),
+        (BROKER, S.DELIVERING, False, False, True, False, E.PLAIN_DATA, Delivery.THIS_BATCH),
+        (BROKER, S.DELIVERING, False, False, True, True, E.ABORTED_TRANSACTION_BEGINS, Delivery.NOTHING),
+        (BROKER, S.DELIVERING, True, False, True, True, E.ABORTED_TRANSACTION_BEGINS, Delivery.NOTHING),
+        (BROKER, S.DELIVERING, True, True, True, False, E.COMMIT_MARKER, Delivery.NOTHING),
+        (BROKER, S.DELIVERING, True, False, True, False, E.ABORT_MARKER, Delivery.NOTHING),
+        (BROKER, S.SKIPPING, False, False, True, False, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
+        (BROKER, S.SKIPPING, False, False, True, True, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
+        (BROKER, S.SKIPPING, True, True, True, False, E.NOTHING, Delivery.NOTHING),
+        (BROKER, S.SKIPPING, True, False, True, False, E.ABORT_MARKER, Delivery.NOTHING),
+        (CLIENT, S.DELIVERING, False, False, False, False, E.PLAIN_DATA, Delivery.THIS_BATCH),
+        (CLIENT, S.DELIVERING, False, False, True, True, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
+        (CLIENT, S.BUFFERING, False, False, True, False, E.TRANSACTIONAL_DATA, Delivery.NOTHING),
+        (CLIENT, S.BUFFERING, True, True, True, False, E.COMMIT_MARKER, Delivery.HELD_BACK),
+        (CLIENT, S.BUFFERING, True, False, True, False, E.ABORT_MARKER, Delivery.DROP_HELD_BACK),
+        (CLIENT, S.DELIVERING, True, True, True, False, E.COMMIT_MARKER, Delivery.HELD_BACK),
     ],
 )
 def test_what_a_consumer_makes_of_a_batch(
@@ -46,7 +46,7 @@ def test_what_a_consumer_makes_of_a_batch(
     control: bool,
     committed: bool,
     transactional: bool,
-    begins: int,
+    begins: bool,
     event: int,
     delivery: int,
 ) -> None:
@@ -82,14 +82,14 @@ def read(isolation: int, aborted: tuple[int, ...], start: int = 0) -> Iterator[i
     held: list[int] = []
     state, pending = int(CONSUMER.initial), list(aborted)
     for batch in LOG[start:]:
-        begins = 1 if pending and pending[0] <= batch.offset else 0
+        begins = bool(pending) and pending[0] <= batch.offset
         while True:
             verdict = decide_read(isolation, state, batch.control, batch.committed, batch.transactional, begins)
             if verdict.event != E.NOTHING:
                 state = CONSUMER.target(state, verdict.event)
             if verdict.event != E.ABORTED_TRANSACTION_BEGINS:
                 break
-            begins = 0
+            begins = False
             pending.pop(0)
         if verdict.delivery == Delivery.THIS_BATCH:
             yield batch.offset

@@ -10,12 +10,12 @@ from zombieproof.model.vocabulary import NOTHING, ClassicGroupEvent, Error, Row
 LADDERS: dict[str, Any] = {
     "a group goes": (
         decide_delete_group,
-        lambda: {"group": SimpleNamespace(known=0, dead=1, empty=0)},
+        lambda: {"group": SimpleNamespace(known=False, dead=True, empty=False)},
         (
             ("there is none", {}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("it is dead", {"group.known": 1}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("it has members", {"group.dead": 0}, Row.GROUP_IN_USE, Error.NON_EMPTY_GROUP, NOTHING),
-            ("it has none", {"group.empty": 1}, Row.GROUP_DELETED, Error.NONE, ClassicGroupEvent.DELETE),
+            ("it is dead", {"group.known": True}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
+            ("it has members", {"group.dead": False}, Row.GROUP_IN_USE, Error.NON_EMPTY_GROUP, NOTHING),
+            ("it has none", {"group.empty": True}, Row.GROUP_DELETED, Error.NONE, ClassicGroupEvent.DELETE),
         ),
     ),
 }

@@ -17,7 +17,7 @@ S = TransactionState
 def ended(
     rules: Rules, state: int, version: int, epoch: int, committed: int = 1, of_record: int = 2, **facts: Any
 ) -> Any:
-    usual = {"known": 1, "producer_id": 10, "producer_epoch": 2, "last_producer_epoch": 1, "partitions": 1}
+    usual = {"known": True, "producer_id": 10, "producer_epoch": 2, "last_producer_epoch": 1, "partitions": 1}
     record = Transaction(**({**usual, "state": state, "client_transaction_version": of_record} | facts))
     asked = SimpleNamespace(version=version, producer_id=10, producer_epoch=epoch, committed=committed, partitions=0)
     return decide_end_txn(record, asked, rules, True, NONE)
@@ -60,9 +60,9 @@ def test_what_is_open_is_ended_by_the_rules_of_the_request(version: int, epoch: 
 
 
 def test_a_wrong_producer_an_unknown_id_and_a_transition_under_way_are_refused_in_this_order() -> None:
-    facts = {"known": 0, "producer_id": 11, "producer_epoch": 9, "pending_state": int(S.ONGOING)}
+    facts = {"known": False, "producer_id": 11, "producer_epoch": 9, "pending_state": int(S.ONGOING)}
     for repair, error in (
-        ({"known": 1}, Error.INVALID_PRODUCER_ID_MAPPING),
+        ({"known": True}, Error.INVALID_PRODUCER_ID_MAPPING),
         ({"producer_id": 10}, Error.INVALID_PRODUCER_ID_MAPPING),
         ({"producer_epoch": 2}, Error.PRODUCER_FENCED),
         ({"pending_state": NONE}, Error.CONCURRENT_TRANSACTIONS),

@@ -59,7 +59,7 @@ LADDERS: dict[str, Any] = {
         nothing_right,
         (
             ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known", {"txn.known": 1}, Row.E3, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
+            ("the id is known", {"txn.known": True}, Row.E3, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
             ("the right producer id", {"request.producer_id": 4000}, Row.E4, Error.PRODUCER_FENCED, NOTHING),
             ("an older epoch", {"request.producer_epoch": 6}, Row.E4, Error.PRODUCER_FENCED, NOTHING),
             ("the right epoch", {"request.producer_epoch": 7}, Row.E5, Error.CONCURRENT_TRANSACTIONS, NOTHING),

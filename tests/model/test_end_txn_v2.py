@@ -64,7 +64,7 @@ LADDERS: dict[str, Any] = {
         nothing_right,
         (
             ("nothing is known", {}, Row.NOT_KNOWN, Error.INVALID_PRODUCER_ID_MAPPING, NOTHING),
-            ("the id is known", {"txn.known": 1}, Row.T3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+            ("the id is known", {"txn.known": True}, Row.T3, Error.CONCURRENT_TRANSACTIONS, NOTHING),
             ("nothing is under way", {"txn.pending_state": NONE}, Row.T4, 49, NOTHING),
             ("the right producer id", {"request.producer_id": 4000}, Row.T5, Error.PRODUCER_FENCED, NOTHING),
             ("the epoch before is no retry here", {"request.producer_epoch": 6}, Row.T5, 90, NOTHING),

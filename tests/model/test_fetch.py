@@ -73,14 +73,14 @@ def test_the_aborted_index_holds_what_was_stable_then(other: int, stable: int) -
 
 @pytest.mark.parametrize(
     ("require_stable", "pending", "error"),
-    [(1, 1, Error.UNSTABLE_OFFSET_COMMIT), (1, 0, Error.NONE), (0, 1, Error.NONE), (0, 0, Error.NONE)],
+    [(True, 1, Error.UNSTABLE_OFFSET_COMMIT), (True, 0, Error.NONE), (False, 1, Error.NONE), (False, 0, Error.NONE)],
 )
-def test_who_asks_for_stable_offsets_waits_for_pending_ones(require_stable: int, pending: int, error: Error) -> None:
+def test_who_asks_for_stable_offsets_waits_for_pending_ones(require_stable: bool, pending: int, error: Error) -> None:
     assert decide_offset_fetch(require_stable, pending, Rules()) == error
 
 
 def test_before_kip_447_nobody_could_ask_for_stable_offsets() -> None:
-    assert decide_offset_fetch(1, 1, with_switches(Rules(), off=["kip447_stable"])) == Error.NONE
+    assert decide_offset_fetch(True, 1, with_switches(Rules(), off=["kip447_stable"])) == Error.NONE
 
 
 @pytest.mark.parametrize(

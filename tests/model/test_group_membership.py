@@ -16,7 +16,7 @@ E, S = ClassicGroupEvent, ClassicGroupState
 
 
 def group(**facts: int) -> Any:
-    usual = {"known": 1, "dead": 0, "empty": 0, "generation": 4, "state": S.STABLE, "is_consumer": 0}
+    usual = {"known": True, "dead": False, "empty": False, "generation": 4, "state": S.STABLE, "is_consumer": False}
     return SimpleNamespace(**(usual | facts))
 
 
@@ -24,15 +24,15 @@ def sender(**facts: int) -> Any:
     return SimpleNamespace(**(Identity()._asdict() | facts))
 
 
-WRONG = {"known": 0, "dead": 1, "is_consumer": 1}
+WRONG = {"known": False, "dead": True, "is_consumer": True}
 
 LADDERS: dict[str, Any] = {
     "terms of a member": (
         decide_join_terms,
-        lambda: {"has_group_id": 0, "session_timeout_ms": 9, "least_ms": 10, "most_ms": 5},
+        lambda: {"has_group_id": False, "session_timeout_ms": 9, "least_ms": 10, "most_ms": 5},
         (
             ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("too short a session", {"has_group_id": 1}, Row.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT, 0),
+            ("too short a session", {"has_group_id": True}, Row.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT, 0),
             ("too long a session", {"least_ms": 9}, Row.SESSION_TIMEOUT, Error.INVALID_SESSION_TIMEOUT, NOTHING),
             ("as long as it may be", {"most_ms": 9}, Row.NO_ROW, Error.NONE, NOTHING),
         ),
@@ -41,18 +41,18 @@ LADDERS: dict[str, Any] = {
         decide_join_group,
         lambda: {
             "group": group(**WRONG),
-            "sender": sender(member=1, instance=1, is_pending=1),
+            "sender": sender(member=1, instance=1, is_pending=True),
             "version": 5,
         },
         (
             ("it speaks KIP-848", {}, Row.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, 0),
-            ("but nobody is in it", {"group.empty": 1}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the group exists", {"group.known": 1}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
-            ("the id was not given out", {"sender.is_pending": 0}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, 0),
-            ("the instance is", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("it is this member", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
-            ("a follower joins again", {"sender.member_is_known": 1}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
+            ("but nobody is in it", {"group.empty": True}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the group exists", {"group.known": True}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": False}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("the id was not given out", {"sender.is_pending": False}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, 0),
+            ("the instance is", {"sender.instance_is_known": True}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": True}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("a follower joins again", {"sender.member_is_known": True}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
             ("the leader joins again", {"sender.is_leader": 1}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
             ("meanwhile", {"group.state": S.COMPLETING_REBALANCE}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
             ("is waited for", {"group.state": S.PREPARING_REBALANCE}, Row.MEMBER_JOINS, 0, E.REBALANCE),
@@ -63,16 +63,16 @@ LADDERS: dict[str, Any] = {
         decide_join_group,
         lambda: {
             "group": group(state=S.COMPLETING_REBALANCE),
-            "sender": sender(instance=1, instance_is_known=1),
+            "sender": sender(instance=1, instance_is_known=True),
             "version": 4,
         },
         (
             ("as an instance that is being moved", {}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
             ("that has its place", {"group.state": S.STABLE}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
-            ("that is new", {"sender.instance_is_known": 0}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("that is new", {"sender.instance_is_known": False}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
             ("as nobody", {"sender.instance": NONE}, Row.MEMBER_ID_FIRST, Error.MEMBER_ID_REQUIRED, NOTHING),
             ("by an older version", {"version": 3}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
-            ("the group is made", {"group.known": 0}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
+            ("the group is made", {"group.known": False}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
         ),
     ),
     "a member asks for its assignment": (
@@ -81,17 +81,17 @@ LADDERS: dict[str, Any] = {
             "group": group(**WRONG, state=S.PREPARING_REBALANCE),
             "sender": sender(member=1, instance=1),
             "generation": 3,
-            "has_group_id": 0,
+            "has_group_id": False,
         },
         (
             ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("there is none", {"has_group_id": 1}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("it speaks KIP-848", {"group.known": 1}, Row.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the classic one", {"group.is_consumer": 0}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the instance is", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("it is this member", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
-            ("which is in it", {"sender.member_is_known": 1}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
+            ("there is none", {"has_group_id": True}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("it speaks KIP-848", {"group.known": True}, Row.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the classic one", {"group.is_consumer": False}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": False}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": True}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": True}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": True}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
             ("of this generation", {"generation": 4}, Row.REBALANCING, Error.REBALANCE_IN_PROGRESS, 0),
             ("when it is stable", {"group.state": S.STABLE}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
             ("too early", {"group.state": S.COMPLETING_REBALANCE}, Row.MEMBER_WAITS, Error.NONE, NOTHING),
@@ -102,29 +102,29 @@ LADDERS: dict[str, Any] = {
         decide_leave_group,
         lambda: {
             "group": group(**WRONG),
-            "sender": sender(instance=1, is_pending=1),
-            "has_group_id": 0,
+            "sender": sender(instance=1, is_pending=True),
+            "has_group_id": False,
             "rules": Rules(),
         },
         (
             ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("there is none", {"has_group_id": 1}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("it speaks KIP-848", {"group.known": 1}, Row.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the classic one", {"group.is_consumer": 0}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Row.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("there is none", {"has_group_id": True}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("it speaks KIP-848", {"group.known": True}, Row.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the classic one", {"group.is_consumer": False}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": False}, Row.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("that had an id only", {"sender.member": 1}, Row.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
-            ("or not even that", {"sender.is_pending": 0}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the instance is", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("it is this member", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
-            ("which is in it", {"sender.member_is_known": 1}, Row.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
+            ("or not even that", {"sender.is_pending": False}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": True}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": True}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": True}, Row.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
         ),
     ),
     "a static instance is taken out": (
         decide_leave_group,
-        lambda: {"group": group(), "sender": sender(instance=1), "has_group_id": 1, "rules": Rules()},
+        lambda: {"group": group(), "sender": sender(instance=1), "has_group_id": True, "rules": Rules()},
         (
             ("which is unknown", {}, Row.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("which is in", {"sender.instance_is_known": 1}, Row.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
+            ("which is in", {"sender.instance_is_known": True}, Row.MEMBER_LEAVES, Error.NONE, E.REBALANCE),
         ),
     ),
     "a member is alive": (
@@ -133,17 +133,17 @@ LADDERS: dict[str, Any] = {
             "group": group(**WRONG),
             "sender": sender(member=1, instance=1),
             "generation": 3,
-            "has_group_id": 0,
+            "has_group_id": False,
         },
         (
             ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("there is none", {"has_group_id": 1}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("it speaks KIP-848", {"group.known": 1}, Row.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the classic one", {"group.is_consumer": 0}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the instance is", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("it is this member", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
-            ("which is in it", {"sender.member_is_known": 1}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
+            ("there is none", {"has_group_id": True}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("it speaks KIP-848", {"group.known": True}, Row.OTHER_PROTOCOL, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the classic one", {"group.is_consumer": False}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": False}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": True}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": True}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": True}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
             ("of this generation", {"generation": 4}, Row.MEMBER_IS_IN, Error.NONE, NOTHING),
             ("is to join again", {"group.state": S.PREPARING_REBALANCE}, Row.REBALANCING, 27, NOTHING),
             ("whose assignment is awaited", {"group.state": S.COMPLETING_REBALANCE}, Row.MEMBER_IS_IN, 0, NOTHING),
@@ -154,9 +154,9 @@ LADDERS: dict[str, Any] = {
         lambda: {"sender": sender(instance=1)},
         (
             ("an unknown instance", {}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("of somebody else", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("its own, but not in", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
-            ("in", {"sender.member_is_known": 1}, Row.NO_ROW, Error.NONE, NOTHING),
+            ("of somebody else", {"sender.instance_is_known": True}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("its own, but not in", {"sender.instance_is_this_member": True}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("in", {"sender.member_is_known": True}, Row.NO_ROW, Error.NONE, NOTHING),
             ("without an instance", {"sender.instance": NONE}, Row.NO_ROW, Error.NONE, NOTHING),
         ),
     ),

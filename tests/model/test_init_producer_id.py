@@ -48,7 +48,7 @@ def nothing_right_at_the_coordinator() -> dict[str, Any]:
 
 def an_idle_id_without_expectation() -> dict[str, Any]:
     arguments = nothing_right_at_the_coordinator()
-    arguments["txn"].known = 1
+    arguments["txn"].known = True
     arguments["request"].producer_id = arguments["request"].producer_epoch = NONE
     return arguments
 
@@ -56,7 +56,7 @@ def an_idle_id_without_expectation() -> dict[str, Any]:
 COORDINATOR: Any = (
     ("nothing is known, and no id is to be had", {}, Row.I7, Error.COORDINATOR_LOAD_IN_PROGRESS, NOTHING),
     ("an id is to be had", {"new_producer_id": 6000}, Row.I7, Error.NONE, E.INIT),
-    ("the transactional id is known", {"txn.known": 1}, Row.I8, Error.CONCURRENT_TRANSACTIONS, NOTHING),
+    ("the transactional id is known", {"txn.known": True}, Row.I8, Error.CONCURRENT_TRANSACTIONS, NOTHING),
     ("no transition is under way", {"txn.pending_state": NONE}, Row.I9, Error.PRODUCER_FENCED, NOTHING),
     ("the expected id is the present one", {"request.producer_id": 4000}, Row.I10, 51, NOTHING),
     ("the markers of an abort are missing", {"txn.state": TransactionState.PREPARE_ABORT}, Row.I10, 51, NOTHING),

@@ -45,7 +45,7 @@ RULES = preset("kip939")
 
 def txn(**changes: Any) -> Transaction:
     facts = {
-        "known": 1,
+        "known": True,
         "state": int(TransactionState.ONGOING),
         "producer_id": 10,
         "producer_epoch": 1,
@@ -67,7 +67,7 @@ def ask(epoch: int, producer_id: int = 10, committed: int = 1, version: int = 5,
 
 KEPT = {"next_producer_id": 10, "next_producer_epoch": 2}
 LadderRow = tuple[str, dict[str, int], Row, int, int]
-NOTHING_TO_KEEP = {"known": 0, "pending_state": int(TransactionState.COMPLETE_ABORT), "state": 3, "rotates": 1}
+NOTHING_TO_KEEP = {"known": False, "pending_state": int(TransactionState.COMPLETE_ABORT), "state": 3, "rotates": 1}
 
 
 def keep_the(facts: dict[str, int]) -> Verdict:
@@ -91,7 +91,7 @@ LADDERS: dict[str, tuple[Any, Any, tuple[LadderRow, ...]]] = {
         keep_the,
         NOTHING_TO_KEEP,
         (
-            ("the id is not known", {"known": 1}, Row.NOT_KNOWN, Error.INVALID_TXN_STATE, 0),
+            ("the id is not known", {"known": True}, Row.NOT_KNOWN, Error.INVALID_TXN_STATE, 0),
             ("a transition is under way", {"pending_state": NONE}, Row.I8, Error.CONCURRENT_TRANSACTIONS, 0),
             ("the outcome is decided", {"state": 0}, Row.I10, Error.CONCURRENT_TRANSACTIONS, 0),
             ("nothing is open", {"state": 1}, Row.KEPT, Error.INVALID_TXN_STATE, 0),

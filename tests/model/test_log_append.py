@@ -20,7 +20,7 @@ LADDERS: dict[str, Any] = {
         lambda: {
             "client_transaction_version": TransactionVersion.TV2,
             "lookup_error": Error.COORDINATOR_LOAD_IN_PROGRESS,
-            "known": 0,
+            "known": False,
             "is_same_coordinator_epoch": 0,
             "rules": Rules(transaction_version=TransactionVersion.TV0),
         },
@@ -28,7 +28,7 @@ LADDERS: dict[str, Any] = {
             ("a TV2 record on a TV0 cluster", {}, Row.NOT_WRITABLE, Error.UNSUPPORTED_VERSION, NOTHING),
             ("a cluster that can hold it", {"rules.transaction_version": 1}, Row.G1, 14, NOTHING),
             ("not loading", {"lookup_error": Error.NONE}, Row.G2, Error.NOT_COORDINATOR, NOTHING),
-            ("the id is known", {"known": 1}, Row.G3, Error.NOT_COORDINATOR, NOTHING),
+            ("the id is known", {"known": True}, Row.G3, Error.NOT_COORDINATOR, NOTHING),
             ("in the same coordinator epoch", {"is_same_coordinator_epoch": 1}, Row.G4, Error.NONE, NOTHING),
             ("a TV0 record on a TV0 cluster", {"rules.transaction_version": 0, "client_transaction_version": 0},
              Row.G4, Error.NONE, NOTHING),

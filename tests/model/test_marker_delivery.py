@@ -38,7 +38,7 @@ LADDERS: dict[str, Any] = {
             ("a marker is missing", {}, Row.C1, Error.NONE, NOTHING),
             ("none is missing", {"txn.partitions": 0}, Row.C2, Error.NOT_COORDINATOR, NOTHING),
             ("still the coordinator", {"lookup_error": 0}, Row.C3, Error.UNKNOWN_SERVER_ERROR, NOTHING),
-            ("the id is known", {"txn.known": 1}, Row.C4, Error.NOT_COORDINATOR, NOTHING),
+            ("the id is known", {"txn.known": True}, Row.C4, Error.NOT_COORDINATOR, NOTHING),
             ("in the same epoch", {"is_same_coordinator_epoch": 1}, Row.C5, Error.NONE, E.MARKERS_WRITTEN),
         ),
     ),

@@ -25,7 +25,7 @@ LADDERS: dict[str, Any] = {
         decide_offset_commit,
         lambda: {
             "group": SimpleNamespace(
-                known=0, dead=1, empty=1, generation=4, state=ClassicGroupState.COMPLETING_REBALANCE
+                known=False, dead=True, empty=True, generation=4, state=ClassicGroupState.COMPLETING_REBALANCE
             ),
             "sender": sender(instance=1),
             "version": 9,
@@ -34,24 +34,24 @@ LADDERS: dict[str, Any] = {
         (
             ("no such group", {}, Row.O3, Error.GROUP_ID_NOT_FOUND, NOTHING),
             ("asked by an older version", {"version": 8}, Row.O3, Error.ILLEGAL_GENERATION, NOTHING),
-            ("the group is known", {"group.known": 1}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the instance is", {"sender.instance_is_known": 1}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
-            ("it is this member", {"sender.instance_is_this_member": 1}, Row.UNKNOWN_MEMBER, 25, NOTHING),
-            ("which is in it", {"sender.member_is_known": 1}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
+            ("the group is known", {"group.known": True}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": False}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is", {"sender.instance_is_known": True}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
+            ("it is this member", {"sender.instance_is_this_member": True}, Row.UNKNOWN_MEMBER, 25, NOTHING),
+            ("which is in it", {"sender.member_is_known": True}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, 0),
             ("of this generation", {"generation": 4}, Row.REBALANCING, Error.REBALANCE_IN_PROGRESS, NOTHING),
             ("assigned", {"group.state": ClassicGroupState.STABLE}, Row.O6, Error.NONE, NOTHING),
             ("without a generation, nobody there", {"generation": NONE}, Row.O5, Error.NONE, NOTHING),
-            ("somebody is there", {"group.empty": 0}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, NOTHING),
+            ("somebody is there", {"group.empty": False}, Row.WRONG_GENERATION, Error.ILLEGAL_GENERATION, NOTHING),
             ("nobody is named", {"sender.instance": NONE}, Row.MEMBER_NOT_NAMED, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("and there is no such group", {"group.known": 0}, Row.O3, Error.NONE, NOTHING),
+            ("and there is no such group", {"group.known": False}, Row.O3, Error.NONE, NOTHING),
         ),
     ),
     "a plain commit to a group of the consumer protocol": (
         decide_plain_commit_to_consumer_group,
         lambda: {
-            "has_members": 1,
-            "member_is_known": 0,
+            "has_members": True,
+            "member_is_known": False,
             "member_epoch": 4,
             "assignment_epoch": NONE,
             "version": 8,
@@ -59,43 +59,49 @@ LADDERS: dict[str, Any] = {
         },
         (
             ("a stranger", {}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("an older version", {"member_is_known": 1}, Row.OTHER_PROTOCOL, Error.UNSUPPORTED_VERSION, NOTHING),
+            ("an older version", {"member_is_known": True}, Row.OTHER_PROTOCOL, Error.UNSUPPORTED_VERSION, NOTHING),
             ("ahead", {"version": 9}, Row.WRONG_GENERATION, Error.STALE_MEMBER_EPOCH, NOTHING),
             ("behind, not its partition", {"generation": 3}, Row.WRONG_GENERATION, Error.STALE_MEMBER_EPOCH, 0),
             ("its partition only since", {"assignment_epoch": 4}, Row.WRONG_GENERATION, 113, NOTHING),
             ("its partition then already", {"assignment_epoch": 3}, Row.O8, Error.NONE, NOTHING),
             ("of its epoch", {"generation": 4, "assignment_epoch": NONE}, Row.O8, Error.NONE, NOTHING),
             ("without an epoch", {"generation": NONE}, Row.WRONG_GENERATION, Error.STALE_MEMBER_EPOCH, NOTHING),
-            ("and nobody is there", {"has_members": 0, "member_is_known": 0}, Row.O8, Error.NONE, NOTHING),
+            ("and nobody is there", {"has_members": False, "member_is_known": False}, Row.O8, Error.NONE, NOTHING),
         ),
     ),
     "an offset is deleted": (
         decide_offset_delete,
         lambda: {
-            "has_group_id": 0,
-            "group_is_known": 0,
-            "is_in_use": 1,
-            "reads_topic": 1,
-            "is_committed": 0,
-            "is_pending": 0,
+            "has_group_id": False,
+            "group_is_known": False,
+            "is_in_use": True,
+            "reads_topic": True,
+            "is_committed": False,
+            "is_pending": False,
         },
         (
             ("no group is named", {}, Row.NO_GROUP_ID, Error.INVALID_GROUP_ID, NOTHING),
-            ("there is none", {"has_group_id": 1}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
-            ("it has classic members", {"group_is_known": 1}, Row.SUBSCRIBED, Error.NON_EMPTY_GROUP, NOTHING),
-            ("somebody reads it", {"is_in_use": 0}, Row.SUBSCRIBED, Error.GROUP_SUBSCRIBED_TO_TOPIC, NOTHING),
-            ("nobody does, nothing is there", {"reads_topic": 0}, Row.OFFSET_DELETED, Error.NONE, NOTHING),
-            ("one waits", {"is_pending": 1}, Row.OFFSET_DELETED, Error.NONE, GroupEvent.TOMBSTONE),
-            ("one is committed", {"is_pending": 0, "is_committed": 1}, Row.OFFSET_DELETED, 0, GroupEvent.TOMBSTONE),
+            ("there is none", {"has_group_id": True}, Row.NOT_KNOWN, Error.GROUP_ID_NOT_FOUND, NOTHING),
+            ("it has classic members", {"group_is_known": True}, Row.SUBSCRIBED, Error.NON_EMPTY_GROUP, NOTHING),
+            ("somebody reads it", {"is_in_use": False}, Row.SUBSCRIBED, Error.GROUP_SUBSCRIBED_TO_TOPIC, NOTHING),
+            ("nobody does, nothing is there", {"reads_topic": False}, Row.OFFSET_DELETED, Error.NONE, NOTHING),
+            ("one waits", {"is_pending": True}, Row.OFFSET_DELETED, Error.NONE, GroupEvent.TOMBSTONE),
+            (
+                "one is committed",
+                {"is_pending": False, "is_committed": True},
+                Row.OFFSET_DELETED,
+                0,
+                GroupEvent.TOMBSTONE,
+            ),
         ),
     ),
     "an offset expires": (
         decide_offset_expiry,
-        lambda: {"reads_topic": 1, "committed_ms": 100, "now_ms": 199, "retention_ms": 100, "is_pending": 1},
+        lambda: {"reads_topic": True, "committed_ms": 100, "now_ms": 199, "retention_ms": 100, "is_pending": True},
         (
             ("somebody reads it", {}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
-            ("a transaction holds it", {"reads_topic": 0}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
-            ("too young", {"is_pending": 0}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
+            ("a transaction holds it", {"reads_topic": False}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
+            ("too young", {"is_pending": False}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
             ("old enough", {"now_ms": 200}, Row.OFFSET_EXPIRED, Error.NONE, GroupEvent.TOMBSTONE),
         ),
     ),
@@ -107,12 +113,16 @@ def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
 
 
 def test_generation_0_is_a_generation() -> None:
-    empty = SimpleNamespace(known=1, dead=0, empty=1, generation=4, state=ClassicGroupState.EMPTY, is_consumer=0)
+    empty = SimpleNamespace(
+        known=True, dead=False, empty=True, generation=4, state=ClassicGroupState.EMPTY, is_consumer=False
+    )
     verdict = decide_offset_commit(empty, sender(), 8, 0)
     assert (verdict.row, verdict.error) == (Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID)
-    absent = SimpleNamespace(known=0, dead=0, empty=1, generation=NONE, state=ClassicGroupState.EMPTY, is_consumer=0)
+    absent = SimpleNamespace(
+        known=False, dead=False, empty=True, generation=NONE, state=ClassicGroupState.EMPTY, is_consumer=False
+    )
     assert decide_offset_commit(absent, sender(), 8, 0).error == Error.ILLEGAL_GENERATION
-    assert decide_plain_commit_to_consumer_group(0, 0, NONE, NONE, 9, 0).error == Error.UNKNOWN_MEMBER_ID
+    assert decide_plain_commit_to_consumer_group(False, False, NONE, NONE, 9, 0).error == Error.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
@@ -123,6 +133,6 @@ def test_a_group_goes_when_nothing_holds_it(members: int, offsets_left: int, pen
 
 
 def test_an_offset_needs_a_partition_and_where_ids_name_topics_one_of_a_topic() -> None:
-    assert error_of_offset_place(1, 1) == Error.NONE
-    assert error_of_offset_place(0, 1) == Error.UNKNOWN_TOPIC_OR_PARTITION
-    assert [error_of_offset_place(exists, 0) for exists in (0, 1)] == [Error.UNKNOWN_TOPIC_ID] * 2
+    assert error_of_offset_place(True, True) == Error.NONE
+    assert error_of_offset_place(False, True) == Error.UNKNOWN_TOPIC_OR_PARTITION
+    assert [error_of_offset_place(exists, False) for exists in (False, True)] == [Error.UNKNOWN_TOPIC_ID] * 2

@@ -157,7 +157,7 @@ READY = DrainStanding()
     ("standing", "leaves"),
     [
         (READY, True),
-        (READY._replace(joined=0), False),
+        (READY._replace(joined=False), False),
         (READY._replace(has_producer_id=False), False),
         (READY._replace(is_unresolved=True), False),
         (READY._replace(in_flight=4), True),
@@ -170,7 +170,7 @@ READY = DrainStanding()
             READY._replace(has_sequence=True, in_flight=1, is_lowest_in_flight=True, is_stale=True, is_unresolved=True),
             True,
         ),
-        (READY._replace(has_sequence=True, joined=0), False),
+        (READY._replace(has_sequence=True, joined=False), False),
     ],
 )
 def test_which_batch_may_leave(standing: DrainStanding, leaves: bool) -> None:

@@ -50,7 +50,7 @@ DUPLICATE = PartitionEvent.NOTHING
 
 
 def txn(**changes: Any) -> Transaction:
-    facts = {"known": 1, "producer_id": 4000, "producer_epoch": 7, "last_producer_epoch": 6, "partitions": 0b01}
+    facts = {"known": True, "producer_id": 4000, "producer_epoch": 7, "last_producer_epoch": 6, "partitions": 0b01}
     return Transaction(**(facts | changes))
 
 
@@ -77,7 +77,7 @@ def marker(producer_epoch: int, coordinator_epoch: int = 3) -> Any:
 
 def entry(**changes: Any) -> ProducerEntry:
     made = ProducerEntry()
-    for name, value in ({"known": 1, "producer_epoch": 7, "batch_count": 1} | changes).items():
+    for name, value in ({"known": True, "producer_epoch": 7, "batch_count": 1} | changes).items():
         setattr(made, name, value)
     made.batches[0] = CachedBatch(last_sequence=4, offset_delta=0, last_offset=40)
     return made
@@ -124,9 +124,9 @@ def failed_fence(rules: Rules) -> int:
 
 
 def stale_commit(rules: Rules) -> int:
-    group = SimpleNamespace(known=1, dead=0, empty=0, generation=4)
+    group = SimpleNamespace(known=True, dead=False, empty=False, generation=4)
     request = SimpleNamespace(version=5, generation=3, member=1, instance=NONE)
-    return txn_offset_commit.decide_txn_offset_commit(group, request, 1, 0, 0, rules).error
+    return txn_offset_commit.decide_txn_offset_commit(group, request, True, False, False, rules).error
 
 
 def uninitialised(rules: Rules) -> int:
@@ -137,9 +137,9 @@ def uninitialised(rules: Rules) -> int:
 
 
 def commit_to_absent_group(rules: Rules) -> int:
-    absent = SimpleNamespace(known=0, dead=0, empty=1, generation=NONE)
+    absent = SimpleNamespace(known=False, dead=False, empty=True, generation=NONE)
     request = SimpleNamespace(version=5, generation=1, member=1, instance=NONE)
-    return txn_offset_commit.decide_txn_offset_commit(absent, request, 0, 0, 0, rules).error
+    return txn_offset_commit.decide_txn_offset_commit(absent, request, False, False, False, rules).error
 
 
 OPEN = txn(state=TransactionState.ONGOING)
@@ -174,7 +174,7 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         Row.I11C,
     ),
     "kip447_fence": (stale_commit, Error.ILLEGAL_GENERATION, Error.NONE),
-    "kip447_stable": (lambda rules: offset_fetch.decide_offset_fetch(1, 1, rules), Error.UNSTABLE_OFFSET_COMMIT, 0),
+    "kip447_stable": (lambda rules: offset_fetch.decide_offset_fetch(True, 1, rules), Error.UNSTABLE_OFFSET_COMMIT, 0),
     "kip588": (
         lambda rules: producer_client.react_to_produce(Error.INVALID_PRODUCER_EPOCH, True, True, rules),
         Reaction.ABORTABLE_AND_BUMP,
@@ -335,9 +335,9 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     "given_back_id_rebalances": (
         lambda rules: (
             leave_group.decide_leave_group(
-                SimpleNamespace(known=1, dead=0, empty=0, generation=4, state=0, is_consumer=0),
-                Identity(member=1, is_pending=1),
-                1,
+                SimpleNamespace(known=True, dead=False, empty=False, generation=4, state=0, is_consumer=False),
+                Identity(member=1, is_pending=True),
+                True,
                 rules,
             ).event
         ),
@@ -345,7 +345,7 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
         NOTHING,
     ),
     "loaded_tombstone_ends_pending": (
-        lambda rules: [txn_offset_commit.tombstone_reaches_pending(from_log, rules) for from_log in (0, 1)],
+        lambda rules: [txn_offset_commit.tombstone_reaches_pending(from_log, rules) for from_log in (False, True)],
         [True, True],
         [True, False],
     ),

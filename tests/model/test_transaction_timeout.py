@@ -33,7 +33,7 @@ LADDERS: dict[str, Any] = {
         nothing_right,
         (
             ("nothing is known", {}, Row.X1, Error.NONE, NOTHING),
-            ("the id is known", {"txn.known": 1}, Row.X2, Error.NONE, NOTHING),
+            ("the id is known", {"txn.known": True}, Row.X2, Error.NONE, NOTHING),
             ("of the same producer id", {"producer_id": 4000}, Row.X3, Error.NONE, NOTHING),
             ("nothing is under way", {"txn.pending_state": NONE}, Row.X4, Error.UNKNOWN_SERVER_ERROR, NOTHING),
             ("the transaction is still open", {"txn.state": TransactionState.ONGOING}, Row.X5, 0, E.FENCE),

@@ -32,7 +32,7 @@ LADDERS: dict[str, Any] = {
         nothing_right,
         (
             ("nothing is known", {}, Row.Y1, Error.NONE, NOTHING),
-            ("the id is known", {"txn.known": 1}, Row.Y1, Error.NONE, NOTHING),
+            ("the id is known", {"txn.known": True}, Row.Y1, Error.NONE, NOTHING),
             ("nothing is under way", {"txn.pending_state": NONE}, Row.Y1, Error.NONE, NOTHING),
             ("it is being committed", {"txn.state": TransactionState.PREPARE_COMMIT}, Row.Y1, Error.NONE, NOTHING),
             ("it is idle", {"txn.state": TransactionState.COMPLETE_COMMIT}, Row.Y1, Error.NONE, NOTHING),

@@ -27,7 +27,7 @@ COMMITS = E.TXN_OFFSET_COMMIT
 
 
 def group(**facts: int) -> Any:
-    return SimpleNamespace(**({"known": 1, "dead": 0, "empty": 0, "generation": 4} | facts))
+    return SimpleNamespace(**({"known": True, "dead": False, "empty": False, "generation": 4} | facts))
 
 
 def request(version: int = 5, generation: int = NONE, member: int = NONE, instance: int = NONE) -> Any:
@@ -36,11 +36,11 @@ def request(version: int = 5, generation: int = NONE, member: int = NONE, instan
 
 def nothing_right() -> dict[str, Any]:
     return {
-        "group": group(known=0, dead=1, empty=1),
+        "group": group(known=False, dead=True, empty=True),
         "request": request(6, generation=3, member=1, instance=1),
-        "member_is_known": 0,
-        "instance_is_known": 0,
-        "instance_is_this_member": 0,
+        "member_is_known": False,
+        "instance_is_known": False,
+        "instance_is_this_member": False,
         "rules": Rules(),
     }
 
@@ -48,11 +48,11 @@ def nothing_right() -> dict[str, Any]:
 LADDERS: dict[str, Any] = {
     "front door": (
         decide_txn_offset_commit_front_door,
-        lambda: {"is_active": 0, "has_group_id": 0},
+        lambda: {"is_active": False, "has_group_id": False},
         (
             ("the coordinator starts or stops", {}, Row.O1, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("no group", {"is_active": 1}, Row.O1, Error.INVALID_GROUP_ID, NOTHING),
-            ("a group", {"has_group_id": 1}, Row.NO_ROW, Error.NONE, NOTHING),
+            ("no group", {"is_active": True}, Row.O1, Error.INVALID_GROUP_ID, NOTHING),
+            ("a group", {"has_group_id": True}, Row.NO_ROW, Error.NONE, NOTHING),
         ),
     ),
     "a classic group": (
@@ -61,33 +61,33 @@ LADDERS: dict[str, Any] = {
         (
             ("no such group", {}, Row.O3, Error.GROUP_ID_NOT_FOUND, NOTHING),
             ("asked by an older version", {"request.version": 5}, Row.O3, Error.ILLEGAL_GENERATION, NOTHING),
-            ("the group is known", {"group.known": 1}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": 0}, Row.O6, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the instance is known", {"instance_is_known": 1}, Row.O6, Error.FENCED_INSTANCE_ID, NOTHING),
-            ("and is this member", {"instance_is_this_member": 1}, Row.O6, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("the member is known", {"member_is_known": 1}, Row.O6, Error.ILLEGAL_GENERATION, NOTHING),
+            ("the group is known", {"group.known": True}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
+            ("and lives", {"group.dead": False}, Row.O6, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the instance is known", {"instance_is_known": True}, Row.O6, Error.FENCED_INSTANCE_ID, NOTHING),
+            ("and is this member", {"instance_is_this_member": True}, Row.O6, Error.UNKNOWN_MEMBER_ID, NOTHING),
+            ("the member is known", {"member_is_known": True}, Row.O6, Error.ILLEGAL_GENERATION, NOTHING),
             ("of the present generation", {"request.generation": 4}, Row.O6, Error.NONE, COMMITS),
             ("without a generation, nobody there", {"request.generation": NONE}, Row.O5, Error.NONE, COMMITS),
-            ("somebody is there", {"group.empty": 0}, Row.O6, Error.ILLEGAL_GENERATION, NOTHING),
+            ("somebody is there", {"group.empty": False}, Row.O6, Error.ILLEGAL_GENERATION, NOTHING),
             ("nothing is said of a member", {"request.member": NONE, "request.instance": NONE}, Row.O7, 0, COMMITS),
-            ("and there is no such group", {"group.known": 0}, Row.O3, Error.NONE, COMMITS),
+            ("and there is no such group", {"group.known": False}, Row.O3, Error.NONE, COMMITS),
         ),
     ),
     "a group of the consumer protocol": (
         decide_commit_to_consumer_group,
         lambda: {
-            "has_members": 1,
+            "has_members": True,
             "request": request(6, generation=5, member=1),
-            "member_is_known": 0,
+            "member_is_known": False,
             "member_epoch": 4,
-            "is_classic_member": 1,
+            "is_classic_member": True,
             "assignment_epoch": NONE,
             "rules": Rules(),
         },
         (
             ("the member is unknown", {}, Row.O8, Error.UNKNOWN_MEMBER_ID, NOTHING),
-            ("known, but the epoch is ahead", {"member_is_known": 1}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
-            ("a member of that protocol", {"is_classic_member": 0}, Row.O8, Error.STALE_MEMBER_EPOCH, NOTHING),
+            ("known, but the epoch is ahead", {"member_is_known": True}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
+            ("a member of that protocol", {"is_classic_member": False}, Row.O8, Error.STALE_MEMBER_EPOCH, NOTHING),
             ("in an older version", {"request.version": 5}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
             ("behind, not its partition", {"request.generation": 3}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
             ("its partition only since", {"assignment_epoch": 4}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
@@ -95,7 +95,7 @@ LADDERS: dict[str, Any] = {
             ("of the present epoch", {"request.generation": 4, "assignment_epoch": NONE}, Row.O8, 0, COMMITS),
             ("without an epoch", {"request.generation": NONE}, Row.O8, Error.ILLEGAL_GENERATION, NOTHING),
             ("without a member either", {"request.member": NONE}, Row.O8, Error.NONE, COMMITS),
-            ("nobody is there", {"has_members": 0, "request.member": 1}, Row.O8, Error.NONE, COMMITS),
+            ("nobody is there", {"has_members": False, "request.member": 1}, Row.O8, Error.NONE, COMMITS),
         ),
     ),
     "an offset's metadata": (
@@ -117,10 +117,10 @@ def test_generation_0_is_a_generation() -> None:
     """Only a negative one means that none is given."""
     arguments = nothing_right() | {"request": request(5, generation=0)}
     assert decide_txn_offset_commit(**arguments).error == Error.ILLEGAL_GENERATION
-    arguments["group"] = group(empty=1)
+    arguments["group"] = group(empty=True)
     assert decide_txn_offset_commit(**arguments).error == Error.UNKNOWN_MEMBER_ID
-    for has_members in (0, 1):
-        verdict = decide_commit_to_consumer_group(has_members, arguments["request"], 0, 4, 0, NONE, Rules())
+    for has_members in (False, True):
+        verdict = decide_commit_to_consumer_group(has_members, arguments["request"], False, 4, False, NONE, Rules())
         assert verdict.error == Error.UNKNOWN_MEMBER_ID
 
 
@@ -128,7 +128,7 @@ def test_before_kip_447_nobody_looked_at_members() -> None:
     rules = with_switches(Rules(), off=["kip447_fence"])
     arguments = nothing_right() | {"group": group(), "rules": rules}
     assert decide_txn_offset_commit(**arguments).row == Row.O7
-    stale = decide_commit_to_consumer_group(1, request(6, generation=3, member=1), 0, 4, 0, NONE, rules)
+    stale = decide_commit_to_consumer_group(True, request(6, generation=3, member=1), False, 4, False, NONE, rules)
     assert stale.error == Error.NONE
 
 
@@ -145,15 +145,15 @@ def test_a_committed_offset_waits() -> None:
 @pytest.mark.parametrize(
     ("is_commit", "before", "after"),
     [
-        (1, GroupOffset(), GroupOffset(17, 100)),
-        (1, GroupOffset(3, 99), GroupOffset(17, 100)),
-        (1, GroupOffset(20, 101), GroupOffset(20, 101)),
-        (0, GroupOffset(3, 99), GroupOffset(3, 99)),
-        (0, GroupOffset(), GroupOffset()),
+        (True, GroupOffset(), GroupOffset(17, 100)),
+        (True, GroupOffset(3, 99), GroupOffset(17, 100)),
+        (True, GroupOffset(20, 101), GroupOffset(20, 101)),
+        (False, GroupOffset(3, 99), GroupOffset(3, 99)),
+        (False, GroupOffset(), GroupOffset()),
     ],
     ids=["the first", "a later one", "a plain commit came in between", "aborted", "aborted, the first"],
 )
-def test_the_marker_decides_about_waiting_offsets(is_commit: int, before: GroupOffset, after: GroupOffset) -> None:
+def test_the_marker_decides_about_waiting_offsets(is_commit: bool, before: GroupOffset, after: GroupOffset) -> None:
     committed, pending = GroupOffset(before.offset, before.record_offset), waiting(17, 100)
     evolve_offsets_marker(committed, pending, is_commit, PendingOffsetsState.NO_PENDING_OFFSETS)
     assert (committed, pending) == (after, PendingOffset())
@@ -161,7 +161,7 @@ def test_the_marker_decides_about_waiting_offsets(is_commit: int, before: GroupO
 
 def test_a_marker_with_nothing_waiting_changes_nothing() -> None:
     committed, pending = GroupOffset(3, 99), PendingOffset()
-    evolve_offsets_marker(committed, pending, 1, PendingOffsetsState.NO_PENDING_OFFSETS)
+    evolve_offsets_marker(committed, pending, True, PendingOffsetsState.NO_PENDING_OFFSETS)
     assert (committed, pending) == (GroupOffset(3, 99), PendingOffset())
 
 

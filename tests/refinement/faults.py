@@ -83,7 +83,7 @@ def _forget(twin: Twin, kind: Action, p: int, pid: int) -> bool:
 
 def _lose_leader(twin: Twin, kind: Action, p: int) -> bool:
     """What was under way at the old leader is gone with it; who waits asks the new one."""
-    if twin.state.partitions[p].leader == 0 or (p == OFFSETS and twin.setup.bounds.grouped == 0):
+    if not twin.state.partitions[p].leader or (p == OFFSETS and twin.setup.bounds.grouped == 0):
         return False
     lost = [
         flight
@@ -95,7 +95,7 @@ def _lose_leader(twin: Twin, kind: Action, p: int) -> bool:
         commands.change_leader(twin.cluster, PARTITIONS[p])
     else:
         known = copied(twin.state).partitions[p]
-        known.leader = 0
+        known.leader = False
         twin.beside.lost[p] = Lost(known, guards_of(twin.cluster, PARTITIONS[p]))
         commands.lose_leader(twin.cluster, PARTITIONS[p])
     for flight in lost:

@@ -79,7 +79,7 @@ def _messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: S
 def _of_client(live: LiveMessage, facts: Sent, names: Names) -> Message:
     message = message_of(live.body, facts.client, facts.label)
     message.producer_id = names.producer_id(message.producer_id)
-    message.live = int(facts.waits)
+    message.live = facts.waits
     if not names_partition(message.kind):
         message.node = COORDINATOR_NODES.index(live.receiver)
     return message
@@ -127,7 +127,7 @@ def _asked_about(write: WriteUnderWay, sent: Mapping[int, Sent], names: Names) -
     facts = sent[write.number]
     message = message_of(write.work.request, facts.client, facts.label)
     message.producer_id = names.producer_id(message.producer_id)
-    message.live = int(facts.waits)
+    message.live = facts.waits
     message.guard = names.guard(guard_of(write.work))
     return message
 
@@ -164,7 +164,7 @@ def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names
     transactional_id, decided = _decision(cluster, marker)
     return Message(
         kind=Kind.MARKER,
-        live=int(is_waited_for(cluster, live)),
+        live=is_waited_for(cluster, live),
         client=TRANSACTIONAL_IDS.index(transactional_id),
         node=COORDINATOR_NODES.index(live.sender),
         stage=decided.client_transaction_version if request.version == 1 else marker.transaction_version,

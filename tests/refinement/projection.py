@@ -106,7 +106,7 @@ def _node(cluster: Cluster, broker: Broker | None, names: Names) -> Node:
     entries = broker.coordinator.entries(COORDINATORS[1])
     cache = [without_fresh_metadata(entries.get(TRANSACTIONAL_IDS[k]), names) for k in range(IDS)]
     return Node(
-        role=1,
+        believes=True,
         epoch=epoch,
         cache=[_held(broker, held, names) for held in cache],
         driving=[int(_drives(broker, epoch, TRANSACTIONAL_IDS[k])) for k in range(IDS)],
@@ -187,7 +187,7 @@ def _partition(cluster: Cluster, tp: TopicPartition, names: Names) -> Partition:
     entries += [CheckedEntry() for _ in range(PRODUCER_IDS - len(entries))]
     if tp == OFFSETS_PARTITION:
         entries = [without_sequence(entry) for entry in entries]
-    return Partition(leader=1, end=len(numbers), log=log, entries=entries)
+    return Partition(leader=True, end=len(numbers), log=log, entries=entries)
 
 
 def _known(names: Names) -> list[int]:

@@ -58,7 +58,7 @@ def may_try(twin: Twin, action: int) -> bool:
     if kind == Action.DISCONNECT:
         return twin.setup.bounds.verification_queue == 1 and twin.beside.budget.lost > 0
     if kind == Action.RESIGN:
-        return i != twin.state.coordinator and twin.state.nodes[i].role == 1
+        return i != twin.state.coordinator and twin.state.nodes[i].believes
     if kind == Action.ELECT:
         return i in twin.beside.lost
     if kind in (Action.READ_ONE, Action.READ_ALL):
@@ -113,9 +113,9 @@ def _may_reach(twin: Twin, kind: Action, i: int) -> bool:
     message, budget = twin.state.messages[i], twin.beside.budget
     if message.kind == Kind.EMPTY or actions._repeats(twin.state, i):
         return False
-    has_leader = twin.state.partitions[message.partition].leader == 1
+    has_leader = twin.state.partitions[message.partition].leader
     if message.kind == Kind.MARKER:
-        may_lose = kind == Action.LOSE_ANSWER and budget.lost > 0 and message.live == 1
+        may_lose = kind == Action.LOSE_ANSWER and budget.lost > 0 and message.live
         return has_leader and (kind == Action.DELIVER or may_lose)
     if message.stage == Stage.WAITING:
         return False
@@ -123,11 +123,11 @@ def _may_reach(twin: Twin, kind: Action, i: int) -> bool:
     if to_leader and (not has_leader or actions._is_behind_another(twin.state, message)):
         return False
     if kind == Action.LOSE_ANSWER:
-        return budget.lost > 0 and message.live == 1 and message.stage != Stage.TO_COORDINATOR
+        return budget.lost > 0 and message.live and message.stage != Stage.TO_COORDINATOR
     if kind == Action.UNKNOWN_APPEND:
         for_coordinator = network.speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR
         here = message.node == twin.state.coordinator
-        return budget.unknown_appends > 0 and message.live == 1 and for_coordinator and here
+        return budget.unknown_appends > 0 and message.live and for_coordinator and here
     return True
 
 
@@ -224,7 +224,7 @@ def _outrun(twin: Twin, number: int, newer: InFlight) -> InFlight:
     older = next(each for each in twin.flights if each is not None and each.request == number)
     assert older.message.stage == Stage.WAITING, "only who asked, or is replaced, is answered"
     if older.message.producer_epoch < newer.message.producer_epoch:
-        twin.beside.ghost.outrun = 1
+        twin.beside.ghost.outrun = True
     return older
 
 

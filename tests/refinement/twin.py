@@ -185,10 +185,10 @@ class Twin:
 
     def _original_of(self, late: Message) -> InFlight | None:
         """What a late copy is a copy of."""
-        if late.live == 1:
+        if late.live:
             return None
         original = copied_message(late)
-        original.live = 1
+        original.live = True
         same = (f for f in self.flights if f is not None and MESSAGE.leaves(f.message) == MESSAGE.leaves(original))
         return next(same)
 
@@ -240,7 +240,7 @@ class Twin:
                 ghost.owner[k] = label
             if state in ENDED and was_open:
                 if message is not None and message.kind == Kind.END_TXN and ghost.owner[k] != label:
-                    ghost.usurped = 1
+                    ghost.usurped = True
                 coordinator_appends.decide_label(State(ghost=ghost), k, ENDED[state])
 
 

@@ -93,9 +93,9 @@ def test_the_log_of_the_coordinator_is_told_record_by_record(before: State) -> N
 
 
 def test_a_partition_that_loses_its_place_on_the_list_without_a_marker_is_told(before: State) -> None:
-    before.nodes[0].role = 1
+    before.nodes[0].believes = True
     before.nodes[0].cache[0].partitions = 3
-    before.partitions[1].leader = 0
+    before.partitions[1].leader = False
     decided = {"nodes__0__cache__0__state": int(TransactionState.PREPARE_COMMIT)}
     says = "p1 has no leader: it is taken off the list of x0 without a marker"
     assert _changed(before, **decided, nodes__0__cache__0__partitions=1) == (says,)
@@ -105,7 +105,7 @@ def test_a_partition_that_loses_its_place_on_the_list_without_a_marker_is_told(b
 def test_markers_are_told_when_they_set_out_and_not_again(before: State) -> None:
     after = copy.deepcopy(before)
     for p in (0, 1):
-        after.messages[p] = Message(kind=7, live=1, producer_id=0, producer_epoch=1, partition=p, detail=1)
+        after.messages[p] = Message(kind=7, live=True, producer_id=0, producer_epoch=1, partition=p, detail=1)
     says = "COMMIT marker (producer 0, epoch 1, coordinator epoch 0) sets out for p0 and p1"
     assert changes(before, after) == (says,)
     later = copy.deepcopy(after)

@@ -4,6 +4,7 @@ import copy
 import random
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def setup() -> Setup:
 
 def answered(error: Error, *decided: tuple[Decision, Row, Error]) -> Trail:
     """The trail of a step that answered, after some decisions."""
-    trail = Trail(answered=1, error=int(error), decision_count=len(decided))
+    trail = Trail(answered=True, error=int(error), decision_count=len(decided))
     for place, (decision, row, said) in enumerate(decided):
         trail.decisions[place] = NotedDecision(int(decision), int(row), int(said))
     return trail
@@ -38,8 +39,9 @@ def state_with(*messages: Message) -> State:
     return state
 
 
-def end_txn(**fields: int) -> Message:
-    return Message(**{"kind": int(Kind.END_TXN), "live": 1, "producer_id": 0, "producer_epoch": 0, "label": 1} | fields)
+def end_txn(**fields: Any) -> Message:
+    usual = {"kind": int(Kind.END_TXN), "live": True, "producer_id": 0, "producer_epoch": 0, "label": 1}
+    return Message(**(usual | fields))
 
 
 PRODUCE = {"kind": int(Kind.PRODUCE), "label": 1}
@@ -68,7 +70,7 @@ REFUSED = answered(Error.PRODUCER_FENCED, (Decision.END_TXN, Row.T5, Error.PRODU
         (Action.DELIVER, end_txn(), answered(Error.NONE), (), "A is answered NONE"),
         (
             Action.DELIVER,
-            end_txn(live=0),
+            end_txn(live=False),
             REFUSED,
             (),
             "the answer is PRODUCER_FENCED (row T5), and nobody waits for it",
@@ -91,7 +93,7 @@ REFUSED = answered(Error.PRODUCER_FENCED, (Decision.END_TXN, Row.T5, Error.PRODU
         ),
         (
             Action.DELIVER,
-            Message(kind=int(Kind.MARKER), live=1),
+            Message(kind=int(Kind.MARKER), live=True),
             Trail(
                 decision_count=1, decisions=[NotedDecision(9, int(Row.M4), int(Error.TRANSACTION_COORDINATOR_FENCED))]
             ),
@@ -108,7 +110,7 @@ def test_an_answer_is_told_with_what_its_receiver_makes_of_it(
 
 def test_an_answer_that_travels_only_sets_out(setup: Setup) -> None:
     setup.bounds.answers_travel = 1
-    after = state_with(end_txn(answered=1, error=int(Error.PRODUCER_FENCED)))
+    after = state_with(end_txn(answered=True, error=int(Error.PRODUCER_FENCED)))
     says = "the answer PRODUCER_FENCED (row T5) sets out for A"
     assert consequences(state_with(end_txn()), after, setup, FIRST[Action.DELIVER], REFUSED) == (says,)
 
@@ -141,7 +143,7 @@ def test_a_commit_of_offsets_by_somebody_who_owns_nothing_any_more_is_told(setup
 def test_a_transaction_that_is_ended_by_another_names_both(setup: Setup, owner: int, says: str) -> None:
     before, after = state_with(end_txn()), State()
     before.ghost.owner[0] = after.ghost.owner[0] = owner
-    after.ghost.usurped = 1
+    after.ghost.usurped = True
     assert says in consequences(before, after, setup, FIRST[Action.DELIVER], answered(Error.NONE))
 
 
@@ -157,7 +159,7 @@ def test_a_check_that_a_coordinator_fails_names_error_guard_and_what_stays(setup
     before = State()
     before.durable[0].known, before.durable[0].state = True, int(TransactionState.ONGOING)
     after = copy.deepcopy(before)
-    after.ghost.insane = 1
+    after.ghost.insane = True
     trail = answered(Error.NONE, (Decision.END_TXN, Row.T6, Error.UNKNOWN_SERVER_ERROR))
     assert consequences(before, after, setup, FIRST[Action.TIME_OUT], trail) == (
         "the coordinator fails a check of its own: UNKNOWN_SERVER_ERROR (row T6); the largest epoch is 32767",
@@ -194,20 +196,20 @@ def test_a_new_leader_tells_what_it_knows_of_the_producers_in_its_log(setup: Set
 
 
 def test_a_crash_leaves_behind_what_was_sent(setup: Setup) -> None:
-    said = consequences(state_with(end_txn()), state_with(end_txn(live=0)), setup, FIRST[Action.CRASH], Trail())
+    said = consequences(state_with(end_txn()), state_with(end_txn(live=False)), setup, FIRST[Action.CRASH], Trail())
     assert said == ("A's late EndTxn ABORT (producer 0, epoch 0) is still on its way",)
 
 
 def test_the_markers_of_a_coordinator_that_is_gone_are_still_on_their_way(setup: Setup) -> None:
-    marker = Message(kind=int(Kind.MARKER), live=1, producer_id=0, producer_epoch=1)
-    late = Message(kind=int(Kind.MARKER), live=0, producer_id=0, producer_epoch=1)
+    marker = Message(kind=int(Kind.MARKER), live=True, producer_id=0, producer_epoch=1)
+    late = Message(kind=int(Kind.MARKER), live=False, producer_id=0, producer_epoch=1)
     said = consequences(state_with(marker), state_with(late), setup, FIRST[Action.FAIL_OVER], Trail())
     assert said[1:] == ("the late ABORT marker (producer 0, epoch 1, coordinator epoch 0) to p0 is still on its way",)
 
 
 def test_a_late_copy_that_goes_on_is_told_once(setup: Setup) -> None:
-    here = end_txn(kind=int(Kind.TXN_OFFSET_COMMIT), partition=2, live=0)
-    there = end_txn(kind=int(Kind.TXN_OFFSET_COMMIT), partition=2, live=0, stage=int(Stage.TO_COORDINATOR))
+    here = end_txn(kind=int(Kind.TXN_OFFSET_COMMIT), partition=2, live=False)
+    there = end_txn(kind=int(Kind.TXN_OFFSET_COMMIT), partition=2, live=False, stage=int(Stage.TO_COORDINATOR))
     said = consequences(state_with(here), state_with(there), setup, FIRST[Action.DELIVER], Trail())
     assert said == ("the group coordinator asks the coordinator first",)
 
@@ -259,17 +261,17 @@ def test_each_delivery_says_where_something_arrives_and_what_comes_of_it(name: s
     ],
 )
 def test_a_coordinator_has_a_number_where_there_are_several(bounds: Bounds, budget: Budget, says: str) -> None:
-    state = state_with(Message(kind=int(Kind.INIT_PRODUCER_ID), live=1))
-    state.nodes[0].role = 1
+    state = state_with(Message(kind=int(Kind.INIT_PRODUCER_ID), live=True))
+    state.nodes[0].believes = True
     assert TRANSACTIONS.describe(state, FIRST[Action.DELIVER], Setup(bounds=bounds, budget=budget)) == says
 
 
 def test_a_node_that_is_deposed_or_none_any_more_is_told_apart() -> None:
-    state = state_with(Message(kind=int(Kind.INIT_PRODUCER_ID), live=1))
+    state = state_with(Message(kind=int(Kind.INIT_PRODUCER_ID), live=True))
     setup = Setup(budget=Budget(deposed=1))
     state.coordinator = 1
     says = "A's InitProducerId arrives at node 0 (no coordinator any more)"
     assert TRANSACTIONS.describe(state, FIRST[Action.DELIVER], setup) == says
-    state.nodes[0].role = 1
+    state.nodes[0].believes = True
     says = "A's InitProducerId arrives at node 0 (deposed, and does not know it)"
     assert TRANSACTIONS.describe(state, FIRST[Action.DELIVER], setup) == says

@@ -34,7 +34,7 @@ def test_the_end_tells_what_became_of_each_record(before: State) -> None:
     partition.log[0] = LogRecord(kind=int(LogEntry.DATA), label=1)
     partition.log[1] = LogRecord(kind=int(LogEntry.ABORT), producer_epoch=1)
     partition.end = 2
-    before.partitions[1].leader = 0
+    before.partitions[1].leader = False
     before.ghost.labels[0].asked = before.ghost.labels[0].result = 2
     lines = [f"{line.subject}|{line.text}" for line in ending(before, Setup())]
     assert lines == [

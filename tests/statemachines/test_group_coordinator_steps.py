@@ -18,9 +18,9 @@ RULES = Rules()
 
 
 class Group(NamedTuple):
-    known: int = 1
-    dead: int = 0
-    empty: int = 0
+    known: bool = True
+    dead: bool = False
+    empty: bool = False
     generation: int = 4
 
 
@@ -58,14 +58,14 @@ def test_who_answers_for_a_group(is_loading: bool, is_held: bool, error: Error) 
 @pytest.mark.parametrize(
     ("rows", "has_group_id", "leads", "error", "goes_on"),
     [
-        (0, 0, 0, Error.NONE, 0),
-        (1, 0, 0, Error.INVALID_GROUP_ID, 0),
-        (1, 1, 0, Error.NOT_COORDINATOR, 0),
-        (1, 1, 1, Error.NONE, 1),
+        (0, False, False, Error.NONE, 0),
+        (1, False, False, Error.INVALID_GROUP_ID, 0),
+        (1, True, False, Error.NOT_COORDINATOR, 0),
+        (1, True, True, Error.NONE, 1),
     ],
 )
 def test_the_front_door_of_a_transactional_commit(
-    rows: int, has_group_id: int, leads: int, error: Error, goes_on: int
+    rows: int, has_group_id: bool, leads: bool, error: Error, goes_on: int
 ) -> None:
     effects = GroupEffects()
     commits.enters(rows, has_group_id, leads, effects, Notes())
@@ -92,19 +92,21 @@ def test_metadata_that_is_too_long_refuses_its_row() -> None:
     assert notes.decision_count == 1
 
 
-@pytest.mark.parametrize(("exists", "known", "error"), [(1, 1, 0), (0, 1, 3), (0, 0, 100), (1, 0, 100)])
-def test_where_an_offset_is_committed(exists: int, known: int, error: int) -> None:
+@pytest.mark.parametrize(
+    ("exists", "known", "error"), [(True, True, 0), (False, True, 3), (False, False, 100), (True, False, 100)]
+)
+def test_where_an_offset_is_committed(exists: bool, known: bool, error: int) -> None:
     assert commits.row_enters(exists, known) == error
 
 
 @pytest.mark.parametrize(
     ("standing", "sender", "error"),
     [
-        (Standing(1), MEMBER, Error.NONE),
-        (Standing(0), MEMBER, Error.UNKNOWN_MEMBER_ID),
-        (Standing(1), MEMBER._replace(generation=3), Error.ILLEGAL_GENERATION),
-        (Standing(1, 1, 0), MEMBER._replace(instance=1), Error.FENCED_INSTANCE_ID),
-        (Standing(0), MEMBER._replace(generation=NONE, member=NONE), Error.NONE),
+        (Standing(True), MEMBER, Error.NONE),
+        (Standing(False), MEMBER, Error.UNKNOWN_MEMBER_ID),
+        (Standing(True), MEMBER._replace(generation=3), Error.ILLEGAL_GENERATION),
+        (Standing(True, True, False), MEMBER._replace(instance=1), Error.FENCED_INSTANCE_ID),
+        (Standing(False), MEMBER._replace(generation=NONE, member=NONE), Error.NONE),
     ],
 )
 def test_a_classic_group_judges_who_commits(standing: Standing, sender: Sender, error: Error) -> None:
@@ -113,7 +115,7 @@ def test_a_classic_group_judges_who_commits(standing: Standing, sender: Sender, 
     assert notes.decisions[0].decision == Decision.TXN_OFFSET_COMMIT
 
 
-CONSUMER = Standing(1, 0, 0, is_consumer_group=1, has_members=1, member_epoch=6)
+CONSUMER = Standing(True, False, False, is_consumer_group=True, has_members=True, member_epoch=6)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_one_partition_that_the_member_may_not_commit_refuses_all(epochs: tuple[
 
 def test_without_rows_a_member_is_judged_as_if_it_had_what_it_knows() -> None:
     assert judged(CONSUMER)[0].error == Error.NONE
-    assert judged(CONSUMER._replace(member_is_known=0))[0].error == Error.UNKNOWN_MEMBER_ID
+    assert judged(CONSUMER._replace(member_is_known=False))[0].error == Error.UNKNOWN_MEMBER_ID
 
 
 def test_a_plain_commit_is_judged_row_by_row_as_well() -> None:
@@ -142,7 +144,7 @@ def test_a_plain_commit_is_judged_row_by_row_as_well() -> None:
     ("version", "sender"), [(2, (2, NONE, NONE, NONE)), (3, (3, 4, 1, NONE)), (5, (5, 4, 1, NONE))]
 )
 def test_members_are_named_from_version_3_on(version: int, sender: tuple[int, ...]) -> None:
-    assert commits.sender_of(version, 4, 1, 0) == sender
+    assert commits.sender_of(version, 4, True, False) == sender
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,7 @@ def test_an_old_version_is_not_told_what_it_does_not_know() -> None:
 
 
 def test_cleared_effects_are_new_ones() -> None:
-    effects = GroupEffects(1, 1, 1, Row.O3, 1)
+    effects = GroupEffects(True, True, 1, Row.O3, True)
     clear(effects)
     assert effects == GroupEffects()
 
@@ -175,11 +177,11 @@ def test_cleared_effects_are_new_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("has_value", "producer_id", "meaning"), [(0, 7, "TOMBSTONE"), (0, NONE, "TOMBSTONE"), (1, 7, "WAITS")]
+    ("has_value", "producer_id", "meaning"), [(False, 7, "TOMBSTONE"), (False, NONE, "TOMBSTONE"), (True, 7, "WAITS")]
 )
-def test_what_a_record_is(has_value: int, producer_id: int, meaning: str) -> None:
+def test_what_a_record_is(has_value: bool, producer_id: int, meaning: str) -> None:
     assert offsets.Meaning(offsets.meaning_of(has_value, producer_id)).name == meaning
-    assert offsets.meaning_of(1, NONE) == offsets.Meaning.COMMITTED
+    assert offsets.meaning_of(True, NONE) == offsets.Meaning.COMMITTED
 
 
 def waiting(offset: int = 10, record_offset: int = 2) -> PendingOffset:
@@ -194,10 +196,10 @@ def test_an_offset_of_a_transaction_waits() -> None:
 
 @pytest.mark.parametrize(
     ("committed", "before", "after"),
-    [(1, NONE, (10, 2)), (1, 1, (10, 2)), (1, 5, (3, 5)), (0, 1, (3, 1))],
+    [(True, NONE, (10, 2)), (True, 1, (10, 2)), (True, 5, (3, 5)), (False, 1, (3, 1))],
     ids=["the first", "a newer one", "a later plain commit stays", "aborted"],
 )
-def test_a_marker_lets_it_count_or_vanish(committed: int, before: int, after: tuple[int, int]) -> None:
+def test_a_marker_lets_it_count_or_vanish(committed: bool, before: int, after: tuple[int, int]) -> None:
     known, pending = GroupOffset(3 if before != NONE else NONE, before), waiting()
     offsets.ends(known, pending, committed, Notes())
     assert ((known.offset, known.record_offset), pending) == (after, PendingOffset())
@@ -205,7 +207,7 @@ def test_a_marker_lets_it_count_or_vanish(committed: int, before: int, after: tu
 
 def test_a_marker_for_which_nothing_waits_moves_the_machine_and_nothing_else() -> None:
     known, notes = GroupOffset(3, 1), Notes()
-    offsets.ends(known, PendingOffset(), 1, notes)
+    offsets.ends(known, PendingOffset(), True, notes)
     assert (known, notes.count, notes.moves[0].event) == (GroupOffset(3, 1), 1, GroupEvent.COMMIT_MARKER)
 
 
@@ -238,11 +240,11 @@ def test_a_plain_commit_counts_at_once() -> None:
 @pytest.mark.parametrize(
     ("asked", "read"),
     [
-        (offsets.Asked(0, 1, 1, 1), (Error.UNKNOWN_TOPIC_ID, 0)),
-        (offsets.Asked(1, 1, 1, 1), (Error.UNSTABLE_OFFSET_COMMIT, 0)),
-        (offsets.Asked(1, 0, 1, 1), (Error.NONE, 1)),
-        (offsets.Asked(1, 1, 0, 1), (Error.NONE, 1)),
-        (offsets.Asked(1, 1, 0, 0), (Error.NONE, 0)),
+        (offsets.Asked(False, True, 1, True), (Error.UNKNOWN_TOPIC_ID, 0)),
+        (offsets.Asked(True, True, 1, True), (Error.UNSTABLE_OFFSET_COMMIT, 0)),
+        (offsets.Asked(True, False, 1, True), (Error.NONE, 1)),
+        (offsets.Asked(True, True, 0, True), (Error.NONE, 1)),
+        (offsets.Asked(True, True, 0, False), (Error.NONE, 0)),
     ],
 )
 def test_what_a_reader_of_offsets_is_told(asked: offsets.Asked, read: tuple[int, int]) -> None:

@@ -30,8 +30,8 @@ from zombieproof.statemachines.notes import Decision, MachineIndex, Notes
 
 S, E = ClassicGroupState, ClassicGroupEvent
 NEW, STATIC = Identity(), Identity(instance=1)
-FOLLOWER = Identity(member=1, member_is_known=1)
-LEADER = FOLLOWER._replace(is_leader=1)
+FOLLOWER = Identity(member=1, member_is_known=True)
+LEADER = FOLLOWER._replace(is_leader=True)
 NOW, SESSION_MS, REBALANCE_MS = 1_000, 100, 500
 
 
@@ -39,19 +39,19 @@ NOW, SESSION_MS, REBALANCE_MS = 1_000, 100, 500
 class Group:
     state: int = S.STABLE
     generation: int = 4
-    known: int = 1
-    dead: int = 0
-    empty: int = 0
-    is_consumer: int = 0
+    known: bool = True
+    dead: bool = False
+    empty: bool = False
+    is_consumer: bool = False
 
 
 def nothing_known() -> Group:
-    return Group(S.EMPTY, NONE, known=0, empty=1)
+    return Group(S.EMPTY, NONE, known=False, empty=True)
 
 
 def made() -> Group:
     """A group that has just been made."""
-    return Group(S.EMPTY, 0, empty=1)
+    return Group(S.EMPTY, 0, empty=True)
 
 
 def wanted(effects: Any) -> dict[str, int]:
@@ -61,13 +61,13 @@ def wanted(effects: Any) -> dict[str, int]:
     return {name: int(getattr(effects, name)) for name in names if getattr(effects, name) != getattr(nothing, name)}
 
 
-def member(number: int, **facts: int) -> ClassicMember:
+def member(number: int, **facts: Any) -> ClassicMember:
     """A member that is in."""
     usual = {"standing": Standing.IN, "session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": REBALANCE_MS}
     return ClassicMember(number, **(usual | facts))
 
 
-def two(**facts: int) -> list[ClassicMember]:
+def two(**facts: Any) -> list[ClassicMember]:
     """Members 1, which leads, and 2."""
     return [member(1, **facts), member(2, **facts)]
 
@@ -91,7 +91,7 @@ class Play:
         step(self.group, self.pending, *arguments, effects, self.notes)
         return self._want(effects)
 
-    def join(self, sender: Identity, number: int = 9, former: int = NONE, **said: int) -> "Play":
+    def join(self, sender: Identity, number: int = 9, former: int = NONE, **said: Any) -> "Play":
         """JoinGroup of a member, or of one that takes a seat for it."""
         self.sender = self._seat(number)
         self.sender.former = former
@@ -99,7 +99,7 @@ class Play:
         joining.join(self.group, self.members, self.sender, self.pending, request, self.host, effects, self.notes)
         return self._want(effects)
 
-    def sync(self, sender: Identity, number: int = 1, **said: int) -> "Play":
+    def sync(self, sender: Identity, number: int = 1, **said: Any) -> "Play":
         self.sender, effects = self._seat(number), GroupEffects()
         membership.sync(self.group, self.members, self.sender, self.pending, asked(sender, **said), effects, self.notes)
         return self._want(effects)
@@ -163,7 +163,7 @@ class Play:
         return [(Decision(each.decision), Row(each.row), each.error) for each in noted]
 
 
-def asked(sender: Identity, lookup: int = Error.NONE, has_group_id: int = 1, **said: int) -> MemberRequest:
+def asked(sender: Identity, lookup: int = Error.NONE, has_group_id: bool = True, **said: Any) -> MemberRequest:
     usual = {"version": 3, "generation": 4, "session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": REBALANCE_MS}
     return MemberRequest(has_group_id=has_group_id, lookup_error=lookup, sender=sender, **(usual | said))
 
@@ -207,7 +207,7 @@ def test_a_rebalance_takes_as_long_as_its_slowest_member_may_take() -> None:
 def test_an_id_that_was_promised_is_waited_for() -> None:
     play = Play(Group(), member(1), member(2, standing=Standing.PROMISED)).join(NEW).join(LEADER, 1)
     assert play.told() == {}
-    play.join(Identity(member=1, is_pending=1), 2)
+    play.join(Identity(member=1, is_pending=True), 2)
     assert play.told() == {1: JOINED, 2: JOINED, 9: JOINED}
 
 
@@ -228,7 +228,7 @@ def test_nobody_is_in_a_group_that_could_not_be_made() -> None:
 
 
 def test_an_empty_group_of_the_other_protocol_makes_room() -> None:
-    play = Play(Group(is_consumer=1, empty=1)).join(NEW)
+    play = Play(Group(is_consumer=True, empty=True)).join(NEW)
     assert play.effects == [{"gives_id": 1, "append": GroupAppend.NEW_GROUP}]
 
 
@@ -244,7 +244,7 @@ def test_an_id_is_promised_after_the_group_is_there(is_there: bool) -> None:
     assert (play.moves(), play.sender.standing, play.sender.until_ms) == ([], Standing.PROMISED, NOW + SESSION_MS)
 
 
-RETURNS = STATIC._replace(instance_is_known=1)
+RETURNS = STATIC._replace(instance_is_known=True)
 
 
 @pytest.mark.parametrize(("version", "leads"), [(5, 2), (8, 2), (9, 1)])
@@ -400,8 +400,8 @@ def test_an_id_that_was_only_promised_is_forgotten(
     promised = member(9, standing=Standing.PROMISED)
     waiting = int(state == S.PREPARING_REBALANCE)
     members = two(awaits_join=waiting) if state != S.EMPTY else list[ClassicMember]()
-    play = Play(Group(state, empty=int(not members)), *members, promised)
-    play.leave((Identity(member=1, is_pending=1), 9), rules=Rules(given_back_id_rebalances=rebalances_too))
+    play = Play(Group(state, empty=not members), *members, promised)
+    play.leave((Identity(member=1, is_pending=True), 9), rules=Rules(given_back_id_rebalances=rebalances_too))
     assert (play.effects, play.moves(), promised.standing) == ([{}, {"replies": 1}], moves, Standing.NOBODY)
 
 
@@ -409,7 +409,7 @@ def test_whose_error_is_that_of_the_request() -> None:
     unknown, dead, stranger = Error.UNKNOWN_MEMBER_ID, Error.COORDINATOR_NOT_AVAILABLE, (Identity(member=1), 4)
     assert Play(Group()).leave(stranger).effects[-1] == {"replies": 1}
     assert Play(Group()).leave(stranger, version=2).effects[-1] == {"replies": 1, "error": unknown}
-    assert Play(Group(dead=1)).leave((LEADER, 1), (LEADER, 1)).effects[-1] == {"replies": 1, "error": dead}
+    assert Play(Group(dead=True)).leave((LEADER, 1), (LEADER, 1)).effects[-1] == {"replies": 1, "error": dead}
     effects = GroupEffects()
     membership.begin_leaving(said(Error.NOT_COORDINATOR), effects)
     assert wanted(effects) == {"replies": 1, "error": Error.NOT_COORDINATOR}
@@ -534,12 +534,12 @@ def test_sessions_begin_when_a_group_is_loaded() -> None:
 @pytest.mark.parametrize(
     ("group", "offset", "effects"),
     [
-        (nothing_known(), KnownOffset(1, 1, 0), {"replies": 1, "error": Error.GROUP_ID_NOT_FOUND}),
-        (Group(), KnownOffset(1, 1, 0), {"replies": 1, "error": Error.NON_EMPTY_GROUP}),
-        (Group(is_consumer=1), KnownOffset(1, 1, 1), {"error": Error.GROUP_SUBSCRIBED_TO_TOPIC}),
-        (Group(is_consumer=1), KnownOffset(1, 0, 0), {"append": GroupAppend.TOMBSTONES}),
-        (Group(empty=1), KnownOffset(0, 1, 0), {"append": GroupAppend.TOMBSTONES}),
-        (Group(empty=1), KnownOffset(0, 0, 0), {}),
+        (nothing_known(), KnownOffset(True, True, False), {"replies": 1, "error": Error.GROUP_ID_NOT_FOUND}),
+        (Group(), KnownOffset(True, True, False), {"replies": 1, "error": Error.NON_EMPTY_GROUP}),
+        (Group(is_consumer=True), KnownOffset(True, True, True), {"error": Error.GROUP_SUBSCRIBED_TO_TOPIC}),
+        (Group(is_consumer=True), KnownOffset(True, False, False), {"append": GroupAppend.TOMBSTONES}),
+        (Group(empty=True), KnownOffset(False, True, False), {"append": GroupAppend.TOMBSTONES}),
+        (Group(empty=True), KnownOffset(False, False, False), {}),
     ],
 )
 def test_an_offset_goes_or_stays(group: Group, offset: KnownOffset, effects: dict[str, int]) -> None:
@@ -556,7 +556,7 @@ def test_nothing_to_delete_is_answered_at_once() -> None:
 
 @pytest.mark.parametrize(("outcome", "state"), [(Error.NONE, S.DEAD), (Error.NOT_COORDINATOR, S.EMPTY)])
 def test_a_group_is_dead_when_its_tombstone_is_durable(outcome: Error, state: ClassicGroupState) -> None:
-    play = Play(Group(S.EMPTY, empty=1)).ask(deletion.delete_group, Error.NONE)
+    play = Play(Group(S.EMPTY, empty=True)).ask(deletion.delete_group, Error.NONE)
     assert (play.effects, play.group.state) == ([{"append": GroupAppend.TOMBSTONES, "ends": 1}], S.EMPTY)
     play.ask(deletion.ended, outcome)
     assert play.group.state == state
@@ -564,7 +564,7 @@ def test_a_group_is_dead_when_its_tombstone_is_durable(outcome: Error, state: Cl
 
 
 def test_a_consumer_group_ends_without_a_state() -> None:
-    play = Play(Group(is_consumer=1, empty=1)).ask(deletion.delete_group, Error.NONE).ask(deletion.ended, 0)
+    play = Play(Group(is_consumer=True, empty=True)).ask(deletion.delete_group, Error.NONE).ask(deletion.ended, 0)
     assert (play.effects[1], play.moves(), play.notes.illegal) == ({"replies": 1}, [], 0)
 
 
@@ -573,9 +573,9 @@ def test_a_consumer_group_ends_without_a_state() -> None:
     [
         (Group(), Error.NOT_COORDINATOR, Error.NOT_COORDINATOR),
         (nothing_known(), Error.NONE, Error.GROUP_ID_NOT_FOUND),
-        (Group(S.DEAD, dead=1), Error.NONE, Error.GROUP_ID_NOT_FOUND),
+        (Group(S.DEAD, dead=True), Error.NONE, Error.GROUP_ID_NOT_FOUND),
         (Group(), Error.NONE, Error.NON_EMPTY_GROUP),
-        (Group(is_consumer=1), Error.NONE, Error.NON_EMPTY_GROUP),
+        (Group(is_consumer=True), Error.NONE, Error.NON_EMPTY_GROUP),
     ],
 )
 def test_a_group_that_stays(group: Group, lookup: Error, error: Error) -> None:
@@ -591,12 +591,12 @@ def test_groups_of_one_partition_fail_together() -> None:
 @pytest.mark.parametrize(
     ("group", "offset", "goes"),
     [
-        (Group(empty=1), KnownOffset(1, 0, 0, committed_ms=0), True),
-        (Group(empty=1), KnownOffset(1, 0, 0, committed_ms=1), False),
-        (Group(empty=1), KnownOffset(1, 1, 0), False),
-        (Group(), KnownOffset(1, 0, 0), False),
-        (Group(is_consumer=1), KnownOffset(1, 0, 0), True),
-        (Group(is_consumer=1, empty=1), KnownOffset(1, 0, 1), False),
+        (Group(empty=True), KnownOffset(True, False, False, committed_ms=0), True),
+        (Group(empty=True), KnownOffset(True, False, False, committed_ms=1), False),
+        (Group(empty=True), KnownOffset(True, True, False), False),
+        (Group(), KnownOffset(True, False, False), False),
+        (Group(is_consumer=True), KnownOffset(True, False, False), True),
+        (Group(is_consumer=True, empty=True), KnownOffset(True, False, True), False),
     ],
 )
 def test_what_expires_in_a_sweep(group: Group, offset: KnownOffset, goes: bool) -> None:
@@ -639,8 +639,8 @@ class Member:
 
 
 HOST = HeartbeatHost(Error.NONE, now_ms=1000, interval_ms=1000)
-KNOWN = HeartbeatFacts(1, 1, 1, 1, 0, 1, 2, 1)
-STRANGER = KNOWN._replace(has_member_id=0, member_is_known=0, member_epoch=0, previous_epoch=0)
+KNOWN = HeartbeatFacts(True, True, True, True, False, True, 2, 1)
+STRANGER = KNOWN._replace(has_member_id=False, member_is_known=False, member_epoch=0, previous_epoch=0)
 
 
 def beat(
@@ -653,7 +653,7 @@ def beat(
 
 def test_a_member_that_joins_raises_the_epoch_and_has_the_new_assignment() -> None:
     group, member = Epochs(), Member(0, 0)
-    effects = beat(group, member, Beat(0, 1), STRANGER)
+    effects = beat(group, member, Beat(0, True), STRANGER)
     assert wanted(effects) == {"gives_id": 1, "subscribes": 1, "assigns": 1, "appends": 1, "epoch": 3}
     assert (group.generation, group.assignment_epoch, group.assigned_ms) == (3, 3, 1000)
     assert (member.epoch, member.previous_epoch) == (3, 0)
@@ -661,26 +661,26 @@ def test_a_member_that_joins_raises_the_epoch_and_has_the_new_assignment() -> No
 
 def test_an_assignment_that_is_not_due_leaves_a_member_in_its_epoch() -> None:
     group, member = Epochs(assigned_ms=1), Member()
-    effects = beat(group, member, Beat(2, 1))
+    effects = beat(group, member, Beat(2, True))
     assert wanted(effects) == {"subscribes": 1, "appends": 1, "epoch": 2}
     assert (group.generation, group.assignment_epoch) == (3, 2)
-    later = beat(group, member, Beat(2, 0), host=HOST._replace(now_ms=1001))
+    later = beat(group, member, Beat(2, False), host=HOST._replace(now_ms=1001))
     assert wanted(later) == {"assigns": 1, "appends": 1, "epoch": 3}
 
 
 def test_a_member_that_only_lives_is_answered_without_an_append() -> None:
-    assert wanted(beat(Epochs(), Member(), Beat(2, 0))) == {"replies": 1, "epoch": 2}
+    assert wanted(beat(Epochs(), Member(), Beat(2, False))) == {"replies": 1, "epoch": 2}
 
 
 def test_a_member_leaves_and_the_epoch_rises() -> None:
     group = Epochs()
-    assert wanted(beat(group, Member(), Beat(-1, 0))) == {"leaves": 1, "appends": 1, "epoch": -1}
+    assert wanted(beat(group, Member(), Beat(-1, False))) == {"leaves": 1, "appends": 1, "epoch": -1}
     assert (group.generation, group.assignment_epoch) == (3, 2)
 
 
 @pytest.mark.parametrize(("error", "restores"), [(Error.NONE, 0), (Error.NOT_COORDINATOR, 1)])
 def test_a_change_that_is_not_durable_is_taken_back(error: Error, restores: int) -> None:
-    effects = beat(Epochs(), Member(0, 0), Beat(0, 1), STRANGER)
+    effects = beat(Epochs(), Member(0, 0), Beat(0, True), STRANGER)
     consumer.appended(error, effects)
     assert (effects.replies, effects.error, effects.restores, effects.appends) == (1, error, restores, 0)
 
@@ -688,9 +688,9 @@ def test_a_change_that_is_not_durable_is_taken_back(error: Error, restores: int)
 @pytest.mark.parametrize(
     ("facts", "host", "said", "error"),
     [
-        (KNOWN, HOST._replace(lookup_error=Error.NOT_COORDINATOR), Beat(2, 0), Error.NOT_COORDINATOR),
-        (KNOWN._replace(has_group_id=0), HOST._replace(lookup_error=16), Beat(2, 0), Error.INVALID_REQUEST),
-        (KNOWN, HOST, Beat(7, 0), Error.FENCED_MEMBER_EPOCH),
+        (KNOWN, HOST._replace(lookup_error=Error.NOT_COORDINATOR), Beat(2, False), Error.NOT_COORDINATOR),
+        (KNOWN._replace(has_group_id=False), HOST._replace(lookup_error=16), Beat(2, False), Error.INVALID_REQUEST),
+        (KNOWN, HOST, Beat(7, False), Error.FENCED_MEMBER_EPOCH),
     ],
 )
 def test_a_refused_heartbeat_changes_nothing(
@@ -720,10 +720,10 @@ def test_who_coordinates(topic_exists: bool, leader: int, key_type: int, answer:
 
 def test_a_topic_of_no_id_is_told_before_an_unstable_offset() -> None:
     notes = Notes()
-    assert is_read(Asked(0, 1, 1, 1), Rules(), notes).error == Error.UNKNOWN_TOPIC_ID
+    assert is_read(Asked(False, True, 1, True), Rules(), notes).error == Error.UNKNOWN_TOPIC_ID
     assert notes.decision_count == 0
-    assert is_read(Asked(1, 1, 1, 1), Rules(), notes).error == Error.UNSTABLE_OFFSET_COMMIT
-    assert (is_read(Asked(1, 0, 1, 1), Rules(), notes).error, notes.decision_count) == (Error.NONE, 2)
+    assert is_read(Asked(True, True, 1, True), Rules(), notes).error == Error.UNSTABLE_OFFSET_COMMIT
+    assert (is_read(Asked(True, False, 1, True), Rules(), notes).error, notes.decision_count) == (Error.NONE, 2)
 
 
 def test_a_marker_to_a_coordinator_that_moved_is_sent_again() -> None:

@@ -41,7 +41,7 @@ class Request(NamedTuple):
 
 
 def copy(known_epoch: int, **changed: Any) -> Copy:
-    return Copy(False, 0, Mode.ADD, 0, known_epoch, False)._replace(**changed)
+    return Copy(False, 0, Mode.ADD, False, known_epoch, False)._replace(**changed)
 
 
 @pytest.mark.parametrize("known_epoch", [NONE, 4, 5])

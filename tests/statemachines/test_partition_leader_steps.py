@@ -33,7 +33,7 @@ class Marker(NamedTuple):
     producer_id: int = 7
 
 
-ASKS_GENERIC = Arrival(Mode.GENERIC, of_group=0, token=44)
+ASKS_GENERIC = Arrival(Mode.GENERIC, of_group=False, token=44)
 
 
 def arrive(
@@ -88,8 +88,8 @@ def test_a_batch_of_an_open_transaction_goes_on_without_a_guard() -> None:
     assert (effects.asks, effects.goes_on, effects.guard) == (0, 1, verification.NO_GUARD)
 
 
-@pytest.mark.parametrize("of_group", [0, 1])
-def test_a_batch_that_is_too_old_is_refused_before_anybody_is_asked(of_group: int) -> None:
+@pytest.mark.parametrize("of_group", [False, True])
+def test_a_batch_that_is_too_old_is_refused_before_anybody_is_asked(of_group: bool) -> None:
     entry = in_transaction(epoch=6)
     before = copy.deepcopy(entry)
     effects, notes = arrive(entry, Batch(epoch := 5), ASKS_GENERIC._replace(of_group=of_group))
@@ -102,15 +102,15 @@ def test_a_batch_that_is_too_old_is_refused_before_anybody_is_asked(of_group: in
 @pytest.mark.parametrize(
     ("of_group", "mode", "word", "told"),
     [
-        (0, Mode.GENERIC, Error.NOT_COORDINATOR, Error.NOT_ENOUGH_REPLICAS),
-        (0, Mode.GENERIC, Error.CONCURRENT_TRANSACTIONS, Error.NOT_ENOUGH_REPLICAS),
-        (0, Mode.ADD, Error.CONCURRENT_TRANSACTIONS, Error.CONCURRENT_TRANSACTIONS),
-        (1, Mode.ADD, Error.NETWORK_EXCEPTION, Error.COORDINATOR_LOAD_IN_PROGRESS),
-        (1, Mode.ADD, Error.NOT_COORDINATOR, Error.NOT_COORDINATOR),
+        (False, Mode.GENERIC, Error.NOT_COORDINATOR, Error.NOT_ENOUGH_REPLICAS),
+        (False, Mode.GENERIC, Error.CONCURRENT_TRANSACTIONS, Error.NOT_ENOUGH_REPLICAS),
+        (False, Mode.ADD, Error.CONCURRENT_TRANSACTIONS, Error.CONCURRENT_TRANSACTIONS),
+        (True, Mode.ADD, Error.NETWORK_EXCEPTION, Error.COORDINATOR_LOAD_IN_PROGRESS),
+        (True, Mode.ADD, Error.NOT_COORDINATOR, Error.NOT_COORDINATOR),
     ],
 )
 def test_a_word_that_refuses_is_told_to_each_kind_of_sender_in_its_way(
-    of_group: int, mode: Mode, word: Error, told: Error
+    of_group: bool, mode: Mode, word: Error, told: Error
 ) -> None:
     effects = PartitionEffects()
     verification.concludes(word, 44, Arrival(mode, of_group, 0), effects)
@@ -128,8 +128,10 @@ def test_what_a_coordinator_says_is_translated_where_it_sets_out() -> None:
     assert verification.word_of_coordinator(Error.TRANSACTION_ABORTABLE, Mode.DEFAULT) == Error.INVALID_TXN_STATE
 
 
-@pytest.mark.parametrize(("version", "of_group", "mode"), [(11, 0, 1), (12, 0, 2), (4, 1, 1), (5, 1, 2), (3, 1, 0)])
-def test_the_version_says_how_a_partition_joins(version: int, of_group: int, mode: int) -> None:
+@pytest.mark.parametrize(
+    ("version", "of_group", "mode"), [(11, False, 1), (12, False, 2), (4, True, 1), (5, True, 2), (3, True, 0)]
+)
+def test_the_version_says_how_a_partition_joins(version: int, of_group: bool, mode: int) -> None:
     modes = (Mode.DEFAULT, Mode.GENERIC, Mode.ADD)
     assert verification.mode_of(version, of_group) == modes[mode]
 

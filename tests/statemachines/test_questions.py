@@ -18,25 +18,25 @@ def first(mode: Mode = Mode.ADD) -> Incoming:
 def busy() -> Lane:
     """A request is under way, by the mode DEFAULT."""
     lane = Lane()
-    questions.asks(lane, 1, first(Mode.DEFAULT))
+    questions.asks(lane, True, first(Mode.DEFAULT))
     questions.goes_out(lane)
     return lane
 
 
 def test_a_question_leaves_at_once_where_nothing_is_under_way() -> None:
     lane = Lane()
-    assert questions.asks(lane, 1, first()) == (Error.NONE, Error.NONE)
-    assert lane == Lane(waiting=1, mode=Mode.ADD, sends=1)
+    assert questions.asks(lane, True, first()) == (Error.NONE, Error.NONE)
+    assert lane == Lane(waiting=1, mode=Mode.ADD, sends=True)
     questions.goes_out(lane)
-    assert lane == Lane(under_way=1, mode_under_way=Mode.ADD)
+    assert lane == Lane(under_way=True, mode_under_way=Mode.ADD)
 
 
 def test_it_waits_while_a_request_is_under_way_and_leaves_when_that_ends() -> None:
     lane = busy()
-    questions.asks(lane, 1, first())
+    questions.asks(lane, True, first())
     assert (lane.waiting, lane.sends) == (1, 0)
     assert questions.ends(lane, RULES) == Mode.DEFAULT
-    assert lane == Lane(waiting=1, mode=Mode.ADD, sends=1)
+    assert lane == Lane(waiting=1, mode=Mode.ADD, sends=True)
 
 
 def test_where_nothing_waits_nothing_leaves() -> None:
@@ -47,7 +47,7 @@ def test_where_nothing_waits_nothing_leaves() -> None:
 
 def test_without_the_rule_what_waits_is_forgotten_until_somebody_asks() -> None:
     lane = busy()
-    questions.asks(lane, 1, first())
+    questions.asks(lane, True, first())
     questions.ends(lane, with_switches(RULES, off=["questions_follow"]))
     assert (lane.waiting, lane.under_way, lane.sends) == (1, 0, 0)
 
@@ -55,7 +55,7 @@ def test_without_the_rule_what_waits_is_forgotten_until_somebody_asks() -> None:
 def test_the_mode_is_that_of_the_question_that_waits_first() -> None:
     lane = busy()
     for mode in (Mode.GENERIC, Mode.ADD):
-        questions.asks(lane, 1, first(mode))
+        questions.asks(lane, True, first(mode))
     assert (lane.waiting, lane.mode) == (2, Mode.GENERIC)
 
 
@@ -69,20 +69,20 @@ def test_the_mode_is_that_of_the_question_that_waits_first() -> None:
 )
 def test_one_question_of_an_id_waits(epoch: int, of_queued: Error, of_incoming: Error) -> None:
     lane = busy()
-    questions.asks(lane, 1, first())
-    assert questions.asks(lane, 1, Incoming(4, epoch, Mode.ADD)) == (of_queued, of_incoming)
+    questions.asks(lane, True, first())
+    assert questions.asks(lane, True, Incoming(4, epoch, Mode.ADD)) == (of_queued, of_incoming)
     assert lane.waiting == 1
 
 
 def test_without_a_coordinator_nothing_waits() -> None:
     lane = Lane()
-    assert questions.asks(lane, 0, first()) == (Error.NONE, Error.COORDINATOR_NOT_AVAILABLE)
+    assert questions.asks(lane, False, first()) == (Error.NONE, Error.COORDINATOR_NOT_AVAILABLE)
     assert lane == Lane()
 
 
 def test_a_broker_that_is_gone_forgets_its_lanes() -> None:
     lane = busy()
-    questions.asks(lane, 1, first())
+    questions.asks(lane, True, first())
     questions.forget(lane)
     assert lane == Lane()
 

@@ -114,7 +114,7 @@ def _is_listed(state: State, pid: int, p: int) -> bool:
             TransactionState.PREPARE_COMMIT,
             TransactionState.PREPARE_ABORT,
         )
-        if durable.known == 1 and undecided and durable.producer_id == pid and (durable.partitions >> p) & 1 == 1:
+        if durable.known and undecided and durable.producer_id == pid and (durable.partitions >> p) & 1 == 1:
             return True
     return False
 
@@ -132,7 +132,7 @@ def a_decided_transaction_is_driven_to_its_end(state: State) -> bool:
 def a_question_waits_only_behind_another(state: State) -> bool:
     """A leader's question to a coordinator waits only while a request to the same coordinator is under way."""
     for lane in state.lanes:
-        if lane.waiting > 0 and lane.under_way == 0:
+        if lane.waiting > 0 and not lane.under_way:
             return False
     return True
 
@@ -155,7 +155,7 @@ def _is_being_appended(state: State, k: int) -> bool:
 
 def a_transaction_has_one_decision(state: State) -> bool:
     """A transaction is decided once, and the application is told what was decided, and not before."""
-    if state.ghost.contradiction == 1:
+    if state.ghost.contradiction:
         return False
     for facts in state.ghost.labels:
         if facts.result in (Outcome.UNDECIDED, facts.decided):
@@ -168,7 +168,7 @@ def a_transaction_has_one_decision(state: State) -> bool:
 
 def only_its_owner_ends_a_transaction(state: State) -> bool:
     """A client ends the transaction that it opened, and no other."""
-    return bool(state.ghost.usurped == 0)
+    return not state.ghost.usurped
 
 
 def no_machine_leaves_its_table(state: State) -> bool:
@@ -178,7 +178,7 @@ def no_machine_leaves_its_table(state: State) -> bool:
 
 def no_durable_record_contradicts_memory(state: State) -> bool:
     """A coordinator passes its own checks: what it makes durable follows from its memory (reference §2.3, §2.4)."""
-    return bool(state.ghost.insane == 0)
+    return not state.ghost.insane
 
 
 def epochs_never_go_down(state: State) -> bool:

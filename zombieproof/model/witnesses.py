@@ -86,7 +86,7 @@ def a_prepared_transaction_is_taken_over(state: State) -> bool:
 
 def a_stale_coordinator_still_answers(state: State) -> bool:
     """Two nodes believe to be the coordinator."""
-    return bool(state.nodes[0].role == 1 and state.nodes[1].role == 1)
+    return bool(state.nodes[0].believes and state.nodes[1].believes)
 
 
 def offsets_are_committed(state: State) -> bool:
@@ -107,7 +107,7 @@ def offsets_are_pending_across_a_rebalance(state: State) -> bool:
 def the_producer_id_rotates(state: State) -> bool:
     """An exhausted epoch makes way for a new producer id."""
     for durable in state.durable:
-        if durable.known == 1 and durable.producer_id > 0:
+        if durable.known and durable.producer_id > 0:
             return True
     return False
 
@@ -145,7 +145,7 @@ def a_partition_is_without_a_leader_while_a_marker_waits(state: State) -> bool:
     for p in range(len(state.partitions)):
         for durable in state.durable:
             decided = durable.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
-            if decided and state.partitions[p].leader == 0 and (durable.partitions >> p) & 1 == 1:
+            if decided and not state.partitions[p].leader and (durable.partitions >> p) & 1 == 1:
                 return True
     return False
 
@@ -172,7 +172,7 @@ def two_batches_are_remembered(state: State) -> bool:
 
 def an_id_is_forgotten(state: State) -> bool:
     """A transactional id has expired."""
-    return bool(state.durable[0].known == 0 and state.next_producer_id > 0 and state.budget.expirations == 0)
+    return bool(not state.durable[0].known and state.next_producer_id > 0 and state.budget.expirations == 0)
 
 
 def a_question_waits(state: State) -> bool:
@@ -185,7 +185,7 @@ def a_question_waits(state: State) -> bool:
 
 def a_newer_question_takes_the_place(state: State) -> bool:
     """A question that waited has given its place to one of a newer epoch."""
-    return bool(state.ghost.outrun == 1)
+    return bool(state.ghost.outrun)
 
 
 def an_answer_comes_behind_a_marker(state: State) -> bool:

@@ -171,10 +171,10 @@ def _left_out(before: State, after: State) -> Iterator[str]:
 def _skipped(old: Node, new: Node, k: int, partitions: list[Partition]) -> Iterator[int]:
     """The partitions that left the list of an id that is decided, although they could not get a marker."""
     txn = new.cache[k]
-    if new.role == 0 or txn.state not in _DECIDED:
+    if not new.believes or txn.state not in _DECIDED:
         return
     for p in bits(old.cache[k].partitions & ~txn.partitions):
-        if partitions[p].leader == 0:
+        if not partitions[p].leader:
             yield p
 
 
@@ -200,7 +200,7 @@ def _markers(before: State, after: State) -> Iterator[str]:
 
 
 def _sent_markers(state: State) -> list[Message]:
-    return [message for message in state.messages if message.kind == Kind.MARKER and message.live == 1]
+    return [message for message in state.messages if message.kind == Kind.MARKER and message.live]
 
 
 def _marker_key(message: Message) -> tuple[int, str, int]:

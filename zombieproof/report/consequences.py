@@ -74,12 +74,12 @@ def _answer(after: State, setup: Setup, kind: int, message: Message, trail: Trai
     """What the answer to a message says. An acceptance is not said where its effect is told."""
     if message.kind == Kind.MARKER:
         yield from _answer_to_marker(trail)
-    elif message.answered == 1:
+    elif message.answered:
         if not is_told and kind != Action.LOSE_ANSWER:
             yield f"{client_name(message.client)} goes on{_and_then(after, message)}"
-    elif trail.answered == 0 and (speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR):
+    elif not trail.answered and (speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR):
         yield "the answer waits for an append"
-    elif trail.answered == 0:
+    elif not trail.answered:
         yield f"{leader_name(message.partition)} asks {coordinator_name(after, setup, after.coordinator)} first"
     else:
         yield from _said(after, setup, kind, message, trail, is_told=is_told)
@@ -95,13 +95,13 @@ def _said(after: State, setup: Setup, kind: int, message: Message, trail: Trail,
     asked_by_leader = message.stage == Stage.TO_COORDINATOR and not speaks_to_coordinator(message.kind)
     who = leader_name(message.partition) if asked_by_leader else client_name(message.client)
     error = Error(trail.error)
-    travels = setup.bounds.answers_travel == 1 and message.live == 1 and not asked_by_leader
+    travels = setup.bounds.answers_travel == 1 and message.live and not asked_by_leader
     if error == Error.NONE and is_told and not travels:
         return
     says = f"{error.name}{_by(trail, error)}"
     if kind == Action.LOSE_ANSWER:
         yield f"the answer that is lost is {says}"
-    elif message.live == 0 and not asked_by_leader:
+    elif not message.live and not asked_by_leader:
         yield f"the answer is {says}, and nobody waits for it"
     elif travels:
         yield f"the answer {says} sets out for {who}"
@@ -121,8 +121,8 @@ def _by(trail: Trail, error: int) -> str:
 def _and_then(after: State, message: Message) -> str:
     """Whether the client asks again, and where."""
     for other in after.messages:
-        same = other.kind == message.kind and other.client == message.client and other.live == 1
-        if same and (other.label, other.partition) == (message.label, message.partition) and other.answered == 0:
+        same = other.kind == message.kind and other.client == message.client and other.live
+        if same and (other.label, other.partition) == (message.label, message.partition) and not other.answered:
             if not speaks_to_coordinator(message.kind):
                 return ", and sends it again"
             return ", and asks again" if other.node == message.node else f", and asks node {other.node}"
@@ -131,11 +131,11 @@ def _and_then(after: State, message: Message) -> str:
 
 def _then_sends(before: State, after: State, setup: Setup, message: Message) -> Iterator[str]:
     """A partition is in the transaction: what waited for that goes out."""
-    if message.kind not in (Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS) or message.live == 0:
+    if message.kind not in (Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS) or not message.live:
         return
-    was_there = [message_name(other, setup) for other in before.messages if other.live == 1]
+    was_there = [message_name(other, setup) for other in before.messages if other.live]
     for other in after.messages:
-        sent = other.live == 1 and other.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT)
+        sent = other.live and other.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT)
         if sent and other.client == message.client and message_name(other, setup) not in was_there:
             yield f"{message_name(other, setup)} sets out"
 
@@ -143,7 +143,7 @@ def _then_sends(before: State, after: State, setup: Setup, message: Message) -> 
 def _remarks(before: State, after: State, message: Message, trail: Trail) -> Iterator[str]:
     """What is remarkable about an acceptance."""
     at_leader = message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.stage != Stage.TO_COORDINATOR
-    if not at_leader or trail.answered == 0 or trail.error != Error.NONE:
+    if not at_leader or not trail.answered or trail.error != Error.NONE:
         return
     p = message.partition
     if before.partitions[p].end == after.partitions[p].end:
@@ -247,7 +247,7 @@ def _late_now(before: State, after: State, setup: Setup, kind: int) -> Iterator[
 
 def _late(state: State, setup: Setup) -> Counter[str]:
     """The names of late copies, wherever they are on their way."""
-    messages = [message for message in state.messages if message.kind != Kind.EMPTY and message.live == 0]
+    messages = [message for message in state.messages if message.kind != Kind.EMPTY and not message.live]
     return Counter(_late_name(message, setup) for message in messages)
 
 
@@ -286,7 +286,7 @@ def _read_from_log(after: State, p: int) -> Iterator[str]:
 
 def _fetched(before: State, after: State, setup: Setup, c: int) -> Iterator[str]:
     """The committed offset that a member fetched, and what it does not wait for."""
-    if next_op(setup, before.clients[c], c) != Op.FETCH or before.clients[c].alive == 0:
+    if next_op(setup, before.clients[c], c) != Op.FETCH or not before.clients[c].alive:
         return
     position = after.clients[c].position
     does = "no input is left" if position >= setup.bounds.inputs else f"it works on input {position}"

@@ -87,7 +87,7 @@ def _logs(state: State) -> Iterator[Line]:
             outcome = "" if is_marker else f": {FATES[Outcome(fate(partition, offset))]}"
             subject = partition_name(p) if offset == 0 else ""
             yield Line(subject, f"{offset}  {record_words(record)}{outcome}")
-        if partition.leader == 0:
+        if not partition.leader:
             yield Line(partition_name(p) if partition.end == 0 else "", "without a leader")
 
 

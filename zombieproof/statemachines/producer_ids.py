@@ -39,7 +39,7 @@ __all__ = [
 class ProducerIdBlocks:
     """The block in use (`size` ids from `first`, of which `used` are gone) and the one that is at hand, if any.
 
-    `is_asked_for` is 1 from a request to the first use of what it brought. `sends` 1: a request is to be sent now.
+    `is_asked_for`: from a request to the first use of what it brought. `sends`: a request is to be sent now.
     """
 
     first: int = integer(0, width="i8")
@@ -47,9 +47,9 @@ class ProducerIdBlocks:
     used: int = integer(0, width="i8")
     next_first: int = integer(NONE, width="i8")
     next_size: int = integer(0, width="i8")
-    is_asked_for: int = 0
+    is_asked_for: bool = False
     not_before_ms: int = integer(0, width="i8")
-    sends: int = 0
+    sends: bool = False
 
 
 class Allocated(NamedTuple):
@@ -83,7 +83,7 @@ def claim(blocks: ProducerIdBlocks, now_ms: int) -> int:
         blocks.used = 0
         blocks.next_first = NONE
         blocks.next_size = 0
-        blocks.is_asked_for = 0
+        blocks.is_asked_for = False
     claimed = int(blocks.first + blocks.used)
     blocks.used += 1
     if asks_for_next_block(claimed, blocks.first, blocks.size):
@@ -93,10 +93,10 @@ def claim(blocks: ProducerIdBlocks, now_ms: int) -> int:
 
 def prefetch(blocks: ProducerIdBlocks, now_ms: int) -> None:
     """A block is wanted: it is asked for, unless it is already, or a failure is too fresh."""
-    at_hand = 1 if blocks.next_size > 0 else 0
+    at_hand = blocks.next_size > 0
     if may_ask_for_block(blocks.is_asked_for, at_hand, now_ms, blocks.not_before_ms):
-        blocks.is_asked_for = 1
-        blocks.sends = 1
+        blocks.is_asked_for = True
+        blocks.sends = True
         blocks.not_before_ms = 0
 
 
@@ -108,12 +108,12 @@ def answered(blocks: ProducerIdBlocks, error: int, first: int, size: int, now_ms
         blocks.next_size = size
         return
     blocks.not_before_ms = now_ms + RETRY_BACKOFF_MS
-    blocks.is_asked_for = 0
+    blocks.is_asked_for = False
 
 
 def lost(blocks: ProducerIdBlocks) -> None:
     """The controller did not answer: it may be asked again at once."""
-    blocks.is_asked_for = 0
+    blocks.is_asked_for = False
 
 
 def forget(blocks: ProducerIdBlocks) -> None:
@@ -123,6 +123,6 @@ def forget(blocks: ProducerIdBlocks) -> None:
     blocks.used = 0
     blocks.next_first = NONE
     blocks.next_size = 0
-    blocks.is_asked_for = 0
+    blocks.is_asked_for = False
     blocks.not_before_ms = 0
-    blocks.sends = 0
+    blocks.sends = False

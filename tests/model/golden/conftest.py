@@ -238,7 +238,7 @@ class Host:
 
     def fetch_offset(self) -> Any:
         """The stable committed offset, or the error."""
-        error = decide_offset_fetch(1, self.pending.state, self.rules)
+        error = decide_offset_fetch(True, self.pending.state, self.rules)
         return Error(error) if error else self.committed.offset
 
     @property

@@ -60,7 +60,7 @@ class ProducerIdManager(ProducerIds):
 
     def wants_block(self) -> bool:
         """Whether an AllocateProducerIds is to be sent now; said once for each request."""
-        wanted, self._blocks.sends = self._blocks.sends == 1, 0
+        wanted, self._blocks.sends = self._blocks.sends, False
         return wanted
 
     def answered(self, answer: AllocateProducerIdsAnswer | None) -> None:

@@ -54,21 +54,21 @@ class ClassicGroup:
     _by_name: dict[str, GroupMember] = field(default_factory=dict)
     _numbers: int = 0
 
-    known = 1
-    is_consumer = 0
+    known = True
+    is_consumer = False
 
     def __post_init__(self) -> None:
         self.records = GroupMembers(self.seats)
 
     @property
-    def dead(self) -> int:
-        """1 if the group is being removed."""
-        return int(self.state == ClassicGroupState.DEAD)
+    def dead(self) -> bool:
+        """Whether the group is being removed."""
+        return self.state == ClassicGroupState.DEAD
 
     @property
-    def empty(self) -> int:
-        """1 if the group has no members."""
-        return int(self.state == ClassicGroupState.EMPTY)
+    def empty(self) -> bool:
+        """Whether the group has no members."""
+        return self.state == ClassicGroupState.EMPTY
 
     @property
     def members(self) -> dict[str, str | None]:
@@ -104,11 +104,11 @@ class ClassicGroup:
         return Identity(
             member=NONE if member == "" else 1,
             instance=NONE if instance is None else 1,
-            member_is_known=int(seat is not None and seat.standing == Standing.IN),
-            instance_is_known=int(holder is not None),
-            instance_is_this_member=int(holder is not None and holder.name == member),
-            is_leader=int(seat is not None and seat.number == self.records.leader),
-            is_pending=int(seat is not None and seat.standing == Standing.PROMISED),
+            member_is_known=seat is not None and seat.standing == Standing.IN,
+            instance_is_known=holder is not None,
+            instance_is_this_member=holder is not None and holder.name == member,
+            is_leader=seat is not None and seat.number == self.records.leader,
+            is_pending=seat is not None and seat.standing == Standing.PROMISED,
         )
 
     def _holder(self, instance: str | None) -> GroupMember | None:
@@ -180,7 +180,7 @@ def loaded_classic_group(name: str, value: GroupValue) -> ClassicGroup:
         seat = GroupMember(
             name=member,
             instance=instances.get(member),
-            is_static=int(member in instances),
+            is_static=member in instances,
             standing=Standing.IN,
             session_timeout_ms=session_ms,
             rebalance_timeout_ms=rebalance_ms,
@@ -195,12 +195,12 @@ def loaded_classic_group(name: str, value: GroupValue) -> ClassicGroup:
 class NoGroup:
     """The facts of a group that does not exist; nothing changes them."""
 
-    known: int = 0
-    dead: int = 0
-    empty: int = 1
+    known: bool = False
+    dead: bool = False
+    empty: bool = True
     generation: int = NONE
     state: int = ClassicGroupState.EMPTY
-    is_consumer: int = 0
+    is_consumer: bool = False
 
     def sender(self, member: str, instance: str | None) -> Identity:
         """Nobody is known to a group that does not exist."""

@@ -35,14 +35,14 @@ class ConsumerGroup:
     members: dict[str, ConsumerMember] = field(default_factory=dict)
     state: int = ClassicGroupState.STABLE
 
-    known = 1
-    is_consumer = 1
-    dead = 0
+    known = True
+    is_consumer = True
+    dead = False
 
     @property
-    def empty(self) -> int:
-        """1 if the group has no members."""
-        return int(not self.members)
+    def empty(self) -> bool:
+        """Whether the group has no members."""
+        return not self.members
 
     def sender(self, member: str, instance: str | None) -> Identity:
         """What the group knows of who sends a request of the classic protocol: nobody of that is in it."""

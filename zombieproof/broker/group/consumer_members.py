@@ -44,7 +44,7 @@ class ConsumerMembers:
         former = NoGroup() if found.store is None else found.store.group(request.group)
         group = former if isinstance(former, ConsumerGroup) else ConsumerGroup(request.group)
         before, member = group.value(), group.members.get(request.member, ConsumerMember())
-        beat = Beat(request.epoch, int(request.topics is not None and request.topics != member.topics))
+        beat = Beat(request.epoch, request.topics is not None and request.topics != member.topics)
         host = HeartbeatHost(found.error, self._clock.now_ms(), self._settings.group_consumer_assignment_interval_ms)
         effects, facts = ConsumerGroupEffects(), _heartbeat_facts(request, former)
         steps.heartbeat(group, member, beat, facts, host, effects, self._journal.begin())
@@ -83,12 +83,12 @@ def _heartbeat_facts(request: ConsumerGroupHeartbeat, group: AnyGroup) -> Heartb
     known = group.members.get(request.member) if isinstance(group, ConsumerGroup) else None
     epochs = ConsumerMember() if known is None else known
     return HeartbeatFacts(
-        has_group_id=int(request.group != ""),
-        has_member_id=int(request.member != ""),
-        names_topics=int(bool(request.topics)),
-        group_is_there=int(is_consumer),
-        group_is_of_other_protocol=int(isinstance(group, ClassicGroup) and not group.empty),
-        member_is_known=int(known is not None),
+        has_group_id=request.group != "",
+        has_member_id=request.member != "",
+        names_topics=bool(request.topics),
+        group_is_there=is_consumer,
+        group_is_of_other_protocol=isinstance(group, ClassicGroup) and not group.empty,
+        member_is_known=known is not None,
         member_epoch=epochs.epoch,
         previous_epoch=epochs.previous_epoch,
     )

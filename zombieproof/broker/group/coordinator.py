@@ -146,10 +146,10 @@ class GroupCoordinator:
             key = OffsetKey(request.group, *partition)
             value = offsets.committed(key)
             of = Asked(
-                int(partition[0] not in request.unknown_topic_ids),
-                int(request.require_stable),
+                partition[0] not in request.unknown_topic_ids,
+                request.require_stable,
                 offsets.pending_transactions(key),
-                int(value is not None),
+                value is not None,
             )
             read = is_read(of, self._rules, self._journal.begin())
             self._journal.take(request.group)

@@ -34,7 +34,7 @@ class Deletions:
     def delete_offsets(self, request: OffsetDelete) -> OffsetsDeleted:
         """Answer OffsetDelete."""
         found, effects = self._stores.find(request.group), GroupEffects()
-        said = MemberRequest(request.version, int(request.group != ""), found.error)
+        said = MemberRequest(request.version, request.group != "", found.error)
         deletion.begin_deleting(said, effects)
         rows, tombstones, pending = dict[TopicPartition, int](), list[Record](), PendingRequest()
         for partition in request.partitions if not effects.replies else ():
@@ -136,11 +136,11 @@ def _group(store: GroupStore | None, name: str) -> ClassicGroup | ConsumerGroup 
 def _known(store: GroupStore | None, key: OffsetKey) -> KnownOffset:
     """What is known of an offset, here and by the members of its group."""
     if store is None:
-        return KnownOffset(0, 0, 0)
+        return KnownOffset(False, False, False)
     group, value = store.group(key.group), store.offsets.committed(key)
     return KnownOffset(
-        int(value is not None),
-        int(store.offsets.pending_transactions(key) > 0),
-        int(isinstance(group, ConsumerGroup) and key.topic in group.topics()),
+        value is not None,
+        store.offsets.pending_transactions(key) > 0,
+        isinstance(group, ConsumerGroup) and key.topic in group.topics(),
         0 if value is None else value.committed_ms,
     )

@@ -84,7 +84,7 @@ class Membership:
         group = self._group(work)
         said = MemberRequest(
             request.version,
-            int(request.group != ""),
+            request.group != "",
             work.found.error,
             group.sender(request.member, request.instance),
             session_timeout_ms=request.session_timeout_ms,
@@ -135,7 +135,7 @@ class Membership:
         names_leavers = steps.names_leavers(request.version)
         leavers = request.leavers if names_leavers else (Leaver(request.member),)
         work, rows = self._begin(request.group, number), list[LeaverLeft]()
-        said = MemberRequest(request.version, int(request.group != ""), work.found.error)
+        said = MemberRequest(request.version, request.group != "", work.found.error)
         steps.begin_leaving(said, work.effects)
         if work.effects.replies:
             self._reply(work, GroupLeft(work.effects.error))
@@ -196,7 +196,7 @@ class Membership:
         group = self._group(work)
         work.seat = _seat(group, request.member, None)
         sender = group.sender(request.member, request.instance)
-        has_group_id = int(request.group != "")
+        has_group_id = request.group != ""
         return work, MemberRequest(request.version, has_group_id, work.found.error, sender, request.generation)
 
     def _group(self, work: _Work) -> AnyGroup:

@@ -85,7 +85,7 @@ class OffsetStore:
         Without a producer id it counts at once, also where its batch calls itself transactional. `reaches_waiting`: a
         tombstone ends what waits as well.
         """
-        meaning = offsets.meaning_of(int(value is not None), producer_id)
+        meaning = offsets.meaning_of(value is not None, producer_id)
         if value is None or meaning == Meaning.TOMBSTONE:
             self._remove(key, journal, reaches_waiting=reaches_waiting)
         elif meaning == Meaning.COMMITTED:
@@ -102,13 +102,13 @@ class OffsetStore:
         """The marker of a producer id: what waited for it counts now, or is gone."""
         ended = self._waiting.pop(producer_id, {})
         if not ended:
-            offsets.ends(GroupOffset(), PendingOffset(), int(committed), journal.begin())
+            offsets.ends(GroupOffset(), PendingOffset(), committed, journal.begin())
             journal.take(str(producer_id))
         for key, waiting in ended.items():
             self._close(producer_id, key)
             known = self._committed.get(key, Committed())
             before = known.record.record_offset
-            offsets.ends(known.record, waiting.record, int(committed), journal.begin())
+            offsets.ends(known.record, waiting.record, committed, journal.begin())
             journal.take(_named(producer_id, key))
             if known.record.record_offset != before:
                 known.value = waiting.value

@@ -68,7 +68,7 @@ def offsets_of(
 ) -> Offsets:
     """The rows of a request: a partition that does not exist is told so, whatever becomes of the others."""
     errors = {
-        row.partition: commits.row_enters(int(exists(row.partition)), int(row.partition[0] not in unknown_topic_ids))
+        row.partition: commits.row_enters(exists(row.partition), row.partition[0] not in unknown_topic_ids)
         for row in rows
         if not exists(row.partition)
     }
@@ -131,8 +131,8 @@ class CommitContext:
 
 def standing_in(group: ConsumerGroup, member: str) -> commits.Standing:
     """What a group of the consumer protocol knows of a member."""
-    is_known, has_members = int(member in group.members), int(bool(group.members))
-    return commits.Standing(is_known, 0, 0, 1, has_members, group.epoch_of(member))
+    is_known, has_members = member in group.members, bool(group.members)
+    return commits.Standing(is_known, False, False, True, has_members, group.epoch_of(member))
 
 
 def assignment_epochs(group: ConsumerGroup, member: str, offsets: Offsets) -> tuple[int, ...]:
@@ -164,9 +164,9 @@ def _judge_plain(
         identity = group.sender(request.member, request.instance)
         commits.plain_is_judged_by_classic(group, identity, version, generation, effects, notes)
     context.journal.take(request.group)
-    if effects.goes_on == 1 and isinstance(group, ClassicGroup):
+    if effects.goes_on and isinstance(group, ClassicGroup):
         committed(group, group.find(request.member), context.clock.now_ms())
-    return effects.goes_on == 1
+    return effects.goes_on
 
 
 @dataclass(slots=True)
@@ -187,7 +187,7 @@ class OffsetCommitInProgress:
         """What the transaction coordinator is to be asked before `finish`; None: nothing."""
         request, effects, leads = self.request, self.context.begin(), self.replica is not None and self.replica.leads
         journal = self.context.journal
-        commits.enters(len(self.offsets.rows), int(request.group != ""), int(leads), effects, journal.begin())
+        commits.enters(len(self.offsets.rows), request.group != "", leads, effects, journal.begin())
         journal.take(request.group)
         self.error = effects.error
         if not effects.goes_on or self.replica is None:
@@ -204,7 +204,7 @@ class OffsetCommitInProgress:
     def handle_verification(self, errors: Mapping[TopicPartition, int]) -> None:
         """The channel's word on the partition that was asked about, as it has translated it."""
         (error,) = errors.values()
-        effects, arrival = PartitionEffects(), verification.Arrival(self._mode, 1, verification.NO_GUARD)
+        effects, arrival = PartitionEffects(), verification.Arrival(self._mode, True, verification.NO_GUARD)
         verification.concludes(error, self.guard, arrival, effects)
         self.error = effects.error
 
@@ -234,16 +234,16 @@ class OffsetCommitInProgress:
             who, epochs = group.sender(request.member, request.instance), ()
             standing = commits.Standing(who.member_is_known, who.instance_is_known, who.instance_is_this_member)
         sender = commits.sender_of(
-            request.version, request.generation, int(request.member != ""), int(request.instance is not None)
+            request.version, request.generation, request.member != "", request.instance is not None
         )
         effects, notes = context.begin(), context.journal.begin()
         commits.judged(group, sender, standing, epochs, context.rules, effects, notes)
         context.journal.take(request.group)
-        return effects.goes_on == 1
+        return effects.goes_on
 
     @property
     def _mode(self) -> Mode:
-        return Mode(verification.mode_of(self.request.version, of_group=1))
+        return Mode(verification.mode_of(self.request.version, of_group=True))
 
     def _batch(self) -> Batch:
         return Batch(self.request.producer_id, self.request.producer_epoch, transactional=True)

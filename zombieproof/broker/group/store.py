@@ -103,7 +103,7 @@ class GroupStore:
             return
         for delta, record in enumerate(batch.records):
             if isinstance(record.key, OffsetKey):
-                reaches = tombstone_reaches_what_waits(1, self.rules)
+                reaches = tombstone_reaches_what_waits(True, self.rules)
                 place = batch.base_offset + delta
                 self._replay_offset(place, batch.producer_id, record.key, record.value, journal, reaches=reaches)
             elif isinstance(record.key, GroupKey):

@@ -56,7 +56,7 @@ class ProduceInProgress:
     @property
     def mode(self) -> Mode:
         """How the request's partitions join its transaction."""
-        return Mode(verification.mode_of(self.request.version, of_group=0))
+        return Mode(verification.mode_of(self.request.version, of_group=False))
 
     def start(self, replica_of: FindReplica, exists: Exists | None = None) -> list[PartitionsToVerify]:
         """Judge the request before anybody is asked; what is returned (one question at most) is for the coordinator.
@@ -136,7 +136,7 @@ class ProduceInProgress:
 
     def _conclude(self, partition: TopicPartition, error: int) -> None:
         effects = self._begin()
-        arrival = verification.Arrival(self.mode, of_group=0, token=verification.NO_GUARD)
+        arrival = verification.Arrival(self.mode, of_group=False, token=verification.NO_GUARD)
         verification.concludes(error, self.waiting[partition], arrival, effects)
         if effects.answers:
             self._end(partition, Produced(effects.error, message=_message(effects.cause, effects.error)))

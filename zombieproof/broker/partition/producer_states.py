@@ -185,7 +185,7 @@ class ProducerStates:
         known = self._producers.get(batch.producer_id) or Remembered()
         if self._token == verification.NO_GUARD:
             self._token = tokens.next()
-        arrival, effects = verification.Arrival(mode, int(of_group), self._token), self._begin()
+        arrival, effects = verification.Arrival(mode, of_group, self._token), self._begin()
         verification.arrives(known.entry, batch, arrival, self.rules, effects, self._journal.begin())
         self._journal.take(self._named(batch.producer_id))
         if effects.asks:

@@ -63,7 +63,7 @@ class VerificationChannel:
         waits = queue.get(question.transactional_id)
         queued_epoch = NONE if waits is None else waits.producer_epoch
         incoming = Incoming(queued_epoch, question.producer_epoch, question.mode)
-        verdict = questions.asks(lane, int(node is not None), incoming)
+        verdict = questions.asks(lane, node is not None, incoming)
         if verdict.error_of_incoming != Error.NONE:
             return [self._same(question, verdict.error_of_incoming)]
         self.lanes[key], self.waiting[key] = lane, queue

@@ -26,22 +26,22 @@ def step(state: State, action: int, setup: Setup, trail: Trail) -> bool:
         return False
     if trail.illegal != 0:
         state.ghost.illegal = trail.illegal
-    if trail.contradicts != 0:
-        state.ghost.insane = 1
+    if trail.contradicts:
+        state.ghost.insane = True
     return True
 
 
 def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
     if kind == Action.STEP:
-        return client_actions.step(state, setup, trail, i, 0)
+        return client_actions.step(state, setup, trail, i, False)
     if kind == Action.ABORT_INSTEAD:
-        return client_actions.step(state, setup, trail, i, 1)
+        return client_actions.step(state, setup, trail, i, True)
     if kind in BETWEEN_BROKERS:
         return _between_brokers(state, setup, trail, kind, i)
     if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND:
         return _handle_message(state, setup, trail, kind, i)
     if kind in (Action.READ_ONE, Action.READ_ALL):
-        return reader_actions.fetch(state, setup, trail, i, 1 if kind == Action.READ_ALL else 0)
+        return reader_actions.fetch(state, setup, trail, i, kind == Action.READ_ALL)
     if kind == Action.CRASH:
         return client_actions.crash(state, i)
     return faults.inject(state, setup, trail, kind, i)
@@ -54,7 +54,7 @@ def _handle_message(state: State, setup: Setup, trail: Trail, kind: int, i: int)
     if message.stage in (Stage.APPENDING, Stage.WAITING) and kind != Action.GIVE_UP:
         return False
     if kind == Action.DELIVER:
-        return _deliver(state, setup, trail, i, 0, 0)
+        return _deliver(state, setup, trail, i, False, False)
     if kind == Action.LOSE_ANSWER:
         return _lose_answer(state, setup, trail, i)
     if kind == Action.DOUBLE:
@@ -87,11 +87,11 @@ def _repeats(state: State, i: int) -> bool:
     )
 
 
-def _deliver(state: State, setup: Setup, trail: Trail, i: int, lost: int, unknown: int) -> bool:
+def _deliver(state: State, setup: Setup, trail: Trail, i: int, lost: bool, unknown: bool) -> bool:
     message = state.messages[i]
     if message.kind == Kind.MARKER:
         return partition_actions.receive_marker(state, setup, trail, message, lost)
-    if message.answered == 1:
+    if message.answered:
         if _is_behind_another(state, message):
             return False
         client_answers.handle(state, setup, trail, i, message.error)
@@ -100,18 +100,18 @@ def _deliver(state: State, setup: Setup, trail: Trail, i: int, lost: int, unknow
         error = coordinator_actions.answer(state, setup, trail, i, unknown)
         if error != partition_actions.WAITS:
             replies.reply(state, setup, trail, i, error, lost)
-        elif lost == 1:
+        elif lost:
             message.stage = Stage.TO_LEADER
             replies.restore_request(state, message)
         return True
     if message.stage in (Stage.TO_COORDINATOR, Stage.ABANDONED):
-        return lost == 0 and _question_arrives(state, setup, trail, i, unknown)
-    if state.partitions[message.partition].leader == 0 or _is_behind_another(state, message):
+        return not lost and _question_arrives(state, setup, trail, i, unknown)
+    if not state.partitions[message.partition].leader or _is_behind_another(state, message):
         return False
     return _at_leader(state, setup, trail, i, lost)
 
 
-def _question_arrives(state: State, setup: Setup, trail: Trail, i: int, unknown: int) -> bool:
+def _question_arrives(state: State, setup: Setup, trail: Trail, i: int, unknown: bool) -> bool:
     """A leader's question reaches the coordinator; its answer sets out, if anybody still waits for it."""
     message = state.messages[i]
     is_abandoned = message.stage == Stage.ABANDONED
@@ -123,7 +123,7 @@ def _question_arrives(state: State, setup: Setup, trail: Trail, i: int, unknown:
     return True
 
 
-def _at_leader(state: State, setup: Setup, trail: Trail, i: int, lost: int) -> bool:
+def _at_leader(state: State, setup: Setup, trail: Trail, i: int, lost: bool) -> bool:
     """A batch or offset commit reaches its leader, or the coordinator's word on it does."""
     message, queue = state.messages[i], setup.bounds.verification_queue == 1
     if message.stage == Stage.BACK_TO_LEADER:
@@ -151,7 +151,7 @@ def _between_brokers(state: State, setup: Setup, trail: Trail, kind: int, i: int
         return id_blocks.double(state, i)
     if kind == Action.GIVE_LATE_BLOCK:
         return id_blocks.arrive_late(state, setup, i)
-    return id_blocks.allocate(state, setup, i, 1 if kind == Action.LOSE_BLOCK else 0)
+    return id_blocks.allocate(state, setup, i, kind == Action.LOSE_BLOCK)
 
 
 def _handle_append(state: State, setup: Setup, trail: Trail, kind: int, number: int) -> bool:
@@ -168,7 +168,7 @@ def _handle_append(state: State, setup: Setup, trail: Trail, kind: int, number: 
     i, error = trail.asker - 1, int(trail.error)
     message = state.messages[i]
     if network.speaks_to_coordinator(message.kind):
-        replies.reply(state, setup, trail, i, error, 0)
+        replies.reply(state, setup, trail, i, error, False)
     else:
         partition_actions.handle_verification(state, setup, trail, message, error)
     return True
@@ -179,25 +179,25 @@ def _is_behind_another(state: State, message: Message) -> bool:
 
     A batch that is timed out with its connection takes those behind it along, so only the first can be doubled.
     """
-    if message.live == 0 or message.kind != Kind.PRODUCE:
+    if not message.live or message.kind != Kind.PRODUCE:
         return False
     for i in range(MESSAGES):
         other = state.messages[i]
-        ahead = other.kind == Kind.PRODUCE and other.live == 1 and other.client == message.client
+        ahead = other.kind == Kind.PRODUCE and other.live and other.client == message.client
         earlier = other.partition == message.partition and other.value < message.value
-        if ahead and earlier and (message.answered == 1 or other.answered == 0):
+        if ahead and earlier and (message.answered or not other.answered):
             return True
     return False
 
 
 def _lose_answer(state: State, setup: Setup, trail: Trail, i: int) -> bool:
     message = state.messages[i]
-    if state.budget.lost == 0 or message.live == 0:
+    if state.budget.lost == 0 or not message.live:
         return False
-    if message.answered == 1:
+    if message.answered:
         replies.restore_request(state, message)
     elif (setup.bounds.answers_travel == 1 and message.kind != Kind.MARKER) or not _deliver(
-        state, setup, trail, i, 1, 0
+        state, setup, trail, i, True, False
     ):
         return False
     state.budget.lost -= 1
@@ -206,7 +206,7 @@ def _lose_answer(state: State, setup: Setup, trail: Trail, i: int) -> bool:
 
 def _double(state: State, message: Message) -> bool:
     """A request or marker times out and is sent again: a late copy stays in flight."""
-    if message.live == 0 or message.answered == 1 or message.guard != 0 or _is_behind_another(state, message):
+    if not message.live or message.answered or message.guard != 0 or _is_behind_another(state, message):
         return False
     budget = state.budget
     if message.kind == Kind.MARKER:
@@ -223,7 +223,7 @@ def _double(state: State, message: Message) -> bool:
         budget.doubled_batches -= 1
     copy = state.messages[network.free_slot(state)]
     network.copy(message, copy)
-    copy.live = 0
+    copy.live = False
     return True
 
 
@@ -231,11 +231,11 @@ def _append_unknown(state: State, setup: Setup, trail: Trail, i: int) -> bool:
     """The coordinator's append becomes durable but is reported as failed."""
     message = state.messages[i]
     to_coordinator = network.speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR
-    if state.budget.unknown_appends == 0 or not to_coordinator or message.answered == 1 or message.live == 0:
+    if state.budget.unknown_appends == 0 or not to_coordinator or message.answered or not message.live:
         return False
     if setup.bounds.appends_travel == 1:
         return False
     if message.kind == Kind.MARKER or message.node != state.coordinator:
         return False
     state.budget.unknown_appends -= 1
-    return _deliver(state, setup, trail, i, 0, 1)
+    return _deliver(state, setup, trail, i, False, True)

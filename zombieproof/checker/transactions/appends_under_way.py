@@ -63,7 +63,7 @@ def tell(state: State, setup: Setup, trail: Trail, number: int) -> bool:
         ends.look_again(txn, under_way.pending, at, trail.effects, trail)
     else:
         outcomes.append_answered(txn, under_way.pending, under_way.error, at, setup.rules, trail.effects, trail)
-    if trail.effects.owes_look == 1:
+    if trail.effects.owes_look:
         under_way.phase = Phase.COMPLETED
         state.nodes[node].driving[k] = marker_actions.AT_LOG
         return True
@@ -75,9 +75,9 @@ def _conclude(state: State, setup: Setup, trail: Trail, number: int) -> None:
     """The append is over: who asked has an answer, and what the step wants done is done."""
     under_way, effects = state.appends[number], trail.effects
     node, k = int(under_way.node), int(under_way.subject)
-    in_office = state.nodes[node].role == 1 and state.nodes[node].epoch == under_way.pending.coordinator_epoch
+    in_office = state.nodes[node].believes and state.nodes[node].epoch == under_way.pending.coordinator_epoch
     trail.asker = 1 + _asker(state, number)
-    trail.error = int(Error.UNKNOWN_SERVER_ERROR) if trail.contradicts == 1 else int(effects.error)
+    trail.error = int(Error.UNKNOWN_SERVER_ERROR) if trail.contradicts else int(effects.error)
     if trail.asker > 0:
         message = state.messages[trail.asker - 1]
         message.stage = Stage.TO_LEADER
@@ -86,10 +86,10 @@ def _conclude(state: State, setup: Setup, trail: Trail, number: int) -> None:
             message.producer_id = effects.producer_id
             message.producer_epoch = effects.producer_epoch
     free(state, number)
-    if effects.sends_markers == 1:
+    if effects.sends_markers:
         marker_actions.start_markers(state, setup, trail, node, k)
     elif in_office and state.nodes[node].driving[k] == marker_actions.AT_LOG:
-        retries = effects.retries == 1
+        retries = effects.retries
         state.nodes[node].driving[k] = 1 if retries else 0
         if retries:
             marker_actions.complete(state, setup, trail, node, k)
@@ -136,7 +136,7 @@ def drop(state: State, node: int) -> None:
         message.error = 0
         if network.speaks_to_coordinator(message.kind):
             message.stage = Stage.TO_LEADER
-            if message.live == 0:
+            if not message.live:
                 network.empty(message)
         else:
             message.stage = Stage.TO_COORDINATOR

@@ -34,20 +34,20 @@ def label_of(state: State, c: int) -> int:
     return 1 + c * TXNS + int(state.clients[c].txn)
 
 
-def step(state: State, setup: Setup, trail: Trail, c: int, abort_instead: int) -> bool:
-    """Client `c` takes its next step; with `abort_instead` 1 it aborts where its program says COMMIT."""
+def step(state: State, setup: Setup, trail: Trail, c: int, abort_instead: bool) -> bool:
+    """Client `c` takes its next step; with `abort_instead` it aborts where its program says COMMIT."""
     if c >= setup.bounds.clients:
         return False
     client = state.clients[c]
     if client.state == ProducerState.UNINITIALIZED:
-        return abort_instead == 0 and _start(state, setup, trail, c)
+        return not abort_instead and _start(state, setup, trail, c)
     if client.txn >= setup.bounds.transactions[c]:
         return False
     op = next_op(setup, client, c)
-    if abort_instead == 1 and (op != Op.COMMIT or setup.bounds.may_abort == 0):
+    if abort_instead and (op != Op.COMMIT or setup.bounds.may_abort == 0):
         return False
     if client.state == ProducerState.ABORTABLE_ERROR:
-        return abort_instead == 0 and _end(state, setup, trail, c, ABORT)
+        return not abort_instead and _end(state, setup, trail, c, ABORT)
     if client.state not in (ProducerState.READY, ProducerState.IN_TRANSACTION):
         return False
     if op == Op.FETCH:
@@ -57,7 +57,7 @@ def step(state: State, setup: Setup, trail: Trail, c: int, abort_instead: int) -
     if op == Op.OFFSETS:
         return _send_offsets(state, setup, trail, c)
     if op in (Op.COMMIT, Op.ABORT):
-        return _end(state, setup, trail, c, ABORT if op == Op.ABORT or abort_instead == 1 else COMMIT)
+        return _end(state, setup, trail, c, ABORT if op == Op.ABORT or abort_instead else COMMIT)
     return False
 
 
@@ -75,7 +75,7 @@ def _start(state: State, setup: Setup, trail: Trail, c: int) -> bool:
         return False
     if setup.bounds.grouped == 1 and state.group.owner != c:
         return False
-    client.alive = 1
+    client.alive = True
     client.node = state.coordinator
     clear(trail.producer)
     trail.subject = c
@@ -105,7 +105,7 @@ def _fetch_position(state: State, setup: Setup, trail: Trail, c: int) -> bool:
     for pid in range(PRODUCER_IDS):
         if state.group.pending[pid].state == PendingOffsetsState.PENDING:
             pending += 1
-    if is_read(Asked(1, setup.rules.kip447_stable, pending, 1), setup.rules, trail).is_shown == 0:
+    if not is_read(Asked(True, setup.rules.kip447_stable == 1, pending, True), setup.rules, trail).is_shown:
         return False
     client.generation = state.group.generation
     client.position = state.group.committed.offset
@@ -181,13 +181,13 @@ def _end(state: State, setup: Setup, trail: Trail, c: int, outcome: int) -> bool
         calls.commit_transaction(client, Pending.NOTHING, host_of(setup, c), setup.rules, trail.producer, trail)
     else:
         calls.abort_transaction(client, Pending.NOTHING, host_of(setup, c), setup.rules, trail.producer, trail)
-    committed = int(trail.producer.committed)
-    ends = Request(int(ApiKey.END_TXN), int(trail.producer.transaction_version), committed == 1)
+    committed = bool(trail.producer.committed)
+    ends = Request(int(ApiKey.END_TXN), int(trail.producer.transaction_version), committed)
     clear(trail.producer)
     requests.take_turn(client, ends, False, False, trail.producer, trail)
     if trail.producer.turn == Turn.LEAVES:
-        network.send_request(state, Kind.END_TXN, c, 0, 0, committed, label_of(state, c))
-    elif trail.producer.ends == 1:
+        network.send_request(state, Kind.END_TXN, c, 0, 0, int(committed), label_of(state, c))
+    elif trail.producer.ends:
         is_over(state, c, outcome)
         client.added = 0
         raise_epoch(state, setup, trail, c)
@@ -205,7 +205,7 @@ def is_over(state: State, c: int, outcome: int) -> None:
 def raise_epoch(state: State, setup: Setup, trail: Trail, c: int) -> None:
     """EndTxn has its answer, or needs none: the InitProducerId that waits behind it has its turn."""
     client = state.clients[c]
-    if client.raises == 0:
+    if not client.raises:
         return
     clear(trail.producer)
     trail.subject = c
@@ -218,13 +218,13 @@ def raise_epoch(state: State, setup: Setup, trail: Trail, c: int) -> None:
 def crash(state: State, c: int) -> bool:
     """The process of client `c` is gone; a new instance of the same application may start with the next transaction."""
     client = state.clients[c]
-    if state.budget.crashes == 0 or client.alive == 0 or client.state == ProducerState.FATAL_ERROR:
+    if state.budget.crashes == 0 or not client.alive or client.state == ProducerState.FATAL_ERROR:
         return False
     state.budget.crashes -= 1
     network.hang_up(state, c)
     client.txn += 1 if calls.has_transaction(client) else 0
     calls.forget(client)
-    client.alive = 0
+    client.alive = False
     client.node = 0
     client.op = 0
     client.added = 0

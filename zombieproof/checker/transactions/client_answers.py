@@ -32,20 +32,20 @@ def handle(state: State, setup: Setup, trail: Trail, i: int, error: int) -> None
         trail.producer,
         trail,
     )
-    if trail.producer.looks_up == 1:
+    if trail.producer.looks_up:
         client.node = state.coordinator
         message.node = state.coordinator if network.speaks_to_coordinator(message.kind) else 0
-    if trail.producer.repeats == 1:
+    if trail.producer.repeats:
         network.ask_again(message)
         return
-    kind, p, committed = int(message.kind), int(message.partition), int(message.detail)
+    kind, p, committed = int(message.kind), int(message.partition), message.detail == 1
     network.empty(message)
-    if trail.producer.gives_up == 1:
+    if trail.producer.gives_up:
         network.hang_up(state, c)
-    if trail.producer.adopts == 1:
+    if trail.producer.adopts:
         client_batches.forget_sequences(state, c)
     if kind == Kind.END_TXN:
-        _handle_end(state, setup, trail, c, COMMIT if committed == 1 else ABORT)
+        _handle_end(state, setup, trail, c, COMMIT if committed else ABORT)
     elif kind == Kind.INIT_PRODUCER_ID:
         if was_aborting and trail.producer.settles == Settlement.SUCCEEDS:
             # The end was refused (until 3.9), and what had joined counts as joined still.
@@ -60,7 +60,7 @@ def handle(state: State, setup: Setup, trail: Trail, i: int, error: int) -> None
 
 
 def _handle_end(state: State, setup: Setup, trail: Trail, c: int, outcome: int) -> None:
-    if trail.producer.ends == 1:
+    if trail.producer.ends:
         client_actions.is_over(state, c, outcome)
         state.clients[c].added = 0
     client_actions.raise_epoch(state, setup, trail, c)
@@ -96,7 +96,7 @@ def _api(kind: int) -> int:
 def give_up(state: State, setup: Setup, trail: Trail, i: int) -> bool:
     """The delivery timeout of a batch: the client goes on without it, the batch stays in flight."""
     message = state.messages[i]
-    if message.live == 0 or message.kind != Kind.PRODUCE or state.budget.late == 0:
+    if not message.live or message.kind != Kind.PRODUCE or state.budget.late == 0:
         return False
     if state.clients[message.client].state not in (ProducerState.IN_TRANSACTION, ProducerState.ABORTABLE_ERROR):
         return False

@@ -28,7 +28,7 @@ def host_of(setup: Setup, c: int) -> ProducerHost:
 
 
 def _is_in_flight(message: Message, c: int, p: int) -> bool:
-    return message.kind == Kind.PRODUCE and message.live == 1 and message.client == c and message.partition == p
+    return message.kind == Kind.PRODUCE and message.live and message.client == c and message.partition == p
 
 
 def _first_in_flight(state: State, c: int, p: int, behind: int) -> int:
@@ -108,8 +108,8 @@ def give_up(state: State, setup: Setup, trail: Trail, message: Message) -> None:
     clear(trail.producer)
     trail.subject = c
     batches.expire_batch(state.clients[c], trail.numbering, _view(setup, message), setup.rules, trail.producer, trail)
-    message.live = 0
-    if message.answered == 1:
+    message.live = False
+    if message.answered:
         network.empty(message)
     _carry_out(state, setup, trail, c, p)
 
@@ -124,13 +124,13 @@ def _carry_out(state: State, setup: Setup, trail: Trail, c: int, p: int) -> None
 
     Later batches are not shifted down and nothing is left unresolved (``omissions``). A raised epoch waits for nothing.
     """
-    if trail.producer.gives_up == 1:
+    if trail.producer.gives_up:
         network.hang_up(state, c)
-    if trail.producer.forgets_partition == 1:
+    if trail.producer.forgets_partition:
         state.clients[c].sequences[p] = 0
-    if trail.producer.forgets_sequences == 1:
+    if trail.producer.forgets_sequences:
         forget_sequences(state, c)
-    if trail.numbering.wants_bump == 1:
+    if trail.numbering.wants_bump:
         _raise_locally(state, setup, trail, c, p)
 
 
@@ -163,7 +163,7 @@ def keep_identity(state: State, setup: Setup, trail: Trail, c: int) -> None:
     client = state.clients[c]
     wants_bump = trail.numbering.wants_bump
     requests.keep_identity(client, wants_bump, setup.rules, trail.producer, trail)
-    if trail.producer.sends_init == 0:
+    if not trail.producer.sends_init:
         return
     if state.next_producer_id >= PRODUCER_IDS:
         state.overflow = Overflow.PRODUCER_IDS

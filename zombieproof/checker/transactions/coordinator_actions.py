@@ -34,10 +34,10 @@ LATER = 2
 """When a sweep of time-outs or expirations looks: everything is old enough for it."""
 
 
-def answer(state: State, setup: Setup, trail: Trail, i: int, unknown: int) -> int:
+def answer(state: State, setup: Setup, trail: Trail, i: int, unknown: bool) -> int:
     """The coordinator that message `i` went to answers it; returns the error, or WAITS for the outcome of an append.
 
-    With `unknown` 1 the append becomes durable but is reported as failed (reference §2.6). A granted producer id and
+    With `unknown` the append becomes durable but is reported as failed (reference §2.6). A granted producer id and
     epoch are left in the message.
     """
     message = state.messages[i]
@@ -57,7 +57,7 @@ def answer(state: State, setup: Setup, trail: Trail, i: int, unknown: int) -> in
     else:
         joins.verify_partition(txn, _asked(message, VERIFICATION), at, rules, trail.effects, trail)
     under_way = carry_out(state, setup, trail, node, k, message.label, unknown)
-    if under_way > 0 and trail.effects.replies == 0:
+    if under_way > 0 and not trail.effects.replies:
         message.stage = Stage.APPENDING
         message.error = under_way
         drive(state, setup, trail, node, k)
@@ -88,25 +88,25 @@ def _asked(message: Message, version: int) -> IdRequest:
     return IdRequest(version, int(message.producer_id), int(message.producer_epoch), committed, 1 << partition)
 
 
-def carry_out(state: State, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: int) -> int:
+def carry_out(state: State, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: bool) -> int:
     """Put the effects of a step into the state: the server's EndTxn behind a fence, and the append.
 
     `label` is that of the request, 0 where nobody asked. What is left are the answer, and whether markers set out;
     returned is what ``settle`` returns.
     """
-    if trail.effects.owes_end == 0:
+    if not trail.effects.owes_end:
         return settle(state, setup, trail, node, k, label, unknown)
     begin(trail, k)
     txn, at = state.nodes[node].cache[k], office(state, setup, node, 0)
     ends.end_by_server(txn, trail.pending, at, setup.rules, trail.effects, trail)
-    if trail.effects.appends == 0 and trail.effects.error == Error.UNKNOWN_SERVER_ERROR:
-        state.ghost.insane = 1
-    return settle(state, setup, trail, node, k, label, 0)
+    if not trail.effects.appends and trail.effects.error == Error.UNKNOWN_SERVER_ERROR:
+        state.ghost.insane = True
+    return settle(state, setup, trail, node, k, label, False)
 
 
 def drive(state: State, setup: Setup, trail: Trail, node: int, k: int) -> None:
     """Markers set out, if the step wants it."""
-    if trail.effects.sends_markers == 1:
+    if trail.effects.sends_markers:
         marker_actions.start_markers(state, setup, trail, node, k)
 
 
@@ -114,11 +114,11 @@ def time_out(state: State, setup: Setup, trail: Trail, k: int) -> bool:
     """The coordinator aborts the open transaction of an id: a time-out may happen whenever it is open."""
     node = int(state.coordinator)
     txn = state.nodes[node].cache[k]
-    if state.nodes[node].role == 0 or not fences.is_candidate(txn, LATER):
+    if not state.nodes[node].believes or not fences.is_candidate(txn, LATER):
         return False
     begin(trail, k)
     fences.time_out(txn, trail.pending, txn.producer_id, setup.rules, trail.effects, trail)
-    carry_out(state, setup, trail, node, k, 0, 0)
+    carry_out(state, setup, trail, node, k, 0, False)
     drive(state, setup, trail, node, k)
     return True
 
@@ -129,9 +129,9 @@ def expire(state: State, setup: Setup, trail: Trail, k: int) -> bool:
     begin(trail, k)
     txn, at = state.nodes[node].cache[k], office(state, setup, node, LATER)
     loading.expire(txn, trail.pending, 1, at, setup.rules, trail.effects, trail)
-    if trail.effects.appends == 0:
+    if not trail.effects.appends:
         return False
-    carry_out(state, setup, trail, node, k, 0, 0)
+    carry_out(state, setup, trail, node, k, 0, False)
     return True
 
 
@@ -149,6 +149,6 @@ def forget(state: State, node: int) -> None:
     for k in range(IDS):
         forget_transaction(state.nodes[node].cache[k])
         state.nodes[node].driving[k] = 0
-    state.nodes[node].role = 0
+    state.nodes[node].believes = False
     state.nodes[node].epoch = 0
     network.hang_up_node(state, node)

@@ -20,7 +20,7 @@ def office(state: State, setup: Setup, node: int, now_ms: int) -> Office:
     """What a node knows of itself, and the next producer id, NONE when it has none."""
     held = state.nodes[node]
     fresh = id_blocks.peek(state, node) if setup.bounds.id_blocks > 0 else _count(state)
-    return Office(False, held.role == 1, int(held.epoch), fresh, now_ms)
+    return Office(False, held.believes, int(held.epoch), fresh, now_ms)
 
 
 def _count(state: State) -> int:
@@ -72,41 +72,41 @@ def begin(trail: Trail, k: int) -> None:
     clear(trail.effects)
 
 
-def settle(state: State, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: int) -> int:
+def settle(state: State, setup: Setup, trail: Trail, node: int, k: int, label: int, unknown: bool) -> int:
     """What is to be appended is durable, or not, at once, and the step behind the append follows.
 
-    With `unknown` 1 it is durable but reported as failed. `label` is that of the request that asked. Where appends
+    With `unknown` it is durable but reported as failed. `label` is that of the request that asked. Where appends
     travel nothing of this happens yet: returned is 1 + the number under which the append is under way, else 0.
     """
     effects, pending = trail.effects, trail.pending
-    takes, holds = int(effects.takes_producer_id), int(effects.holds)
+    takes, holds = bool(effects.takes_producer_id), bool(effects.holds)
     if setup.bounds.id_blocks > 0:
-        if takes == 1 or effects.lacks_producer_id == 1:
+        if takes or effects.lacks_producer_id:
             id_blocks.claim(state, node)
-        takes = 0
-    elif effects.lacks_producer_id == 1:
+        takes = False
+    elif effects.lacks_producer_id:
         state.overflow = Overflow.PRODUCER_IDS
-    if effects.appends == 0:
+    if not effects.appends:
         return 0
     if setup.bounds.appends_travel == 1:
-        if holds == 1 and node != state.coordinator:
+        if holds and node != state.coordinator:
             appends.forget(state.nodes[node].cache[k])
         return 1 + _send(state, pending, node, k, label)
     error = int(Error.NOT_LEADER_OR_FOLLOWER)
     if node == state.coordinator:
-        error = int(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND) if unknown == 1 else int(Error.NONE)
-        state.next_producer_id += takes
+        error = int(Error.NOT_ENOUGH_REPLICAS_AFTER_APPEND) if unknown else int(Error.NONE)
+        state.next_producer_id += 1 if takes else 0
         make_durable(state, node, k, pending, label)
     txn = state.nodes[node].cache[k]
     clear(effects)
     outcomes.append_answered(txn, pending, error, office(state, setup, node, 0), setup.rules, effects, trail)
-    if effects.owes_look == 1:
+    if effects.owes_look:
         clear(effects)
         ends.look_again(txn, pending, office(state, setup, node, 0), effects, trail)
-    if holds == 1 and node != state.coordinator:
+    if holds and node != state.coordinator:
         # Metadata that a deposed node made up is nobody's: no producer id is taken for it.
         appends.forget(txn)
-    if trail.contradicts == 1:
+    if trail.contradicts:
         effects.error = Error.UNKNOWN_SERVER_ERROR
     return 0
 
@@ -172,8 +172,8 @@ def make_durable(state: State, node: int, k: int, pending: PendingTransition, la
         state.ghost.owner[k] = label
     elif pending.operation == Operation.END_BY_CLIENT and was_open:
         if state.ghost.owner[k] != label:
-            state.ghost.usurped = 1
-        decide_label(state, k, 1 if pending.committed == 1 else 2)
+            state.ghost.usurped = True
+        decide_label(state, k, 1 if pending.committed else 2)
     elif pending.operation in ENDS_OF_SERVER:
         decide_label(state, k, 2)
 
@@ -185,5 +185,5 @@ def decide_label(state: State, k: int, outcome: int) -> None:
         return
     facts = state.ghost.labels[label - 1]
     if facts.decided not in (0, outcome):
-        state.ghost.contradiction = 1
+        state.ghost.contradiction = True
     facts.decided = outcome

@@ -77,14 +77,14 @@ def _take_over(state: State, setup: Setup, trail: Trail) -> None:
     state.highest_epoch = epoch + 1
     state.coordinator = 1 - state.coordinator
     network.hang_up_node(state, state.coordinator)
-    state.nodes[state.coordinator].role = 1
+    state.nodes[state.coordinator].believes = True
     state.nodes[state.coordinator].epoch = epoch + 1
     coordinator_actions.load(state, setup, trail, state.coordinator)
 
 
 def _resign(state: State, node: int) -> bool:
     """A deposed node learns of it."""
-    if node == state.coordinator or state.nodes[node].role == 0:
+    if node == state.coordinator or not state.nodes[node].believes:
         return False
     coordinator_actions.forget(state, node)
     return True
@@ -107,7 +107,7 @@ def _forget(state: State, trail: Trail, kind: int, p: int, pid: int) -> bool:
     if state.budget.forgotten == 0 or entry.txn_first_offset != NONE:
         return False
     of_guard = kind == Action.FORGET_GUARD
-    if (entry.guard if of_guard else entry.known) == 0:
+    if not (entry.guard if of_guard else entry.known):
         return False
     trail.subject = p
     forgetting.forget(entry, not of_guard, True, trail)
@@ -120,11 +120,11 @@ def _inject_at_partition(state: State, setup: Setup, trail: Trail, kind: int, p:
     if p == OFFSETS and setup.bounds.grouped == 0:
         return False
     if kind == Action.ELECT:
-        if partition.leader == 1:
+        if partition.leader:
             return False
         partition_actions.elect_leader(state, setup, trail, p)
         return True
-    if partition.leader == 0:
+    if not partition.leader:
         return False
     if kind == Action.LOSE_LEADER:
         if state.budget.leaderless == 0:

@@ -43,9 +43,9 @@ def claim(state: State, node: int) -> None:
 def send(state: State, node: int) -> None:
     """A node's request for a block sets out, if there is to be one."""
     blocks = state.blocks[node]
-    if blocks.sends == 1:
-        blocks.sends = 0
-        state.allocations[node].asked = 1
+    if blocks.sends:
+        blocks.sends = False
+        state.allocations[node].asked = True
 
 
 def start(state: State, node: int) -> None:
@@ -58,19 +58,19 @@ def start(state: State, node: int) -> None:
 
 
 def _forget(allocation: Allocation) -> None:
-    allocation.asked = 0
+    allocation.asked = False
     allocation.first = NONE
     allocation.late = NONE
 
 
-def allocate(state: State, setup: Setup, node: int, lost: int) -> bool:
-    """The controller hands a block out; with `lost` 1 its answer does not arrive, and the block is nobody's."""
-    if node >= len(state.blocks) or state.allocations[node].asked == 0 or (lost == 1 and state.budget.lost == 0):
+def allocate(state: State, setup: Setup, node: int, lost: bool) -> bool:
+    """The controller hands a block out; with `lost` its answer does not arrive, and the block is nobody's."""
+    if node >= len(state.blocks) or not state.allocations[node].asked or (lost and state.budget.lost == 0):
         return False
     allocated = producer_ids.allocate(int(state.next_block), int(setup.bounds.id_blocks))
     state.next_block += setup.bounds.id_blocks
-    state.allocations[node].asked = 0
-    if lost == 1:
+    state.allocations[node].asked = False
+    if lost:
         state.budget.lost -= 1
         producer_ids.lost(state.blocks[node])
     else:
@@ -103,7 +103,7 @@ def arrive_late(state: State, setup: Setup, node: int) -> bool:
     """A late copy arrives and is taken for the answer that the node waits for."""
     if node >= len(state.blocks) or state.allocations[node].late == NONE:
         return False
-    if state.blocks[node].is_asked_for == 0 or state.blocks[node].next_size > 0:
+    if not state.blocks[node].is_asked_for or state.blocks[node].next_size > 0:
         return False
     _answered(state, setup, node, int(state.allocations[node].late))
     state.allocations[node].late = NONE

@@ -19,19 +19,24 @@ from zombieproof.statemachines.partition_leader.late_copies import Copy, batch_c
 CLASSIC = 3
 """The version of a request by which partitions join."""
 
+FLAGS = (False, True)
+
+BATCHES = ((False, False, False), (False, False, True), (False, True, False), (False, True, True), (True, True, False))
+"""Of a group, transactional, behind another: what a batch may be of this."""
+
 
 def is_refused_for_good(state: State, setup: Setup, message: Message) -> bool:
     """Whether nobody waits for the message, and it can never again change anything."""
-    if message.live == 1 or message.kind == Kind.EMPTY or message.stage == Stage.APPENDING:
+    if message.live or message.kind == Kind.EMPTY or message.stage == Stage.APPENDING:
         return False
     epoch = int(message.producer_epoch)
     if message.kind in (Kind.END_TXN, Kind.ADD_PARTITIONS, Kind.ADD_OFFSETS):
         durable = state.durable[setup.bounds.transactional_id[message.client]]
-        if durable.known == 0 or durable.producer_id != message.producer_id:
+        if not durable.known or durable.producer_id != message.producer_id:
             return False
-        ends = 1 if message.kind == Kind.END_TXN else 0
-        known, kind = int(durable.producer_epoch), kind_of_request(ends, message.detail)
-        return _are_comparable(epoch, known) and setup.refused.requests[place_of(kind, known, epoch)] == 1
+        ends = message.kind == Kind.END_TXN
+        known, kind = int(durable.producer_epoch), kind_of_request(ends, message.detail == 1)
+        return _are_comparable(epoch, known) and setup.refused.requests[place_of(kind, known, epoch)]
     if message.producer_id < 0 or message.kind not in (Kind.MARKER, Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT):
         return False
     known = int(state.partitions[message.partition].entries[message.producer_id].producer_epoch)
@@ -39,19 +44,19 @@ def is_refused_for_good(state: State, setup: Setup, message: Message) -> bool:
     if not _are_comparable(epoch, known):
         return False
     if message.kind == Kind.MARKER:
-        kind = kind_of_marker(message.detail, 1 if message.stage == TransactionVersion.TV2 else 0, forgets)
-        return setup.refused.markers[place_of(kind, known, epoch)] == 1
+        kind = kind_of_marker(message.detail == 1, message.stage == TransactionVersion.TV2, forgets)
+        return setup.refused.markers[place_of(kind, known, epoch)]
     if message.stage not in (Stage.TO_LEADER, Stage.BACK_TO_LEADER):
         return False
     if message.stage == Stage.BACK_TO_LEADER and setup.bounds.verification_queue == 1:
         # Its answer is that of the others in its request too.
         return False
-    of_group = 1 if message.kind == Kind.TXN_OFFSET_COMMIT else 0
-    transactional = 1 if of_group == 1 or setup.bounds.transactional_id[message.client] >= 0 else 0
-    follows = 1 if of_group == 0 and message.value > 0 else 0
-    verified = 1 if message.stage == Stage.BACK_TO_LEADER else 0
+    of_group = message.kind == Kind.TXN_OFFSET_COMMIT
+    transactional = of_group or setup.bounds.transactional_id[message.client] >= 0
+    follows = not of_group and message.value > 0
+    verified = message.stage == Stage.BACK_TO_LEADER
     kind = kind_of_batch(of_group, transactional, follows, verified, forgets)
-    return setup.refused.batches[place_of(kind, known, epoch)] == 1
+    return setup.refused.batches[place_of(kind, known, epoch)]
 
 
 def _are_comparable(epoch: int, known: int) -> bool:
@@ -59,24 +64,24 @@ def _are_comparable(epoch: int, known: int) -> bool:
     return 0 <= epoch < known < EPOCHS
 
 
-def _forgets(state: State, setup: Setup, message: Message) -> int:
+def _forgets(state: State, setup: Setup, message: Message) -> bool:
     """Whether the leader may come to know nothing of a producer: it forgets, or its successor does not read the log."""
     budget = state.budget
-    changes = budget.leader_changes > 0 or budget.leaderless > 0 or state.partitions[message.partition].leader == 0
-    return 1 if budget.forgotten > 0 or (changes and not reads_its_log(setup.rules)) else 0
+    changes = budget.leader_changes > 0 or budget.leaderless > 0 or not state.partitions[message.partition].leader
+    return budget.forgotten > 0 or (changes and not reads_its_log(setup.rules))
 
 
-def kind_of_request(ends: int, committed: int) -> int:
-    """EndTxn (`ends` 1) with its outcome, or a request by which partitions join."""
+def kind_of_request(ends: bool, committed: bool) -> int:
+    """EndTxn (`ends`) with its outcome, or a request by which partitions join."""
     return ends * 2 + committed
 
 
-def kind_of_marker(committed: int, is_tv2: int, forgets: int) -> int:
-    """A marker, where leaders may forget producers (`forgets` 1) or not."""
+def kind_of_marker(committed: bool, is_tv2: bool, forgets: bool) -> int:
+    """A marker, where leaders may forget producers (`forgets`) or not."""
     return (committed * 2 + is_tv2) * 2 + forgets
 
 
-def kind_of_batch(of_group: int, transactional: int, follows: int, verified: int, forgets: int) -> int:
+def kind_of_batch(of_group: bool, transactional: bool, follows: bool, verified: bool, forgets: bool) -> int:
     """A batch: behind another or the first (`follows`), with the coordinator's word under way or not (`verified`)."""
     return (((of_group * 2 + transactional) * 2 + follows) * 2 + verified) * 2 + forgets
 
@@ -102,21 +107,21 @@ def _asked(values: tuple[int, ...], how: int, version: int) -> RefusedCopies:
 
 
 def _ask(refused: RefusedCopies, rules: Rules, how: int, version: int, known: int, epoch: int) -> None:
-    for ends in (0, 1):
-        for committed in (0, 1):
-            request = IdRequest(version if ends else CLASSIC, 0, epoch, committed == 1, 1)
+    for ends in FLAGS:
+        for committed in FLAGS:
+            request = IdRequest(version if ends else CLASSIC, 0, epoch, committed, 1)
             place = place_of(kind_of_request(ends, committed), known, epoch)
-            refused.requests[place] = 0 if request_can_count(request, ends == 1, known, rules) else 1
-    for forgets in (0, 1):
-        for committed in (0, 1):
-            for is_tv2 in (0, 1):
-                marker = MarkerView(0, epoch, committed == 1, 0, TransactionVersion.TV2 if is_tv2 else 0)
+            refused.requests[place] = not request_can_count(request, ends, known, rules)
+    for forgets in FLAGS:
+        for committed in FLAGS:
+            for is_tv2 in FLAGS:
+                marker = MarkerView(0, epoch, committed, 0, TransactionVersion.TV2 if is_tv2 else 0)
                 place = place_of(kind_of_marker(committed, is_tv2, forgets), known, epoch)
-                refused.markers[place] = 0 if marker_can_count(marker, known, forgets == 1, rules) else 1
-        for of_group, transactional, follows in ((0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (1, 1, 0)):
-            for verified in (0, 1):
-                sequence = NONE if of_group else follows
-                batch = BatchView(0, epoch, sequence, sequence, transactional == 1)
-                copy = Copy(verified == 1, verified, how, of_group, known, forgets == 1)
+                refused.markers[place] = not marker_can_count(marker, known, forgets, rules)
+        for of_group, transactional, follows in BATCHES:
+            for verified in FLAGS:
+                sequence = NONE if of_group else int(follows)
+                batch = BatchView(0, epoch, sequence, sequence, transactional)
+                copy = Copy(verified, int(verified), how, of_group, known, forgets)
                 place = place_of(kind_of_batch(of_group, transactional, follows, verified, forgets), known, epoch)
-                refused.batches[place] = 0 if batch_can_count(batch, copy, rules) else 1
+                refused.batches[place] = not batch_can_count(batch, copy, rules)

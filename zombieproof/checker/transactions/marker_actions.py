@@ -24,9 +24,7 @@ def send_markers(state: State, setup: Setup, trail: Trail, node: int, k: int) ->
     for p in range(PARTITIONS):
         if (txn.partitions >> p) & 1 == 0 or _is_on_its_way(state, node, k, p):
             continue
-        routed = completion.route(
-            True, state.partitions[p].leader == 1, standing, at.coordinator_epoch, setup.rules, trail
-        )
+        routed = completion.route(True, state.partitions[p].leader, standing, at.coordinator_epoch, setup.rules, trail)
         if routed.route == Route.SEND:
             _send_marker(state, node, k, p)
         elif routed.route == Route.SKIP and routed.outcome == MarkerOutcome.WRITTEN:
@@ -36,7 +34,7 @@ def send_markers(state: State, setup: Setup, trail: Trail, node: int, k: int) ->
 
 def _is_on_its_way(state: State, node: int, k: int, p: int) -> bool:
     for message in state.messages:
-        sent = message.kind == Kind.MARKER and message.live == 1 and message.node == node
+        sent = message.kind == Kind.MARKER and message.live and message.node == node
         if sent and message.client == k and message.partition == p:
             return True
     return False
@@ -47,7 +45,7 @@ def _send_marker(state: State, node: int, k: int, p: int) -> None:
     message = state.messages[network.free_slot(state)]
     network.empty(message)
     message.kind = Kind.MARKER
-    message.live = 1
+    message.live = True
     message.client = k
     message.node = node
     message.stage = txn.client_transaction_version
@@ -64,9 +62,9 @@ def complete(state: State, setup: Setup, trail: Trail, node: int, k: int) -> Non
     begin(trail, k)
     decided = DecidedFacts(at.coordinator_epoch, 0, held.driving[k] == 1)
     completion.complete(held.cache[k], trail.pending, decided, at, setup.rules, trail.effects, trail)
-    if trail.effects.finishes == 1:
+    if trail.effects.finishes:
         held.driving[k] = 0
-    if settle(state, setup, trail, node, k, 0, 0) > 0:
+    if settle(state, setup, trail, node, k, 0, False) > 0:
         held.driving[k] = AT_LOG
 
 
@@ -81,14 +79,14 @@ def acknowledge(state: State, setup: Setup, trail: Trail, message: Message, erro
     node, k, p = int(message.node), int(message.client), int(message.partition)
     coordinator_epoch = int(message.value)
     held, at, answer = state.nodes[node], office(state, setup, node, 0), trail.markers
-    if message.live == 0 or held.driving[k] != 1 or held.epoch != coordinator_epoch:
+    if not message.live or held.driving[k] != 1 or held.epoch != coordinator_epoch:
         network.empty(message)
         return
     standing = completion.judge(completion.stand(held.cache[k], at, trail), coordinator_epoch, trail)
     completion.begin_answer(answer, standing, False, True)
     outcome = completion.handle_partition(answer, error, trail)
     completion.end_answer(answer)
-    if answer.sends_again == 1:
+    if answer.sends_again:
         return
     network.empty(message)
     if outcome == MarkerOutcome.WRITTEN:
@@ -99,12 +97,12 @@ def acknowledge(state: State, setup: Setup, trail: Trail, message: Message, erro
         held.driving[k] = 0
         for other in state.messages:
             if other.kind == Kind.MARKER and other.node == node and other.client == k:
-                other.live = 0
+                other.live = False
 
 
 def drive_waiting_markers(state: State, setup: Setup, trail: Trail) -> None:
     """A partition has a leader again: markers that waited for it are sent."""
     for node in range(len(state.nodes)):
         for k in range(IDS):
-            if state.nodes[node].role == 1 and state.nodes[node].driving[k] == 1:
+            if state.nodes[node].believes and state.nodes[node].driving[k] == 1:
                 send_markers(state, setup, trail, node, k)

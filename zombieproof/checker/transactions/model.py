@@ -63,7 +63,7 @@ def setup_of(rules: Rules, bounds: Bounds, budget: Budget, programs: Sequence[Se
 def initial_state(setup: Setup) -> State:
     """The state before anything happened: node 0 is the coordinator, no fault happened, everything else is empty."""
     state = State(budget=replace(setup.budget))
-    state.nodes[0].role = 1
+    state.nodes[0].believes = True
     state.group.committed.offset = 0
     if travels(setup.bounds):
         state.appends = [UnderWay() for _ in range(APPENDS)]

@@ -12,5 +12,5 @@ def move(trail: Trail, machine: int, subject: int, state: int, event: int) -> in
 
 def note_answer(trail: Trail, error: int) -> None:
     """Remember the answer that sets out."""
-    trail.answered = 1
+    trail.answered = True
     trail.error = error

@@ -49,7 +49,7 @@ def coordinator_name(state: State, setup: Setup, node: int) -> str:
     name = "transaction coordinator" if setup.bounds.grouped == 1 else "coordinator"
     if setup.budget.failovers == 0 and setup.budget.deposed == 0:
         return f"the {name}"
-    if state.nodes[node].role == 0:
+    if not state.nodes[node].believes:
         return f"node {node} (no coordinator any more)"
     if node != state.coordinator:
         return f"node {node} (deposed, and does not know it)"
@@ -149,7 +149,7 @@ def arrival(state: State, setup: Setup, message: Message) -> str:
         return f"the coordinator's answer {Error(message.error).name} for {what} arrives at {leader_name(p)}"
     to_coordinator = speaks_to_coordinator(message.kind)
     place = coordinator_name(state, setup, message.node) if to_coordinator else leader_name(p)
-    if not to_coordinator and state.partitions[p].leader == 0:
+    if not to_coordinator and not state.partitions[p].leader:
         return f"{message_name(message, setup, to=False)} finds {partition_name(p)} without a leader"
     return f"{message_name(message, setup, to=False)} arrives at {place}"
 

@@ -25,8 +25,8 @@ from zombieproof.model.vocabulary import NONE
 def empty(message: Message) -> None:
     """Free a slot."""
     message.kind = Kind.EMPTY
-    message.live = 0
-    message.answered = 0
+    message.live = False
+    message.answered = False
     message.client = 0
     message.node = 0
     message.stage = 0
@@ -74,7 +74,7 @@ def send_request(state: State, kind: int, c: int, partition: int, value: int, de
     message = state.messages[free_slot(state)]
     empty(message)
     message.kind = kind
-    message.live = 1
+    message.live = True
     message.client = c
     message.node = client.node if speaks_to_coordinator(kind) else 0
     message.producer_id = client.producer_id
@@ -87,7 +87,7 @@ def send_request(state: State, kind: int, c: int, partition: int, value: int, de
 
 def ask_again(message: Message) -> None:
     """The client sends the request once more."""
-    message.answered = 0
+    message.answered = False
     message.error = 0
 
 
@@ -100,7 +100,7 @@ def waits_for_coordinator(state: State, c: int) -> bool:
     """Whether client `c` waits for an answer to a transactional request (one at a time)."""
     for i in range(MESSAGES):
         message = state.messages[i]
-        if message.live == 1 and message.client == c and _is_transactional_request(message.kind):
+        if message.live and message.client == c and _is_transactional_request(message.kind):
             return True
     return False
 
@@ -114,7 +114,7 @@ def batches_in_flight(state: State, c: int) -> int:
     count = 0
     for i in range(MESSAGES):
         message = state.messages[i]
-        if message.live == 1 and message.kind == Kind.PRODUCE and message.client == c:
+        if message.live and message.kind == Kind.PRODUCE and message.client == c:
             count += 1
     return count
 
@@ -123,11 +123,11 @@ def hang_up(state: State, c: int) -> None:
     """Client `c` is gone: what it sent stays on its way, what was meant for it is not."""
     for i in range(MESSAGES):
         message = state.messages[i]
-        if message.live == 1 and message.kind != Kind.MARKER and message.client == c:
-            if message.answered == 1:
+        if message.live and message.kind != Kind.MARKER and message.client == c:
+            if message.answered:
                 empty(message)
             else:
-                message.live = 0
+                message.live = False
 
 
 def hang_up_node(state: State, node: int) -> None:
@@ -135,7 +135,7 @@ def hang_up_node(state: State, node: int) -> None:
     for i in range(MESSAGES):
         message = state.messages[i]
         if message.kind == Kind.MARKER and message.node == node:
-            message.live = 0
+            message.live = False
 
 
 def token(state: State) -> int:
@@ -194,8 +194,8 @@ def _second_key(m: Message) -> int:
 
 def _swap(a: Message, b: Message) -> None:
     a.kind, b.kind = int(b.kind), int(a.kind)
-    a.live, b.live = int(b.live), int(a.live)
-    a.answered, b.answered = int(b.answered), int(a.answered)
+    a.live, b.live = b.live, a.live
+    a.answered, b.answered = b.answered, a.answered
     a.client, b.client = int(b.client), int(a.client)
     a.node, b.node = int(b.node), int(a.node)
     a.stage, b.stage = int(b.stage), int(a.stage)

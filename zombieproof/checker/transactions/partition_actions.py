@@ -45,7 +45,7 @@ WAITS = -2
 
 
 def _arrival(setup: Setup, message: Message, token: int) -> verification.Arrival:
-    of_group = 1 if message.kind == Kind.TXN_OFFSET_COMMIT else 0
+    of_group = message.kind == Kind.TXN_OFFSET_COMMIT
     return verification.Arrival(mode(setup), of_group, int(token))
 
 
@@ -61,7 +61,7 @@ def receive(state: State, setup: Setup, trail: Trail, message: Message) -> int:
     arrival = _arrival(setup, message, network.token(state))
     _begin(trail, message.partition)
     verification.arrives(entry, batch_view(message, setup), arrival, setup.rules, trail.leader, trail)
-    if trail.leader.asks == 1:
+    if trail.leader.asks:
         message.guard = trail.leader.guard
         message.stage = Stage.TO_COORDINATOR
         message.node = state.coordinator
@@ -92,7 +92,7 @@ def conclude(state: State, setup: Setup, trail: Trail, message: Message) -> int:
 
 def _go_on(state: State, setup: Setup, trail: Trail, message: Message) -> int:
     """To the log, if nobody has refused it."""
-    if trail.leader.goes_on == 0:
+    if not trail.leader.goes_on:
         return int(trail.leader.error)
     return try_append(state, setup, trail, message, trail.leader.guard)
 
@@ -109,7 +109,7 @@ def try_append(state: State, setup: Setup, trail: Trail, message: Message, guard
     origin = Origin.COORDINATOR if message.kind == Kind.TXN_OFFSET_COMMIT else Origin.CLIENT
     _begin(trail, message.partition)
     batches.append(entry, batch, guard, origin, setup.rules, trail.leader, trail)
-    if trail.leader.appends == 0:
+    if not trail.leader.appends:
         if trail.leader.error != Error.NONE and message.kind == Kind.TXN_OFFSET_COMMIT:
             return _refuse_offset(state, setup, trail, message.producer_id)
         return int(trail.leader.error)
@@ -124,12 +124,12 @@ def try_append(state: State, setup: Setup, trail: Trail, message: Message, guard
     return int(Error.NONE)
 
 
-def _write(state: State, message: Message, transactional: int, offset: int) -> None:
+def _write(state: State, message: Message, transactional: bool, offset: int) -> None:
     record = state.partitions[message.partition].log[offset]
     if message.kind == Kind.TXN_OFFSET_COMMIT:
         record.kind = LogEntry.OFFSET
     else:
-        record.kind = LogEntry.DATA if transactional == 1 else LogEntry.PLAIN
+        record.kind = LogEntry.DATA if transactional else LogEntry.PLAIN
     record.producer_id = message.producer_id
     record.producer_epoch = message.producer_epoch
     record.value = message.value
@@ -138,10 +138,10 @@ def _write(state: State, message: Message, transactional: int, offset: int) -> N
 
 
 def _judge_membership(state: State, setup: Setup, trail: Trail, message: Message) -> int:
-    group = GroupView(1, 0, 0, int(state.group.generation))
+    group = GroupView(True, False, False, int(state.group.generation))
     given = setup.rules.kip447_fence == 1
     sender = commits.Sender(3, int(message.detail) if given else NONE, int(message.client) if given else NONE, NONE)
-    standing = commits.Standing(1 if state.group.owner == message.client else 0)
+    standing = commits.Standing(state.group.owner == message.client)
     clear_group(trail.group)
     commits.judged(group, sender, standing, NO_ROWS, setup.rules, trail.group, trail)
     return int(trail.group.error)
@@ -160,15 +160,15 @@ def _refuse_offset(state: State, setup: Setup, trail: Trail, producer_id: int) -
     return int(trail.group.error)
 
 
-def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, lost: int) -> bool:
-    """A marker reaches its leader, and the answer its sender. With `lost` 1 the answer does not arrive.
+def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, lost: bool) -> bool:
+    """A marker reaches its leader, and the answer its sender. With `lost` the answer does not arrive.
 
     Returns whether anything happened at all: a marker for a partition without a leader stays where it is, unless the
     rules in force take the partition for deleted (KAFKA-20734).
     """
     p = message.partition
-    if state.partitions[p].leader == 0:
-        if lost == 1 or message.live == 0 or marker_actions.waits_for_leader(setup, trail):
+    if not state.partitions[p].leader:
+        if lost or not message.live or marker_actions.waits_for_leader(setup, trail):
             return False
         marker_actions.acknowledge(state, setup, trail, message, Error.NONE)
         return True
@@ -177,7 +177,7 @@ def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, l
     _begin(trail, p)
     markers.arrives(entry, marker, Origin.COORDINATOR, setup.rules, trail.leader, trail)
     error = int(trail.leader.error)
-    if trail.leader.appends == 1:
+    if trail.leader.appends:
         if state.partitions[p].end >= LOG:
             state.overflow = Overflow.LOG_END
             return True
@@ -185,7 +185,7 @@ def receive_marker(state: State, setup: Setup, trail: Trail, message: Message, l
         markers.appended(entry, marker, offset, trail.leader.event, setup.rules, trail.leader, trail)
         if p == OFFSETS:
             _end_offsets(state, trail, message.producer_id, marker.committed)
-    if lost == 0:
+    if not lost:
         marker_actions.acknowledge(state, setup, trail, message, error)
     return True
 
@@ -202,14 +202,14 @@ def _write_marker(state: State, message: Message) -> int:
     return int(partition.end - 1)
 
 
-def _end_offsets(state: State, trail: Trail, producer_id: int, committed: int) -> None:
+def _end_offsets(state: State, trail: Trail, producer_id: int, committed: bool) -> None:
     trail.subject = producer_id
     offsets.ends(state.group.committed, state.group.pending[producer_id], committed, trail)
 
 
 def lose_leader(state: State, p: int) -> None:
     """The leader of a partition is gone. What it kept in memory only is lost: verifications and their guards."""
-    state.partitions[p].leader = 0
+    state.partitions[p].leader = False
     for i in range(MESSAGES):
         message = state.messages[i]
         if (
@@ -225,14 +225,14 @@ def lose_leader(state: State, p: int) -> None:
             message.node = 0
             message.error = 0
             message.guard = 0
-            if message.live == 0:
+            if not message.live:
                 network.empty(message)
 
 
 def elect_leader(state: State, setup: Setup, trail: Trail, p: int) -> None:
     """A new leader: producer state, pending and committed offsets are the fold of the partition's log (§3.7)."""
     partition = state.partitions[p]
-    partition.leader = 1
+    partition.leader = True
     for pid in range(PRODUCER_IDS):
         forgetting.lose_memory(partition.entries[pid])
         if p == OFFSETS:

@@ -21,7 +21,7 @@ def place_of(partition: int, node: int) -> int:
 
 
 def _is_in(message: Message, partition: int, node: int) -> bool:
-    asks = message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and message.answered == 0
+    asks = message.kind in (Kind.PRODUCE, Kind.TXN_OFFSET_COMMIT) and not message.answered
     return bool(asks and message.partition == partition and message.node == node)
 
 
@@ -30,25 +30,25 @@ def _is_under_way(message: Message, partition: int, node: int) -> bool:
     return at and _is_in(message, partition, node)
 
 
-def ask(state: State, setup: Setup, trail: Trail, i: int, lost: int) -> None:
+def ask(state: State, setup: Setup, trail: Trail, i: int, lost: bool) -> None:
     """The question about message `i` comes to its lane: it waits there, or is refused; what it replaces is told so.
 
-    With `lost` 1 the answer that `i` is refused does not arrive.
+    With `lost` the answer that `i` is refused does not arrive.
     """
     message = state.messages[i]
     p, node = int(message.partition), int(message.node)
     lane, waits = state.lanes[place_of(p, node)], _waiting(state, setup, message)
     queued_epoch = NONE if waits < 0 else int(state.messages[waits].producer_epoch)
     incoming = Incoming(queued_epoch, int(message.producer_epoch), mode(setup))
-    verdict = questions.asks(lane, 1, incoming)
+    verdict = questions.asks(lane, True, incoming)
     if verdict.error_of_incoming != Error.NONE:
         _conclude(state, setup, trail, i, questions.answered(verdict.error_of_incoming, trail), lost)
         return
     message.stage = Stage.WAITING
     if waits >= 0:
         if queued_epoch < message.producer_epoch:
-            state.ghost.outrun = 1
-        _conclude(state, setup, trail, waits, questions.answered(verdict.error_of_queued, trail), 0)
+            state.ghost.outrun = True
+        _conclude(state, setup, trail, waits, questions.answered(verdict.error_of_queued, trail), False)
     _send(state, p, node)
 
 
@@ -66,7 +66,7 @@ def _waiting(state: State, setup: Setup, message: Message) -> int:
 def _send(state: State, p: int, node: int) -> None:
     """All that waits leaves for the coordinator, if it is to leave now."""
     lane = state.lanes[place_of(p, node)]
-    if lane.sends == 0:
+    if not lane.sends:
         return
     questions.goes_out(lane)
     for message in state.messages:
@@ -74,10 +74,10 @@ def _send(state: State, p: int, node: int) -> None:
             message.stage = Stage.TO_COORDINATOR
 
 
-def arrive(state: State, setup: Setup, trail: Trail, i: int, lost: int) -> bool:
+def arrive(state: State, setup: Setup, trail: Trail, i: int, lost: bool) -> bool:
     """The coordinator's answer arrives, with its word on every question of the request; message `i` is one of those.
 
-    With `lost` 1 the leader's answer to that one does not arrive. False while a question is not answered yet; and of
+    With `lost` the leader's answer to that one does not arrive. False while a question is not answered yet; and of
     several questions in one request only the first lets the answer arrive.
     """
     p, node = int(state.messages[i].partition), int(state.messages[i].node)
@@ -85,14 +85,14 @@ def arrive(state: State, setup: Setup, trail: Trail, i: int, lost: int) -> bool:
         other = state.messages[j]
         if not _is_under_way(other, p, node):
             continue
-        if other.stage != Stage.BACK_TO_LEADER or (j < i and lost == 0):
+        if other.stage != Stage.BACK_TO_LEADER or (j < i and not lost):
             return False
     how = questions.ends(state.lanes[place_of(p, node)], setup.rules)
     for j in range(MESSAGES):
         message = state.messages[j]
         if _is_under_way(message, p, node):
             error = questions.word(Returned(NONE, 0), int(message.error), how, trail)
-            _conclude(state, setup, trail, j, error, lost if j == i else 0)
+            _conclude(state, setup, trail, j, error, lost and j == i)
     _send(state, p, node)
     return True
 
@@ -100,7 +100,7 @@ def arrive(state: State, setup: Setup, trail: Trail, i: int, lost: int) -> bool:
 def disconnect(state: State, setup: Setup, trail: Trail, place: int) -> bool:
     """The connection breaks on which a request is under way: who waits for it is told so."""
     p, node = place // NODES, place % NODES
-    if place >= len(state.lanes) or state.budget.lost == 0 or state.lanes[place].under_way == 0:
+    if place >= len(state.lanes) or state.budget.lost == 0 or not state.lanes[place].under_way:
         return False
     state.budget.lost -= 1
     how = questions.ends(state.lanes[place], setup.rules)
@@ -108,7 +108,7 @@ def disconnect(state: State, setup: Setup, trail: Trail, place: int) -> bool:
         message = state.messages[j]
         if _is_under_way(message, p, node):
             _abandon(state, setup, message)
-            _conclude(state, setup, trail, j, questions.word(Returned(questions.DISCONNECTED, 0), 0, how, trail), 0)
+            _conclude(state, setup, trail, j, questions.word(Returned(questions.DISCONNECTED, 0), 0, how, trail), False)
     _send(state, p, node)
     return True
 
@@ -120,13 +120,13 @@ def _abandon(state: State, setup: Setup, message: Message) -> None:
     left = state.messages[network.free_slot(state)]
     network.copy(message, left)
     left.stage = Stage.ABANDONED
-    left.live = 0
+    left.live = False
     left.value = 0
     left.detail = 0
     left.guard = 0
 
 
-def _conclude(state: State, setup: Setup, trail: Trail, i: int, error: int, lost: int) -> None:
+def _conclude(state: State, setup: Setup, trail: Trail, i: int, error: int, lost: bool) -> None:
     """The channel's word reaches the leader, which answers its client."""
     message = state.messages[i]
     message.error = error

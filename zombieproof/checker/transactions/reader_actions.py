@@ -12,7 +12,7 @@ from zombieproof.statemachines.consumer import reading
 from zombieproof.statemachines.partition_leader import markers, offsets
 
 
-def fetch(state: State, setup: Setup, trail: Trail, r: int, everything: int) -> bool:
+def fetch(state: State, setup: Setup, trail: Trail, r: int, everything: bool) -> bool:
     """Reader `r` fetches and consumes one batch, or everything up to its bound."""
     if r >= setup.bounds.readers:
         return False
@@ -24,7 +24,7 @@ def fetch(state: State, setup: Setup, trail: Trail, r: int, everything: int) -> 
     bound = int(offsets.bound_of(isolation, stable, reach, setup.rules))
     if reader.position >= bound:
         return False
-    if everything == 0:
+    if not everything:
         if bound == reader.position + 1:
             return False
         bound = reader.position + 1
@@ -50,14 +50,14 @@ def _consume(
     if isolation == Isolation.READ_COMMITTED and _aborted_begins(partition, pid, first, bound, offset, setup.rules):
         reader.states[pid] = reading.aborted_begins(reader.states[pid], isolation, trail)
     reader.states[pid] = reading.read(reader.states[pid], isolation, met, setup.rules, trail.consumer, trail)
-    if trail.consumer.delivers == 1:
+    if trail.consumer.delivers:
         reader.delivered |= 1 << offset
-    if trail.consumer.holds == 1:
+    if trail.consumer.holds:
         reader.held |= 1 << offset
-    if trail.consumer.delivers_held == 1 or trail.consumer.drops_held == 1:
+    if trail.consumer.delivers_held or trail.consumer.drops_held:
         held = _held_of(partition, int(reader.held), pid)
         reader.held = reader.held & ~held
-        if trail.consumer.delivers_held == 1:
+        if trail.consumer.delivers_held:
             reader.delivered |= held
 
 
@@ -83,7 +83,7 @@ def _aborted_begins(partition: Partition, pid: int, first: int, bound: int, offs
         if record.kind in (LogEntry.COMMIT, LogEntry.ABORT):
             committed = record.kind == LogEntry.COMMIT
             ended = markers.ended(markers.ended_from(begin, i, rules), i, committed, NONE)
-            listed = ended.is_listed == 1 and offsets.listing(ended.first_offset, i, i + 1, first, bound).is_listed == 1
+            listed = ended.is_listed and offsets.listing(ended.first_offset, i, i + 1, first, bound).is_listed
             if listed and offset <= i and reading.is_due(ended.first_offset, pid, offset, rules):
                 return True
             begin = NONE

@@ -5,16 +5,16 @@ from zombieproof.checker.transactions.moves import note_answer
 from zombieproof.checker.transactions.state import Kind, Message, Setup, State, Trail
 
 
-def reply(state: State, setup: Setup, trail: Trail, i: int, error: int, lost: int) -> None:
-    """Message `i` is answered; with `lost` 1 the answer does not arrive."""
+def reply(state: State, setup: Setup, trail: Trail, i: int, error: int, lost: bool) -> None:
+    """Message `i` is answered; with `lost` the answer does not arrive."""
     note_answer(trail, error)
     message = state.messages[i]
-    if message.live == 0:
+    if not message.live:
         network.empty(message)
-    elif lost == 1:
+    elif lost:
         restore_request(state, message)
     elif setup.bounds.answers_travel == 1:
-        message.answered = 1
+        message.answered = True
         message.error = error
     else:
         client_answers.handle(state, setup, trail, i, error)
@@ -23,7 +23,7 @@ def reply(state: State, setup: Setup, trail: Trail, i: int, error: int, lost: in
 def restore_request(state: State, message: Message) -> None:
     """The client asks again with what it knows: a grant that got lost is unknown to it."""
     client = state.clients[message.client]
-    message.answered = 0
+    message.answered = False
     message.error = 0
     if message.kind in (Kind.INIT_PRODUCER_ID, Kind.END_TXN):
         message.producer_id = client.producer_id

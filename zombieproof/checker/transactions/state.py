@@ -112,7 +112,7 @@ class Overflow(IntEnum):
 class Message:
     """One message in flight: a request, its answer in the same place (`answered`), or a marker and its answer.
 
-    `live` is 1 while somebody waits for the answer; a message without is a late copy: it can still have its effect, but
+    It is `live` while somebody waits for the answer; one that is not is a late copy: it can still have its effect, but
     its answer reaches nobody. `producer_id` and `producer_epoch` are those that it names; of an answer that grants an
     identity, the granted ones. `label` is that of the transaction that it belongs to. The other fields, by `kind`:
 
@@ -134,8 +134,8 @@ class Message:
     """
 
     kind: int = 0
-    live: int = 0
-    answered: int = 0
+    live: bool = False
+    answered: bool = False
     client: int = 0
     node: int = 0
     stage: int = 0
@@ -169,9 +169,9 @@ class CheckedEntry(ProducerEntry):
 
 @dataclass(slots=True)
 class Partition:
-    """A partition: its log up to `end`, and its leader's memory. `leader` is 0 while there is none."""
+    """A partition: its log up to `end`, and its leader's memory. `leader`: there is one."""
 
-    leader: int = 1
+    leader: bool = True
     end: int = 0
     log: list[LogRecord] = array(LogRecord, LOG)
     entries: list[CheckedEntry] = array(CheckedEntry, PRODUCER_IDS)
@@ -179,9 +179,12 @@ class Partition:
 
 @dataclass(slots=True)
 class Node:
-    """A broker as coordinator: `role` is 1 while it believes to be one. `driving` is 1 while it sends markers."""
+    """A broker as coordinator; it `believes` to be one, also when another one has taken over.
 
-    role: int = 0
+    `driving` is 1 while it sends markers, 2 (``marker_actions.AT_LOG``) while their end is on its way into the log.
+    """
+
+    believes: bool = False
     epoch: int = 0
     cache: list[Transaction] = array(Transaction, IDS)
     driving: list[int] = array(int, IDS)
@@ -194,7 +197,7 @@ class Client(Producer):
     `added` is a mask of the data partitions that have joined the transaction; `sequences` are the next ones.
     """
 
-    alive: int = 0
+    alive: bool = False
     node: int = 0
     txn: int = 0
     op: int = 0
@@ -242,16 +245,16 @@ class LabelFacts:
 class Ghost:
     """Facts that no broker knows. `owner` is the label that opened the present transaction of each id.
 
-    `outrun` is 1 when a question that waited has given its place to one of a newer epoch.
+    `illegal` is that of `Notes`. `outrun`: a question that waited has given its place to one of a newer epoch.
     """
 
     labels: list[LabelFacts] = array(LabelFacts, LABELS)
     owner: list[int] = array(int, IDS)
     illegal: int = 0
-    contradiction: int = 0
-    usurped: int = 0
-    insane: int = 0
-    outrun: int = 0
+    contradiction: bool = False
+    usurped: bool = False
+    insane: bool = False
+    outrun: bool = False
 
 
 @dataclass(slots=True)
@@ -295,7 +298,7 @@ class UnderWay:
 class Allocation:
     """Under way between a node and the controller: a request (`asked`), its answer (`first` id), a late copy."""
 
-    asked: int = 0
+    asked: bool = False
     first: int = integer(NONE)
     late: int = integer(NONE)
 
@@ -334,6 +337,8 @@ class Bounds:
     `appends_travel` an append to the transaction log is a step of its own, and so is its outcome. With
     `verification_queue` leaders send their questions to coordinators one request after the other. `id_blocks` is how
     many producer ids the controller hands out at a time; with 0 they are counted.
+
+    Numbers and no flags, as rules are: what is given says `name=1`.
     """
 
     clients: int = 1
@@ -364,11 +369,11 @@ EPOCHS = 8
 
 @dataclass(slots=True)
 class RefusedCopies:
-    """For each kind of late copy, known epoch and own epoch: 1 where it is refused for good (``late_copies``)."""
+    """For each kind of late copy, known epoch and own epoch: whether it is refused for good (``late_copies``)."""
 
-    requests: list[int] = array(int, 4 * EPOCHS * EPOCHS)
-    markers: list[int] = array(int, 8 * EPOCHS * EPOCHS)
-    batches: list[int] = array(int, 32 * EPOCHS * EPOCHS)
+    requests: list[bool] = array(bool, 4 * EPOCHS * EPOCHS)
+    markers: list[bool] = array(bool, 8 * EPOCHS * EPOCHS)
+    batches: list[bool] = array(bool, 32 * EPOCHS * EPOCHS)
 
 
 @dataclass(slots=True)
@@ -386,13 +391,13 @@ class Setup:
 class Trail(Notes):
     """What one step did. Scratch space for what the steps of a coordinator want done, and what they make pending.
 
-    `answered` is 1 if an answer set out, to a client or from the coordinator to a leader, and `error` what it says;
+    `answered`: an answer set out, to a client or from the coordinator to a leader, and `error` what it says;
     `asker` is 1 + the slot of the message that an append has an answer for.
     `leader`, `group` and `consumer`: what a step of a partition leader, the group coordinator, a consumer wants done.
     `producer` is what a step of a client wants done; `numbering` are the sequences of the partition that it is about.
     """
 
-    answered: int = 0
+    answered: bool = False
     error: int = 0
     asker: int = 0
     pending: PendingTransition = field(default_factory=PendingTransition)

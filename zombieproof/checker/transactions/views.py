@@ -35,9 +35,9 @@ class MarkerView(NamedTuple):
 class GroupView(NamedTuple):
     """The group, as a commit of offsets meets it."""
 
-    known: int
-    dead: int
-    empty: int
+    known: bool
+    dead: bool
+    empty: bool
     generation: int
 
 

@@ -39,6 +39,6 @@ def asks_for_next_block(claimed: int, first_id: int, size: int) -> bool:
     return claimed == first_id + size * PREFETCH_PERCENT // 100
 
 
-def may_ask_for_block(is_asked_for: int, is_at_hand: int, now_ms: int, not_before_ms: int) -> bool:
+def may_ask_for_block(is_asked_for: bool, is_at_hand: bool, now_ms: int, not_before_ms: int) -> bool:
     """Whether to ask the controller: not while a request or a block is there, nor right after a failure."""
-    return is_asked_for == 0 and is_at_hand == 0 and now_ms >= not_before_ms
+    return not is_asked_for and not is_at_hand and now_ms >= not_before_ms

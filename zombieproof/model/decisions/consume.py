@@ -29,15 +29,15 @@ class ReadVerdict(NamedTuple):
 
 
 def decide_read(
-    isolation: int, state: int, control: bool, committed: bool, transactional: bool, aborted_begins: int
+    isolation: int, state: int, control: bool, committed: bool, transactional: bool, aborted_begins: bool
 ) -> ReadVerdict:
     """Judge one batch of a producer id whose machine is in `state`.
 
-    `aborted_begins` is 1 if the broker's list says that an aborted transaction of this producer begins at or before
+    `aborted_begins`: the broker's list says that an aborted transaction of this producer begins at or before
     the batch's last offset (and was not met before); the event then is ABORTED_TRANSACTION_BEGINS, and the same batch
-    is judged again with 0.
+    is judged again without.
     """
-    if aborted_begins == 1 and isolation == Isolation.READ_COMMITTED and state == ConsumerState.DELIVERING:
+    if aborted_begins and isolation == Isolation.READ_COMMITTED and state == ConsumerState.DELIVERING:
         return ReadVerdict(int(ConsumerEvent.ABORTED_TRANSACTION_BEGINS), int(Delivery.NOTHING))
     if control:
         return _read_marker(isolation, state, committed)

@@ -22,12 +22,12 @@ FIRST_GROUP_EPOCH = 1
 class HeartbeatFacts(NamedTuple):
     """What the group knows of the sender; `group_is_there`: a group of this protocol is, or may be made of what is."""
 
-    has_group_id: int
-    has_member_id: int
-    names_topics: int
-    group_is_there: int
-    group_is_of_other_protocol: int
-    member_is_known: int
+    has_group_id: bool
+    has_member_id: bool
+    names_topics: bool
+    group_is_there: bool
+    group_is_of_other_protocol: bool
+    member_is_known: bool
     member_epoch: int
     previous_epoch: int
 
@@ -35,12 +35,12 @@ class HeartbeatFacts(NamedTuple):
 def decide_heartbeat(facts: HeartbeatFacts, epoch: int) -> AppendVerdict:
     """JOIN, STAY or LEAVE, or the error. A member may lag behind by the one epoch whose answer it may have lost."""
     needs_member_id = epoch > JOINS or epoch == LEAVES
-    malformed = epoch < LEAVES or (epoch == JOINS and facts.names_topics == 0)
-    if facts.has_group_id == 0 or malformed or (needs_member_id and facts.has_member_id == 0):
+    malformed = epoch < LEAVES or (epoch == JOINS and not facts.names_topics)
+    if not facts.has_group_id or malformed or (needs_member_id and not facts.has_member_id):
         return append_refused(Error.INVALID_REQUEST, Row.NO_GROUP_ID)
-    if facts.group_is_of_other_protocol == 1 or (facts.group_is_there == 0 and epoch != JOINS):
+    if facts.group_is_of_other_protocol or (not facts.group_is_there and epoch != JOINS):
         return append_refused(Error.GROUP_ID_NOT_FOUND, Row.NOT_KNOWN)
-    if facts.member_is_known == 0:
+    if not facts.member_is_known:
         if epoch != JOINS:
             return append_refused(Error.UNKNOWN_MEMBER_ID, Row.UNKNOWN_MEMBER)
         return append_accepted(Row.MEMBER_JOINS, MembershipEvent.JOIN)
@@ -51,7 +51,7 @@ def decide_heartbeat(facts: HeartbeatFacts, epoch: int) -> AppendVerdict:
     return append_accepted(Row.MEMBER_IS_IN, MembershipEvent.STAY)
 
 
-def assignment_is_due(group_epoch: int, assignment_epoch: int, assigned_ms: int, now_ms: int, interval_ms: int) -> int:
-    """1 if the assignment is to follow the group's epoch now; `assigned_ms` -1: nothing was ever assigned."""
+def assignment_is_due(group_epoch: int, assignment_epoch: int, assigned_ms: int, now_ms: int, interval_ms: int) -> bool:
+    """Whether the assignment is to follow the group's epoch now; `assigned_ms` -1: nothing was ever assigned."""
     behind = group_epoch > assignment_epoch
-    return 1 if behind and (assigned_ms < 0 or now_ms - assigned_ms >= interval_ms) else 0
+    return behind and (assigned_ms < 0 or now_ms - assigned_ms >= interval_ms)

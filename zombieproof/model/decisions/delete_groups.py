@@ -13,8 +13,8 @@ from zombieproof.model.vocabulary import ClassicGroupEvent, Error, Row
 
 def decide_delete_group(group: ClassicFacts) -> AppendVerdict:
     """DELETE: the tombstones of the group and of its offsets are to be written."""
-    if group.known == 0 or group.dead == 1:
+    if not group.known or group.dead:
         return append_refused(Error.GROUP_ID_NOT_FOUND, Row.NOT_KNOWN)
-    if group.empty == 0:
+    if not group.empty:
         return append_refused(Error.NON_EMPTY_GROUP, Row.GROUP_IN_USE)
     return append_accepted(Row.GROUP_DELETED, ClassicGroupEvent.DELETE)

@@ -22,8 +22,8 @@ class ClassicFacts(GroupFacts, Protocol):
         ...
 
     @property
-    def is_consumer(self) -> int:
-        """1 if it is a group of the consumer protocol (KIP-848)."""
+    def is_consumer(self) -> bool:
+        """Whether it is a group of the consumer protocol (KIP-848)."""
         ...
 
 
@@ -35,39 +35,39 @@ class Identity(NamedTuple):
 
     member: int = NONE
     instance: int = NONE
-    member_is_known: int = 0
-    instance_is_known: int = 0
-    instance_is_this_member: int = 0
-    is_leader: int = 0
-    is_pending: int = 0
+    member_is_known: bool = False
+    instance_is_known: bool = False
+    instance_is_this_member: bool = False
+    is_leader: bool = False
+    is_pending: bool = False
 
 
 def decide_identity(sender: Identity) -> AppendVerdict:
     """UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID, or NO_GUARD: the sender is who it says."""
     if sender.instance != NONE:
-        if sender.instance_is_known == 0:
+        if not sender.instance_is_known:
             return append_refused(Error.UNKNOWN_MEMBER_ID, Row.UNKNOWN_MEMBER)
-        if sender.instance_is_this_member == 0:
+        if not sender.instance_is_this_member:
             return append_refused(Error.FENCED_INSTANCE_ID, Row.FENCED_INSTANCE)
-    if sender.member_is_known == 0:
+    if not sender.member_is_known:
         return append_refused(Error.UNKNOWN_MEMBER_ID, Row.UNKNOWN_MEMBER)
     return append_accepted(Row.NO_ROW, NOTHING)
 
 
-def decide_classic_group(group: ClassicFacts, has_group_id: int) -> AppendVerdict:
+def decide_classic_group(group: ClassicFacts, has_group_id: bool) -> AppendVerdict:
     """What is wrong with a group in which somebody speaks, or NO_GUARD: it is a classic one, and lives."""
-    if has_group_id == 0:
+    if not has_group_id:
         return append_refused(Error.INVALID_GROUP_ID, Row.NO_GROUP_ID)
-    if group.known == 0:
+    if not group.known:
         return append_refused(Error.UNKNOWN_MEMBER_ID, Row.NOT_KNOWN)
-    if group.is_consumer == 1:
+    if group.is_consumer:
         return append_refused(Error.UNKNOWN_MEMBER_ID, Row.OTHER_PROTOCOL)
-    if group.dead == 1:
+    if group.dead:
         return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O4)
     return append_accepted(Row.NO_ROW, NOTHING)
 
 
-def decide_generation(group: ClassicFacts, sender: Identity, generation: int, has_group_id: int) -> AppendVerdict:
+def decide_generation(group: ClassicFacts, sender: Identity, generation: int, has_group_id: bool) -> AppendVerdict:
     """The error about the group, the sender or the generation that it names, or NO_GUARD: it is a member of that."""
     verdict = decide_classic_group(group, has_group_id)
     if verdict.error != Error.NONE:

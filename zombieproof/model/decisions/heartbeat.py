@@ -18,7 +18,7 @@ def error_of_heartbeat_elsewhere(lookup_error: int) -> int:
 
 
 def decide_classic_heartbeat(
-    group: ClassicFacts, sender: Identity, generation: int, has_group_id: int
+    group: ClassicFacts, sender: Identity, generation: int, has_group_id: bool
 ) -> AppendVerdict:
     """Without an error the member stays as it is; REBALANCING: it is alive, and is to join again."""
     verdict = decide_generation(group, sender, generation, has_group_id)

@@ -18,9 +18,9 @@ FIRST_VERSION_THAT_NEEDS_A_MEMBER_ID = 4
 FIRST_VERSION_THAT_SKIPS_ASSIGNMENT = 9
 
 
-def decide_join_terms(has_group_id: int, session_timeout_ms: int, least_ms: int, most_ms: int) -> AppendVerdict:
+def decide_join_terms(has_group_id: bool, session_timeout_ms: int, least_ms: int, most_ms: int) -> AppendVerdict:
     """What the broker judges before it looks the group up: its name, and the session time-out."""
-    if has_group_id == 0:
+    if not has_group_id:
         return append_refused(Error.INVALID_GROUP_ID, Row.NO_GROUP_ID)
     if session_timeout_ms < least_ms or session_timeout_ms > most_ms:
         return append_refused(Error.INVALID_SESSION_TIMEOUT, Row.SESSION_TIMEOUT)
@@ -29,20 +29,20 @@ def decide_join_terms(has_group_id: int, session_timeout_ms: int, least_ms: int,
 
 def decide_join_group(group: ClassicFacts, sender: Identity, version: int) -> AppendVerdict:
     """REBALANCE: a rebalance begins or goes on with the sender; NOTHING without an error: it learns the generation."""
-    if group.is_consumer == 1 and group.empty == 0:
+    if group.is_consumer and not group.empty:
         return append_refused(Error.INCONSISTENT_GROUP_PROTOCOL, Row.OTHER_PROTOCOL)
-    if group.known == 0 and sender.member != NONE:
+    if not group.known and sender.member != NONE:
         return append_refused(Error.UNKNOWN_MEMBER_ID, Row.NOT_KNOWN)
-    if group.dead == 1:
+    if group.dead:
         return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O4)
     if sender.member == NONE:
         return _decide_new_member(group, sender, version)
-    if sender.is_pending == 1:
+    if sender.is_pending:
         return append_accepted(Row.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
     verdict = decide_identity(sender)
     if verdict.error != Error.NONE:
         return verdict
-    leads_a_stable_group = group.state == ClassicGroupState.STABLE and sender.is_leader == 1
+    leads_a_stable_group = group.state == ClassicGroupState.STABLE and sender.is_leader
     if leads_a_stable_group or group.state == ClassicGroupState.PREPARING_REBALANCE:
         return append_accepted(Row.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
     return append_accepted(Row.MEMBER_IS_IN, NOTHING)
@@ -52,7 +52,7 @@ def _decide_new_member(group: ClassicFacts, sender: Identity, version: int) -> A
     if sender.instance == NONE:
         if version >= FIRST_VERSION_THAT_NEEDS_A_MEMBER_ID:
             return append_refused(Error.MEMBER_ID_REQUIRED, Row.MEMBER_ID_FIRST)
-    elif sender.instance_is_known == 1 and group.state == ClassicGroupState.STABLE:
+    elif sender.instance_is_known and group.state == ClassicGroupState.STABLE:
         return append_accepted(Row.MEMBER_IS_IN, NOTHING)
     return append_accepted(Row.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
 

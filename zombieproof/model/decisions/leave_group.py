@@ -19,16 +19,16 @@ def is_of_the_whole_request(error: int) -> bool:
     return error in (Error.INVALID_GROUP_ID, Error.COORDINATOR_NOT_AVAILABLE)
 
 
-def decide_leave_group(group: ClassicFacts, sender: Identity, has_group_id: int, rules: Rules) -> AppendVerdict:
+def decide_leave_group(group: ClassicFacts, sender: Identity, has_group_id: bool, rules: Rules) -> AppendVerdict:
     """Without an error the sender is removed, and REBALANCE: the others join again; NOTHING: it had an id only."""
     verdict = decide_classic_group(group, has_group_id)
     if verdict.error != Error.NONE:
         return verdict
     if sender.member == NONE:
-        if sender.instance_is_known == 1:
+        if sender.instance_is_known:
             return append_accepted(Row.MEMBER_LEAVES, ClassicGroupEvent.REBALANCE)
         return append_refused(Error.UNKNOWN_MEMBER_ID, Row.MEMBER_NOT_NAMED)
-    if sender.is_pending == 1:
+    if sender.is_pending:
         rebalances = rules.given_back_id_rebalances == 1
         return append_accepted(Row.MEMBER_LEAVES, ClassicGroupEvent.REBALANCE if rebalances else NOTHING)
     verdict = decide_identity(sender)

@@ -73,7 +73,7 @@ def decide_append_outcome(
 ) -> AppendOutcome:
     """What the outcome of an append does; `error` is that of ``error_of_append``.
 
-    `retries`: 1 for the completion of a transaction, which is tried again after COORDINATOR_NOT_AVAILABLE.
+    `retries`: for the completion of a transaction, which is tried again after COORDINATOR_NOT_AVAILABLE.
     """
     here = lookup_error == Error.NONE and known and is_same_coordinator_epoch
     if error != Error.NONE:

@@ -15,24 +15,24 @@ from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupState, Error
 FIRST_VERSION_WITH_CONSUMER_GROUPS = 9
 
 
-def error_of_offset_place(exists: int, topic_id_is_known: int) -> int:
+def error_of_offset_place(exists: bool, topic_id_is_known: bool) -> int:
     """Whether there is what an offset is committed for; a topic that is named by an id may be none at all."""
-    if topic_id_is_known == 0:
+    if not topic_id_is_known:
         return int(Error.UNKNOWN_TOPIC_ID)
-    return int(Error.NONE if exists == 1 else Error.UNKNOWN_TOPIC_OR_PARTITION)
+    return int(Error.NONE if exists else Error.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def decide_offset_commit(group: ClassicFacts, sender: Identity, version: int, generation: int) -> AppendVerdict:
     """Judge a plain commit to a classic group, or to a group that is to be made for it."""
-    if group.known == 0:
+    if not group.known:
         if generation < 0:
             return append_accepted(Row.O3, NOTHING)
         if version >= FIRST_VERSION_WITH_CONSUMER_GROUPS:
             return append_refused(Error.GROUP_ID_NOT_FOUND, Row.O3)
         return append_refused(Error.ILLEGAL_GENERATION, Row.O3)
-    if group.dead == 1:
+    if group.dead:
         return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O4)
-    if generation < 0 and group.empty == 1:
+    if generation < 0 and group.empty:
         return append_accepted(Row.O5, NOTHING)
     if generation < 0 and sender.member == NONE and sender.instance == NONE:
         return append_refused(Error.UNKNOWN_MEMBER_ID, Row.MEMBER_NOT_NAMED)
@@ -47,12 +47,12 @@ def decide_offset_commit(group: ClassicFacts, sender: Identity, version: int, ge
 
 
 def decide_plain_commit_to_consumer_group(
-    has_members: int, member_is_known: int, member_epoch: int, assignment_epoch: int, version: int, generation: int
+    has_members: bool, member_is_known: bool, member_epoch: int, assignment_epoch: int, version: int, generation: int
 ) -> AppendVerdict:
     """Judge a plain commit of one partition to a group of the consumer protocol; epochs as in TxnOffsetCommit (O8)."""
-    if generation < 0 and has_members == 0:
+    if generation < 0 and not has_members:
         return append_accepted(Row.O8, NOTHING)
-    if member_is_known == 0:
+    if not member_is_known:
         return append_refused(Error.UNKNOWN_MEMBER_ID, Row.UNKNOWN_MEMBER)
     if version < FIRST_VERSION_WITH_CONSUMER_GROUPS:
         return append_refused(Error.UNSUPPORTED_VERSION, Row.OTHER_PROTOCOL)

@@ -11,34 +11,34 @@ from zombieproof.model.vocabulary import NOTHING, Error, GroupEvent, Row
 
 
 def decide_offset_delete(
-    has_group_id: int, group_is_known: int, is_in_use: int, reads_topic: int, is_committed: int, is_pending: int
+    has_group_id: bool, group_is_known: bool, is_in_use: bool, reads_topic: bool, is_committed: bool, is_pending: bool
 ) -> AppendVerdict:
     """TOMBSTONE: it is to be written; NOTHING without an error: there is no such offset.
 
     `is_in_use`: a classic group has members, and what they read is their own affair.
     """
-    if has_group_id == 0:
+    if not has_group_id:
         return append_refused(Error.INVALID_GROUP_ID, Row.NO_GROUP_ID)
-    if group_is_known == 0:
+    if not group_is_known:
         return append_refused(Error.GROUP_ID_NOT_FOUND, Row.NOT_KNOWN)
-    if is_in_use == 1:
+    if is_in_use:
         return append_refused(Error.NON_EMPTY_GROUP, Row.SUBSCRIBED)
-    if reads_topic == 1:
+    if reads_topic:
         return append_refused(Error.GROUP_SUBSCRIBED_TO_TOPIC, Row.SUBSCRIBED)
-    if is_committed == 0 and is_pending == 0:
+    if not is_committed and not is_pending:
         return append_accepted(Row.OFFSET_DELETED, NOTHING)
     return append_accepted(Row.OFFSET_DELETED, GroupEvent.TOMBSTONE)
 
 
 def decide_offset_expiry(
-    reads_topic: int, committed_ms: int, now_ms: int, retention_ms: int, is_pending: int
+    reads_topic: bool, committed_ms: int, now_ms: int, retention_ms: int, is_pending: bool
 ) -> AppendVerdict:
     """TOMBSTONE: the committed offset has expired; NOTHING: it stays."""
-    if reads_topic == 1 or is_pending == 1 or now_ms - committed_ms < retention_ms:
+    if reads_topic or is_pending or now_ms - committed_ms < retention_ms:
         return append_accepted(Row.OFFSET_KEPT, NOTHING)
     return append_accepted(Row.OFFSET_EXPIRED, GroupEvent.TOMBSTONE)
 
 
-def group_may_go(members: int, offsets_left: int, pending_transactions: int) -> int:
-    """1 if the group is to be removed: nobody is in it, no offset is left, and no transaction holds one open."""
-    return 1 if members == 0 and offsets_left == 0 and pending_transactions == 0 else 0
+def group_may_go(members: int, offsets_left: int, pending_transactions: int) -> bool:
+    """Whether the group is to be removed: nobody is in it, no offset is left, and no transaction holds one open."""
+    return members == 0 and offsets_left == 0 and pending_transactions == 0

@@ -8,8 +8,8 @@ from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error
 
 
-def decide_offset_fetch(require_stable: int, pending_transactions: int, rules: Rules) -> int:
+def decide_offset_fetch(require_stable: bool, pending_transactions: int, rules: Rules) -> int:
     """UNSTABLE_OFFSET_COMMIT while any transaction holds a pending offset and stability was asked for, else NONE."""
-    if rules.kip447_stable == 1 and require_stable == 1 and pending_transactions > 0:
+    if rules.kip447_stable == 1 and require_stable and pending_transactions > 0:
         return int(Error.UNSTABLE_OFFSET_COMMIT)
     return int(Error.NONE)

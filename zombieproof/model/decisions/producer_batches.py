@@ -43,7 +43,7 @@ class DrainStanding(NamedTuple):
     `is_stale`: the partition was last numbered under another (producer id, epoch).
     """
 
-    joined: int = 1
+    joined: bool = True
     has_producer_id: bool = True
     has_sequence: bool = False
     in_flight: int = 0
@@ -121,7 +121,7 @@ def may_be_sent(batch: DrainStanding) -> bool:
 
     A batch with a sequence is a repetition: it only waits for those before it.
     """
-    if batch.joined == 0 or not batch.has_producer_id:
+    if not batch.joined or not batch.has_producer_id:
         return False
     if batch.has_sequence:
         return batch.in_flight == 0 or batch.is_lowest_in_flight

@@ -11,7 +11,7 @@ from zombieproof.model.records import AppendVerdict
 from zombieproof.model.vocabulary import NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Row
 
 
-def decide_sync_group(group: ClassicFacts, sender: Identity, generation: int, has_group_id: int) -> AppendVerdict:
+def decide_sync_group(group: ClassicFacts, sender: Identity, generation: int, has_group_id: bool) -> AppendVerdict:
     """ASSIGN: the leader's assignment becomes durable. NOTHING without an error: it is, or MEMBER_WAITS for it."""
     verdict = decide_generation(group, sender, generation, has_group_id)
     if verdict.error != Error.NONE:
@@ -20,6 +20,6 @@ def decide_sync_group(group: ClassicFacts, sender: Identity, generation: int, ha
         return append_refused(Error.REBALANCE_IN_PROGRESS, Row.REBALANCING)
     if group.state == ClassicGroupState.STABLE:
         return append_accepted(Row.MEMBER_IS_IN, NOTHING)
-    if sender.is_leader == 0:
+    if not sender.is_leader:
         return append_accepted(Row.MEMBER_WAITS, NOTHING)
     return append_accepted(Row.LEADER_ASSIGNS, ClassicGroupEvent.ASSIGN)

@@ -43,21 +43,21 @@ class OffsetCommitRequest(Protocol):
 
 
 class GroupFacts(Protocol):
-    """What the coordinator knows of a group: `known` 0 absent, `dead`, `empty` (no members), its generation."""
+    """What the coordinator knows of a group: `known` or absent, `dead`, `empty` (no members), its generation."""
 
     @property
-    def known(self) -> int:
-        """0 if there is no such group."""
+    def known(self) -> bool:
+        """Whether there is such a group."""
         ...
 
     @property
-    def dead(self) -> int:
-        """1 if the group is being removed."""
+    def dead(self) -> bool:
+        """Whether the group is being removed."""
         ...
 
     @property
-    def empty(self) -> int:
-        """1 if the group has no members."""
+    def empty(self) -> bool:
+        """Whether the group has no members."""
         ...
 
     @property
@@ -66,11 +66,11 @@ class GroupFacts(Protocol):
         ...
 
 
-def decide_txn_offset_commit_front_door(is_active: int, has_group_id: int) -> AppendVerdict:
+def decide_txn_offset_commit_front_door(is_active: bool, has_group_id: bool) -> AppendVerdict:
     """Judge the request before the group is looked up (O1), for all its partitions."""
-    if is_active == 0:
+    if not is_active:
         return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O1)
-    if has_group_id == 0:
+    if not has_group_id:
         return append_refused(Error.INVALID_GROUP_ID, Row.O1)
     return append_refused(Error.NONE, Row.NO_ROW)
 
@@ -78,16 +78,16 @@ def decide_txn_offset_commit_front_door(is_active: int, has_group_id: int) -> Ap
 def decide_txn_offset_commit(
     group: GroupFacts,
     request: OffsetCommitRequest,
-    member_is_known: int,
-    instance_is_known: int,
-    instance_is_this_member: int,
+    member_is_known: bool,
+    instance_is_known: bool,
+    instance_is_this_member: bool,
     rules: Rules,
 ) -> AppendVerdict:
     """Judge a commit of offsets for a classic group (O3 to O7): TXN_OFFSET_COMMIT, or the error for all partitions.
 
     Before 4.0 an absent group was made first, and its generation and members were looked for in it.
     """
-    if group.known == 0:
+    if not group.known:
         if request.generation < 0:
             return append_accepted(Row.O3, GroupEvent.TXN_OFFSET_COMMIT)
         if rules.kip447_fence == 0:
@@ -97,17 +97,17 @@ def decide_txn_offset_commit(
         if request.version >= FIRST_VERSION_WITH_STALE_MEMBER_EPOCH:
             return append_refused(Error.GROUP_ID_NOT_FOUND, Row.O3)
         return append_refused(Error.ILLEGAL_GENERATION, Row.O3)
-    if group.dead == 1:
+    if group.dead:
         return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O4)
-    if request.generation < 0 and group.empty == 1:
+    if request.generation < 0 and group.empty:
         return append_accepted(Row.O5, GroupEvent.TXN_OFFSET_COMMIT)
     if rules.kip447_fence == 1 and _names_a_member(request):
         if request.instance != NONE:
-            if instance_is_known == 0:
+            if not instance_is_known:
                 return append_refused(Error.UNKNOWN_MEMBER_ID, Row.O6)
-            if instance_is_this_member == 0:
+            if not instance_is_this_member:
                 return append_refused(Error.FENCED_INSTANCE_ID, Row.O6)
-        if member_is_known == 0:
+        if not member_is_known:
             return append_refused(Error.UNKNOWN_MEMBER_ID, Row.O6)
         if request.generation != group.generation:
             return append_refused(Error.ILLEGAL_GENERATION, Row.O6)
@@ -116,11 +116,11 @@ def decide_txn_offset_commit(
 
 
 def decide_commit_to_consumer_group(
-    has_members: int,
+    has_members: bool,
     request: OffsetCommitRequest,
-    member_is_known: int,
+    member_is_known: bool,
     member_epoch: int,
-    is_classic_member: int,
+    is_classic_member: bool,
     assignment_epoch: int,
     rules: Rules,
 ) -> AppendVerdict:
@@ -130,16 +130,16 @@ def decide_commit_to_consumer_group(
     that was assigned to the member at that epoch or before, and still is or is being taken away: `assignment_epoch`,
     NONE if the partition is not the member's.
     """
-    if request.generation < 0 and has_members == 0:
+    if request.generation < 0 and not has_members:
         return append_accepted(Row.O8, GroupEvent.TXN_OFFSET_COMMIT)
     if rules.kip447_fence == 0 or not _names_a_member(request):
         return append_accepted(Row.O8, GroupEvent.TXN_OFFSET_COMMIT)
-    if member_is_known == 0:
+    if not member_is_known:
         return append_refused(Error.UNKNOWN_MEMBER_ID, Row.O8)
     older = request.generation < member_epoch and assignment_epoch != NONE and assignment_epoch <= request.generation
     if request.generation == member_epoch or older:
         return append_accepted(Row.O8, GroupEvent.TXN_OFFSET_COMMIT)
-    if is_classic_member == 1 or request.version < FIRST_VERSION_WITH_STALE_MEMBER_EPOCH:
+    if is_classic_member or request.version < FIRST_VERSION_WITH_STALE_MEMBER_EPOCH:
         return append_refused(Error.ILLEGAL_GENERATION, Row.O8)
     return append_refused(Error.STALE_MEMBER_EPOCH, Row.O8)
 
@@ -178,9 +178,9 @@ def evolve_pending(pending: PendingOffset, offset: int, record_offset: int, stat
     pending.record_offset = record_offset
 
 
-def evolve_offsets_marker(committed: GroupOffset, pending: PendingOffset, outcome_is_commit: int, state: int) -> None:
+def evolve_offsets_marker(committed: GroupOffset, pending: PendingOffset, outcome_is_commit: bool, state: int) -> None:
     """The marker arrived: a pending offset becomes the committed one, unless a later record already is; or vanishes."""
-    if outcome_is_commit == 1 and pending.record_offset != NONE and pending.record_offset > committed.record_offset:
+    if outcome_is_commit and pending.record_offset != NONE and pending.record_offset > committed.record_offset:
         committed.offset = pending.offset
         committed.record_offset = pending.record_offset
     pending.state = state
@@ -211,6 +211,6 @@ def answer_to_marker(error: int) -> int:
     return int(error)
 
 
-def tombstone_reaches_pending(from_log: int, rules: Rules) -> bool:
-    """Whether a deleted offset takes along what waits in its place; `from_log` 1: it is read when a log is loaded."""
-    return from_log == 0 or rules.loaded_tombstone_ends_pending == 1
+def tombstone_reaches_pending(from_log: bool, rules: Rules) -> bool:
+    """Whether a deleted offset takes along what waits in its place; `from_log`: it is read when a log is loaded."""
+    return not from_log or rules.loaded_tombstone_ends_pending == 1

@@ -27,9 +27,9 @@ from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move,
 class KnownOffset(NamedTuple):
     """What is known of one offset; `reads_topic`: a member of a consumer group reads its topic."""
 
-    is_committed: int
-    is_pending: int
-    reads_topic: int
+    is_committed: bool
+    is_pending: bool
+    reads_topic: bool
     committed_ms: int = 0
 
 
@@ -43,7 +43,7 @@ def delete_offset(
     group: GroupRecord, offset: KnownOffset, request: MemberRequest, effects: GroupEffects, notes: Notes
 ) -> None:
     """One offset: its error, and whether it goes. An error about the group answers the whole request (`replies`)."""
-    is_in_use = 1 if group.known == 1 and group.is_consumer == 0 and group.empty == 0 else 0
+    is_in_use = group.known and not group.is_consumer and not group.empty
     verdict = decide_offset_delete(
         request.has_group_id, group.known, is_in_use, offset.reads_topic, offset.is_committed, offset.is_pending
     )
@@ -89,7 +89,7 @@ def expire_offset(
     group: GroupRecord, offset: KnownOffset, now_ms: int, retention_ms: int, effects: GroupEffects, notes: Notes
 ) -> None:
     """One committed offset in a sweep: whether it has expired. A classic group that has members reads everything."""
-    reads = offset.reads_topic if group.is_consumer == 1 else 1 - group.empty
+    reads = offset.reads_topic if group.is_consumer else not group.empty
     verdict = decide_offset_expiry(reads, offset.committed_ms, now_ms, retention_ms, offset.is_pending)
     note(notes, Decision.OFFSET_DELETE, verdict.row, verdict.error)
     if verdict.event != NOTHING:
@@ -100,7 +100,7 @@ def end_sweep(
     pending: PendingRequest, members: int, offsets_left: int, transactions: int, tombstones: int, effects: GroupEffects
 ) -> None:
     """All offsets of a group were looked at: it goes as well if nobody is in it and nothing is left of them."""
-    if group_may_go(members, offsets_left, transactions) == 1:
+    if group_may_go(members, offsets_left, transactions):
         end_group(pending, effects)
     else:
         all_judged(pending, tombstones, effects)
@@ -110,14 +110,14 @@ def end_group(pending: PendingRequest, effects: GroupEffects) -> None:
     """The group goes, with the tombstones that were collected."""
     pending.operation = Operation.DELETE
     pending.event = ClassicGroupEvent.DELETE
-    pending.ends = 1
-    effects.ends = 1
+    pending.ends = True
+    effects.ends = True
     effects.append = GroupAppend.TOMBSTONES
 
 
 def ended(group: GroupRecord, pending: PendingRequest, error: int, effects: GroupEffects, notes: Notes) -> None:
     """The tombstones are durable (`error` NONE), or were refused; a classic group that goes is dead."""
     pending.operation = int(Operation.NOTHING)
-    if error == Error.NONE and pending.ends == 1 and group.is_consumer == 0:
+    if error == Error.NONE and pending.ends and not group.is_consumer:
         group.state = move(notes, MachineIndex.CLASSIC_GROUP, group.state, pending.event)
     reply(effects, error)

@@ -61,20 +61,20 @@ class PendingRequest:
     """A request that waits for its append, or what happens without one by a timer.
 
     `error` is what it is answered with if that is durable (of LeaveGroup that of the whole request), `event` the event
-    of the group, `replaces` 1 if the sender takes the place of its static instance, which `led` or did not, `ends` 1 if
+    of the group, `replaces` if the sender takes the place of its static instance, which `led` or did not, `ends` if
     the group goes, `left` how many have left so far; the rest is what the request has said.
     """
 
     operation: int = 0
     event: int = 0
     error: int = 0
-    replaces: int = 0
-    led: int = 0
-    ends: int = 0
+    replaces: bool = False
+    led: bool = False
+    ends: bool = False
     left: int = 0
     version: int = 0
     generation: int = NONE
-    is_static: int = 0
+    is_static: bool = False
     session_timeout_ms: int = NONE
     rebalance_timeout_ms: int = NONE
 
@@ -89,11 +89,11 @@ class GroupEffects:
     2 the one before the request.
     """
 
-    gives_id: int = 0
+    gives_id: bool = False
     waits: int = 0
     append: int = 0
-    ends: int = 0
-    replies: int = 0
+    ends: bool = False
+    replies: bool = False
     error: int = 0
     generation: int = NONE
     leads: int = 0
@@ -110,7 +110,7 @@ class MemberRequest(NamedTuple):
     """What a request says, and what its receiver knows of it: `lookup_error` NONE: it coordinates the group."""
 
     version: int
-    has_group_id: int
+    has_group_id: bool
     lookup_error: int
     sender: Identity = Identity()
     generation: int = NONE
@@ -129,10 +129,10 @@ class GroupHost(NamedTuple):
 
 def reply(effects: GroupEffects, error: int) -> None:
     """The request is answered with an error, or NONE."""
-    effects.replies = 1
+    effects.replies = True
     effects.error = int(error)
 
 
 def is_elsewhere(request: MemberRequest) -> bool:
     """Whether another broker, or nobody yet, answers for the group."""
-    return request.has_group_id == 1 and request.lookup_error != Error.NONE
+    return request.has_group_id and request.lookup_error != Error.NONE

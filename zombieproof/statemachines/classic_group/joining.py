@@ -61,15 +61,15 @@ def join(
     if verdict.error not in (Error.NONE, Error.MEMBER_ID_REQUIRED):
         reply(effects, verdict.error)
         return
-    effects.gives_id = 1 if request.sender.member == NONE else 0
+    effects.gives_id = request.sender.member == NONE
     pending.event = verdict.event
     pending.error = verdict.error
     pending.version = request.version
-    pending.is_static = 0 if request.sender.instance == NONE else 1
-    pending.replaces = 1 if request.sender.member == NONE and request.sender.instance_is_known == 1 else 0
+    pending.is_static = request.sender.instance != NONE
+    pending.replaces = request.sender.member == NONE and request.sender.instance_is_known
     pending.session_timeout_ms = request.session_timeout_ms
     pending.rebalance_timeout_ms = request.rebalance_timeout_ms
-    if group.known == 1 and group.is_consumer == 0:
+    if group.known and not group.is_consumer:
         admit(group, members, member, pending, host, effects, notes)
         return
     pending.operation = int(Operation.JOIN)
@@ -86,13 +86,13 @@ def admit(
     notes: Notes,
 ) -> None:
     """There is a classic group: the sender gets its id, learns the generation, takes its place, or waits for others."""
-    if pending.error == Error.NONE and pending.event == NOTHING and pending.replaces == 0:
+    if pending.error == Error.NONE and pending.event == NOTHING and not pending.replaces:
         tell(group, effects)
         return
-    is_new = 0 if is_in(member) else 1
-    if pending.replaces == 1:
+    is_new = not is_in(member)
+    if pending.replaces:
         _take_place(members, member, pending, host.now_ms)
-        is_new = 0
+        is_new = False
     member.session_timeout_ms = pending.session_timeout_ms
     member.rebalance_timeout_ms = pending.rebalance_timeout_ms
     if pending.error == Error.MEMBER_ID_REQUIRED:
@@ -103,9 +103,9 @@ def admit(
         pending.operation = int(Operation.REPLACE)
         effects.append = int(GroupAppend.GROUP)
     else:
-        if is_new == 1:
+        if is_new:
             _begin(members, member, pending, host.now_ms)
-        member.awaits_join = 1
+        member.awaits_join = True
         effects.waits = int(Wait.JOIN)
         rebalance(group, members, pending, host, effects, notes)
 
@@ -114,11 +114,11 @@ def _begin(members: GroupMembers, member: Member, pending: PendingRequest, now_m
     """A new member is in; the first one leads."""
     member.standing = int(Standing.IN)
     member.is_static = pending.is_static
-    member.is_new = 1
+    member.is_new = True
     member.until_ms = now_ms + NEW_MEMBER_JOIN_TIMEOUT_MS
     if members.leader == NONE:
         members.leader = member.number
-    members.has_grown = 1 if members.is_initial == 1 else members.has_grown
+    members.has_grown = members.is_initial or members.has_grown
 
 
 def _take_place(members: GroupMembers, member: Member, pending: PendingRequest, now_ms: int) -> None:
@@ -130,10 +130,10 @@ def _take_place(members: GroupMembers, member: Member, pending: PendingRequest, 
             former.standing = int(Standing.NOBODY)
             member.session_timeout_ms = former.session_timeout_ms
     member.standing = int(Standing.IN)
-    member.is_static = 1
+    member.is_static = True
     keep_alive(member, now_ms)
-    pending.led = 1 if members.leader == member.former else 0
-    if pending.led == 1:
+    pending.led = members.leader == member.former
+    if pending.led:
         members.leader = member.number
 
 
@@ -144,7 +144,7 @@ def give_back(members: GroupMembers, member: Member, pending: PendingRequest, no
             former.standing = int(Standing.IN)
             keep_alive(former, now_ms)
     member.standing = int(Standing.NOBODY)
-    if pending.led == 1:
+    if pending.led:
         members.leader = member.former
 
 

@@ -35,12 +35,12 @@ class Member:
 
     number: int = NONE
     former: int = NONE
-    is_static: int = 0
+    is_static: bool = False
     standing: int = 0
-    awaits_join: int = 0
-    awaits_sync: int = 0
-    owes_sync: int = 0
-    is_new: int = 0
+    awaits_join: bool = False
+    awaits_sync: bool = False
+    owes_sync: bool = False
+    is_new: bool = False
     session_timeout_ms: int = NONE
     rebalance_timeout_ms: int = NONE
     until_ms: int = NONE
@@ -61,8 +61,8 @@ class GroupMembers:
     leader: int = NONE
     join_until_ms: int = NONE
     sync_until_ms: int = NONE
-    is_initial: int = 0
-    has_grown: int = 0
+    is_initial: bool = False
+    has_grown: bool = False
     delay_ms: int = 0
     left_ms: int = 0
 
@@ -83,7 +83,7 @@ def size(group: GroupMembers) -> int:
 def all_have_joined(group: GroupMembers) -> bool:
     """Whether nobody has to be waited for: neither members, nor those who have got an id to join with."""
     for member in group.members:
-        if member.standing == Standing.PROMISED or (is_in(member) and member.awaits_join == 0):
+        if member.standing == Standing.PROMISED or (is_in(member) and not member.awaits_join):
             return False
     return True
 
@@ -104,15 +104,15 @@ def keep_alive(member: Member, now_ms: int) -> None:
 
 def tell_join(member: Member, error: int) -> None:
     """The JoinGroup of a member is answered, if it waits."""
-    if member.awaits_join == 1:
-        member.awaits_join = 0
+    if member.awaits_join:
+        member.awaits_join = False
         member.join_told = int(error)
 
 
 def tell_sync(member: Member, error: int) -> None:
     """The SyncGroup of a member is answered, if it waits."""
-    if member.awaits_sync == 1:
-        member.awaits_sync = 0
+    if member.awaits_sync:
+        member.awaits_sync = False
         member.sync_told = int(error)
 
 
@@ -120,8 +120,8 @@ def remove(group: GroupMembers, member: Member) -> None:
     """A member is gone; another one leads if it did. Its SyncGroup, if it waits, is never answered: as in Kafka."""
     tell_join(member, Error.UNKNOWN_MEMBER_ID)
     member.standing = int(Standing.NOBODY)
-    member.awaits_sync = 0
-    member.owes_sync = 0
+    member.awaits_sync = False
+    member.owes_sync = False
     if group.leader == member.number:
         group.leader = NONE
         for other in group.members:
@@ -133,7 +133,7 @@ def someone_joined_leads(group: GroupMembers) -> bool:
     """Who leads has joined; if the leader has not, the first that has leads from now on. False: nobody has."""
     found = NONE
     for member in group.members:
-        if is_in(member) and member.awaits_join == 1 and (found == NONE or member.number == group.leader):
+        if is_in(member) and member.awaits_join and (found == NONE or member.number == group.leader):
             found = member.number
     if found != NONE:
         group.leader = found
@@ -143,15 +143,15 @@ def someone_joined_leads(group: GroupMembers) -> bool:
 def forget_syncs(group: GroupMembers) -> None:
     """Nobody is waited for any more to ask for its assignment."""
     for member in group.members:
-        member.owes_sync = 0
+        member.owes_sync = False
     group.sync_until_ms = NONE
 
 
 def has_synced(group: GroupMembers, member: Member) -> None:
     """A member has asked for its assignment."""
-    member.owes_sync = 0
+    member.owes_sync = False
     for other in group.members:
-        if other.owes_sync == 1:
+        if other.owes_sync:
             return
     group.sync_until_ms = NONE
 

@@ -73,7 +73,7 @@ def sync(
     if verdict.row == Row.MEMBER_IS_IN:
         reply(effects, Error.NONE)
         return
-    member.awaits_sync = 1
+    member.awaits_sync = True
     effects.waits = int(Wait.SYNC)
     if verdict.event != NOTHING:
         pending.operation = int(Operation.SYNC)
@@ -196,7 +196,7 @@ def _assigned(
     if group.state != ClassicGroupState.COMPLETING_REBALANCE or group.generation != pending.generation:
         return
     for member in members.members:
-        if member.awaits_sync == 1:
+        if member.awaits_sync:
             tell_sync(member, error)
             keep_alive(member, host.now_ms)
     if error == Error.NONE:

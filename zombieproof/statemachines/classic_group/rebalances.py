@@ -49,7 +49,7 @@ def rebalance(
     """Somebody came or went: a rebalance begins, or the one that is open may end."""
     if group.state != ClassicGroupState.PREPARING_REBALANCE:
         prepare(group, members, pending, host, effects, notes)
-    elif members.is_initial == 0 and all_have_joined(members):
+    elif not members.is_initial and all_have_joined(members):
         complete(group, members, pending, host, effects, notes)
 
 
@@ -65,10 +65,10 @@ def prepare(
     for member in members.members:
         tell_sync(member, Error.REBALANCE_IN_PROGRESS)
     forget_syncs(members)
-    members.is_initial = 1 if group.state == ClassicGroupState.EMPTY else 0
+    members.is_initial = group.state == ClassicGroupState.EMPTY
     group.state = move(notes, MachineIndex.CLASSIC_GROUP, group.state, ClassicGroupEvent.REBALANCE)
     timeout_ms = rebalance_timeout(members)
-    if members.is_initial == 1:
+    if members.is_initial:
         members.delay_ms = host.initial_delay_ms
         members.left_ms = max(timeout_ms - host.initial_delay_ms, 0)
         members.join_until_ms = host.now_ms + host.initial_delay_ms
@@ -95,14 +95,14 @@ def complete(
     """
     members.join_until_ms = NONE
     for member in members.members:
-        if is_in(member) and member.awaits_join == 0 and member.is_static == 0:
+        if is_in(member) and not member.awaits_join and not member.is_static:
             remove(members, member)
     timeout_ms = rebalance_timeout(members)
     if not someone_joined_leads(members) and size(members) > 0:
         members.join_until_ms = host.now_ms + max(timeout_ms, LEAST_MS)
         return
     group.generation += 1
-    members.is_initial = 0
+    members.is_initial = False
     forget_syncs(members)
     if size(members) == 0:
         group.state = move(notes, MachineIndex.CLASSIC_GROUP, group.state, ClassicGroupEvent.NOBODY_LEFT)
@@ -115,8 +115,8 @@ def complete(
         if is_in(member):
             tell_join(member, Error.NONE)
             keep_alive(member, host.now_ms)
-            member.is_new = 0
-            member.owes_sync = 1
+            member.is_new = False
+            member.owes_sync = True
 
 
 # ---------------------------------------------------------------- time
@@ -153,9 +153,9 @@ def _join_is_due(
     notes: Notes,
 ) -> None:
     """The rebalance ends, unless it is the first one of an empty group, and somebody has come during its delay."""
-    if members.is_initial == 1 and members.has_grown == 1 and members.left_ms > 0:
+    if members.is_initial and members.has_grown and members.left_ms > 0:
         waited_ms = members.delay_ms
-        members.has_grown = 0
+        members.has_grown = False
         members.delay_ms = min(host.initial_delay_ms, members.left_ms)
         members.left_ms = max(members.left_ms - waited_ms, 0)
         members.join_until_ms = host.now_ms + members.delay_ms
@@ -173,7 +173,7 @@ def _sync_is_due(
 ) -> None:
     """Who has not asked for its assignment is taken for dead, and the others rebalance."""
     for member in members.members:
-        if member.owes_sync == 1:
+        if member.owes_sync:
             remove(members, member)
     prepare(group, members, pending, host, effects, notes)
 
@@ -189,7 +189,7 @@ def _session_is_over(
 ) -> None:
     """A member was silent for too long; who waits was not, but for one that never saw the end of a rebalance."""
     was_in = is_in(member)
-    if was_in and member.is_new == 0 and (member.awaits_join == 1 or member.awaits_sync == 1):
+    if was_in and not member.is_new and (member.awaits_join or member.awaits_sync):
         return
     remove(members, member)
     is_open = group.state == ClassicGroupState.PREPARING_REBALANCE

@@ -61,7 +61,7 @@ def is_due(first_offset: int, producer_id: int, last_offset: int, rules: Rules) 
 
 def aborted_begins(state: int, isolation: int, notes: Notes) -> int:
     """An aborted transaction of the list begins, of a producer id in `state`: its state from then on."""
-    verdict = decide_read(isolation, state, False, False, True, 1)
+    verdict = decide_read(isolation, state, False, False, True, True)
     if verdict.event != ConsumerEvent.ABORTED_TRANSACTION_BEGINS:
         return int(state)
     return move(notes, MachineIndex.CONSUMER, state, verdict.event)
@@ -78,7 +78,7 @@ def read(state: int, isolation: int, met: Met, rules: Rules, effects: ConsumerEf
     effects.drops_held = False
     if met.is_empty:
         return int(state)
-    verdict = decide_read(isolation, state, met.control, met.committed, met.transactional, 0)
+    verdict = decide_read(isolation, state, met.control, met.committed, met.transactional, False)
     if verdict.delivery == Delivery.THIS_BATCH:
         effects.delivers = True
     elif verdict.delivery == Delivery.HELD_BACK:

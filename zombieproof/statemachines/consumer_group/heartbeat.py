@@ -49,10 +49,10 @@ class ConsumerMemberRecord(Protocol):
 
 
 class Beat(NamedTuple):
-    """What the request says besides its sender: `changes_topics` 1 if the member reads other topics than before."""
+    """What the request says besides its sender: `changes_topics` if the member reads other topics than before."""
 
     epoch: int
-    changes_topics: int
+    changes_topics: bool
 
 
 class HeartbeatHost(NamedTuple):
@@ -73,13 +73,13 @@ class ConsumerGroupEffects:
     `restores`: the group is what it was before.
     """
 
-    gives_id: int = 0
-    leaves: int = 0
-    subscribes: int = 0
-    assigns: int = 0
-    appends: int = 0
-    restores: int = 0
-    replies: int = 0
+    gives_id: bool = False
+    leaves: bool = False
+    subscribes: bool = False
+    assigns: bool = False
+    appends: bool = False
+    restores: bool = False
+    replies: bool = False
     error: int = 0
     epoch: int = 0
 
@@ -94,7 +94,7 @@ def heartbeat(
     notes: Notes,
 ) -> None:
     """ConsumerGroupHeartbeat; `group` and `member` are fresh ones where there are none."""
-    if facts.has_group_id == 1 and host.lookup_error != Error.NONE:
+    if facts.has_group_id and host.lookup_error != Error.NONE:
         _reply(effects, host.lookup_error)
         return
     verdict = decide_heartbeat(facts, beat.epoch)
@@ -102,21 +102,18 @@ def heartbeat(
     if verdict.error != Error.NONE:
         _reply(effects, verdict.error)
         return
-    effects.gives_id = 1 - facts.has_member_id
+    effects.gives_id = not facts.has_member_id
     if verdict.event == MembershipEvent.LEAVE:
-        effects.leaves = 1
+        effects.leaves = True
         effects.epoch = LEAVES
         group.generation += 1
-        effects.appends = 1
+        effects.appends = True
         return
-    if beat.changes_topics == 1 or member.epoch == JOINS:
-        effects.subscribes = 1
+    if beat.changes_topics or member.epoch == JOINS:
+        effects.subscribes = True
         group.generation += 1
-    if (
-        assignment_is_due(group.generation, group.assignment_epoch, group.assigned_ms, host.now_ms, host.interval_ms)
-        == 1
-    ):
-        effects.assigns = 1
+    if assignment_is_due(group.generation, group.assignment_epoch, group.assigned_ms, host.now_ms, host.interval_ms):
+        effects.assigns = True
         group.assignment_epoch = group.generation
         group.assigned_ms = host.now_ms
     moves = member.epoch != group.assignment_epoch
@@ -124,19 +121,19 @@ def heartbeat(
         member.previous_epoch = member.epoch
         member.epoch = group.assignment_epoch
     effects.epoch = member.epoch
-    if moves or effects.subscribes == 1 or effects.assigns == 1:
-        effects.appends = 1
+    if moves or effects.subscribes or effects.assigns:
+        effects.appends = True
     else:
         _reply(effects, Error.NONE)
 
 
 def appended(error: int, effects: ConsumerGroupEffects) -> None:
     """The change is durable (`error` NONE), or was refused."""
-    effects.appends = 0
-    effects.restores = 1 if error != Error.NONE else 0
+    effects.appends = False
+    effects.restores = error != Error.NONE
     _reply(effects, error)
 
 
 def _reply(effects: ConsumerGroupEffects, error: int) -> None:
-    effects.replies = 1
+    effects.replies = True
     effects.error = int(error)

@@ -50,38 +50,38 @@ class Sender(NamedTuple):
 class Standing(NamedTuple):
     """What a group knows of the sender of a commit; the last three are of a group of the consumer protocol."""
 
-    member_is_known: int
-    instance_is_known: int = 0
-    instance_is_this_member: int = 0
-    is_consumer_group: int = 0
-    has_members: int = 0
+    member_is_known: bool
+    instance_is_known: bool = False
+    instance_is_this_member: bool = False
+    is_consumer_group: bool = False
+    has_members: bool = False
     member_epoch: int = NONE
 
 
-def sender_of(version: int, generation: int, names_member: int, names_instance: int) -> Sender:
+def sender_of(version: int, generation: int, names_member: bool, names_instance: bool) -> Sender:
     """What a TxnOffsetCommit of a version says of its sender."""
     if version < FIRST_VERSION_WITH_MEMBERS:
         return Sender(version, NONE, NONE, NONE)
-    return Sender(version, generation, 1 if names_member == 1 else NONE, 1 if names_instance == 1 else NONE)
+    return Sender(version, generation, 1 if names_member else NONE, 1 if names_instance else NONE)
 
 
-def row_enters(exists: int, topic_id_is_known: int) -> int:
+def row_enters(exists: bool, topic_id_is_known: bool) -> int:
     """Whether there is what an offset is committed for: NONE, or the error of this row alone."""
     return error_of_offset_place(exists, topic_id_is_known)
 
 
-def enters(rows: int, has_group_id: int, leads: int, effects: GroupEffects, notes: Notes) -> None:
+def enters(rows: int, has_group_id: bool, leads: bool, effects: GroupEffects, notes: Notes) -> None:
     """A TxnOffsetCommit with that many rows left reaches a broker, which leads the group's partition or does not."""
     if rows == 0:
         answer(effects, Error.NONE, Row.NO_ROW)
         return
-    verdict = decide_txn_offset_commit_front_door(1, has_group_id)
+    verdict = decide_txn_offset_commit_front_door(True, has_group_id)
     if verdict.error != Error.NONE:
         _judge(verdict, Decision.TXN_OFFSET_COMMIT, effects, notes)
-    elif leads == 0:
+    elif not leads:
         answer(effects, answer_to_txn_offset_commit(Error.NOT_LEADER_OR_FOLLOWER), Row.NO_ROW)
     else:
-        effects.goes_on = 1
+        effects.goes_on = True
 
 
 def comes_to_group(rows: int, lookup_error: int, effects: GroupEffects) -> None:
@@ -89,7 +89,7 @@ def comes_to_group(rows: int, lookup_error: int, effects: GroupEffects) -> None:
     if rows == 0 or lookup_error != Error.NONE:
         answer(effects, Error.NONE if rows == 0 else lookup_error, Row.NO_ROW)
     else:
-        effects.goes_on = 1
+        effects.goes_on = True
 
 
 def row_fits(metadata_length: int, limit: int, notes: Notes) -> int:
@@ -117,7 +117,7 @@ def judged(
         standing: what the group knows of that one.
         assignment_epochs: in a group of the consumer protocol, for each row that fits, since when it is the sender's.
     """
-    if standing.is_consumer_group == 0:
+    if not standing.is_consumer_group:
         verdict = decide_txn_offset_commit(
             group,
             sender,
@@ -144,7 +144,7 @@ def _judge_rows(
 
 def _judge_row(sender: OffsetCommitRequest, standing: Standing, epoch: int, rules: Rules) -> AppendVerdict:
     has_members, is_known, member_epoch = standing.has_members, standing.member_is_known, standing.member_epoch
-    return decide_commit_to_consumer_group(has_members, sender, is_known, member_epoch, 0, epoch, rules)
+    return decide_commit_to_consumer_group(has_members, sender, is_known, member_epoch, False, epoch, rules)
 
 
 def plain_is_judged_by_classic(
@@ -180,7 +180,7 @@ def _judge(verdict: AppendVerdict, decision: int, effects: GroupEffects, notes: 
     if verdict.error != Error.NONE:
         answer(effects, verdict.error, verdict.row)
         return
-    effects.goes_on = 1
+    effects.goes_on = True
     effects.row = verdict.row
 
 
@@ -192,7 +192,7 @@ def answer_of_log(error: int) -> int:
 def log_answers(error: int, rules: Rules, effects: GroupEffects) -> None:
     """The log of the group's partition has taken a commit (NONE), or refused it."""
     answer(effects, answer_of_log(error), Row.NO_ROW)
-    effects.tells_all = 1 if is_told_to_all(effects.error, rules) else 0
+    effects.tells_all = is_told_to_all(effects.error, rules)
 
 
 def on_the_wire(error: int, version: int) -> int:

@@ -7,7 +7,7 @@ from zombieproof.model.fields import integer
 
 @dataclass(slots=True)
 class GroupEffects:
-    """What is to be done after a step; at most one of the first two is 1.
+    """What is to be done after a step; at most one of the first two is set.
 
     - `goes_on`: the commit goes on: from the front door to the leader of the group's partition, which may ask the
       transaction's coordinator (``partition_leader.verification``, `of_group`); from the judgement of its sender to the
@@ -17,24 +17,24 @@ class GroupEffects:
     `row` is the row of the ladder that answered.
     """
 
-    goes_on: int = 0
-    answers: int = 0
+    goes_on: bool = False
+    answers: bool = False
     error: int = 0
     row: int = integer(0, width="u1")
-    tells_all: int = 0
+    tells_all: bool = False
 
 
 def clear(effects: GroupEffects) -> None:
     """Nothing is to be done."""
-    effects.goes_on = 0
-    effects.answers = 0
+    effects.goes_on = False
+    effects.answers = False
     effects.error = 0
     effects.row = 0
-    effects.tells_all = 0
+    effects.tells_all = False
 
 
 def answer(effects: GroupEffects, error: int, row: int) -> None:
     """The sender is told `error`."""
-    effects.answers = 1
+    effects.answers = True
     effects.error = error
     effects.row = row

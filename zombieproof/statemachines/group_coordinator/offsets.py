@@ -32,9 +32,9 @@ class Meaning(IntEnum):
     WAITS = 2
 
 
-def meaning_of(has_value: int, producer_id: int) -> int:
+def meaning_of(has_value: bool, producer_id: int) -> int:
     """What a record is: without a producer id it counts at once, also where its batch calls itself transactional."""
-    if has_value == 0:
+    if not has_value:
         return int(Meaning.TOMBSTONE)
     return int(Meaning.COMMITTED if producer_id == NONE else Meaning.WAITS)
 
@@ -59,9 +59,9 @@ def is_refused(pending: PendingOffset, rules: Rules, notes: Notes) -> int:
     return int(event)
 
 
-def ends(committed: GroupOffset, pending: PendingOffset, outcome_is_commit: int, notes: Notes) -> None:
+def ends(committed: GroupOffset, pending: PendingOffset, outcome_is_commit: bool, notes: Notes) -> None:
     """The marker of the producer id whose offset is `pending` is in the log of the group's partition."""
-    event = GroupEvent.COMMIT_MARKER if outcome_is_commit == 1 else GroupEvent.ABORT_MARKER
+    event = GroupEvent.COMMIT_MARKER if outcome_is_commit else GroupEvent.ABORT_MARKER
     state = move(notes, MachineIndex.GROUP_COORDINATOR, pending.state, event)
     evolve_offsets_marker(committed, pending, outcome_is_commit, state)
 
@@ -72,7 +72,7 @@ def is_deleted(committed: GroupOffset, pending: PendingOffset, notes: Notes) -> 
     evolve_tombstone(committed, pending, state)
 
 
-def tombstone_reaches_what_waits(from_log: int, rules: Rules) -> bool:
+def tombstone_reaches_what_waits(from_log: bool, rules: Rules) -> bool:
     """Whether a deleted offset ends what waits in its place, or what is committed alone."""
     return tombstone_reaches_pending(from_log, rules)
 
@@ -85,28 +85,28 @@ def lose_memory(pending: PendingOffset) -> None:
 
 
 class OffsetRead(NamedTuple):
-    """What an OffsetFetch is told of one partition: an error, or the committed offset where `is_shown` is 1."""
+    """What an OffsetFetch is told of one partition: an error, or the committed offset if it `is_shown`."""
 
     error: int
-    is_shown: int
+    is_shown: bool
 
 
 class Asked(NamedTuple):
     """One partition of an OffsetFetch, and what there is: how many producers have an offset that waits, and a value."""
 
-    topic_id_is_known: int
-    require_stable: int
+    topic_id_is_known: bool
+    require_stable: bool
     pending_transactions: int
-    has_offset: int
+    has_offset: bool
 
 
 def is_read(asked: Asked, rules: Rules, notes: Notes) -> OffsetRead:
     """OffsetFetch of one partition."""
-    if asked.topic_id_is_known == 0:
-        return OffsetRead(int(Error.UNKNOWN_TOPIC_ID), 0)
+    if not asked.topic_id_is_known:
+        return OffsetRead(int(Error.UNKNOWN_TOPIC_ID), False)
     error = decide_offset_fetch(asked.require_stable, asked.pending_transactions, rules)
     note(notes, Decision.OFFSET_FETCH, Row.NO_ROW, error)
-    return OffsetRead(error, 1 if error == Error.NONE and asked.has_offset == 1 else 0)
+    return OffsetRead(error, error == Error.NONE and asked.has_offset)
 
 
 def error_of_marker(lookup_error: int) -> int:

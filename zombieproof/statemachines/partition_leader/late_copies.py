@@ -70,14 +70,14 @@ class Copy(NamedTuple):
     """How a late copy stands.
 
     `is_verified`: it waits for the coordinator's word with `guard`, and comes to the log when that is good. `mode` is
-    how its partition joins, `of_group` 1 for offsets. `known_epoch` is the producer epoch that its leader knows, NONE:
+    how its partition joins, `of_group` for offsets. `known_epoch` is the producer epoch that its leader knows, NONE:
     none; `forgets` if leaders may forget producers.
     """
 
     is_verified: bool
     guard: int
     mode: int
-    of_group: int
+    of_group: bool
     known_epoch: int
     forgets: bool
 
@@ -88,9 +88,9 @@ def possible_entry(number: int, known_epoch: int, epoch: int, sequence: int, gua
     What it remembers is the batch before: of its own epoch the copy is the next in sequence.
     """
     known = number < KNOWING
-    has_guard, is_open = number % 2, number // 2 % 2
+    has_guard, is_open = number % 2 == 1, number // 2 % 2 == 1
     token = 0
-    if has_guard == 1:
+    if has_guard:
         token = guard if guard != 0 else 1
     before = CachedBatch(sequence - 1 if sequence > 0 else NONE, 0, 0)
     return PossibleEntry(
@@ -98,7 +98,7 @@ def possible_entry(number: int, known_epoch: int, epoch: int, sequence: int, gua
         0,
         known_epoch + number // 4 if known else NONE,
         NONE,
-        0 if is_open == 1 and known else NONE,
+        0 if is_open and known else NONE,
         token,
         epoch if token != 0 else NONE,
         sequence if token != 0 else NONE,
@@ -139,11 +139,11 @@ def _batch_counts(entry: ProducerEntry, batch: IncomingBatch, copy: Copy, rules:
         if asked.event != PartitionEvent.NOTHING:
             return True
         guard = 0
-    origin = Origin.COORDINATOR if copy.of_group == 1 else Origin.CLIENT
+    origin = Origin.COORDINATOR if copy.of_group else Origin.CLIENT
     verdict = decide_append(entry, batch, guard, origin, rules)
     if verdict.event != PartitionEvent.NOTHING:
         return True
-    if copy.of_group == 0 or verdict.error == Error.NONE:
+    if not copy.of_group or verdict.error == Error.NONE:
         return False
     waits = PossiblePending(int(PendingOffsetsState.PENDING), 0, 0)
     return decide_refused_append(cast("PendingOffset", waits), rules) != GroupEvent.NOTHING

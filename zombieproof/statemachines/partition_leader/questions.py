@@ -48,14 +48,14 @@ class Lane:
     """The way from a broker to one coordinator node: how many questions wait, and whether a request is under way.
 
     `mode` is that of the question that waits first, `mode_under_way` that of the request: by it all its answers are
-    translated. `sends` 1: what waits is to leave now.
+    translated. `sends`: what waits is to leave now.
     """
 
     waiting: int = 0
-    under_way: int = 0
+    under_way: bool = False
     mode: int = 0
     mode_under_way: int = 0
-    sends: int = 0
+    sends: bool = False
 
 
 class Incoming(NamedTuple):
@@ -73,9 +73,9 @@ class Returned(NamedTuple):
     error: int
 
 
-def asks(lane: Lane, has_coordinator: int, question: Incoming) -> QueueVerdict:
+def asks(lane: Lane, has_coordinator: bool, question: Incoming) -> QueueVerdict:
     """A question comes to its lane: it waits there, alone of its id, or is refused at once."""
-    if has_coordinator == 0:
+    if not has_coordinator:
         return QueueVerdict(int(Error.NONE), int(Error.COORDINATOR_NOT_AVAILABLE))
     verdict = decide_queue(question.queued_epoch, question.epoch)
     if verdict.error_of_incoming == Error.NONE:
@@ -83,36 +83,36 @@ def asks(lane: Lane, has_coordinator: int, question: Incoming) -> QueueVerdict:
             lane.mode = question.mode
         if question.queued_epoch == NONE:
             lane.waiting += 1
-        lane.sends = 1 - lane.under_way
+        lane.sends = not lane.under_way
     return verdict
 
 
 def goes_out(lane: Lane) -> None:
     """All that waits leaves, in one request."""
-    lane.under_way = 1
+    lane.under_way = True
     lane.mode_under_way = lane.mode
     lane.waiting = 0
     lane.mode = 0
-    lane.sends = 0
+    lane.sends = False
 
 
 def ends(lane: Lane, rules: Rules) -> int:
     """The request under way has come back, or never will: the mode of its answers. What waits is next."""
     mode = int(lane.mode_under_way)
-    lane.under_way = 0
+    lane.under_way = False
     lane.mode_under_way = 0
     if asks_what_waits(lane.waiting, rules):
-        lane.sends = 1
+        lane.sends = True
     return mode
 
 
 def forget(lane: Lane) -> None:
     """The broker is gone, and what it has asked and wanted to ask with it."""
     lane.waiting = 0
-    lane.under_way = 0
+    lane.under_way = False
     lane.mode = 0
     lane.mode_under_way = 0
-    lane.sends = 0
+    lane.sends = False
 
 
 def version_of(rules: Rules) -> int:

@@ -31,18 +31,18 @@ NO_GUARD = SENTINEL
 class Arrival(NamedTuple):
     """What a host knows of a batch that arrives.
 
-    `mode` is how its partition joins the transaction, `of_group` 1 for offsets that a group coordinator commits, and
+    `mode` is how its partition joins the transaction, `of_group` for offsets that a group coordinator commits, and
     `token` a number that is nobody's guard.
     """
 
     mode: int
-    of_group: int
+    of_group: bool
     token: int
 
 
-def mode_of(version: int, of_group: int) -> int:
+def mode_of(version: int, of_group: bool) -> int:
     """How Produce, or with `of_group` TxnOffsetCommit, of a version makes its partition part of the transaction."""
-    return mode_of_txn_offset_commit(version) if of_group == 1 else mode_of_produce(version)
+    return mode_of_txn_offset_commit(version) if of_group else mode_of_produce(version)
 
 
 def arrives(
@@ -80,6 +80,6 @@ def concludes(error: int, guard: int, arrival: Arrival, effects: PartitionEffect
 
 
 def _refuse(error: int, arrival: Arrival, row: int, effects: PartitionEffects) -> None:
-    answered = answer_to_txn_offset_commit(error) if arrival.of_group == 1 else answer_to_produce(error, arrival.mode)
+    answered = answer_to_txn_offset_commit(error) if arrival.of_group else answer_to_produce(error, arrival.mode)
     answer(effects, answered, row)
     effects.cause = error

@@ -82,7 +82,7 @@ def may_leave(
     """
     joined = producer.state != ProducerState.FATAL_ERROR and (not host.transactional or joining == Joining.JOINED)
     standing = DrainStanding(
-        joined=1 if joined else 0,
+        joined=joined,
         has_producer_id=producer.producer_id != NONE,
         has_sequence=base_sequence != NONE,
         in_flight=in_flight,

@@ -72,4 +72,4 @@ def _mark(ending: Ending, committed: dict[Key, GroupOffset], waiting: dict[Key, 
     event = GroupEvent.COMMIT_MARKER if ending.commits else GroupEvent.ABORT_MARKER
     for key, slot in waiting.items():
         state = GROUP_COORDINATOR.target(slot.state, event, key[0])
-        evolve_offsets_marker(committed.setdefault(key, GroupOffset()), slot, 1 if ending.commits else 0, state)
+        evolve_offsets_marker(committed.setdefault(key, GroupOffset()), slot, bool(ending.commits), state)

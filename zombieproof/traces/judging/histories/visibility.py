@@ -124,10 +124,10 @@ class _Reader:
             self._begins.add(heappop(self._coming)[1])
         if batch.producer_id in self._begins:
             self._begins.discard(batch.producer_id)
-            self._judge(batch, 1)
-        return self._judge(batch, 0) == Delivery.THIS_BATCH
+            self._judge(batch, True)
+        return self._judge(batch, False) == Delivery.THIS_BATCH
 
-    def _judge(self, batch: LoggedBatch, aborted_begins: int) -> int:
+    def _judge(self, batch: LoggedBatch, aborted_begins: bool) -> int:
         state = self._states.get(batch.producer_id, int(CONSUMER.initial))
         if batch.is_control and batch.marker is None:
             return Delivery.NOTHING
