@@ -335,8 +335,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         sentence="what waits for an answer to the question before is not asked when that has come",
         file="partition_leader/questions.py",
-        before="        lane.sends = 1\n    return mode",
-        after="        lane.sends = 0\n    return mode",
+        before="        lane.sends = True\n    return mode",
+        after="        lane.sends = False\n    return mode",
         scenario="waiting_questions",
         bounds="",
         breaks="a_question_waits_only_behind_another",
@@ -370,9 +370,9 @@ FAULTS: tuple[Fault, ...] = (
         file="producer_ids.py",
         before="        blocks.next_first = NONE\n"
         "        blocks.next_size = 0\n"
-        "        blocks.is_asked_for = 0\n"
+        "        blocks.is_asked_for = False\n"
         "    claimed",
-        after="        blocks.is_asked_for = 0\n    claimed",
+        after="        blocks.is_asked_for = False\n    claimed",
         scenario="producer_id_blocks",
         bounds="",
         breaks="no_two_live_producers_share_an_identity",
