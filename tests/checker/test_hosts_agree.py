@@ -124,7 +124,15 @@ FLAGS = (
     }
 )
 
-USUAL = {"known": 1, "pending_state": NONE, "state": 1, "version": 5} | {facts.name: 1 for facts in switches()}
+USUAL = {
+    "known": 1,
+    "pending_state": NONE,
+    "state": 1,
+    "version": 5,
+    "has_group_id": 1,
+    "is_consumer": 0,
+    "dead": 0,
+} | {facts.name: 1 for facts in switches()}
 """Name of a field -> the number that half of all draws are, so that many requests come far down the ladders."""
 
 

@@ -55,7 +55,7 @@ def decide_identity(sender: Identity) -> AppendVerdict:
 
 
 def decide_classic_group(group: ClassicFacts, has_group_id: bool) -> AppendVerdict:
-    """What is wrong with a group in which somebody speaks, or NO_GUARD: it is a classic one, and lives."""
+    """What is wrong with a group in which somebody speaks, or NO_ROW: it is a classic one, and lives."""
     if not has_group_id:
         return append_refused(Error.INVALID_GROUP_ID, Row.NO_GROUP_ID)
     if not group.known:
