@@ -91,6 +91,7 @@ class Stage:
                 cluster.abort_timed_out_transactions,
             ),
             "ids": (settings.transaction_remove_expired_transaction_cleanup_interval_ms, cluster.remove_expired_ids),
+            "offsets": (settings.offsets_retention_check_interval_ms, cluster.expire_offsets),
             "producers": (settings.producer_id_expiration_check_interval_ms, cluster.expire_producers),
         }
 

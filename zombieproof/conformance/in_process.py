@@ -152,6 +152,7 @@ class InProcess:
             rules.verification = 0
         self._clock = ManualClock()
         self._settings = settings
+        self._next_look_at_offsets_ms = self._clock.now_ms() + settings.offsets_retention_check_interval_ms
         self._journal = KeptJournal()
         self.cluster = Cluster(
             nodes_of(recorded),
@@ -276,6 +277,9 @@ class InProcess:
             self._clock.advance(min(interval, left))
             left -= interval
             self.cluster.sweep()
+            if self._clock.now_ms() >= self._next_look_at_offsets_ms:
+                self.cluster.expire_offsets()
+                self._next_look_at_offsets_ms += settings.offsets_retention_check_interval_ms
 
     def restart(self, clean: bool) -> None:
         """Every node stops or is killed, and starts again."""

@@ -44,7 +44,7 @@ def _error_name(name: str) -> str:
 
 def _row_name(name: str) -> str:
     if name not in Row.__members__:
-        raise ValueError(f"{name!r} is no row of the reference; legal are names such as A4, E6 or NO_GUARD")
+        raise ValueError(f"{name!r} is no row of the reference; legal are names such as A4, E6 or NO_ROW")
     return name
 
 

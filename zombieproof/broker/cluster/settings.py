@@ -22,6 +22,7 @@ class Settings:
     offsets_topic_num_partitions: int = 50
     offset_metadata_max_bytes: int = 4096
     offsets_retention_minutes: int = 10_080
+    offsets_retention_check_interval_ms: int = 600_000
     group_consumer_assignment_interval_ms: int = 1000
     group_initial_rebalance_delay_ms: int = 3000
     group_min_session_timeout_ms: int = 6000

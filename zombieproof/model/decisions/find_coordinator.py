@@ -26,7 +26,7 @@ def decide_find_coordinator(topic_exists: bool, leader_is_live: bool, key_type: 
 
 
 def decide_lookup(is_loading: bool, is_coordinator: bool) -> Verdict:
-    """L1, L2: the partition of the id is being loaded, or is led by somebody else; NO_GUARD: go on."""
+    """L1, L2: the partition of the id is being loaded, or is led by somebody else; NO_ROW: go on."""
     if is_loading:
         return refuse(Error.COORDINATOR_LOAD_IN_PROGRESS, Row.L1)
     if not is_coordinator:

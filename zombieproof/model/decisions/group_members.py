@@ -43,7 +43,7 @@ class Identity(NamedTuple):
 
 
 def decide_identity(sender: Identity) -> AppendVerdict:
-    """UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID, or NO_GUARD: the sender is who it says."""
+    """UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID, or NO_ROW: the sender is who it says."""
     if sender.instance != NONE:
         if not sender.instance_is_known:
             return append_refused(Error.UNKNOWN_MEMBER_ID, Row.UNKNOWN_MEMBER)
@@ -68,7 +68,7 @@ def decide_classic_group(group: ClassicFacts, has_group_id: bool) -> AppendVerdi
 
 
 def decide_generation(group: ClassicFacts, sender: Identity, generation: int, has_group_id: bool) -> AppendVerdict:
-    """The error about the group, the sender or the generation that it names, or NO_GUARD: it is a member of that."""
+    """The error about the group, the sender or the generation that it names, or NO_ROW: it is a member of that."""
     verdict = decide_classic_group(group, has_group_id)
     if verdict.error != Error.NONE:
         return verdict

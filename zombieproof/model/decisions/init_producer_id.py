@@ -36,7 +36,7 @@ def decide_init_front_door(  # noqa: PLR0913, PLR0917  # each fact of the reques
     """Judge the request alone, before the coordinator looks anything up (I1 to I5).
 
     `is_half_an_expectation`: exactly one of the expected producer id and epoch is -1. The verdict's row is I1 when
-    the request asks for a producer id without a transactional id (allocate one, nothing else counts), NO_GUARD when
+    the request asks for a producer id without a transactional id (allocate one, nothing else counts), NO_ROW when
     the coordinator has to decide. `kip939` is what the rules say of it: by their leave a request that keeps what is
     prepared is judged further by ``decide_keep_front_door`` and ``decide_keep_prepared``.
     """

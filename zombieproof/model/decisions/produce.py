@@ -165,7 +165,7 @@ def _is_verified(entry: ProducerEntry, request_guard: int, rules: Rules) -> bool
 
 
 def _broken_sequence_rule(entry: ProducerEntry, batch: IncomingBatch, rules: Rules) -> int:
-    """The row of §3.3.1 that refuses the batch, or NO_GUARD."""
+    """The row of §3.3.1 that refuses the batch, or NO_ROW."""
     first = batch.base_sequence
     if entry.guard != 0:
         unknown_past = entry.batch_count == 0
