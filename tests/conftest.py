@@ -19,7 +19,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 # What `make test` draws: fewer of the same.
-settings.register_profile("quick", settings.get_profile("gate"), max_examples=40)
+settings.register_profile("quick", settings.get_profile("gate"), max_examples=30)
 
 PROFILE = os.environ.get("ZOMBIEPROOF_TESTS", "quick")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick" if PROFILE == "quick" else "gate"))

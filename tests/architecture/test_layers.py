@@ -142,6 +142,7 @@ def test_each_layer_may_use_what_is_its_own(lint: Lint, copy: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@pytest.mark.sample("model", "broker")
 @pytest.mark.parametrize("breach", BREACHES, ids=lambda breach: f"{breach.importer}: {breach.statement or 'exists'}")
 def test_a_forbidden_import_breaks_its_contract(lint: Lint, copy: Path, breach: Breach) -> None:
     add(copy / "zombieproof" / breach.importer, breach.statement)

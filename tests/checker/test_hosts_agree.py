@@ -300,6 +300,7 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{function.__module__.split('.')[-1]}.{function.__name__}"
 
 
+@pytest.mark.sample("produce.", "end_txn.", "verification.", "txn_offset_commit.", "sync_group.")
 @pytest.mark.parametrize("function", SUBJECTS, ids=name_of)
 def test_compiled_and_interpreted_agree(function: Callable[..., Any]) -> None:
     run = compiled(function)

@@ -51,6 +51,7 @@ def test_a_recording_is_judged_from_a_program(examples: Path, repository_root: P
     assert _run(sys.executable, examples / "replay_a_recording.py", conforming).returncode == 0
 
 
+@pytest.mark.sample("a promise is broken", "did not run")
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

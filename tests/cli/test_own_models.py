@@ -108,6 +108,7 @@ def test_a_scenario_is_told_and_listed_from_its_file(run: Any, model: Path) -> N
 # ---------------------------------------------------------------- stories
 
 
+@pytest.mark.slow
 def test_a_story_is_replayed_where_its_file_is_named(run: Any, model: Path, tmp_path: Path) -> None:
     story = tmp_path / "story.jsonl"
     assert run("check", model, *BROKEN, "-o", story).code == 1
@@ -227,6 +228,7 @@ def test_what_a_file_prints_does_not_get_into_the_report(run: Any, model: Path) 
     assert outcome.err == "hello\n"
 
 
+@pytest.mark.slow
 def test_two_scenarios_of_one_name_are_refused(run: Any, model: Path) -> None:
     other = Path(shutil.copy(model, model.with_name("other.py")))
     outcome = run("check", model, other)

@@ -62,6 +62,7 @@ def is_one_line(text: str) -> bool:
     return text.startswith("zombieproof: ") and text.count("\n") == 1
 
 
+@pytest.mark.sample("scenarios", "conform")
 @pytest.mark.parametrize("arguments", COMMANDS)
 def test_a_report_that_cannot_be_written_is_no_success(arguments: str, repository_root: Path) -> None:
     done = started(repository_root, arguments, closed="1")
@@ -75,6 +76,7 @@ def test_without_any_stream_the_exit_code_says_it(repository_root: Path) -> None
     assert started(repository_root, "rules", closed="0,1,2").returncode == 70
 
 
+@pytest.mark.sample("scenarios", "conform")
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full: a closed stdout is tested instead")
 @pytest.mark.parametrize("arguments", COMMANDS)
 def test_a_full_disk_behind_stdout_is_no_success(arguments: str, repository_root: Path) -> None:
@@ -86,6 +88,7 @@ def test_a_full_disk_behind_stdout_is_no_success(arguments: str, repository_root
     )
 
 
+@pytest.mark.sample("scenarios", "conform")
 @pytest.mark.parametrize("arguments", COMMANDS)
 def test_a_reader_that_has_gone_is_nobodys_error(arguments: str, repository_root: Path) -> None:
     reading, writing = os.pipe()
@@ -108,6 +111,7 @@ def test_without_stderr_the_exit_code_is_the_same(arguments: str, repository_roo
             assert started(repository_root, arguments, err=full).returncode == code
 
 
+@pytest.mark.sample("replay")
 @pytest.mark.parametrize("arguments", REFUSED)
 def test_what_is_refused_needs_no_stdout(arguments: str, repository_root: Path) -> None:
     done = started(repository_root, arguments, closed="1")

@@ -80,6 +80,7 @@ def test_a_clone_is_as_it_must_be_once_its_pages_are_written(run: Any, clone: Pa
     assert "late_produce" in readme
 
 
+@pytest.mark.slow
 def test_junit_has_a_case_for_each_line(run: Any, clone: Path) -> None:
     assert run("verify", "--write-results").code == 0
     lines = run("verify", "--json").json["checks"]
@@ -195,6 +196,7 @@ def test_an_answer_that_is_not_the_recorded_one_fails(run: Any, clone: Path) -> 
     assert any("the folder holds no recording" in fault for fault in _faults(run("verify", "--json")))
 
 
+@pytest.mark.sample("cases2")
 @pytest.mark.parametrize(
     ("cases", "told"),
     [

@@ -50,6 +50,7 @@ def wrongs(rows: Sequence[Alteration]) -> list[str]:
     return found
 
 
+@pytest.mark.sample("TX-", "MK-")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_what_a_suite_does_not_understand_decides_nothing(case: Case) -> None:
     began = monotonic()

@@ -29,7 +29,7 @@ def test_sy_001_and_002_copies_survive_the_bounce_of_every_broker(clean: bool, f
     run.run(broker_bounces(run, clean=clean))
 
 
-@pytest.mark.sample("SY-003-Flavour.GROUP_METADATA")
+@pytest.mark.slow
 @BOTH_FLAVOURS
 @pytest.mark.parametrize(
     "clean",

@@ -130,6 +130,7 @@ def test_the_live_system_reaches_the_pinned_number_of_states_of_a_scenario(scena
     assert len(refined(_setup(scenario, scenario.rules)).states) == scenario.distinct
 
 
+@pytest.mark.sample("two_transactions", "zombie_takeover", "reader", "late_offset_commit", "coordinator_failover")
 @pytest.mark.parametrize("scenario", WALKED, ids=lambda scenario: scenario.name)
 def test_the_live_system_takes_the_checkers_steps_on_random_walks(scenario: Scenario) -> None:
     for seed in range(WALKS):
@@ -172,6 +173,7 @@ def test_what_the_normal_form_drops_would_have_changed_nothing(rules: str, monke
 # ---------------------------------------------------------------- what it would see
 
 
+@pytest.mark.sample("strict_end", "reload_drives_markers", "kip447_fence", "duplicate_check", "stable_bound")
 @pytest.mark.parametrize(("name", "switch"), MUTANTS)
 def test_a_live_system_without_a_rule_is_found_out(name: str, switch: str) -> None:
     scope = BY_NAME[name]
