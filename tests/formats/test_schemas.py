@@ -4,7 +4,7 @@ import contextlib
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zombieproof.formats import consumer_group_records, offsets_log, transaction_log
@@ -63,6 +63,7 @@ def test_a_message_of_every_version_is_read_as_it_was_written(name: str) -> None
     schema = SCHEMAS[name]
     seen = set()
 
+    @settings(max_examples=100)
     @given(messages(schema))
     def check(message: Message) -> None:
         seen.add(message.version)
