@@ -31,7 +31,7 @@ from zombieproof.broker.cluster.network import Message, Request
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
-from zombieproof.checker.transactions.action_kinds import BETWEEN_BROKERS, Action
+from zombieproof.checker.transactions.action_kinds import KINDS_BETWEEN_BROKERS, Action
 from zombieproof.clients.errors import IllegalState, ProducerFailure
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
@@ -432,4 +432,4 @@ def test_rules_and_the_checkers_actions_share_one_list() -> None:
     rules = {each.function.__name__ for each in LiveCluster().rules}
     # Appends are under way where a store holds them back: `test_power_failures` walks there. Questions of leaders and
     # blocks of producer ids are messages of the network, and delivered, lost and doubled like all others.
-    assert rules - undisturbed == {kind.name.lower() for kind in Action if kind not in BETWEEN_BROKERS}
+    assert rules - undisturbed == {kind.name.lower() for kind in Action if kind not in KINDS_BETWEEN_BROKERS}

@@ -328,7 +328,9 @@ SWITCHES: dict[str, tuple[Question, Any, Any]] = {
     "pid_block_order": (lambda rules: allocate_producer_ids.accepts_block(3000, 3999, rules), False, True),
     "absent_group_generation": (commit_to_absent_group, Error.ILLEGAL_GENERATION, Error.UNKNOWN_MEMBER_ID),
     "refused_append_is_for_all": (
-        lambda rules: [txn_offset_commit.is_told_to_all(error, rules) for error in (0, Error.INVALID_PRODUCER_EPOCH)],
+        lambda rules: [
+            txn_offset_commit.is_of_all_partitions(error, rules) for error in (0, Error.INVALID_PRODUCER_EPOCH)
+        ],
         [False, True],
         [False, False],
     ),

@@ -10,9 +10,9 @@ from zombieproof.statemachines.consumer.reading import (
     Met,
     aborted_begins,
     is_due,
+    isolation_of_request,
     keeps_states,
     read,
-    told_isolation,
 )
 from zombieproof.statemachines.notes import Notes
 
@@ -92,4 +92,4 @@ def test_a_listed_transaction_is_due_with_the_batch_that_reaches_its_begin(
 def test_only_buffering_outlives_an_answer_and_the_broker_is_not_told_of_it() -> None:
     every = (UNCOMMITTED, COMMITTED, BUFFERING)
     assert [keeps_states(isolation) for isolation in every] == [False, False, True]
-    assert [told_isolation(isolation) for isolation in every] == [UNCOMMITTED, COMMITTED, UNCOMMITTED]
+    assert [isolation_of_request(isolation) for isolation in every] == [UNCOMMITTED, COMMITTED, UNCOMMITTED]

@@ -20,7 +20,7 @@ from zombieproof.statemachines.classic_group.effects import (
     PendingRequest,
     Wait,
 )
-from zombieproof.statemachines.classic_group.members import NOT_TOLD, GroupMembers, Standing, next_deadline
+from zombieproof.statemachines.classic_group.members import NO_RESULT, GroupMembers, Standing, next_deadline
 from zombieproof.statemachines.classic_group.members import Member as ClassicMember
 from zombieproof.statemachines.consumer_group import heartbeat as consumer
 from zombieproof.statemachines.consumer_group.heartbeat import Beat, ConsumerGroupEffects, HeartbeatFacts, HeartbeatHost
@@ -146,8 +146,8 @@ class Play:
 
     def told(self) -> dict[int, tuple[int, int]]:
         """Who was told what: of its JoinGroup, and of its SyncGroup."""
-        every = {each.number: (each.join_told, each.sync_told) for each in self.members.members}
-        return {number: told for number, told in every.items() if told != (NOT_TOLD, NOT_TOLD)}
+        every = {each.number: (each.join_result, each.sync_result) for each in self.members.members}
+        return {number: told for number, told in every.items() if told != (NO_RESULT, NO_RESULT)}
 
     def numbers(self) -> list[int]:
         """Who is in."""
@@ -172,7 +172,7 @@ def said(lookup: int = Error.NONE) -> MemberRequest:
     return asked(NEW, lookup)
 
 
-JOINED, SYNCED = (0, NOT_TOLD), (NOT_TOLD, 0)
+JOINED, SYNCED = (0, NO_RESULT), (NO_RESULT, 0)
 OPENED, ALL_IN = (E.REBALANCE, S.PREPARING_REBALANCE), (E.ALL_JOINED, S.COMPLETING_REBALANCE)
 WAITS = {"waits": Wait.JOIN}
 
@@ -247,12 +247,12 @@ def test_an_id_is_promised_after_the_group_is_there(is_there: bool) -> None:
 RETURNS = STATIC._replace(instance_is_known=True)
 
 
-@pytest.mark.parametrize(("version", "leads"), [(5, 2), (8, 2), (9, 1)])
-def test_a_static_instance_that_begins_anew_is_told_who_led_before(version: int, leads: int) -> None:
+@pytest.mark.parametrize(("version", "shown"), [(5, {"leader": 1}), (8, {"leader": 1}), (9, {})])
+def test_a_static_instance_that_begins_anew_is_told_who_led_before(version: int, shown: dict[str, int]) -> None:
     play = Play(Group(), member(1, is_static=1), member(2)).join(RETURNS, former=1, version=version).outcome()
     assert play.effects == [
         {"gives_id": 1, "append": GroupAppend.GROUP},
-        {"replies": 1, "generation": 4, "leads": leads},
+        {"replies": 1, "generation": 4, **shown},
     ]
     assert (play.moves(), play.numbers(), play.members.leader) == ([], [2, 9], 9)
 
@@ -266,14 +266,14 @@ def test_a_place_that_could_not_be_made_durable_is_given_back() -> None:
 def test_whoever_had_the_place_of_a_static_instance_is_fenced_where_it_waits() -> None:
     waiting = member(1, is_static=1, awaits_join=1)
     play = Play(Group(S.PREPARING_REBALANCE), waiting, member(2)).join(RETURNS, former=1)
-    assert (play.told(), play.effects) == ({1: (Error.FENCED_INSTANCE_ID, NOT_TOLD)}, [WAITS | {"gives_id": 1}])
+    assert (play.told(), play.effects) == ({1: (Error.FENCED_INSTANCE_ID, NO_RESULT)}, [WAITS | {"gives_id": 1}])
     play.join(FOLLOWER, 2)
     assert (play.told()[9], play.told()[2], play.members.leader) == (JOINED, JOINED, 9)
 
 
 def test_a_follower_that_joins_again_is_told_the_generation() -> None:
     play = Play(Group(), *two()).join(FOLLOWER, 2)
-    assert play.effects == [{"replies": 1, "generation": 4, "leads": 1}]
+    assert play.effects == [{"replies": 1, "generation": 4}]
 
 
 # ---------------------------------------------------------------- all of them
@@ -342,7 +342,7 @@ def test_a_member_that_is_late_finds_its_assignment() -> None:
 def test_an_assignment_that_is_not_durable_is_everybodys_error_and_all_join_again() -> None:
     play = Play(Group(S.COMPLETING_REBALANCE), *two(owes_sync=1)).sync(FOLLOWER, 2).sync(LEADER, 1)
     play.outcome(Error.NOT_COORDINATOR)
-    failed = (NOT_TOLD, Error.NOT_COORDINATOR)
+    failed = (NO_RESULT, Error.NOT_COORDINATOR)
     assert (play.effects[2], play.told()) == ({}, {1: failed, 2: failed})
     assert play.moves() == [OPENED]
 
@@ -350,7 +350,7 @@ def test_an_assignment_that_is_not_durable_is_everybodys_error_and_all_join_agai
 def test_an_outcome_that_finds_the_group_elsewhere_changes_nothing() -> None:
     """The second look: somebody joined while the assignment was under way."""
     play = Play(Group(S.COMPLETING_REBALANCE), *two()).sync(LEADER, 1).join(NEW)
-    rebalancing = (NOT_TOLD, Error.REBALANCE_IN_PROGRESS)
+    rebalancing = (NO_RESULT, Error.REBALANCE_IN_PROGRESS)
     assert (play.told(), play.moves()) == ({1: rebalancing}, [OPENED])
     play.outcome()
     assert (play.group.state, play.notes.illegal) == (S.PREPARING_REBALANCE, 0)
@@ -373,7 +373,7 @@ def test_whoever_waits_is_told_that_it_was_taken_out() -> None:
     waiting = member(2, awaits_join=1)
     play = Play(Group(S.PREPARING_REBALANCE), member(1, awaits_join=1), waiting, member(3))
     play.leave((FOLLOWER, 2))
-    assert play.told() == {2: (Error.UNKNOWN_MEMBER_ID, NOT_TOLD)}
+    assert play.told() == {2: (Error.UNKNOWN_MEMBER_ID, NO_RESULT)}
     play.leave((FOLLOWER, 3))
     assert (play.told()[1], play.group.state) == (JOINED, S.COMPLETING_REBALANCE)
 
@@ -479,7 +479,7 @@ def test_everybody_who_has_asked_in_time_stays() -> None:
 def test_a_silent_member_is_gone_unless_it_waits(facts: dict[str, int], goes: bool) -> None:
     play = Play(Group(S.PREPARING_REBALANCE), member(1), member(2, until_ms=NOW, **facts)).time(NOW)
     assert play.numbers() == ([1] if goes else [1, 2])
-    assert play.told() == ({2: (Error.UNKNOWN_MEMBER_ID, NOT_TOLD)} if goes and facts else {})
+    assert play.told() == ({2: (Error.UNKNOWN_MEMBER_ID, NO_RESULT)} if goes and facts else {})
 
 
 def test_the_end_of_a_session_opens_a_rebalance_or_ends_one() -> None:
@@ -511,7 +511,7 @@ def test_the_first_rebalance_of_a_group_waits_no_longer_than_its_members_may() -
 
 def test_the_first_rebalance_of_a_group_ends_empty_if_all_have_left() -> None:
     play = Play(made(), delay_ms=200).join(NEW, 1).leave((LEADER, 1))
-    assert (play.told(), play.group.state) == ({1: (Error.UNKNOWN_MEMBER_ID, NOT_TOLD)}, S.PREPARING_REBALANCE)
+    assert (play.told(), play.group.state) == ({1: (Error.UNKNOWN_MEMBER_ID, NO_RESULT)}, S.PREPARING_REBALANCE)
     assert play.time(NOW + 200).group.state == S.EMPTY
 
 
@@ -519,7 +519,7 @@ def test_a_coordinator_that_resigns_sends_everybody_away() -> None:
     play = Play(Group(S.PREPARING_REBALANCE), member(1, awaits_join=1), member(2, awaits_sync=1), member(3))
     rebalances.resigned(play.members, Error.NOT_COORDINATOR)
     away = Error.NOT_COORDINATOR
-    assert play.told() == {1: (away, NOT_TOLD), 2: (NOT_TOLD, away)}
+    assert play.told() == {1: (away, NO_RESULT), 2: (NO_RESULT, away)}
 
 
 def test_sessions_begin_when_a_group_is_loaded() -> None:

@@ -67,7 +67,9 @@ class FetchFilter:
 
     def request(self) -> Fetch:
         """What it asks the broker for."""
-        return Fetch(FETCH_VERSION, Isolation(reading.told_isolation(self.isolation)), {self.partition: self.position})
+        return Fetch(
+            FETCH_VERSION, Isolation(reading.isolation_of_request(self.isolation)), {self.partition: self.position}
+        )
 
     def read(self, fetched: Fetched, corrupt_at: Iterable[int] = ()) -> tuple[Delivered, ...]:
         """The records of one answer that the application gets; the position moves behind what was read.

@@ -204,6 +204,6 @@ def _at_most(request: WriteTxnMarkers, newest: int) -> WriteTxnMarkers:
     """`request` in a version that its receiver understands."""
     if request.version <= newest:
         return request
-    result = completion.transaction_version_told
+    result = completion.transaction_version_sent
     markers = (replace(each, transaction_version=result(each.transaction_version, newest)) for each in request.markers)
     return WriteTxnMarkers(newest, tuple(markers))

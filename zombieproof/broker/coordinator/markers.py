@@ -243,7 +243,7 @@ class MarkerChannel:
 
     def _request(self, queue: list[QueuedMarker]) -> WriteTxnMarkers:
         version = completion.version_of_markers(self.rules)
-        told = completion.transaction_version_told
+        told = completion.transaction_version_sent
         markers = tuple(
             MarkerToWrite(
                 producer_id=queued.transaction.producer_id,

@@ -11,7 +11,7 @@ from zombieproof.formats.batches import GroupValue
 from zombieproof.messages.groups import GroupError, JoinGroupAnswer
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, Error
 from zombieproof.statemachines.classic_group.effects import Identity, Wait
-from zombieproof.statemachines.classic_group.members import NOT_TOLD, GroupMembers, Member, Standing
+from zombieproof.statemachines.classic_group.members import NO_RESULT, GroupMembers, Member, Standing
 
 NO_REQUEST = 0
 
@@ -136,16 +136,16 @@ class ClassicGroup:
             effects += [*_dropped(seat.join_number), *_dropped(seat.sync_number)]
         return effects
 
-    def take_told(self) -> list[GroupEffect]:
+    def take_results(self) -> list[GroupEffect]:
         """The answers to those who are told something by the step that has just been taken."""
         effects = list[GroupEffect]()
         for seat in self.seats:
-            if seat.join_told != NOT_TOLD:
-                effects.append(Reply(seat.join_number, (self.name,), self._joined(seat, seat.join_told)))
-                seat.join_told, seat.join_number = NOT_TOLD, NO_REQUEST
-            if seat.sync_told != NOT_TOLD:
-                effects.append(Reply(seat.sync_number, (self.name,), GroupError(seat.sync_told)))
-                seat.sync_told, seat.sync_number = NOT_TOLD, NO_REQUEST
+            if seat.join_result != NO_RESULT:
+                effects.append(Reply(seat.join_number, (self.name,), self._joined(seat, seat.join_result)))
+                seat.join_result, seat.join_number = NO_RESULT, NO_REQUEST
+            if seat.sync_result != NO_RESULT:
+                effects.append(Reply(seat.sync_number, (self.name,), GroupError(seat.sync_result)))
+                seat.sync_result, seat.sync_number = NO_RESULT, NO_REQUEST
         return effects
 
     def _joined(self, seat: GroupMember, error: int) -> JoinGroupAnswer:

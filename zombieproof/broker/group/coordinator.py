@@ -86,7 +86,7 @@ class GroupCoordinator:
         for group in () if store is None else store.groups.values():
             if isinstance(group, ClassicGroup):
                 rebalances.resigned(group.records, Error.NOT_COORDINATOR)
-                effects += group.take_told()
+                effects += group.take_results()
         return effects
 
     def store(self, partition: int) -> GroupStore | None:

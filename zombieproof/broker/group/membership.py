@@ -33,14 +33,13 @@ from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
     GroupEffects,
     GroupHost,
+    LeaderShown,
     MemberRequest,
     PendingRequest,
 )
 from zombieproof.statemachines.classic_group.members import GroupMembers, next_deadline
 
 AnyGroup = Group | NoGroup
-LEADER_NOW = 1
-"""Of the leaders that a step can have told (`GroupEffects.leads`): the present one."""
 
 
 class MemberIds:
@@ -109,7 +108,7 @@ class Membership:
         if error != Error.NONE or not isinstance(group, ClassicGroup):
             member = work.seat.name if error == Error.MEMBER_ID_REQUIRED else request.member
             return JoinGroupAnswer(error, member=member)
-        leader = group.leader if work.effects.leads == LEADER_NOW else work.former_leader
+        leader = work.former_leader if work.effects.leader == LeaderShown.FORMER else group.leader
         return JoinGroupAnswer(error, work.effects.generation, leader, work.seat.name)
 
     def sync(self, request: SyncGroup, number: int) -> list[GroupEffect]:
@@ -223,7 +222,7 @@ class Membership:
                     work.done += work.seat.waits(work.effects.waits, work.number)
                 if work.effects.gives_id:
                     group.seat(work.seat)
-                work.done += group.take_told()
+                work.done += group.take_results()
             if not work.effects.append:
                 return
             error, work.effects = self._append(work), GroupEffects()

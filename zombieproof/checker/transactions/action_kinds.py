@@ -15,7 +15,11 @@ from zombieproof.checker.transactions.state import (
 
 
 class Action(IntEnum):
-    """The kinds of actions; those behind DELIVER are faults, each with a budget."""
+    """The kinds of actions.
+
+    Those from LOSE_ANSWER to FORGET_GUARD are faults, each with a budget; so are, of those behind, FAIL_APPEND,
+    DOUBT_APPEND, DISCONNECT, LOSE_BLOCK and DOUBLE_BLOCK.
+    """
 
     STEP = 0
     ABORT_INSTEAD = 1
@@ -56,7 +60,7 @@ AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Actio
 AT_BLOCKS = (Action.ALLOCATE_BLOCK, Action.LOSE_BLOCK, Action.GIVE_BLOCK, Action.DOUBLE_BLOCK, Action.GIVE_LATE_BLOCK)
 """What happens between a coordinator node and the controller, where producer ids come in blocks."""
 
-BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS)
+KINDS_BETWEEN_BROKERS = (*AT_APPENDS, Action.DISCONNECT, *AT_BLOCKS)
 """What only happens where more than the messages of clients and markers travels."""
 
 
@@ -91,7 +95,7 @@ def _numbered() -> tuple[tuple[int, int], ...]:
 
 
 ACTIONS: tuple[tuple[int, int], ...] = _numbered()
-"""(kind, argument) of each action, by its number; those of `BETWEEN_BROKERS` come last."""
+"""(kind, argument) of each action, by its number; those of `KINDS_BETWEEN_BROKERS` come last."""
 
-ACTIONS_AT_ONCE: int = sum(kind not in BETWEEN_BROKERS for kind, _ in ACTIONS)
+ACTIONS_AT_ONCE: int = sum(kind not in KINDS_BETWEEN_BROKERS for kind, _ in ACTIONS)
 """How many actions there are where nothing of that travels."""

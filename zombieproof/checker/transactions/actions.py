@@ -16,7 +16,7 @@ from zombieproof.checker.transactions import (
     reader_actions,
     replies,
 )
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, BETWEEN_BROKERS, Action
+from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, KINDS_BETWEEN_BROKERS, Action
 from zombieproof.checker.transactions.state import MESSAGES, Kind, Message, Setup, Stage, State, Trail
 
 
@@ -36,7 +36,7 @@ def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
         return client_actions.step(state, setup, trail, i, False)
     if kind == Action.ABORT_INSTEAD:
         return client_actions.step(state, setup, trail, i, True)
-    if kind in BETWEEN_BROKERS:
+    if kind in KINDS_BETWEEN_BROKERS:
         return _between_brokers(state, setup, trail, kind, i)
     if Action.DELIVER <= kind <= Action.UNKNOWN_APPEND:
         return _handle_message(state, setup, trail, kind, i)

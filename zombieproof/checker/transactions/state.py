@@ -116,20 +116,20 @@ class Message:
     its answer reaches nobody. `producer_id` and `producer_epoch` are those that it names; of an answer that grants an
     identity, the granted ones. `label` is that of the transaction that it belongs to. The other fields, by `kind`:
 
-    ==================  ====================  ====================  ===========  ===================  ============
+    ==================  ====================  ====================  ===========  ===================  ===============
     kind                client                node                  partition    value                detail
-    ==================  ====================  ====================  ===========  ===================  ============
-    INIT_PRODUCER_ID    who asks              coordinator asked     -            -                    1: raises it
+    ==================  ====================  ====================  ===========  ===================  ===============
+    INIT_PRODUCER_ID    who asks              coordinator asked     -            -                    1: raises epoch
     ADD_PARTITIONS      who asks              coordinator asked     that joins   -                    -
     ADD_OFFSETS         who asks              coordinator asked     OFFSETS      -                    -
     PRODUCE             who sends             coordinator asked *   written to   first sequence       -
     TXN_OFFSET_COMMIT   who sends             coordinator asked *   OFFSETS      offset               generation
     END_TXN             who asks              coordinator asked     -            -                    1: commit
     MARKER              index of the id       coordinator, sender   written to   coordinator epoch    1: commit
-    ==================  ====================  ====================  ===========  ===================  ============
+    ==================  ====================  ====================  ===========  ===================  ===============
 
-    (*) while the leader's question about it is there: in `stage` TO_COORDINATOR. `stage` of a MARKER is its transaction
-    version. `error` is what the answer says; in `stage` APPENDING 1 + the number of the append that is waited for.
+    (*) while its leader asks, or waits to ask, about it; 0 otherwise. `stage` of a MARKER is its transaction version.
+    `error` is what the answer says; in `stage` APPENDING 1 + the number of the append that is waited for.
     `guard` is the token under which a PRODUCE or TXN_OFFSET_COMMIT is verified, 0 for none.
     """
 

@@ -155,7 +155,7 @@ def decide_metadata_size(metadata_bytes: int, max_bytes: int) -> AppendVerdict:
     return append_accepted(Row.O10, GroupEvent.TXN_OFFSET_COMMIT)
 
 
-def is_told_to_all(error: int, rules: Rules) -> bool:
+def is_of_all_partitions(error: int, rules: Rules) -> bool:
     """Whether the outcome of an append is told for the partitions, too, whose metadata was too long for it (O9)."""
     return error != Error.NONE and rules.refused_append_is_for_all == 1
 

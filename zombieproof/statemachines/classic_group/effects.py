@@ -13,6 +13,7 @@ __all__ = [
     "GroupHost",
     "GroupRecord",
     "Identity",
+    "LeaderShown",
     "MemberRequest",
     "Operation",
     "PendingRequest",
@@ -42,6 +43,14 @@ class GroupAppend(IntEnum):
     """The group as it is after the change."""
     TOMBSTONES = 3
     """Those of the offsets named, and of the group if it `ends`."""
+
+
+class LeaderShown(IntEnum):
+    """Who leads, as an answer to JoinGroup says it."""
+
+    PRESENT = 0
+    FORMER = 1
+    """Who led before the request."""
 
 
 class Operation(IntEnum):
@@ -85,8 +94,7 @@ class GroupEffects:
 
     The sender gets an id that nobody had (`gives_id`), its request `waits` until its record is told, those who are told
     are answered, `append` is made durable, whose outcome goes to `appended`; then, or if nothing is appended, the
-    answer goes out (`replies`) with `error`; without one with `generation`, and the leader: `leads` 1 the present one,
-    2 the one before the request.
+    answer goes out (`replies`) with `error`; without one with `generation`, and the `leader`.
     """
 
     gives_id: bool = False
@@ -96,7 +104,7 @@ class GroupEffects:
     replies: bool = False
     error: int = 0
     generation: int = NONE
-    leads: int = 0
+    leader: int = int(LeaderShown.PRESENT)
 
 
 class GroupRecord(ClassicFacts, Protocol):

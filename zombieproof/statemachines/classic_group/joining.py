@@ -23,10 +23,10 @@ from zombieproof.statemachines.classic_group.members import (
     GroupMembers,
     Member,
     Standing,
+    answer_join,
+    answer_sync,
     is_in,
     keep_alive,
-    tell_join,
-    tell_sync,
 )
 from zombieproof.statemachines.classic_group.rebalances import rebalance
 from zombieproof.statemachines.notes import Decision, Notes, note
@@ -87,7 +87,7 @@ def admit(
 ) -> None:
     """There is a classic group: the sender gets its id, learns the generation, takes its place, or waits for others."""
     if pending.error == Error.NONE and pending.event == NOTHING and not pending.replaces:
-        tell(group, effects)
+        answer_now(group, effects)
         return
     is_new = not is_in(member)
     if pending.replaces:
@@ -125,8 +125,8 @@ def _take_place(members: GroupMembers, member: Member, pending: PendingRequest, 
     """A member takes the place of its static instance, whose requests are fenced."""
     for former in members.members:
         if former.number == member.former:
-            tell_join(former, Error.FENCED_INSTANCE_ID)
-            tell_sync(former, Error.FENCED_INSTANCE_ID)
+            answer_join(former, Error.FENCED_INSTANCE_ID)
+            answer_sync(former, Error.FENCED_INSTANCE_ID)
             former.standing = int(Standing.NOBODY)
             member.session_timeout_ms = former.session_timeout_ms
     member.standing = int(Standing.IN)
@@ -148,8 +148,7 @@ def give_back(members: GroupMembers, member: Member, pending: PendingRequest, no
         members.leader = member.former
 
 
-def tell(group: GroupRecord, effects: GroupEffects) -> None:
+def answer_now(group: GroupRecord, effects: GroupEffects) -> None:
     """The sender learns the present generation, and who leads it."""
     reply(effects, Error.NONE)
     effects.generation = group.generation
-    effects.leads = 1

@@ -1,8 +1,8 @@
 """Who is in a classic group, who waits for what, and until when: the records of its steps.
 
 Theory of operation: a member that joins waits until all have (`awaits_join`), one that asks for its assignment until
-the leader has given it (`awaits_sync`). What a step tells those who wait stands in their records (`join_told`,
-`sync_told`), and whoever runs the machine takes it from there. Times are those of the broker's clock, NONE: never.
+the leader has given it (`awaits_sync`). What a step tells those who wait stands in their records (`join_result`,
+`sync_result`), and whoever runs the machine takes it from there. Times are those of the broker's clock, NONE: never.
 Source: ``ClassicGroup.java``, ``ClassicGroupMember.java``.
 """
 
@@ -12,7 +12,7 @@ from enum import IntEnum
 
 from zombieproof.model.vocabulary import NONE, Error
 
-NOT_TOLD = -2
+NO_RESULT = -2
 """Those who wait are told nothing in this step."""
 
 
@@ -44,8 +44,8 @@ class Member:
     session_timeout_ms: int = NONE
     rebalance_timeout_ms: int = NONE
     until_ms: int = NONE
-    join_told: int = NOT_TOLD
-    sync_told: int = NOT_TOLD
+    join_result: int = NO_RESULT
+    sync_result: int = NO_RESULT
 
 
 @dataclass(slots=True)
@@ -102,23 +102,23 @@ def keep_alive(member: Member, now_ms: int) -> None:
     member.until_ms = NONE if member.session_timeout_ms == NONE else now_ms + member.session_timeout_ms
 
 
-def tell_join(member: Member, error: int) -> None:
+def answer_join(member: Member, error: int) -> None:
     """The JoinGroup of a member is answered, if it waits."""
     if member.awaits_join:
         member.awaits_join = False
-        member.join_told = int(error)
+        member.join_result = int(error)
 
 
-def tell_sync(member: Member, error: int) -> None:
+def answer_sync(member: Member, error: int) -> None:
     """The SyncGroup of a member is answered, if it waits."""
     if member.awaits_sync:
         member.awaits_sync = False
-        member.sync_told = int(error)
+        member.sync_result = int(error)
 
 
 def remove(group: GroupMembers, member: Member) -> None:
     """A member is gone; another one leads if it did. Its SyncGroup, if it waits, is never answered: as in Kafka."""
-    tell_join(member, Error.UNKNOWN_MEMBER_ID)
+    answer_join(member, Error.UNKNOWN_MEMBER_ID)
     member.standing = int(Standing.NOBODY)
     member.awaits_sync = False
     member.owes_sync = False

@@ -22,6 +22,7 @@ from zombieproof.statemachines.classic_group.effects import (
     GroupEffects,
     GroupHost,
     GroupRecord,
+    LeaderShown,
     MemberRequest,
     Operation,
     PendingRequest,
@@ -29,15 +30,15 @@ from zombieproof.statemachines.classic_group.effects import (
     is_elsewhere,
     reply,
 )
-from zombieproof.statemachines.classic_group.joining import admit, give_back, tell
+from zombieproof.statemachines.classic_group.joining import admit, answer_now, give_back
 from zombieproof.statemachines.classic_group.members import (
     GroupMembers,
     Member,
+    answer_sync,
     has_synced,
     is_in,
     keep_alive,
     remove,
-    tell_sync,
 )
 from zombieproof.statemachines.classic_group.rebalances import prepare, rebalance
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move, note
@@ -175,8 +176,8 @@ def appended(
         admit(group, members, member, pending, host, effects, notes)
     elif operation == Operation.REPLACE and error == Error.NONE:
         # It goes on in its place; before version 9 it is not told that it leads (KIP-345, KIP-814).
-        tell(group, effects)
-        effects.leads = 1 if knows_that_it_leads(pending.version) else 2
+        answer_now(group, effects)
+        effects.leader = int(LeaderShown.PRESENT if knows_that_it_leads(pending.version) else LeaderShown.FORMER)
     else:
         if operation == Operation.REPLACE:
             give_back(members, member, pending, host.now_ms)
@@ -197,7 +198,7 @@ def _assigned(
         return
     for member in members.members:
         if member.awaits_sync:
-            tell_sync(member, error)
+            answer_sync(member, error)
             keep_alive(member, host.now_ms)
     if error == Error.NONE:
         group.state = move(notes, MachineIndex.CLASSIC_GROUP, group.state, pending.event)

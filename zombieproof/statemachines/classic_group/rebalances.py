@@ -22,6 +22,8 @@ from zombieproof.statemachines.classic_group.members import (
     Member,
     Standing,
     all_have_joined,
+    answer_join,
+    answer_sync,
     forget_syncs,
     is_in,
     keep_alive,
@@ -29,8 +31,6 @@ from zombieproof.statemachines.classic_group.members import (
     remove,
     size,
     someone_joined_leads,
-    tell_join,
-    tell_sync,
 )
 from zombieproof.statemachines.notes import MachineIndex, Notes, move
 
@@ -63,7 +63,7 @@ def prepare(
 ) -> None:
     """A rebalance begins: nobody gets an assignment of this generation any more."""
     for member in members.members:
-        tell_sync(member, Error.REBALANCE_IN_PROGRESS)
+        answer_sync(member, Error.REBALANCE_IN_PROGRESS)
     forget_syncs(members)
     members.is_initial = group.state == ClassicGroupState.EMPTY
     group.state = move(notes, MachineIndex.CLASSIC_GROUP, group.state, ClassicGroupEvent.REBALANCE)
@@ -113,7 +113,7 @@ def complete(
     members.sync_until_ms = host.now_ms + max(timeout_ms, LEAST_MS)
     for member in members.members:
         if is_in(member):
-            tell_join(member, Error.NONE)
+            answer_join(member, Error.NONE)
             keep_alive(member, host.now_ms)
             member.is_new = False
             member.owes_sync = True
@@ -211,5 +211,5 @@ def loaded(members: GroupMembers, now_ms: int) -> None:
 def resigned(members: GroupMembers, error: int) -> None:
     """Another broker answers for the group: whoever waits is to ask there."""
     for member in members.members:
-        tell_join(member, error)
-        tell_sync(member, error)
+        answer_join(member, error)
+        answer_sync(member, error)

@@ -42,7 +42,7 @@ class Met(NamedTuple):
     is_empty: bool = False
 
 
-def told_isolation(isolation: int) -> int:
+def isolation_of_request(isolation: int) -> int:
     """What the broker is asked for: it is not told of buffering, and has nothing to hold back then."""
     if isolation == Isolation.READ_COMMITTED:
         return int(Isolation.READ_COMMITTED)

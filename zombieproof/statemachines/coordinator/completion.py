@@ -70,7 +70,7 @@ def version_of_markers(rules: Rules) -> int:
     return version_of_write_txn_markers(rules)
 
 
-def transaction_version_told(transaction_version: int, version: int) -> int:
+def transaction_version_sent(transaction_version: int, version: int) -> int:
     """What a marker in a WriteTxnMarkers of `version` says of its transaction version: before 2 nothing."""
     return transaction_version if version > 1 else 0
 
@@ -189,6 +189,6 @@ __all__ = [
     "route",
     "stand",
     "strike_off",
-    "transaction_version_told",
+    "transaction_version_sent",
     "version_of_markers",
 ]

@@ -24,7 +24,7 @@ from zombieproof.model.decisions.txn_offset_commit import (
     decide_metadata_size,
     decide_txn_offset_commit,
     decide_txn_offset_commit_front_door,
-    is_told_to_all,
+    is_of_all_partitions,
 )
 from zombieproof.model.decisions.verification import answer_to_txn_offset_commit
 from zombieproof.model.decisions.versions import error_on_the_wire
@@ -192,7 +192,7 @@ def answer_of_log(error: int) -> int:
 def log_answers(error: int, rules: Rules, effects: GroupEffects) -> None:
     """The log of the group's partition has taken a commit (NONE), or refused it."""
     answer(effects, answer_of_log(error), Row.NO_ROW)
-    effects.tells_all = is_told_to_all(effects.error, rules)
+    effects.tells_all = is_of_all_partitions(effects.error, rules)
 
 
 def on_the_wire(error: int, version: int) -> int:

@@ -93,11 +93,11 @@ def read_rdkafka_line(line: str, number: int, file: str) -> ClientLine | None:
         Undecodable: it begins like one that tells something, and is cut.
     """
     found = RDKAFKA.search(line) if "#producer-" in line else None
-    fact_told = _rdkafka(found["facility"] or found["facility_2"], found["text"].rstrip()) if found else None
-    if found is None or fact_told is None:
+    parsed = _rdkafka(found["facility"] or found["facility_2"], found["text"].rstrip()) if found else None
+    if found is None or parsed is None:
         return None
     moment = int(found["seconds"]) * 1000 + int(found["millis"]) if found["seconds"] else timestamp_ms(line)
-    fact, before, after, producer_id, epoch = fact_told
+    fact, before, after, producer_id, epoch = parsed
     client = found["client"] or found["client_2"]
     return ClientLine(file, number, moment, client, None, fact, before, after, producer_id, epoch)
 
@@ -109,10 +109,10 @@ def read_java_line(line: str, number: int, file: str) -> ClientLine | None:
         Undecodable: it begins like one that tells something, and is cut.
     """
     found = JAVA.search(line) if "[Producer clientId=" in line else None
-    fact_told = _java(found["text"]) if found else None
-    if found is None or fact_told is None:
+    parsed = _java(found["text"]) if found else None
+    if found is None or parsed is None:
         return None
-    fact, before, after, producer_id, epoch = fact_told
+    fact, before, after, producer_id, epoch = parsed
     return ClientLine(
         file, number, timestamp_ms(line), found["client"], found["id"], fact, before, after, producer_id, epoch
     )
@@ -125,12 +125,12 @@ def read_client_log(
     data: memoryview, file: str, reached: Reached | None = None
 ) -> tuple[list[ClientLine], list[Damage]]:
     """All that a client's log tells, and the lines that are cut."""
-    fact_told: list[ClientLine] = []
+    parsed: list[ClientLine] = []
     damage: list[Damage] = []
     lines = Lines(data, reached)
     for line in lines:
         try:
-            fact_told += (found for reader in READERS if (found := reader(line, lines.number, file)))
+            parsed += (found for reader in READERS if (found := reader(line, lines.number, file)))
         except Undecodable as fault:
             damage.append(Damage(file, lines.number, str(fault), Unit.LINE))
-    return fact_told, damage
+    return parsed, damage
