@@ -12,17 +12,12 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.snapshots import MemorySnapshots
-from zombieproof.formats.batches import Batch, GroupKey, OffsetValue, Record
+from zombieproof.formats.batches import Batch, OffsetValue, Record
 from zombieproof.formats.encoding import read_batch, write_batch
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
 
 TOPICS = ("data", "__transaction_state", "__consumer_offsets")
-
-
-def tells_of_a_consumer_group(batch: Batch) -> bool:
-    """Several records of Kafka's tell of such a group, where brokers here write one: that one is in no format."""
-    return any(isinstance(record.key, GroupKey) and not record.key.classic for record in batch.records)
 
 
 class LogOfBytes(MemoryLog):
@@ -34,9 +29,6 @@ class LogOfBytes(MemoryLog):
 
     def append(self, batch: Batch) -> Batch:
         placed = batch if batch.base_offset != NONE else replace(batch, base_offset=self.end_offset)
-        if tells_of_a_consumer_group(placed):
-            self._seen["consumer groups"] += 1
-            return super().append(placed)
         data = write_batch(placed)
         found = read_batch(data, topic=self._topic)
         assert write_batch(found) == data

@@ -19,7 +19,7 @@ from tests.live.recovery_program import DATA, IDS, LONG_METADATA, Operation, Pro
 from tests.live.recovery_questions import battery, probes
 from zombieproof.broker.coordinator import store as transaction_store
 from zombieproof.broker.coordinator.store import TransactionStore
-from zombieproof.broker.group import store as group_store
+from zombieproof.broker.group import consumer_group_log
 from zombieproof.broker.group.consumer_group import loaded_consumer_group
 from zombieproof.broker.group.offset_store import OffsetStore
 from zombieproof.broker.group.store import GroupStore
@@ -343,7 +343,7 @@ BAD_HOSTS: dict[str, tuple[object, str, object, list[Operation]]] = {
     "a group coordinator that does not read its log": (GroupStore, "load", blind, [("commit",)]),
     "a group coordinator that loses waiting offsets": (OffsetStore, "replay", blind, WAITING),
     "a group coordinator that loses the epoch before": (
-        group_store,
+        consumer_group_log,
         "loaded_consumer_group",
         lambda name, value: loaded_consumer_group(name, replace(value, previous_epochs=())),
         MEMBERS_CHANGE,

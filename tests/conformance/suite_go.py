@@ -19,6 +19,7 @@ from tests.conformance.phrases import Fields, check, error_name, error_of, liste
 from zombieproof.broker.cluster.metadata import Metadata, PartitionMetadata
 from zombieproof.broker.group.store import GroupStore
 from zombieproof.formats.batches import Batch, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
+from zombieproof.formats.consumer_group_records import records_of
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.messages.groups import OffsetDelete, OffsetsDeleted, OffsetToCommit, TxnOffsetCommit
 from zombieproof.model.vocabulary import NONE, Error, Origin
@@ -146,7 +147,8 @@ def _set_up_group(scene: Scene, phrase: object) -> None:
         assignment_epoch=scene.generation,
         topics=tuple((name, ("bar",)) for name, _ in members),
     )
-    scene.write(Record(GroupKey(GROUP, is_classic), value))
+    topic_ids = scene.host.metadata.topic_ids
+    scene.write(*((Record(GroupKey(GROUP), value),) if is_classic else records_of(GROUP, value, topic_ids)))
 
 
 def _set_up_committed(scene: Scene, phrase: object) -> None:

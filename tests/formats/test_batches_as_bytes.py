@@ -272,8 +272,6 @@ def test_versions_of_values_are_those_of_the_broker() -> None:
         (Record("a", OffsetValue(1, "")), "OffsetValue does not belong"),
         (Record(OffsetKey("g", "t", 0), TRANSACTION), "TransactionValue does not belong"),
         (Record(None, GroupValue(1, ())), "GroupValue does not belong"),
-        (Record(GroupKey("g", classic=False), GroupValue(1, ())), "several records"),
-        (Record(GroupKey("g", classic=False), None), "several records"),
         (Record("a" * 40_000, None), "40000 bytes"),
     ],
 )

@@ -326,7 +326,8 @@ def sessions(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
 def unwritten_group(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
     store = group_store(kept)
     written = {key.group for key, _ in _group_records(store)}
-    for name in [name for name in store.groups if name not in written]:
+    classic = [name for name, group in store.groups.items() if isinstance(group, ClassicGroup)]
+    for name in [name for name in classic if name not in written]:
         del store.groups[name]
 
 
@@ -340,7 +341,7 @@ def _group_records(store: GroupStore) -> Iterator[tuple[GroupKey | OffsetKey, Gr
 def taken_along(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
     store = group_store(kept)
     if kept.rules.refused_commit_keeps_pending == 0:
-        read = GroupStore(store.replica, kept.rules, Journal())
+        read = GroupStore(store.replica, kept.rules, Journal(), kept.metadata)
         read.load()
         store.offsets = read.offsets
 

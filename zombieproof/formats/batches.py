@@ -57,10 +57,9 @@ class OffsetValue:
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """The metadata record of a classic group, or of a consumer-protocol group (`classic` False)."""
+    """The metadata record of a classic group. Records of consumer groups are several, and stay bytes."""
 
     group: str
-    classic: bool = True
 
 
 @dataclass(frozen=True, slots=True)

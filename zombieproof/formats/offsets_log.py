@@ -5,7 +5,6 @@ Source: ``OffsetCommit{Key,Value}.json``, ``GroupMetadata{Key,Value}.json`` (4.3
 """
 
 from zombieproof.formats.batches import GroupKey, GroupValue, OffsetKey, OffsetValue
-from zombieproof.formats.faults import Unwritable
 from zombieproof.formats.primitives import INT16, INT32, Fields, write_string
 from zombieproof.formats.schema import Array, Field, Message, Schema, Struct, read_message, write_message
 from zombieproof.model.vocabulary import NONE
@@ -75,16 +74,10 @@ def read_key(key: bytes) -> OffsetKey | GroupKey | None:
 
 
 def write_key(key: OffsetKey | GroupKey) -> bytes:
-    """The key of an offset's or a classic group's records.
-
-    Raises:
-        Unwritable: the group is of the consumer protocol, of which several records tell (`consumer_group_records`).
-    """
+    """The key of an offset's or a classic group's records."""
     if isinstance(key, OffsetKey):
         owner = write_string(key.group) + write_string(key.topic)
         return INT16.pack(OFFSET_COMMIT_TYPE) + owner + INT32.pack(key.partition)
-    if not key.classic:
-        raise Unwritable(f"several records tell of the consumer group {key.group!r}, and none of them all")
     return INT16.pack(CLASSIC_GROUP_TYPE) + write_string(key.group)
 
 

@@ -7,6 +7,7 @@ leader that does not know yet is a message that comes late. Source: reference §
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from uuid import UUID, uuid5
 
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
@@ -15,6 +16,9 @@ from zombieproof.model.vocabulary import NONE
 
 NOBODY = -1
 """The leader of a partition that has none."""
+
+TOPIC_IDS = UUID("6b61666b-612d-746f-7069-632d69647300")
+"""The namespace of the ids of topics."""
 
 Placement = Callable[[str, int], int]
 """Which of a number of partitions a name lives in."""
@@ -55,10 +59,17 @@ class Metadata:
     producer_ids: ProducerIdController = field(default_factory=ProducerIdController)
     controller: int = NOBODY
     version: int = 0
+    topic_ids: dict[str, UUID] = field(default_factory=dict)
+    topic_names: dict[UUID, str] = field(default_factory=dict)
     _topics: dict[str, list[TopicPartition]] = field(default_factory=dict)
 
-    def create(self, topic: str, replicas: list[tuple[int, ...]]) -> None:
-        """A new topic, one tuple of replicas for each partition; the first replica leads."""
+    def create(self, topic: str, replicas: list[tuple[int, ...]], topic_id: UUID | None = None) -> None:
+        """A new topic, one tuple of replicas for each partition; the first replica leads.
+
+        `topic_id` None: it gets one that is its own and, as everything here, the same in every run (KIP-516).
+        """
+        self.topic_ids[topic] = uuid5(TOPIC_IDS, f"{topic}/{self.version}") if topic_id is None else topic_id
+        self.topic_names[self.topic_ids[topic]] = topic
         for number, nodes in enumerate(replicas):
             self.partitions[topic, number] = PartitionMetadata(nodes, nodes, nodes[0])
         self._topics[topic] = [(topic, number) for number in range(len(replicas))]

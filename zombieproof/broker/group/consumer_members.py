@@ -10,7 +10,7 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.classic_group import ClassicGroup, NoGroup
 from zombieproof.broker.group.consumer_group import ConsumerGroup, ConsumerMember, loaded_consumer_group
-from zombieproof.broker.group.membership import AnyGroup, MemberIds, replace_group
+from zombieproof.broker.group.membership import AnyGroup, MemberIds
 from zombieproof.broker.group.store import GroupStores
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
 from zombieproof.model.vocabulary import Error
@@ -54,7 +54,7 @@ class ConsumerMembers:
             name = self._ids.next(request.group, store.replica.leader_epoch)
         self._apply(group, name, member, request.topics, effects)
         if effects.appends and store is not None:
-            steps.appended(replace_group(store, group, former, host.now_ms), effects)
+            steps.appended(store.write_group(group, former, host.now_ms), effects)
             if effects.restores and isinstance(former, ConsumerGroup):
                 store.groups[request.group] = loaded_consumer_group(request.group, before)
         if effects.error != Error.NONE:

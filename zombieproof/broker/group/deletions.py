@@ -11,7 +11,7 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.classic_group import ClassicGroup, NoGroup
 from zombieproof.broker.group.consumer_group import ConsumerGroup
 from zombieproof.broker.group.store import FoundGroup, GroupStore, GroupStores
-from zombieproof.formats.batches import GroupKey, OffsetKey, Record
+from zombieproof.formats.batches import OffsetKey, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import DeleteGroups, GroupsDeleted, OffsetDelete, OffsetsDeleted
 from zombieproof.model.vocabulary import Error
@@ -78,7 +78,7 @@ class Deletions:
             if effects.append and store is not None:
                 ending[name] = group, pending
                 tombstones += [Record(key, None) for key in store.offsets.keys(name)]
-                tombstones.append(Record(GroupKey(name, not group.is_consumer), None))
+                tombstones += store.tombstones_of(name)
         if store is None or not tombstones:
             return errors
         error = store.write(tuple(tombstones), self._clock.now_ms())
@@ -122,7 +122,7 @@ class Deletions:
             return effects.error
         group = store.group(name)
         if effects.ends:
-            tombstones.append(Record(GroupKey(name, not group.is_consumer), None))
+            tombstones += store.tombstones_of(name)
         error, done = store.write(tuple(tombstones), self._clock.now_ms()), GroupEffects()
         deletion.ended(group, pending, error, done, self._journal.begin())
         self._journal.take(name)

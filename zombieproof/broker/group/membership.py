@@ -12,8 +12,7 @@ from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.classic_group import ClassicGroup, GroupMember, NoGroup
 from zombieproof.broker.group.effects import GroupEffect, Reply, WakeAt
-from zombieproof.broker.group.store import FoundGroup, Group, GroupStore, GroupStores
-from zombieproof.formats.batches import GroupKey, Record
+from zombieproof.broker.group.store import FoundGroup, Group, GroupStores
 from zombieproof.messages.groups import (
     GroupAnswer,
     GroupError,
@@ -244,12 +243,12 @@ class Membership:
         assert store is not None, "only who coordinates a group appends"
         if work.effects.append == GroupAppend.NEW_GROUP:
             made = ClassicGroup(work.name)
-            error = replace_group(store, made, group, self._clock.now_ms())
+            error = store.write_group(made, group, self._clock.now_ms())
             if error == Error.NONE:
                 made.seat(work.seat)
             return error
         assert isinstance(group, ClassicGroup)
-        return store.write((Record(GroupKey(group.name), group.value()),), self._clock.now_ms())
+        return store.write_group(group, group, self._clock.now_ms())
 
     def _reply(self, work: _Work, answer: GroupAnswer) -> None:
         work.done.append(Reply(work.number, (work.name,), answer))
@@ -258,17 +257,6 @@ class Membership:
         """All that is to be done, and when the group looks at its clock next."""
         group = self._group(work)
         return work.done if not isinstance(group, ClassicGroup) else [*work.done, *group.clear(), *_wake(group)]
-
-
-def replace_group(store: GroupStore, group: Group, former: AnyGroup, now_ms: int) -> int:
-    """Make a group durable; one of the other protocol under its name ends with the same append."""
-    records = [Record(GroupKey(group.name, not group.is_consumer), group.value())]
-    if former.known and former.is_consumer != group.is_consumer:
-        records.insert(0, Record(GroupKey(group.name, not former.is_consumer), None))
-    error = store.write(tuple(records), now_ms)
-    if error == Error.NONE:
-        store.groups[group.name] = group
-    return error
 
 
 def _records(group: AnyGroup) -> GroupMembers:

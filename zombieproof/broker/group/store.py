@@ -12,10 +12,12 @@ from typing import NamedTuple
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.group.classic_group import NO_GROUP, ClassicGroup, NoGroup, loaded_classic_group
-from zombieproof.broker.group.consumer_group import ConsumerGroup, loaded_consumer_group
+from zombieproof.broker.group.consumer_group import ConsumerGroup
+from zombieproof.broker.group.consumer_group_log import ConsumerGroupLog
 from zombieproof.broker.group.offset_store import OffsetStore
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
+from zombieproof.formats.consumer_group_records import GroupRecordType
 from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Origin
@@ -34,13 +36,25 @@ class GroupStore:
     replica: Replica
     rules: Rules
     journal: Journal
+    metadata: Metadata
     groups: dict[str, Group] = field(default_factory=dict)
     offsets: OffsetStore = field(default_factory=OffsetStore)
+    consumer_groups: ConsumerGroupLog = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.consumer_groups = ConsumerGroupLog(self.metadata)
 
     def load(self) -> None:
-        """Fold the log of the replica."""
+        """Fold the log of the replica.
+
+        Raises:
+            Undecodable: a record of a consumer group is not what its type says.
+        """
         for batch in self.replica.log.read(self.replica.log.start_offset):
             self._replay(batch, Journal())
+        for name, group in self.groups.items():
+            if isinstance(group, ConsumerGroup):
+                self.groups[name] = self.consumer_groups.loaded(name)
 
     def group(self, name: str) -> Group | NoGroup:
         """A group, or the facts of one that does not exist."""
@@ -60,6 +74,26 @@ class GroupStore:
         effects = GroupEffects()
         commits.log_answers(self.append(records, now_ms), self.rules, effects)
         return effects.error
+
+    def write_group(self, group: Group, former: Group | NoGroup, now_ms: int) -> int:
+        """Make a group durable and hold it; one of the other protocol under its name ends with the same append.
+
+        Returns:
+            NONE, or the error that the request is to be answered with.
+        """
+        records = self.consumer_groups.difference(group) if isinstance(group, ConsumerGroup) else _record_of(group)
+        if former.known and former.is_consumer != group.is_consumer:
+            records = (*self.tombstones_of(group.name), *records)
+        error = self.write(records, now_ms) if records else int(Error.NONE)
+        if error == Error.NONE:
+            self.groups[group.name] = group
+        return error
+
+    def tombstones_of(self, name: str) -> tuple[Record, ...]:
+        """The records that take back what the log tells of a group that is there."""
+        if self.group(name).is_consumer:
+            return self.consumer_groups.tombstones(name)
+        return (Record(GroupKey(name), None),)
 
     def append(self, records: tuple[Record, ...], now_ms: int, *, batch: Batch | None = None, guard: int = 0) -> int:
         """Append records of a group, as a batch of nobody or (offsets in a transaction) like `batch`.
@@ -91,6 +125,8 @@ class GroupStore:
                 self._replay_offset(done.base_offset + delta, whole.producer_id, record.key, record.value, self.journal)
             elif isinstance(record.key, GroupKey) and record.value is None:
                 self._replay_group(record.key, None)
+            elif isinstance(record.key, bytes):
+                self._replay_consumer_group(record)
         return int(Error.NONE)
 
     def end(self, producer_id: int, committed: bool) -> None:
@@ -108,6 +144,8 @@ class GroupStore:
                 self._replay_offset(place, batch.producer_id, record.key, record.value, journal, reaches=reaches)
             elif isinstance(record.key, GroupKey):
                 self._replay_group(record.key, record.value)
+            elif isinstance(record.key, bytes):
+                self._replay_consumer_group(record)
 
     def _replay_offset(
         self, offset: int, producer_id: int, key: OffsetKey, value: object, journal: Journal, *, reaches: bool = True
@@ -119,10 +157,25 @@ class GroupStore:
 
     def _replay_group(self, key: GroupKey, value: object) -> None:
         if isinstance(value, GroupValue):
-            load = loaded_classic_group if key.classic else loaded_consumer_group
-            self.groups[key.group] = load(key.group, value)
-        elif key.group in self.groups and self.groups[key.group].is_consumer != int(key.classic):
+            self.groups[key.group] = loaded_classic_group(key.group, value)
+        elif isinstance(self.groups.get(key.group), ClassicGroup):
             del self.groups[key.group]
+
+    def _replay_consumer_group(self, record: Record) -> None:
+        """What a record tells of a consumer group; `load` makes the whole of it when all have told."""
+        read = self.consumer_groups.take(record)
+        if read is None or read.type is not GroupRecordType.GROUP:
+            return
+        name = read.key.fields["GroupId"]
+        held = self.groups.get(name)
+        if read.value is None and isinstance(held, ConsumerGroup):
+            del self.groups[name]
+        elif read.value is not None and not isinstance(held, ConsumerGroup):
+            self.groups[name] = ConsumerGroup(name)
+
+
+def _record_of(group: ClassicGroup) -> tuple[Record, ...]:
+    return (Record(GroupKey(group.name), group.value()),)
 
 
 class FoundGroup(NamedTuple):
@@ -148,7 +201,7 @@ class GroupStores:
     def load(self, partition: int, replica: Replica) -> GroupStore:
         """The log of `partition` has been read: this broker answers for its groups."""
         self._loading.discard(partition)
-        store = GroupStore(replica, self.rules, self.journal)
+        store = GroupStore(replica, self.rules, self.journal, self._metadata)
         store.load()
         self._stores[partition] = store
         return store
