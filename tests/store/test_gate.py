@@ -13,6 +13,8 @@ from tests.store.damage import bit_flips
 from tests.store.failing import disk_errors
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.broker.embedded import Embedded
+from zombieproof.broker.group.offset_store import OffsetStore
+from zombieproof.broker.group.store import GroupStore
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.store.fault_disk import Fault
 from zombieproof.broker.store.log_directory import Syncing
@@ -107,6 +109,16 @@ def checksums_are_not_checked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("zombieproof.formats.encoding.sound_header_at", header_at)
 
 
+def offsets_are_not_read_again(patch: pytest.MonkeyPatch) -> None:
+    load = GroupStore.load
+
+    def blind(store: GroupStore) -> None:
+        load(store)
+        store.offsets = OffsetStore()
+
+    patch.setattr(GroupStore, "load", blind)
+
+
 Loser = tuple[Callable[[pytest.MonkeyPatch], None], Callable[[], Reached]]
 
 LOSERS: dict[str, Loser] = {
@@ -117,6 +129,7 @@ LOSERS: dict[str, Loser] = {
     "blocks of producer ids are not kept": (blocks_are_not_kept, lambda: crash_points("plain", 12, every=9)),
     "the log is not read again": (the_log_is_not_read_again, lambda: crash_points("fences", 12, every=9)),
     "crashes during recovery lose the log": (no_file_is_synced, lambda: crash_in_recovery("fences", 12, 2)),
+    "offsets are not read again": (offsets_are_not_read_again, lambda: crash_points("groups", 12, every=29)),
     "checksums are not checked": (
         checksums_are_not_checked,
         lambda: bit_flips(0, 8191),

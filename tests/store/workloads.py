@@ -28,7 +28,7 @@ CONFIGS = {TRANSACTION_STATE: SMALL_AND_COMPACTED, CONSUMER_OFFSETS: SMALL_AND_C
 def open_on(disk: Disk, clock: ManualClock | None = None, durability: Durability = Durability.FSYNC) -> Embedded:
     """The cluster of all workloads: what the disk has of it, or a new one."""
     return Embedded(
-        topics={"t": 2},
+        topics={"t": 2, "in": 2},
         settings=SETTINGS,
         clock=clock or ManualClock(),
         default_config=SMALL,
