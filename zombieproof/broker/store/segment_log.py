@@ -475,7 +475,7 @@ class SegmentLog:
                 raise self._damaged(
                     before,
                     before.size,
-                    f"it ends at offset {before.end_offset}, and the next segment is {segment.base_offset}",
+                    f"it ends at offset {before.end_offset}, the next one begins at {segment.base_offset}",
                 )
 
     def _read_aborted(self, *, was_clean: bool) -> None:
