@@ -155,21 +155,25 @@ class ProducerBatch:
         )
 
 
-RECORD_OVERHEAD = 21
-"""What a record has at most beside key, value and headers: its length, times and counts (``DefaultRecord``)."""
+FEW_BYTES = 12
+"""What a record has at most beside key, value, headers and its length: attributes, time, offset, number of headers."""
 
 
 def size_of(record: Record) -> int:
-    """How many bytes a record of an application has at most in its batch."""
-    size = RECORD_OVERHEAD + len(_bytes(record.key)) + len(_bytes(record.value))
+    """How many bytes a record of an application has at most in its batch (``DefaultRecord``)."""
+    size = FEW_BYTES + _sized(record.key) + _sized(record.value)
     for name, value in record.headers:
-        size += 2 * VARINT + len(name.encode(errors="surrogateescape")) + len(value or b"")
-    return size
+        size += _sized(name.encode(errors="surrogateescape")) + _sized(value)
+    return size + _length(size)
 
 
-VARINT = 5
-"""The most bytes of a length."""
+def _sized(field: RecordKey | RecordValue) -> int:
+    if not isinstance(field, bytes):
+        return 1
+    size = len(field)
+    return size + _length(size)
 
 
-def _bytes(field: RecordKey | RecordValue) -> bytes:
-    return field if isinstance(field, bytes) else b""
+def _length(size: int) -> int:
+    """How many bytes a length has (a zigzag varint)."""
+    return 1 if size < 64 else 2 if size < 8192 else 5

@@ -121,8 +121,9 @@ class ProducerRuntime:
         if now_ms >= self._refreshed_ms + (settings.retry_backoff_ms if hurries else settings.metadata_max_age_ms):
             self._refresh(now_ms)
         self._look_at_cluster()
-        while (request := self.sender.next_request(now_ms)) is not None:
-            self._send(request, now_ms)
+        while (request := self.sender.next_request(now_ms)) is not None or self.sender.has_expired:
+            if request is not None:
+                self._send(request, now_ms)
         self._plan(now_ms)
 
     def _hear(self, request: OutgoingRequest, answer: Answer | None) -> None:
