@@ -94,8 +94,8 @@ class Sender:
 
     # ------------------------------------------------------------ public calls
 
-    def send(self, partition: TopicPartition, record: Record, now_ms: int) -> SentRecord:
-        """Hand a record over; its outcome shows in what is returned.
+    def send(self, partition: TopicPartition, record: Record, now_ms: int, size: int | None = None) -> SentRecord:
+        """Hand a record over, of `size` bytes if that is known; its outcome shows in what is returned.
 
         Raises:
             IllegalState, ProducerFailure: the producer is closed, or does not take records now.
@@ -103,7 +103,7 @@ class Sender:
         if self._closing:
             raise IllegalState("the producer is closed")
         self.manager.add_partition(partition)
-        return self.accumulator.append(partition, record, self.manager.is_transactional, now_ms)
+        return self.accumulator.append(partition, record, self.manager.is_transactional, now_ms, size)
 
     def flush(self) -> None:
         """What waits for more records leaves as it is, until everything that is incomplete has its outcome."""
