@@ -134,7 +134,9 @@ class Producer:
             AbortableError, FatalError: the transaction, or the producer, has failed before.
             TypeError: key or value is no bytes.
         """
-        told = headers_of(value, key, headers)
+        told: tuple[RecordHeader, ...] = ()
+        if headers or key is not None or not isinstance(value, bytes):
+            told = headers_of(value, key, headers)
         sent = self.runtime.offer(topic, value, key, partition, timestamp_ms, told)
         if sent is None:
             sent = self._wait(self.runtime.send(topic, value, key, partition, timestamp_ms, told))

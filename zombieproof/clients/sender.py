@@ -171,7 +171,7 @@ class Sender:
             return None
         if manager.effects.fails_unsent:
             self.accumulator.abort_unsent(reason)
-        request = manager.next_request(now_ms, self.accumulator.has_incomplete)
+        request = manager.next_of_queue(now_ms, self.accumulator.has_incomplete)
         if request is None and self._closing and aborts_on_close(manager.producer, self._has_work):
             request = self._abort_on_close(now_ms)
         if request is not None:
