@@ -7,8 +7,8 @@
 - Judge what clients were told and read: `judge_history(file)`, of what a `HistoryWriter` wrote around them.
 - Compare brokers in this process with recorded answers of real ones: `conform(recording)`.
 - Run brokers in this process: `Cluster`, its messages (`InitProducerId`, `Produce`, `EndTxn`, `Fetch`, ...).
-- Run clients at them: `Producer` (for asyncio `AsyncProducer`) over a `ClusterTransport`, `ProducerSettings` by Kafka's
-  names, failures that say what to do next (`AbortableError`, `FatalError`, `ProducerFenced`, ...).
+- Run clients at them: `Producer` (for asyncio `AsyncProducer`) over a `ClusterTransport` or `EmbeddedTransport`,
+  `ProducerSettings` by Kafka's names, failures that say what to do next (`AbortableError`, `FatalError`, `ProducerFenced`, ...).
 - Choose rules: `preset("3.9")`, `with_switches`, `PRESETS`.
 
 Names are loaded when they are first used: importing this package loads nothing else. The deep paths are open to read
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from zombieproof.checker.transactions.state import Op
     from zombieproof.checker.validation import ScenarioFault
     from zombieproof.clients.aio import AsyncProducer
+    from zombieproof.clients.embedded_transport import EmbeddedTransport
     from zombieproof.clients.errors import (
         AbortableError,
         ApplicationRecoverable,
@@ -93,6 +94,7 @@ __all__ = [
     "CallTimedOut",
     "Cluster",
     "ClusterTransport",
+    "EmbeddedTransport",
     "EndTxn",
     "EndTxnAnswer",
     "Error",
@@ -184,6 +186,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.checker.transactions.state": ("Op",),
     "zombieproof.checker.validation": ("ScenarioFault",),
     "zombieproof.clients.aio": ("AsyncProducer",),
+    "zombieproof.clients.embedded_transport": ("EmbeddedTransport",),
     "zombieproof.clients.errors": (
         "AbortableError",
         "ApplicationRecoverable",
