@@ -8,7 +8,7 @@
 - Compare brokers in this process with recorded answers of real ones: `conform(recording)`.
 - Run brokers in this process: `Cluster`, its messages (`InitProducerId`, `Produce`, `EndTxn`, `Fetch`, ...).
 - Run clients at them: `Producer` (for asyncio `AsyncProducer`) over a `ClusterTransport` or `EmbeddedTransport`,
-  `ProducerSettings` by Kafka's names, failures that say what to do next (`AbortableError`, `FatalError`, `ProducerFenced`, ...).
+  `ProducerSettings` by Kafka's names, failures that say what to do next (`AbortableError`, `FatalError`, ...).
 - Choose rules: `preset("3.9")`, `with_switches`, `PRESETS`.
 
 Names are loaded when they are first used: importing this package loads nothing else. The deep paths are open to read
