@@ -13,7 +13,7 @@ from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.config import Durability
 from zombieproof.clients.aio import AsyncProducer
 from zombieproof.clients.embedded_transport import EmbeddedTransport
-from zombieproof.clients.errors import ApplicationRecoverable
+from zombieproof.clients.errors import ApplicationRecoverable, ProducerFailure
 from zombieproof.clients.producer import Producer
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.messages.partitions import FetchAnswer
@@ -151,3 +151,17 @@ def test_a_record_that_nobody_acknowledges_is_stored() -> None:
         with Producer(transport, acks=0) as producer:
             producer.send("t", b"v").result()
         assert read(transport, 1) == [b"v"]
+
+
+def test_a_cluster_that_is_closed_under_its_clients_is_a_lost_connection() -> None:
+    embedded = Embedded(topics={"t": 1}, settings=FEW, durability=Durability.MEMORY)
+    producer = Producer(EmbeddedTransport(embedded), linger_ms=0, delivery_timeout_ms=30_000)
+    producer.send("t", b"stored").result()
+    waiting = producer.send("t", b"v")
+    embedded.close()
+    late = producer.send("t", b"v")
+    producer.close()
+    for future in (waiting, late):
+        assert future.done()
+    with pytest.raises(ProducerFailure, match="closed by force"):
+        late.result()

@@ -13,6 +13,7 @@ from zombieproof.clients.batches import ProducerBatch
 from zombieproof.clients.errors import (
     ProducerFailure,
 )
+from zombieproof.messages.partitions import Produce
 
 T0, T1 = ("t", 0), ("t", 1)
 
@@ -136,3 +137,20 @@ def test_an_hour_is_soon_over(make: Make, transport: FaultyTransport) -> None:
         transport.wait_until(lambda: False, 60_000)
     assert transport.now_ms() >= began_ms + 3_600_000
     assert len(values_of(transport.cluster, T0)) == 60
+
+
+def test_what_waits_for_an_old_leader_is_not_overtaken_at_the_new_one(make: Make) -> None:
+    """A leader knows the last five batches: of ten under way, five at each, it would not know all again."""
+    transport = FaultyTransport(Cluster(2, topics={"t": [(1, 2)]}))
+    producer = make(transport, batch_size=0, linger_ms=0, metadata_max_age_ms=0)
+    producer.send("t", b"first").result()
+    transport.plan = lambda message: "is held" if isinstance(message.body, Produce) else "arrives"
+    futures = [producer.send("t", b"%d" % number) for number in range(10)]
+    transport.wait_until(lambda: False, 100)
+    transport.cluster.elect(T0, 2)
+    producer.send("t", b"10")
+    transport.wait_until(lambda: False, 100)
+    assert {message.receiver for message in transport.held} == {1}
+    transport.plan = lambda _: "arrives"
+    transport.release()
+    assert [future.result().offset for future in futures] == list(range(1, 11))

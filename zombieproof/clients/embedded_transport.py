@@ -23,7 +23,7 @@ class EmbeddedTransport:
     def __init__(self, embedded: Embedded) -> None:
         self.embedded = embedded
         self._calls, self._lock = Calls(), Lock()
-        self._metadata = ClusterMetadata()
+        self._metadata, self._is_lost = ClusterMetadata(), False
         self.refresh_metadata()
 
     def now_ms(self) -> int:
@@ -31,13 +31,13 @@ class EmbeddedTransport:
         return self.embedded.clock.now_ms()
 
     def send(self, node: int | None, body: Request, done: Done) -> None:
-        """Hand in a request; nobody answers a Produce with acks 0.
-
-        Raises:
-            RuntimeError: the cluster was closed.
-        """
+        """Hand in a request; nobody answers a Produce with acks 0. A cluster that was closed is a lost connection."""
         is_answered = not isinstance(body, Produce) or body.acks != 0
-        self.embedded.submit(body, node, done if is_answered else _nobody)
+        try:
+            self.embedded.submit(body, node, done if is_answered else _nobody)
+        except RuntimeError:
+            self._is_lost = True
+            self.call_at(self.now_ms(), lambda: done(None))
 
     def call_at(self, at_ms: int, action: Callable[[], None]) -> None:
         """Call `action` once, when it is `at_ms` or later and somebody waits."""
@@ -45,7 +45,7 @@ class EmbeddedTransport:
 
     def turn(self, until_ms: int) -> bool:
         """One call that is due, or what the cluster has to do now; False: there is nothing."""
-        if self._calls.run_next(self.now_ms()) or self.embedded.pump():
+        if self._calls.run_next(self.now_ms()) or (not self._is_lost and self.embedded.pump()):
             return True
         clock, now_ms = self.embedded.clock, self.now_ms()
         if not isinstance(clock, ManualClock) or now_ms >= until_ms:
@@ -54,13 +54,16 @@ class EmbeddedTransport:
         return True
 
     def wait_until(self, is_over: Callable[[], bool], timeout_ms: int) -> bool:
-        """Drive the cluster, or let another thread do it, until `is_over`, but not longer than `timeout_ms`."""
+        """Drive the cluster, or let another thread do it, until `is_over`, but not longer than `timeout_ms`.
+
+        A cluster that was closed answers nobody: then there is nothing to wait for.
+        """
         until_ms = self.now_ms() + timeout_ms
         while not is_over():
             now_ms = self.now_ms()
             if self._calls.run_next(now_ms):
                 continue
-            if now_ms >= until_ms:
+            if now_ms >= until_ms or self._is_lost:
                 return False
             left_ms = min(until_ms, self._calls.next_ms) - now_ms
             self.embedded.wait_until(lambda: is_over() or self._calls.next_ms <= self.now_ms(), left_ms)
