@@ -99,6 +99,19 @@ def test_a_producer_that_renumbers_what_it_repeats_is_noticed(
     assert values_of(transport.cluster, T0) != stored
 
 
+def test_a_request_that_is_not_answered_in_its_time_is_sent_again(make: Make, transport: FaultyTransport) -> None:
+    producer = transactional(make, transport, request_timeout_ms=1_000, retry_backoff_ms=50)
+    producer.begin_transaction()
+    transport.plan = lambda message: "arrives" if transport.held or not isinstance(message.body, Produce) else "is held"
+    began_ms = transport.now_ms()
+    assert producer.send("t", b"v", partition=0).result().offset == 0
+    assert transport.now_ms() >= began_ms + 1_000
+    transport.release()
+    producer.commit_transaction()
+    transport.wait_until(lambda: False, 1_000)
+    assert values_of(transport.cluster, T0) == [b"v"], "the first one came late, and was known again"
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_leaders_and_coordinators_may_change_while_it_sends(make: Make, clean: bool) -> None:
     every: list[tuple[int, ...]] = [(1, 2, 3), (2, 3, 1)]
