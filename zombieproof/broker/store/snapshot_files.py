@@ -1,5 +1,6 @@
 """Snapshots of producer state as files in a partition's folder: ``<offset>.snapshot``."""
 
+from zombieproof.broker.partition.log import StorageFailure
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.segment import file_name
 
@@ -18,12 +19,19 @@ class SnapshotFiles:
         return tuple(sorted(int(name) for name in names if name.isdecimal()))
 
     def write(self, offset: int, data: bytes) -> None:
-        """Keep `data` for `offset`: on the disk when this returns, but for the name, which comes with the next sync."""
+        """Keep `data` for `offset`: on the disk when this returns, but for the name, which comes with the next sync.
+
+        Raises:
+            StorageFailure: the disk has failed.
+        """
         path = self._path(offset)
-        if self._disk.exists(path):
-            self._disk.truncate(path, 0)
-        self._disk.write(path, 0, data)
-        self._disk.sync(path)
+        try:
+            if self._disk.exists(path):
+                self._disk.truncate(path, 0)
+            self._disk.write(path, 0, data)
+            self._disk.sync(path)
+        except OSError as error:
+            raise StorageFailure(f"{self._disk.name(path)}: {error.strerror or error}") from error
 
     def read(self, offset: int) -> bytes | None:
         """What is kept for `offset`, or None."""
