@@ -101,7 +101,7 @@ class Replica:
 
     @high_watermark.setter
     def high_watermark(self, offset: int | None) -> None:
-        self._high_watermark = None if offset is None else min(offset, self.log.end_offset)
+        self._high_watermark = None if offset is None else min(offset, self.log.durable_offset)
         self.producers.on_high_watermark(self.high_watermark)
 
     def raise_high_watermark(self, offset: int | None = None) -> None:
@@ -154,6 +154,8 @@ class Replica:
             except StorageFailure:
                 return Appended(Error.KAFKA_STORAGE_ERROR, row, log_start_offset=start)
             self._note(self.producers.record(written, judged.event))
+            if self.log.failure is not None:
+                return Appended(Error.KAFKA_STORAGE_ERROR, row, written.base_offset, start, batch=written)
             return Appended(Error.NONE, row, written.base_offset, start, batch=written)
         if judged.error != Error.NONE:
             return Appended(judged.error, row, log_start_offset=start)

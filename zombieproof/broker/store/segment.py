@@ -50,14 +50,14 @@ class Segment:
         self.size = self.aborted_size = 0
         self.max_timestamp_ms, self._max_timestamp_offset = NONE, base_offset
         self.first_timestamp_ms = NONE
-        self._disk, self._directory, self._topic = disk, directory, topic
+        self._disk, self.directory, self._topic = disk, directory, topic
         self._interval, self._since_entry = index_interval_bytes, 0
         self._offsets, self._positions = array("q"), array("q")
         self._times: list[TimeEntry] = []
 
     def path(self, suffix: str) -> str:
         """One of its files."""
-        return f"{self._directory}/{file_name(self.base_offset, suffix)}"
+        return f"{self.directory}/{file_name(self.base_offset, suffix)}"
 
     def exists(self, suffix: str) -> bool:
         """Whether one of its files is there."""

@@ -371,6 +371,16 @@ class SegmentLog:
                 self._disk.remove(path)
         self._deleted = [each for each in self._deleted if not at_once and each[0] > due_ms]
 
+    def move_to(self, directory: str) -> None:
+        """Move the folder; everything goes on where it then is (a topic that is deleted is renamed first)."""
+        with self._failing():
+            self._disk.rename(self.directory, directory)
+        self._unsynced = {path.replace(self.directory, directory, 1): None for path in self._unsynced}
+        self.directory, self._names_changed = directory, True
+        for segment in self._segments:
+            segment.directory = directory
+        self._is_dirty(self)
+
     def _delete(self, segment: Segment) -> None:
         """Rename the files first: whoever reads them is not disturbed, and a crash leaves a name that says all."""
         for suffix in SUFFIXES:
