@@ -42,6 +42,11 @@ LEFT_OUT: frozenset[Field] = frozenset(
         (p.ProducerDescription, "last_timestamp_ms"),
         (g.OffsetFetched, "leader_epoch"),
         (g.CoordinatorFound, "node"),
+        *((g.JoinGroup, name) for name in ("protocol_type", "protocols")),
+        *((g.JoinGroupAnswer, name) for name in ("protocol_type", "protocol", "members", "skips_assignment")),
+        *((g.SyncGroup, name) for name in ("assignments", "protocol_type", "protocol")),
+        *((g.SyncGroupAnswer, name) for name in ("assignment", "protocol_type", "protocol")),
+        *((g.ConsumerGroupHeartbeatAnswer, name) for name in ("heartbeat_interval_ms", "assignment")),
     }
 )
 """Fields that no recording has: what was asked had their defaults, and what was answered differs from run to run."""

@@ -70,6 +70,9 @@ class GroupValue:
     said so its session and rebalance time-outs (ms); of a consumer group the epoch of its assignment, the epoch that
     each member had before, the topics that it reads, and since which epoch it has which partition
     (``ConsumerGroupCurrentMemberAssignmentValue``).
+
+    Of a classic group that its leader has assigned, also the type and name of the protocol, and of each member what it
+    says to the assignor and what it got from it, as bytes (`formats.consumer_protocol`).
     """
 
     generation: int
@@ -81,6 +84,9 @@ class GroupValue:
     partitions: tuple[tuple[str, tuple[tuple[TopicPartition, int], ...]], ...] = ()
     previous_epochs: tuple[tuple[str, int], ...] = ()
     timeouts: tuple[tuple[str, tuple[int, int]], ...] = ()
+    protocol_type: str = "consumer"
+    protocol: str | None = None
+    said: tuple[tuple[str, tuple[bytes, bytes]], ...] = ()
 
 
 RecordKey = bytes | str | OffsetKey | GroupKey | None

@@ -15,8 +15,8 @@ BY_ID_SINCE = 13
 UnknownTopicIds = Annotated[frozenset[str], Ours("a topic is known by its name here, also where its id was sent")]
 IsolationLevel = Annotated[Isolation, Wire("IsolationLevel", since=2)]
 
-LATEST = -1
-"""The time that stands for the end of a partition."""
+LATEST, EARLIEST = -1, -2
+"""The times that stand for the end of a partition, and for its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class FetchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ListOffsets:
-    """API key 2, version 5, of the latest offset (high watermark or last stable offset), or of the first at a time."""
+    """API key 2, version 5, of the latest offset (high watermark or last stable), the earliest, or that at a time."""
 
     version: int
     isolation: IsolationLevel

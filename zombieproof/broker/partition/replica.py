@@ -265,7 +265,7 @@ class Replica:
         """The first offset with this time or a later one that such a reader may read; NONE if there is none."""
         late = (batch for batch in self.log.read(self.log.start_offset) if batch.timestamp_ms >= timestamp_ms)
         first, reach = next(late, None), self._reach()
-        found = NONE if first is None else first.base_offset
+        found = NONE if first is None else _first_since(first, timestamp_ms)
         return offsets.offset_for_time(found, isolation, self.producers.readable(reach), reach, self.rules)
 
     def describe_producers(self) -> ProducersDescribed:
@@ -294,3 +294,9 @@ class Replica:
     def has_late_transaction(self) -> bool:
         """Whether the earliest open transaction hangs (KIP-664)."""
         return self.producers.has_late_transaction()
+
+
+def _first_since(batch: Batch, timestamp_ms: int) -> int:
+    """The first offset of a batch whose record is not older; a marker is as old as its batch."""
+    late = (at for at, of in zip(batch.offsets, batch.timestamps, strict=True) if of >= timestamp_ms)
+    return next(late, batch.base_offset)

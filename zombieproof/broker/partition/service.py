@@ -15,6 +15,7 @@ from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Batch, Marker
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.messages.partitions import (
+    EARLIEST,
     LATEST,
     DescribeProducers,
     DescribeProducersAnswer,
@@ -139,6 +140,8 @@ class PartitionService:
         error = self._door(partition, replica, needs_leader=True).error
         if error != Error.NONE or replica is None:
             return error, NONE
+        if request.timestamp_ms == EARLIEST:
+            return error, replica.log.start_offset
         if request.timestamp_ms == LATEST:
             return error, replica.latest_offset(request.isolation)
         return error, replica.offset_for_time(request.timestamp_ms, request.isolation)
