@@ -19,13 +19,10 @@ from zombieproof.broker.cluster.operations import (
     Operation,
 )
 from zombieproof.broker.cluster.settings import Settings
-from zombieproof.broker.cluster.waiting import Key, Waits
+from zombieproof.broker.cluster.waiting import FOR_EVER, Key, Waits
 from zombieproof.broker.partition.service import PartitionService
 from zombieproof.messages.partitions import ConnectionClosed
 from zombieproof.model.vocabulary import Error
-
-FOR_EVER = 1 << 63
-"""A time (ms) that never comes."""
 
 
 @dataclass(slots=True)

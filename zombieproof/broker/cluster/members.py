@@ -9,8 +9,9 @@ Source: ``KafkaApis.scala``, ``GroupCoordinatorService.java``.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from zombieproof.broker.cluster.desk import FOR_EVER, Desk
+from zombieproof.broker.cluster.desk import Desk
 from zombieproof.broker.cluster.operations import GroupTimer, WaitingMember
+from zombieproof.broker.cluster.waiting import FOR_EVER
 from zombieproof.broker.cluster.writes import Writes
 from zombieproof.broker.group.coordinator import GroupCoordinator
 from zombieproof.broker.group.effects import Drop, GroupEffect, Reply, WaitForOthers

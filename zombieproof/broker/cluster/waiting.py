@@ -17,6 +17,9 @@ Operation = TypeVar("Operation")
 Key = TopicPartition | int
 """A partition whose log, high watermark or leader may change; or the number of a request."""
 
+FOR_EVER = 1 << 63
+"""A time (ms) that never comes."""
+
 FEWEST = 64
 """So many times of operations that are finished are kept before they are cleared away."""
 
@@ -53,6 +56,13 @@ class Waits(Generic[Operation]):
     def tickets(self, key: Key) -> list[int]:
         """Who waits for a change of `key`, the oldest first."""
         return list(self._by_key.get(key, ()))
+
+    @property
+    def next_ms(self) -> int:
+        """When the next time is over; FOR_EVER if nobody waits for one."""
+        while self._deadlines and self._deadlines[0][1] not in self._operations:
+            heapq.heappop(self._deadlines)
+        return self._deadlines[0][0] if self._deadlines else FOR_EVER
 
     def overdue(self, now_ms: int) -> list[int]:
         """Whose time is over; each is told once."""

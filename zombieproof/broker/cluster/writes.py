@@ -9,7 +9,7 @@ Source: reference §3.2 to §3.4; ``KafkaApis.handleProduceRequest``, ``AddParti
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from zombieproof.broker.cluster.desk import FOR_EVER, Desk
+from zombieproof.broker.cluster.desk import Desk
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer
 from zombieproof.broker.cluster.operations import (
@@ -19,6 +19,7 @@ from zombieproof.broker.cluster.operations import (
     WriteUnderWay,
     needs_of_produce,
 )
+from zombieproof.broker.cluster.waiting import FOR_EVER
 from zombieproof.broker.group.offsets_commit import OffsetCommitInProgress
 from zombieproof.broker.partition.produce import PartitionsToVerify
 from zombieproof.broker.partition.verification_channel import Question, VerificationChannel, Verified

@@ -77,6 +77,11 @@ class Completions:
         """The append of a completion failed, and stays pending."""
         self._again.append(completing)
 
+    @property
+    def has_work(self) -> bool:
+        """Whether a decided transaction is not complete."""
+        return bool(self.channel.pending or self._again)
+
     def drives(self, transactional_id: str) -> bool:
         """Whether somebody is at work on a decided transaction: its markers, or the append of its completion."""
         again = any(completing.transaction.transactional_id == transactional_id for completing in self._again)

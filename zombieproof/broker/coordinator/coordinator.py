@@ -239,6 +239,11 @@ class TransactionCoordinator:
         requests, found = self._completions.to_send()
         return requests, [*found]
 
+    @property
+    def has_markers_to_write(self) -> bool:
+        """Whether a decided transaction is not complete: markers, or the append behind them, may be tried again."""
+        return self._completions.has_work
+
     def markers_answered(self, number: int, answer: WriteTxnMarkersAnswer | None) -> list[Effect]:
         """A leader answered marker request `number`; None: the connection was lost."""
         return [*self._completions.answered(number, answer)]
