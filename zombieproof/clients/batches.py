@@ -4,38 +4,69 @@ Source: reference §5.3, §5.6; ``ProducerBatch.java``.
 """
 
 from zombieproof.clients.errors import Failure
-from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.batches import Batch, Record, RecordKey, RecordValue
+from zombieproof.formats.compression import Codec
+from zombieproof.formats.record_batch import HEADER
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.producer.records import Batch as BatchView
 
 
 class SentRecord:
-    """One record that was handed to a producer. `offset` is NONE until it is acknowledged, and if nobody knows it."""
+    """One record that was handed to a producer, and what became of it: that is known of its whole batch at once."""
 
-    def __init__(self, record: Record) -> None:
-        self.record = record
-        self.offset = NONE
-        self.error: Failure | None = None
-        self.is_done = False
+    __slots__ = ("batch", "index", "record")
+
+    def __init__(self, record: Record, batch: "ProducerBatch", index: int) -> None:
+        self.record, self.batch, self.index = record, batch, index
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the record has its outcome."""
+        return self.batch.is_done
+
+    @property
+    def error(self) -> Failure | None:
+        """Why it failed; None if it did not."""
+        return self.batch.error
+
+    @property
+    def offset(self) -> int:
+        """Where it is stored; NONE until it is acknowledged, and if nobody knows it."""
+        return NONE if self.batch.base_offset == NONE else self.batch.base_offset + self.index
 
     @property
     def is_successful(self) -> bool:
         """Whether the record is stored."""
-        return self.is_done and self.error is None
+        return self.batch.is_done and self.batch.error is None
 
 
 class ProducerBatch:
-    """Records for one partition. With a sequence it may have been stored already, and must not be numbered lightly."""
+    """Records for one partition. With a sequence it may have been stored already, and must not be numbered lightly.
 
-    def __init__(self, partition: TopicPartition, transactional: bool, created_ms: int) -> None:
+    `size`: how many bytes it has at most, before it is packed by `codec`; `place` tells older batches from newer ones.
+    """
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        transactional: bool,
+        created_ms: int,
+        codec: Codec = Codec.NONE,
+        place: int = 0,
+    ) -> None:
         self.partition, self.transactional, self.created_ms = partition, transactional, created_ms
+        self.codec, self.place = codec, place
         self.records: list[SentRecord] = []
+        self.size = HEADER.size
+        self.newest_ms = NONE
         self.producer_id = self.producer_epoch = self.base_sequence = NONE
         self.attempts = 0
         self.last_attempt_ms = created_ms
         self.has_been_renumbered = False
         self.is_done = False
+        self.base_offset = NONE
+        self.error: Failure | None = None
 
     @property
     def has_sequence(self) -> bool:
@@ -60,10 +91,23 @@ class ProducerBatch:
         self.has_been_renumbered = self.has_sequence
         self.producer_id, self.producer_epoch, self.base_sequence = producer_id, producer_epoch, base_sequence
 
-    def add(self, record: SentRecord) -> None:
-        """One more record; only before the batch is numbered."""
-        assert not self.has_sequence, "a numbered batch is closed"
-        self.records.append(record)
+    def add(self, record: Record) -> SentRecord:
+        """One more record; only before the batch has left."""
+        assert self.is_open, "a batch that has left is closed"
+        sent = SentRecord(record, self, len(self.records))
+        self._take(sent)
+        return sent
+
+    def _take(self, sent: SentRecord) -> None:
+        self.records.append(sent)
+        self.size += size_of(sent.record)
+        stamped_ms = self.created_ms if sent.record.timestamp_ms is None else sent.record.timestamp_ms
+        self.newest_ms = max(self.newest_ms, stamped_ms)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes more records: it was never sent."""
+        return self.base_sequence == NONE and self.attempts == 0
 
     def retry(self, now_ms: int) -> None:
         """An attempt came to nothing, and another follows."""
@@ -75,25 +119,26 @@ class ProducerBatch:
         if self.is_done:
             return
         self.is_done = True
-        for index, sent in enumerate(self.records):
-            sent.offset = NONE if base_offset == NONE else base_offset + index
-            sent.is_done = True
+        self.base_offset = base_offset
 
     def fail(self, error: Failure) -> bool:
         """The application is told that its records failed; False if it was told an outcome before."""
         if self.is_done:
             return False
         self.is_done = True
-        for sent in self.records:
-            sent.error = error
-            sent.is_done = True
+        self.error = error
         return True
 
     def split(self, middle: int) -> tuple["ProducerBatch", "ProducerBatch"]:
         """Two batches in the place of one that was too large: same records and age, attempts begin again."""
-        first, second = (ProducerBatch(self.partition, self.transactional, self.created_ms) for _ in range(2))
-        first.records, second.records = self.records[:middle], self.records[middle:]
-        return first, second
+        parts = []
+        for records in (self.records[:middle], self.records[middle:]):
+            part = ProducerBatch(self.partition, self.transactional, self.created_ms, self.codec, self.place)
+            for sent in records:
+                sent.batch, sent.index = part, len(part.records)
+                part._take(sent)  # its own kind
+            parts.append(part)
+        return parts[0], parts[1]
 
     def send(self) -> Batch:
         """The batch as it goes out now; from here on its number is the one that the leader sees."""
@@ -105,5 +150,26 @@ class ProducerBatch:
             transactional=self.transactional,
             records=tuple(sent.record for sent in self.records),
             last_offset_delta=len(self.records) - 1,
-            timestamp_ms=self.created_ms,
+            timestamp_ms=self.newest_ms,
+            codec=self.codec,
         )
+
+
+RECORD_OVERHEAD = 21
+"""What a record has at most beside key, value and headers: its length, times and counts (``DefaultRecord``)."""
+
+
+def size_of(record: Record) -> int:
+    """How many bytes a record of an application has at most in its batch."""
+    size = RECORD_OVERHEAD + len(_bytes(record.key)) + len(_bytes(record.value))
+    for name, value in record.headers:
+        size += 2 * VARINT + len(name.encode(errors="surrogateescape")) + len(value or b"")
+    return size
+
+
+VARINT = 5
+"""The most bytes of a length."""
+
+
+def _bytes(field: RecordKey | RecordValue) -> bytes:
+    return field if isinstance(field, bytes) else b""

@@ -18,11 +18,27 @@ class ProducerFailure(Exception):
     """A failure with the error code that a broker gave or that describes it best."""
 
     def __init__(self, error: int, message: str = "") -> None:
-        self.error = Error(error)
+        self.error, self.message = Error(error), message
         super().__init__(f"{self.error.name}: {message}" if message else self.error.name)
 
 
-class ProducerFenced(ProducerFailure):
+class AbortableError(ProducerFailure):
+    """The transaction can only be aborted, and then the producer can go on. `__cause__` is what happened."""
+
+
+class FatalError(ProducerFailure):
+    """The producer is at its end, and is to be closed. `__cause__` is what happened, if that is another error."""
+
+
+class ApplicationRecoverable(FatalError):
+    """This producer is at its end, and a new one can go on: the application starts again from what is committed."""
+
+
+class InvalidConfiguration(FatalError):
+    """This producer is at its end, and so would be the next one: rights, settings or releases have to be changed."""
+
+
+class ProducerFenced(ApplicationRecoverable):
     """A newer instance took the transactional id, or its transaction timed out: close this producer."""
 
     def __init__(self, message: str = "a newer producer has the transactional id; close this one") -> None:
@@ -104,7 +120,95 @@ class InErrorState(ProducerFailure):
         self.__cause__ = cause
 
 
+class CallTimedOut(ProducerFailure):
+    """A call was not over in time. It goes on, and nobody knows yet how it ends."""
+
+    def __init__(self, operation: str, waited_ms: int) -> None:
+        self.operation = operation
+        super().__init__(
+            Error.REQUEST_TIMED_OUT,
+            f"{operation} was not over within max.block.ms {waited_ms}; whether it took effect is not known: call "
+            f"{operation} again, which goes on waiting, or close the producer",
+        )
+
+
+class TopicUnknown(ProducerFailure):
+    """Nobody has told of the topic of a record in time: it was not sent."""
+
+    def __init__(self, topic: str, waited_ms: int) -> None:
+        super().__init__(
+            Error.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic} was not found within max.block.ms {waited_ms}: create it"
+        )
+
+
+class BufferExhausted(ProducerFailure):
+    """There was no room for a record in time: it was not sent."""
+
+    def __init__(self, size: int, waited_ms: int) -> None:
+        super().__init__(
+            Error.REQUEST_TIMED_OUT,
+            f"no room for a record of {size} bytes in buffer.memory within max.block.ms {waited_ms}: send more slowly, "
+            "or raise buffer.memory",
+        )
+
+
+class RecordTooLarge(ProducerFailure):
+    """A record is larger than a request may be: it was not sent."""
+
+    def __init__(self, size: int, setting: str, limit: int) -> None:
+        super().__init__(
+            Error.MESSAGE_TOO_LARGE, f"a record of {size} bytes is larger than {setting} {limit}: make it smaller"
+        )
+
+
 Failure = ProducerFailure | IllegalState
+
+NOT_FOR_THE_NEXT_EITHER = frozenset(
+    {
+        Error.CLUSTER_AUTHORIZATION_FAILED,
+        Error.GROUP_AUTHORIZATION_FAILED,
+        Error.INVALID_REQUEST,
+        Error.INVALID_TRANSACTION_TIMEOUT,
+        Error.TOPIC_AUTHORIZATION_FAILED,
+        Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        Error.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        Error.UNSUPPORTED_VERSION,
+    }
+)
+"""What a new producer meets again (KIP-1050, *invalid configuration*)."""
+
+HINTS = {
+    Error.INVALID_TRANSACTION_TIMEOUT: "transaction.timeout.ms is above the transaction.max.timeout.ms of the brokers: "
+    "lower the one, or raise the other",
+    Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "ask for the right to the transactional.id",
+    Error.UNSUPPORTED_VERSION: "the brokers are too old for what was asked",
+}
+"""What to do about an error besides what its class says."""
+
+
+def as_told(failure: Failure, *, is_fatal: bool) -> Failure:
+    """The failure as an application gets it, which is told what to do next.
+
+    `is_fatal`: the producer is at its end; otherwise only the transaction is.
+    """
+    if isinstance(failure, IllegalState | FatalError | AbortableError | InitialisationRefused):
+        return failure
+    if isinstance(failure, InErrorState) and isinstance(failure.__cause__, FatalError | AbortableError):
+        return failure.__cause__
+    cause = failure.__cause__ if isinstance(failure, InErrorState) else failure
+    what = cause.message if isinstance(cause, ProducerFailure) else ""
+    told: ProducerFailure
+    hint = f"; {HINTS[failure.error]}" if failure.error in HINTS else ""
+    if not is_fatal:
+        told = AbortableError(failure.error, f"{what}; abort the transaction, then it can be tried again{hint}")
+    elif failure.error in NOT_FOR_THE_NEXT_EITHER:
+        told = InvalidConfiguration(failure.error, f"{what}; close the producer; a new one fails as well{hint}")
+    else:
+        told = ApplicationRecoverable(
+            failure.error, f"{what}; close the producer, and go on with a new one from what is committed{hint}"
+        )
+    told.__cause__ = cause
+    return told
 
 
 def failure_of_answer(

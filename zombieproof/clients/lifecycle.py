@@ -42,6 +42,11 @@ class Lifecycle:
         return calls.is_in_error(self.producer)
 
     @property
+    def is_at_its_end(self) -> bool:
+        """Whether nothing is left but to close the producer."""
+        return calls.is_at_its_end(self.producer)
+
+    @property
     def has_ongoing_transaction(self) -> bool:
         """Whether a transaction is open or being ended."""
         return calls.has_transaction(self.producer)

@@ -9,7 +9,7 @@ Source: reference §5.3, §5.6; ``Sender.java``, ``KafkaProducer.java``.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from zombieproof.clients.accumulator import Accumulator
+from zombieproof.clients.accumulator import ANY_SIZE, Accumulator, Batching
 from zombieproof.clients.batches import ProducerBatch, SentRecord
 from zombieproof.clients.coordinator_answers import CoordinatorAnswer
 from zombieproof.clients.errors import (
@@ -24,11 +24,12 @@ from zombieproof.clients.errors import (
 from zombieproof.clients.transaction_manager import TransactionManager
 from zombieproof.clients.transactional_requests import OutgoingRequest
 from zombieproof.formats.batches import Record
+from zombieproof.formats.compression import Codec
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced, SentBatch
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.statemachines.producer import batches as steps
-from zombieproof.statemachines.producer.calls import aborts_on_close
+from zombieproof.statemachines.producer.calls import aborts_on_close, is_completing
 from zombieproof.statemachines.producer.effects import Fate
 from zombieproof.statemachines.producer.records import Batch as BatchView
 from zombieproof.statemachines.producer.records import BatchAnswer
@@ -37,22 +38,41 @@ from zombieproof.statemachines.producer.requests import produce_version
 
 @dataclass(frozen=True, slots=True)
 class SenderSettings:
-    """Times in milliseconds, by the names that Kafka gives them (reference §8).
+    """Times in milliseconds, sizes in bytes, by the names that Kafka gives them (reference §8).
 
-    `max_in_flight` is ``max.in.flight.requests.per.connection``: at most 5, or a leader could not recognise a batch
-    that it was sent before. `batch_records` stands for ``batch.size``.
+    `max_in_flight` is ``max.in.flight.requests.per.connection``: with idempotence at most 5, or a leader could not
+    recognise a batch that it was sent before. `batch_records` limits a batch besides `batch_size`. `acks` -1: all
+    replicas in sync. Without `idempotent` there are no producer ids and no sequences: a retry may double or reorder.
     """
 
     delivery_timeout_ms: int = 120_000
     request_timeout_ms: int = 30_000
     retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 0
     retries: int = 2147483647
     max_in_flight: int = 5
     batch_records: int = 1000
+    batch_size: int = ANY_SIZE
+    linger_ms: int = 0
+    codec: Codec = Codec.NONE
+    acks: int = -1
+    idempotent: bool = True
 
     def __post_init__(self) -> None:
-        if not 1 <= self.max_in_flight <= 5:
+        if self.idempotent and not 1 <= self.max_in_flight <= 5:
             raise ValueError(f"max_in_flight {self.max_in_flight}: an idempotent producer allows 1 to 5")
+
+    @property
+    def batching(self) -> Batching:
+        """When a batch is full, and when it leaves."""
+        return Batching(
+            self.batch_records,
+            self.retry_backoff_ms,
+            self.retry_backoff_max_ms,
+            self.batch_size,
+            self.linger_ms,
+            self.codec,
+        )
 
 
 class Sender:
@@ -65,7 +85,8 @@ class Sender:
 
     def __init__(self, manager: TransactionManager, settings: SenderSettings | None = None) -> None:
         self.manager, self.settings = manager, settings or SenderSettings()
-        self.accumulator = Accumulator(self.settings.batch_records, self.settings.retry_backoff_ms)
+        self.accumulator = Accumulator(self.settings.batching)
+        self.flushes = False
         self._leaders: dict[TopicPartition, int] = {}
         self._in_flight: dict[int, tuple[OutgoingRequest, dict[TopicPartition, ProducerBatch]]] = {}
         self._closing = False
@@ -82,6 +103,10 @@ class Sender:
             raise IllegalState("the producer is closed")
         self.manager.add_partition(partition)
         return self.accumulator.append(partition, record, self.manager.is_transactional, now_ms)
+
+    def flush(self) -> None:
+        """What waits for more records leaves as it is, until everything that is incomplete has its outcome."""
+        self.flushes = True
 
     def refuse_record(self, failure: ProducerFailure) -> None:
         """A record was refused before it could be handed over: too large, no right to its topic, ..."""
@@ -119,11 +144,18 @@ class Sender:
         """Which node leads each partition; one that is missing has no leader now."""
         self._leaders = dict(leaders)
 
+    @property
+    def waits_for_leader(self) -> bool:
+        """Whether a batch waits for a partition of which nobody is known to lead it."""
+        return any(partition not in self._leaders for partition in self.accumulator.waiting)
+
     # ------------------------------------------------------------ requests
 
     def next_request(self, now_ms: int) -> OutgoingRequest | None:
         """The request that leaves now; None if there is nothing to send yet. Call it until it is None."""
         self._expire_requests(now_ms)
+        if not self.settings.idempotent:
+            return self._next_produce(now_ms)
         manager, reason = self.manager, self.manager.lifecycle.last_error
         manager.settle()
         reason = manager.lifecycle.last_error or reason or TransactionAborted()
@@ -151,14 +183,37 @@ class Sender:
             return None
         return self.manager.next_request(now_ms)
 
+    def next_ms(self, now_ms: int) -> int | None:
+        """When there is something to do again, if no answer comes before; None: never. Later than `now_ms`."""
+        settings, requests, first = self.settings, self.manager.requests, self.manager.requests.queue.first
+        times = [request.sent_ms + settings.request_timeout_ms for request, _ in self._in_flight.values()]
+        if requests.in_flight is not None:
+            times.append(requests.in_flight[0].sent_ms + settings.request_timeout_ms)
+        if first is not None:
+            times.append(first.not_before_ms)
+        if self.accumulator.oldest_ms is not None:
+            times.append(self.accumulator.oldest_ms + settings.delivery_timeout_ms)
+        times += self.accumulator.ready_ms(self._is_flushing)
+        return min((time for time in times if time > now_ms), default=None)
+
+    @property
+    def _is_flushing(self) -> bool:
+        self.flushes = self.flushes and self.accumulator.has_incomplete
+        return self.flushes or self._closing or is_completing(self.manager.producer)
+
     def _next_produce(self, now_ms: int) -> OutgoingRequest | None:
-        sent = None
-        for node in sorted(set(self._leaders.values())):
+        sent, leaders = None, self._leaders
+        led: dict[int, list[TopicPartition]] = {}
+        for partition in self.accumulator.waiting:
+            if partition in leaders:
+                led.setdefault(leaders[partition], []).append(partition)
+        for node in sorted(led):
             under_way = sum(1 for other, _ in self._in_flight.values() if other.node == node)
             crowded = under_way >= self.settings.max_in_flight
             if crowded or not self.manager.brokers.is_ready(node):
                 continue
-            batches = self.drain(node, now_ms)
+            ready = self.accumulator.is_ready(led[node], self._is_flushing, now_ms)
+            batches = self.drain(node, now_ms) if ready else {}
             if batches:
                 sent = self._produce(node, batches, now_ms)
                 break
@@ -166,15 +221,28 @@ class Sender:
         return sent
 
     def drain(self, node: int, now_ms: int) -> dict[TopicPartition, ProducerBatch]:
-        """The batches that may go to `node` now, at most one for each partition; they count as sent."""
-        led = (partition for partition, leader in sorted(self._leaders.items()) if leader == node)
+        """The batches that may go to `node` now, at most one for each partition; they count as sent.
+
+        While batches are under way to another node, which led before, those behind them wait: two leaders with five
+        each would be more than either recognises when they come again.
+        """
+        elsewhere = {
+            partition for request, batches in self._in_flight.values() if request.node != node for partition in batches
+        }
+        led = (
+            partition
+            for partition in sorted(self.accumulator.waiting)
+            if self._leaders.get(partition) == node and partition not in elsewhere
+        )
         drained = self.accumulator.drain(led, self._may_leave, now_ms)
         for batch in drained.values():
-            if not batch.has_sequence:
+            if self.settings.idempotent and not batch.has_sequence:
                 self.manager.sequences.number(batch)
         return drained
 
     def _may_leave(self, batch: ProducerBatch) -> bool:
+        if not self.settings.idempotent:
+            return True
         joining = self.manager.partitions.standing(batch.partition)
         return self.manager.sequences.may_leave(batch, joining, self.manager.host)
 
@@ -184,7 +252,7 @@ class Sender:
         partitions: dict[TopicPartition, tuple[SentBatch, ...]] = {
             partition: (SentBatch(batch.send()),) for partition, batch in batches.items()
         }
-        body = Produce(version, self.manager.transactional_id, -1, partitions)
+        body = Produce(version, self.manager.transactional_id, self.settings.acks, partitions)
         request = OutgoingRequest(self.manager.requests.next_number(), node, body, now_ms)
         self._in_flight[request.number] = request, batches
         return request

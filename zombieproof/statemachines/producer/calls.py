@@ -29,6 +29,11 @@ def is_in_error(producer: Producer) -> bool:
     return producer.state in (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
 
 
+def is_at_its_end(producer: Producer) -> bool:
+    """Whether nothing is left but to close the producer."""
+    return producer.state == ProducerState.FATAL_ERROR
+
+
 def is_completing(producer: Producer) -> bool:
     """Whether the transaction is being ended."""
     return producer.state in (ProducerState.COMMITTING_TRANSACTION, ProducerState.ABORTING_TRANSACTION)
