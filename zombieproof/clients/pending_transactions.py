@@ -7,6 +7,8 @@ and when its process dies, however that happens.
 Source: "Transactional Messaging in Kafka", *PendingTransactionMap*.
 """
 
+import errno
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -65,18 +67,18 @@ class HeldTransaction:
         Raises:
             OSError: the disk did not take it: it stays in memory.
         """
-        file = self.file
-        if file is None:
-            file = self.file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115  # `close` closes it
-        file.seek(0, 2)
-        end = file.tell()
+        if self.file is None:
+            # Without a buffer: what could not be written must not be written later.
+            self.file = tempfile.TemporaryFile(buffering=0, dir=directory)  # noqa: SIM115  # `close` closes it
+        end = self.file.seek(0, os.SEEK_END)
         try:
             for from_offset, batch in self.batches:
                 data = write_batch(batch)
-                file.write(HEAD.pack(from_offset, len(data)) + data)
-            file.flush()
+                whole = HEAD.pack(from_offset, len(data)) + data
+                if self.file.write(whole) != len(whole):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError:
-            file.truncate(end)
+            self.file.truncate(end)
             raise
         self.batches.clear()
         self.size = 0
