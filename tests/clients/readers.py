@@ -113,7 +113,7 @@ def read_all(consumer: Consumer, silent_polls: int = 2) -> list[ConsumerRecord]:
     return found
 
 
-def together(*consumers: Consumer, rounds: int = 6, timeout_ms: int = 200) -> list[ConsumerRecord]:
+def together(*consumers: Consumer, rounds: int = 30, timeout_ms: int = 300) -> list[ConsumerRecord]:
     """The consumers take turns to poll; everything that came."""
     return [record for _ in range(rounds) for each in consumers for record in each.poll(timeout_ms)]
 

@@ -64,7 +64,11 @@ def test_a_poll_ends_with_its_time_or_with_a_record(transport: ClusterTransport)
     consumer, began_ms = consumer_of(transport), transport.now_ms()
     assert consumer.poll(700) == []
     assert transport.now_ms() - began_ms == 700
-    transport.call_at(transport.now_ms() + 300, lambda: Producer(transport, linger_ms=0).send("t", b"x", partition=0))
+
+    def write_later() -> None:
+        Producer(transport, linger_ms=0).send("t", b"x", partition=0)
+
+    transport.call_at(transport.now_ms() + 300, write_later)
     assert values(consumer.poll(5000)) == ["x"]
     assert transport.now_ms() - began_ms == 1000
 
