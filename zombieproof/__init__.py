@@ -6,6 +6,8 @@
 - Judge what a real cluster left behind: `replay(folder)`, which gives a `Report`.
 - Compare brokers in this process with recorded answers of real ones: `conform(recording)`.
 - Run brokers in this process: `Cluster`, its messages (`InitProducerId`, `Produce`, `EndTxn`, `Fetch`, ...).
+- Run clients at them: `Producer` (for asyncio `AsyncProducer`) over a `ClusterTransport`, `ProducerSettings` by Kafka's
+  names, failures that say what to do next (`AbortableError`, `FatalError`, `ProducerFenced`, ...).
 - Choose rules: `preset("3.9")`, `with_switches`, `PRESETS`.
 
 Names are loaded when they are first used: importing this package loads nothing else. The deep paths are open to read
@@ -32,6 +34,22 @@ if TYPE_CHECKING:
     from zombieproof.checker.scenarios import SCENARIOS
     from zombieproof.checker.transactions.state import Op
     from zombieproof.checker.validation import ScenarioFault
+    from zombieproof.clients.aio import AsyncProducer
+    from zombieproof.clients.errors import (
+        AbortableError,
+        ApplicationRecoverable,
+        CallTimedOut,
+        FatalError,
+        IllegalState,
+        InvalidConfiguration,
+        ProducerFailure,
+        ProducerFenced,
+    )
+    from zombieproof.clients.producer import Producer
+    from zombieproof.clients.settings import ProducerSettings, SettingsError
+    from zombieproof.clients.transactional_requests import GroupMetadata
+    from zombieproof.clients.transport import ClusterTransport, Transport
+    from zombieproof.clients.values import OffsetAndMetadata, RecordMetadata
     from zombieproof.conformance.recording import RecordingError
     from zombieproof.conformance.tally import Tally
     from zombieproof.formats.batches import Batch, Record
@@ -58,32 +76,47 @@ __all__ = [
     "ILLEGAL",
     "PRESETS",
     "SCENARIOS",
+    "AbortableError",
     "AddPartitionsToTxn",
     "Answer",
+    "ApplicationRecoverable",
+    "AsyncProducer",
     "Batch",
+    "CallTimedOut",
     "Cluster",
+    "ClusterTransport",
     "EndTxn",
     "EndTxnAnswer",
     "Error",
     "EvidenceError",
     "Explanation",
+    "FatalError",
     "Fetch",
     "FetchAnswer",
     "Finding",
+    "GroupMetadata",
+    "IllegalState",
     "InitProducerId",
     "InitProducerIdAnswer",
+    "InvalidConfiguration",
     "Isolation",
     "Judgement",
     "Machine",
     "Malformed",
     "Model",
     "Mutant",
+    "OffsetAndMetadata",
     "Op",
     "OwnFault",
     "Produce",
     "ProduceAnswer",
+    "Producer",
+    "ProducerFailure",
+    "ProducerFenced",
+    "ProducerSettings",
     "Promise",
     "Record",
+    "RecordMetadata",
     "RecordingError",
     "Report",
     "Request",
@@ -93,10 +126,12 @@ __all__ = [
     "ScenarioFault",
     "SentBatch",
     "Settings",
+    "SettingsError",
     "Story",
     "T",
     "Tally",
     "TransactionOutcome",
+    "Transport",
     "UnknownBound",
     "UnknownMutant",
     "UnknownRule",
@@ -132,6 +167,31 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.checker.scenarios": ("SCENARIOS",),
     "zombieproof.checker.transactions.state": ("Op",),
     "zombieproof.checker.validation": ("ScenarioFault",),
+    "zombieproof.clients.aio": ("AsyncProducer",),
+    "zombieproof.clients.errors": (
+        "AbortableError",
+        "ApplicationRecoverable",
+        "CallTimedOut",
+        "FatalError",
+        "IllegalState",
+        "InvalidConfiguration",
+        "ProducerFailure",
+        "ProducerFenced",
+    ),
+    "zombieproof.clients.producer": ("Producer",),
+    "zombieproof.clients.settings": (
+        "ProducerSettings",
+        "SettingsError",
+    ),
+    "zombieproof.clients.transactional_requests": ("GroupMetadata",),
+    "zombieproof.clients.transport": (
+        "ClusterTransport",
+        "Transport",
+    ),
+    "zombieproof.clients.values": (
+        "OffsetAndMetadata",
+        "RecordMetadata",
+    ),
     "zombieproof.conformance.recording": ("RecordingError",),
     "zombieproof.conformance.tally": ("Tally",),
     "zombieproof.formats.batches": ("Batch", "Record"),

@@ -43,6 +43,16 @@ def test_a_zombie_is_fenced_at_a_live_cluster(examples: Path) -> None:
     assert "what began at [0]" in done.stdout
 
 
+def test_a_transfer_is_whole_and_seen_in_halves(examples: Path) -> None:
+    done = _run(sys.executable, examples / "bank_transfer.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "it was aborted: alice has 100, bob has 0, together 100" in done.stdout
+    assert "a message later: alice has 70, bob has 0, together 70" in done.stdout
+    assert "in the end: alice has 70, bob has 30, together 100" in done.stdout
+    assert "it is told PRODUCER_FENCED: a newer producer has the transactional id" in done.stdout
+    assert done.stdout.endswith("nothing was moved twice: alice has 70, bob has 30, together 100\n")
+
+
 def test_a_recording_is_judged_from_a_program(examples: Path, repository_root: Path) -> None:
     done = _run(sys.executable, examples / "replay_a_recording.py")
     assert (done.returncode, done.stderr) == (1, "")

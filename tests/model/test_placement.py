@@ -2,7 +2,7 @@
 
 import pytest
 
-from zombieproof.model.placement import java_hash, partition_for
+from zombieproof.model.placement import java_hash, murmur2, partition_for, partition_of_key
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,20 @@ def test_the_hash_is_that_of_javas_string(text: str, value: int) -> None:
 )
 def test_an_id_belongs_to_the_partition_of_its_hash(name: str, partitions: int, partition: int) -> None:
     assert partition_for(name, partitions) == partition
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b"21", -973932308),
+        (b"foobar", -790332482),
+        (b"a-little-bit-long-string", -985981536),
+        (b"a-little-bit-longer-string", -1486304829),
+        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
+        (b"abc", 479470107),
+    ],
+)
+def test_keys_are_hashed_as_kafkas_producers_do(key: bytes, value: int) -> None:
+    """The values of ``UtilsTest.testMurmur2``."""
+    assert murmur2(key) == value & 0xFFFFFFFF
+    assert partition_of_key(key, 7) == (value & 0x7FFFFFFF) % 7

@@ -69,23 +69,26 @@ class Accumulator:
 
     # ---------------------------------------------------------------- records
 
-    def append(self, partition: TopicPartition, record: Record, transactional: bool, now_ms: int) -> SentRecord:
-        """A record joins the last batch of its partition, or begins a new one."""
+    def append(
+        self, partition: TopicPartition, record: Record, transactional: bool, now_ms: int, size: int | None = None
+    ) -> SentRecord:
+        """A record joins the last batch of its partition, or begins a new one; `size` in bytes, if that is known."""
         queue = self._queues.get(partition)
         if queue is None:
             queue = self._queues[partition] = []
-        size = size_of(record)
+        if size is None:
+            size = size_of(record)
         if not queue or self._is_full(queue[-1], size):
             self.newest += 1
             batch = ProducerBatch(partition, transactional, now_ms, self.batching.codec, self.newest)
             queue.append(batch)
             self._incomplete[batch] = None
         self.size += size
-        return queue[-1].add(record)
+        return queue[-1].add(record, size)
 
     def _is_full(self, batch: ProducerBatch, more: int) -> bool:
         batching = self.batching
-        is_full = len(batch.records) >= batching.batch_records or batch.size + more > batching.batch_size
+        is_full = batch.size + more > batching.batch_size or len(batch.records) >= batching.batch_records
         return is_full or not batch.is_open
 
     # ---------------------------------------------------------------- what leaves

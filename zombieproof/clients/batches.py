@@ -4,7 +4,7 @@ Source: reference §5.3, §5.6; ``ProducerBatch.java``.
 """
 
 from zombieproof.clients.errors import Failure
-from zombieproof.formats.batches import Batch, Record, RecordKey, RecordValue
+from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.compression import Codec
 from zombieproof.formats.record_batch import HEADER
 from zombieproof.formats.topics import TopicPartition
@@ -91,17 +91,19 @@ class ProducerBatch:
         self.has_been_renumbered = self.has_sequence
         self.producer_id, self.producer_epoch, self.base_sequence = producer_id, producer_epoch, base_sequence
 
-    def add(self, record: Record) -> SentRecord:
-        """One more record; only before the batch has left."""
+    def add(self, record: Record, size: int) -> SentRecord:
+        """One more record of so many bytes; only before the batch has left."""
         assert self.is_open, "a batch that has left is closed"
         sent = SentRecord(record, self, len(self.records))
-        self._take(sent)
+        self._take(sent, size)
         return sent
 
-    def _take(self, sent: SentRecord) -> None:
+    def _take(self, sent: SentRecord, size: int) -> None:
         self.records.append(sent)
-        self.size += size_of(sent.record)
-        stamped_ms = self.created_ms if sent.record.timestamp_ms is None else sent.record.timestamp_ms
+        self.size += size
+        stamped_ms = sent.record.timestamp_ms
+        if stamped_ms is None:
+            stamped_ms = self.created_ms
         self.newest_ms = max(self.newest_ms, stamped_ms)
 
     @property
@@ -136,7 +138,7 @@ class ProducerBatch:
             part = ProducerBatch(self.partition, self.transactional, self.created_ms, self.codec, self.place)
             for sent in records:
                 sent.batch, sent.index = part, len(part.records)
-                part._take(sent)  # its own kind
+                part._take(sent, size_of(sent.record))  # its own kind
             parts.append(part)
         return parts[0], parts[1]
 
@@ -155,21 +157,25 @@ class ProducerBatch:
         )
 
 
-RECORD_OVERHEAD = 21
-"""What a record has at most beside key, value and headers: its length, times and counts (``DefaultRecord``)."""
+FEW_BYTES = 14
+"""What a record has at most beside key, value, headers and their lengths: attributes, time, offset, their number."""
 
 
 def size_of(record: Record) -> int:
-    """How many bytes a record of an application has at most in its batch."""
-    size = RECORD_OVERHEAD + len(_bytes(record.key)) + len(_bytes(record.value))
+    """How many bytes a record of an application has at most in its batch (``DefaultRecord``)."""
+    size = FEW_BYTES
+    if isinstance(record.value, bytes):
+        size += len(record.value)
+        size += length_of(size)
+    if isinstance(record.key, bytes):
+        size += len(record.key)
+        size += length_of(size)
     for name, value in record.headers:
-        size += 2 * VARINT + len(name.encode(errors="surrogateescape")) + len(value or b"")
-    return size
+        size += len(name.encode(errors="surrogateescape")) + len(value or b"")
+        size += 2 * length_of(size)
+    return size + length_of(size)
 
 
-VARINT = 5
-"""The most bytes of a length."""
-
-
-def _bytes(field: RecordKey | RecordValue) -> bytes:
-    return field if isinstance(field, bytes) else b""
+def length_of(size: int) -> int:
+    """How many bytes a length has at most that is not above `size` (a zigzag varint)."""
+    return 1 if size < 64 else 2 if size < 8192 else 5

@@ -22,6 +22,8 @@ from zombieproof.statemachines.runtime import LiveMachine
 class Lifecycle:
     """The record and machine of one instance, what its last step wants and noted, and `last_error` in an error state.
 
+    `steps` counts them: as long as it stands still, a call that was allowed is allowed again.
+
     One record of effects and one of notes serve every step: `clear` goes before each, `follow` behind it.
     """
 
@@ -30,6 +32,7 @@ class Lifecycle:
         self._pending: PendingResult | None = None
         self.producer, self.effects, self.notes = Producer(), ProducerEffects(), Notes()
         self.last_error: Failure | None = None
+        self.steps = 0
 
     @property
     def state(self) -> ProducerState:
@@ -55,6 +58,7 @@ class Lifecycle:
 
     def clear(self) -> None:
         """A step begins."""
+        self.steps += 1
         effects.clear(self.effects)
         notes.clear(self.notes, 0)
 

@@ -275,9 +275,9 @@ def headers_of(value: object, key: object, headers: Headers) -> tuple[RecordHead
         TypeError: key or value is no bytes.
     """
     for name, part in (("value", value), ("key", key)):
-        if not isinstance(part, bytes | None):
+        if part is not None and not isinstance(part, bytes):
             raise TypeError(f"the {name} of a record is bytes or None, not {type(part).__name__}: encode it first")
-    return tuple(headers.items() if isinstance(headers, Mapping) else headers)
+    return tuple(headers.items() if isinstance(headers, Mapping) else headers) if headers else ()
 
 
 def metadata_of(sent: SentRecord) -> RecordMetadata:

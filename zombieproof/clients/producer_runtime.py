@@ -93,6 +93,8 @@ class ProducerRuntime:
         self._seen = NONE
         self._refreshed_ms = transport.now_ms()
         self._available: dict[str, list[int]] = {}
+        self._counts: Mapping[str, int] = {}
+        self._largest = min(settings.max_request_size - HEADER.size, settings.buffer_memory)
         self._watched: list[tuple[SentRecord, Callable[[], None]]] = []
         self._is_closed = False
         self._look_at_cluster()
@@ -121,8 +123,9 @@ class ProducerRuntime:
         if now_ms >= self._refreshed_ms + (settings.retry_backoff_ms if hurries else settings.metadata_max_age_ms):
             self._refresh(now_ms)
         self._look_at_cluster()
-        while (request := self.sender.next_request(now_ms)) is not None:
-            self._send(request, now_ms)
+        while (request := self.sender.next_request(now_ms)) is not None or self.sender.has_expired:
+            if request is not None:
+                self._send(request, now_ms)
         self._plan(now_ms)
 
     def _hear(self, request: OutgoingRequest, answer: Answer | None) -> None:
@@ -179,6 +182,7 @@ class ProducerRuntime:
         self._seen, brokers = metadata.number, self.manager.brokers
         leaders = {tp: node for tp, node in metadata.leaders.items() if tp[0] not in INTERNAL_TOPICS}
         self.sender.set_leaders(leaders)
+        self._counts = metadata.partitions
         self._available = {}
         for topic, number in sorted(leaders):
             self._available.setdefault(topic, []).append(number)
@@ -208,11 +212,13 @@ class ProducerRuntime:
             left_ms = until_ms - self.transport.now_ms()
             if left_ms <= 0:
                 return False
-            self.transport.refresh_metadata()
+            self._refresh(self.transport.now_ms())
             seen = self.transport.metadata().number
             if partition >= self.transport.metadata().partitions.get(topic, NONE):
                 pause_ms = max(self.settings.retry_backoff_ms, 1)
                 yield Wait(partial(self._is_newer_than, seen), min(left_ms, pause_ms))
+        with self._lock:
+            self._look_at_cluster()
         return True
 
     def _is_newer_than(self, seen: int) -> bool:
@@ -234,31 +240,39 @@ class ProducerRuntime:
         Raises:
             IllegalState, ProducerFailure: not now.
         """
-        self._check_open()
+        if self._is_closed:
+            self._check_open()
         now_ms = self.transport.now_ms()
         record = Record(key, value, NONE, headers, now_ms if timestamp_ms is None else timestamp_ms)
-        count, size = self.transport.metadata().partitions.get(topic, 0), size_of(record)
-        if partition is not None and partition < 0:
-            raise ValueError(f"partition {partition} of {topic}: legal is None, or a number from 0 on")
-        if (partition or 0) >= count:
+        count, size, accumulator = self._counts.get(topic, 0), size_of(record), self.sender.accumulator
+        if size > self._largest:
+            return self._refused(topic, record, self._too_large(size))
+        if partition is not None and not 0 <= partition < count:
+            if partition < 0:
+                raise ValueError(f"partition {partition} of {topic}: legal is None, or a number from 0 on")
             return None
-        settings, accumulator = self.settings, self.sender.accumulator
-        if size > settings.max_request_size - HEADER.size:
-            return self._refused(topic, record, RecordTooLarge(size, "max.request.size", settings.max_request_size))
-        if size > settings.buffer_memory:
-            return self._refused(topic, record, RecordTooLarge(size, "buffer.memory", settings.buffer_memory))
-        if accumulator.size + size > settings.buffer_memory:
+        if count == 0 or accumulator.size + size > self.settings.buffer_memory:
             return None
         with self._lock:
             if partition is None:
                 available = self._available.get(topic, ())
                 partition = self._partitioner.choose(topic, key, count, available, size)
             newest = accumulator.newest
-            sent = self._told(lambda: self.sender.send((topic, partition), record, now_ms))
-            self._wants_turn = self._wants_turn or accumulator.newest != newest
+            try:
+                sent = self.sender.send((topic, partition), record, now_ms, size)
+            except ProducerFailure as failure:
+                raise self._as_told(failure)  # noqa: B904  # it has its cause, or is the failure itself
+            if accumulator.newest != newest:
+                self._wants_turn = True
         if self._wants_turn or self._inbox:
             self.attend()
         return sent
+
+    def _too_large(self, size: int) -> RecordTooLarge:
+        settings = self.settings
+        if size > settings.buffer_memory:
+            return RecordTooLarge(size, "buffer.memory", settings.buffer_memory)
+        return RecordTooLarge(size, "max.request.size", settings.max_request_size)
 
     def send(
         self,
@@ -299,7 +313,7 @@ class ProducerRuntime:
             if self.manager.is_transactional and (lifecycle.has_error or not may_fail):
                 self._told(lambda: self.manager.add_partition((topic, NONE)))
             self.sender.refuse_record(failure)
-        sent = refused.add(record)
+        sent = refused.add(record, size_of(record))
         refused.fail(failure)
         return sent
 

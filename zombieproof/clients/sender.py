@@ -76,7 +76,7 @@ class SenderSettings:
 
 
 class Sender:
-    """One producer instance with its records.
+    """One producer instance with its records. `has_expired`: the last pass gave a batch up, and more may follow.
 
     Args:
         manager: its transactional side.
@@ -87,14 +87,15 @@ class Sender:
         self.manager, self.settings = manager, settings or SenderSettings()
         self.accumulator = Accumulator(self.settings.batching)
         self.flushes = False
+        self.has_expired = False
         self._leaders: dict[TopicPartition, int] = {}
         self._in_flight: dict[int, tuple[OutgoingRequest, dict[TopicPartition, ProducerBatch]]] = {}
         self._closing = False
 
     # ------------------------------------------------------------ public calls
 
-    def send(self, partition: TopicPartition, record: Record, now_ms: int) -> SentRecord:
-        """Hand a record over; its outcome shows in what is returned.
+    def send(self, partition: TopicPartition, record: Record, now_ms: int, size: int | None = None) -> SentRecord:
+        """Hand a record over, of `size` bytes if that is known; its outcome shows in what is returned.
 
         Raises:
             IllegalState, ProducerFailure: the producer is closed, or does not take records now.
@@ -102,7 +103,7 @@ class Sender:
         if self._closing:
             raise IllegalState("the producer is closed")
         self.manager.add_partition(partition)
-        return self.accumulator.append(partition, record, self.manager.is_transactional, now_ms)
+        return self.accumulator.append(partition, record, self.manager.is_transactional, now_ms, size)
 
     def flush(self) -> None:
         """What waits for more records leaves as it is, until everything that is incomplete has its outcome."""
@@ -153,6 +154,7 @@ class Sender:
 
     def next_request(self, now_ms: int) -> OutgoingRequest | None:
         """The request that leaves now; None if there is nothing to send yet. Call it until it is None."""
+        self.has_expired = False
         self._expire_requests(now_ms)
         if not self.settings.idempotent:
             return self._next_produce(now_ms)
@@ -165,14 +167,18 @@ class Sender:
             self._in_flight.clear()
             return None
         if manager.requests.in_flight is not None:
+            self._expire_batches(now_ms)
             return None
         if manager.effects.fails_unsent:
             self.accumulator.abort_unsent(reason)
         request = manager.next_request(now_ms, self.accumulator.has_incomplete)
         if request is None and self._closing and aborts_on_close(manager.producer, self._has_work):
             request = self._abort_on_close(now_ms)
-        if request is not None or manager.requests.is_backing_off(now_ms):
+        if request is not None:
             return request
+        if manager.requests.is_backing_off(now_ms):
+            self._expire_batches(now_ms)
+            return None
         return self._next_produce(now_ms)
 
     def _abort_on_close(self, now_ms: int) -> OutgoingRequest | None:
@@ -337,6 +343,7 @@ class Sender:
     def _expire_batches(self, now_ms: int) -> None:
         manager = self.manager
         for batch in self.accumulator.expired(self.settings.delivery_timeout_ms, now_ms):
+            self.has_expired = True
             known = manager.sequences.of(batch.partition)
             manager.lifecycle.clear()
             steps.expire_batch(

@@ -20,7 +20,14 @@ from zombieproof.statemachines.producer.records import Pending
 
 
 class TransactionManager(ProducerCore):
-    """One producer instance, as its application sees it."""
+    """One producer instance, as its application sees it.
+
+    `_let_in` are the partitions of which the step `send` said since `_steps` that records may be sent there. No other
+    step was taken since, so it would say so again.
+    """
+
+    _let_in: frozenset[TopicPartition] = frozenset()
+    _steps = 0
 
     def init_transactions(self, *, keep_prepared: bool = False) -> PendingResult:
         """Ask for a producer id and epoch; whoever had the transactional id before is fenced.
@@ -51,6 +58,10 @@ class TransactionManager(ProducerCore):
         Raises:
             IllegalState, ProducerFailure: not now.
         """
+        if self._steps != self.lifecycle.steps:
+            self._let_in = frozenset()
+        elif partition in self._let_in:
+            return
         pending, standing = self._called("send"), self.partitions.standing(partition)
         calls.send(self.producer, standing, pending, self.host, self.effects)
         self.lifecycle.raise_refusal("send", f"a record for {partition[0]}-{partition[1]}")
@@ -58,6 +69,7 @@ class TransactionManager(ProducerCore):
             self.partitions.added.add(partition)
         elif self.effects.joins == Joins.HAVE_TO_ASK:
             self.partitions.new.append(partition)
+        self._let_in, self._steps = self._let_in | {partition}, self.lifecycle.steps
 
     def send_offsets(self, offsets: tuple[OffsetToCommit, ...], group: GroupMetadata) -> PendingResult:
         """Commit a consumer's offsets with the transaction.

@@ -45,7 +45,11 @@ class ClusterMetadata:
 
 
 class Transport(Protocol):
-    """The way of any number of clients to the brokers of one cluster."""
+    """The way of any number of clients to the brokers of one cluster.
+
+    Requests of one client to one node arrive in the order in which they were sent, and where one is lost, so is what
+    follows it, as on a connection: a leader that knows nothing of a producer takes any sequence for its first.
+    """
 
     def now_ms(self) -> int:
         """The time (ms); clients have no other clock."""

@@ -207,14 +207,14 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "what a producer does before a record is in a batch: partitioner, linger, batch and buffer sizes in bytes, "
-        "compression, interceptors, metadata refresh",
-        "none of it changes what a request means; a batch holds a number of records, and is split in the middle",
+        "of what a producer does before a record leaves: interceptors, serializers, an estimate of how far a batch can "
+        "be compressed; a batch that is too large is split in the middle",
+        "none of it changes what a request means",
         "KafkaProducer.java, RecordAccumulator.java; reference §5.3",
-        "when a record leaves, and with which neighbours, is ours; in which order and under which sequence is Kafka's",
+        "with which neighbours a record leaves is ours; in which order and under which sequence is Kafka's",
         (
-            Absent(Sort.PARAMETER, "linger_ms", "zombieproof.clients.accumulator.Accumulator"),
-            Absent(Sort.PARAMETER, "batch_bytes", "zombieproof.clients.accumulator.Accumulator"),
+            Absent(Sort.PARAMETER, "interceptors", "zombieproof.clients.producer.Producer"),
+            Absent(Sort.PARAMETER, "compression_ratio", "zombieproof.clients.accumulator.Batching"),
         ),
     ),
     Omission(
