@@ -6,8 +6,9 @@
 - Judge what a real cluster left behind: `replay(folder)`, which gives a `Report`.
 - Compare brokers in this process with recorded answers of real ones: `conform(recording)`.
 - Run brokers in this process: `Cluster`, its messages (`InitProducerId`, `Produce`, `EndTxn`, `Fetch`, ...).
-- Run clients at them: `Producer` (for asyncio `AsyncProducer`) over a `ClusterTransport`, `ProducerSettings` by Kafka's
-  names, failures that say what to do next (`AbortableError`, `FatalError`, `ProducerFenced`, ...).
+- Run clients at them: `Producer` and `Consumer` (for asyncio `AsyncProducer` and `AsyncConsumer`) over a
+  `ClusterTransport`, `ProducerSettings` and `ConsumerSettings` by Kafka's names, failures that say what to do next
+  (`AbortableError`, `FatalError`, `ProducerFenced`, `CommitRefused`, ...).
 - Choose rules: `preset("3.9")`, `with_switches`, `PRESETS`.
 
 Names are loaded when they are first used: importing this package loads nothing else. The deep paths are open to read
@@ -35,6 +36,19 @@ if TYPE_CHECKING:
     from zombieproof.checker.transactions.state import Op
     from zombieproof.checker.validation import ScenarioFault
     from zombieproof.clients.aio import AsyncProducer
+    from zombieproof.clients.aio_consumer import AsyncConsumer
+    from zombieproof.clients.consumer import Consumer
+    from zombieproof.clients.consumer_errors import (
+        CommitRefused,
+        ConsumerFailure,
+        FencedInstance,
+        GroupRefused,
+        NoOffset,
+        ReadRefused,
+        RebalanceUnderWay,
+        TimedOut,
+    )
+    from zombieproof.clients.consumer_runtime import RebalanceListener
     from zombieproof.clients.errors import (
         AbortableError,
         ApplicationRecoverable,
@@ -45,8 +59,11 @@ if TYPE_CHECKING:
         ProducerFailure,
         ProducerFenced,
     )
+    from zombieproof.clients.partition_reader import ConsumerRecord
+    from zombieproof.clients.pending_transactions import SpillFailed
     from zombieproof.clients.producer import Producer
-    from zombieproof.clients.settings import ProducerSettings, SettingsError
+    from zombieproof.clients.read_committed import CorruptBatchError
+    from zombieproof.clients.settings import ConsumerSettings, ProducerSettings, SettingsError
     from zombieproof.clients.transactional_requests import GroupMetadata
     from zombieproof.clients.transport import ClusterTransport, Transport
     from zombieproof.clients.values import OffsetAndMetadata, RecordMetadata
@@ -80,21 +97,30 @@ __all__ = [
     "AddPartitionsToTxn",
     "Answer",
     "ApplicationRecoverable",
+    "AsyncConsumer",
     "AsyncProducer",
     "Batch",
     "CallTimedOut",
     "Cluster",
     "ClusterTransport",
+    "CommitRefused",
+    "Consumer",
+    "ConsumerFailure",
+    "ConsumerRecord",
+    "ConsumerSettings",
+    "CorruptBatchError",
     "EndTxn",
     "EndTxnAnswer",
     "Error",
     "EvidenceError",
     "Explanation",
     "FatalError",
+    "FencedInstance",
     "Fetch",
     "FetchAnswer",
     "Finding",
     "GroupMetadata",
+    "GroupRefused",
     "IllegalState",
     "InitProducerId",
     "InitProducerIdAnswer",
@@ -105,6 +131,7 @@ __all__ = [
     "Malformed",
     "Model",
     "Mutant",
+    "NoOffset",
     "OffsetAndMetadata",
     "Op",
     "OwnFault",
@@ -115,6 +142,9 @@ __all__ = [
     "ProducerFenced",
     "ProducerSettings",
     "Promise",
+    "ReadRefused",
+    "RebalanceListener",
+    "RebalanceUnderWay",
     "Record",
     "RecordMetadata",
     "RecordingError",
@@ -127,9 +157,11 @@ __all__ = [
     "SentBatch",
     "Settings",
     "SettingsError",
+    "SpillFailed",
     "Story",
     "T",
     "Tally",
+    "TimedOut",
     "TransactionOutcome",
     "Transport",
     "UnknownBound",
@@ -168,6 +200,22 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.checker.transactions.state": ("Op",),
     "zombieproof.checker.validation": ("ScenarioFault",),
     "zombieproof.clients.aio": ("AsyncProducer",),
+    "zombieproof.clients.aio_consumer": ("AsyncConsumer",),
+    "zombieproof.clients.consumer": ("Consumer",),
+    "zombieproof.clients.consumer_errors": (
+        "CommitRefused",
+        "ConsumerFailure",
+        "FencedInstance",
+        "GroupRefused",
+        "NoOffset",
+        "ReadRefused",
+        "RebalanceUnderWay",
+        "TimedOut",
+    ),
+    "zombieproof.clients.consumer_runtime": ("RebalanceListener",),
+    "zombieproof.clients.partition_reader": ("ConsumerRecord",),
+    "zombieproof.clients.pending_transactions": ("SpillFailed",),
+    "zombieproof.clients.read_committed": ("CorruptBatchError",),
     "zombieproof.clients.errors": (
         "AbortableError",
         "ApplicationRecoverable",
@@ -180,6 +228,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "zombieproof.clients.producer": ("Producer",),
     "zombieproof.clients.settings": (
+        "ConsumerSettings",
         "ProducerSettings",
         "SettingsError",
     ),
