@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from zombieproof.clients.assignors import ASSIGNORS, COOPERATIVE, Subscriber
 from zombieproof.clients.consumer_errors import ConsumerFailure, FencedInstance, GroupRefused
-from zombieproof.clients.group_link import GroupLink, Reaction, reaction_to
+from zombieproof.clients.group_link import GroupLink, MemberReaction, reaction_to
 from zombieproof.clients.settings import ConsumerSettings
 from zombieproof.clients.tasks import Pause, Steps, Task, Tasks
 from zombieproof.clients.transactional_requests import GroupMetadata
@@ -175,25 +175,25 @@ class ClassicMembership:
             if not isinstance(answer, JoinGroupAnswer):
                 continue
             reaction = reaction_to(answer.error)
-            if reaction is Reaction.GO_ON:
+            if reaction is MemberReaction.GO_ON:
                 self.member, self.generation = answer.member, answer.generation
                 joined = yield from self._syncing(answer)
                 if joined is not None:
                     return joined
-            elif reaction is Reaction.BEGIN_ANEW and had:
+            elif reaction is MemberReaction.BEGIN_ANEW and had:
                 return None
-            elif reaction is Reaction.REJOIN:
+            elif reaction is MemberReaction.REJOIN:
                 self.member = answer.member or self.member
-            elif reaction is Reaction.BEGIN_ANEW:
+            elif reaction is MemberReaction.BEGIN_ANEW:
                 self.member = ""
             else:
                 yield from self._again_or_fail(reaction, answer.error)
 
-    def _again_or_fail(self, reaction: Reaction, error: int) -> Steps[None]:
+    def _again_or_fail(self, reaction: MemberReaction, error: int) -> Steps[None]:
         group = f"group {self._link.group}"
-        if reaction is Reaction.FENCED:
+        if reaction is MemberReaction.FENCED:
             raise FencedInstance(error, f"{group}: instance {self._settings.group_instance_id} is another consumer now")
-        if reaction is Reaction.REFUSED:
+        if reaction is MemberReaction.REFUSED:
             raise GroupRefused(
                 error,
                 f"{group} does not take a member of session.timeout.ms "
@@ -234,9 +234,9 @@ class ClassicMembership:
             if not isinstance(answer, SyncGroupAnswer):
                 continue
             reaction = reaction_to(answer.error)
-            if reaction is Reaction.GO_ON:
+            if reaction is MemberReaction.GO_ON:
                 return read_assignment(answer.assignment).partitions
-            if reaction in (Reaction.REJOIN, Reaction.BEGIN_ANEW):
+            if reaction in (MemberReaction.REJOIN, MemberReaction.BEGIN_ANEW):
                 return None
             yield from self._again_or_fail(reaction, answer.error)
 
@@ -285,18 +285,18 @@ class ClassicMembership:
     def _heard(self, error: int) -> bool:
         """What a heartbeat was answered; whether that is the end of beating."""
         reaction = reaction_to(error)
-        if reaction is Reaction.REJOIN:
+        if reaction is MemberReaction.REJOIN:
             self._wants_to_join = True
-        elif reaction is Reaction.BEGIN_ANEW:
+        elif reaction is MemberReaction.BEGIN_ANEW:
             self.forget()
-        elif reaction is Reaction.FENCED:
+        elif reaction is MemberReaction.FENCED:
             self._failure = FencedInstance(error, f"group {self._link.group}: its place is another consumer's")
             self.forget()
-        elif reaction is Reaction.REFUSED:
+        elif reaction is MemberReaction.REFUSED:
             self._failure = GroupRefused(error, f"group {self._link.group} does not take a heartbeat")
-        elif reaction is Reaction.LOOK_UP:
+        elif reaction is MemberReaction.LOOK_UP:
             self._link.node = None
-        return reaction not in (Reaction.GO_ON, Reaction.AGAIN, Reaction.LOOK_UP)
+        return reaction not in (MemberReaction.GO_ON, MemberReaction.AGAIN, MemberReaction.LOOK_UP)
 
     def _leaving(self) -> Steps[None]:
         yield from self._link.ask(LeaveGroup(LEAVE_VERSION, self._link.group, "", (Leaver(self.member),)))

@@ -8,7 +8,7 @@ Source: KIP-848; ``ConsumerHeartbeatRequestManager.java``, ``ConsumerMembershipM
 from collections.abc import Iterable
 
 from zombieproof.clients.consumer_errors import ConsumerFailure, GroupRefused
-from zombieproof.clients.group_link import GroupLink, Reaction, reaction_to
+from zombieproof.clients.group_link import GroupLink, MemberReaction, reaction_to
 from zombieproof.clients.settings import ConsumerSettings
 from zombieproof.clients.tasks import Pause, Steps, Task, Tasks
 from zombieproof.clients.transactional_requests import GroupMetadata
@@ -114,12 +114,12 @@ class ConsumerMembership:
                 self._says_all = True
                 continue
             reaction = reaction_to(answer.error)
-            if reaction is Reaction.GO_ON:
+            if reaction is MemberReaction.GO_ON:
                 self._take(answer)
                 yield from self._pausing(answer.heartbeat_interval_ms)
-            elif reaction in (Reaction.AGAIN, Reaction.LOOK_UP):
+            elif reaction in (MemberReaction.AGAIN, MemberReaction.LOOK_UP):
                 yield from self._link.come_again(reaction)
-            elif reaction is Reaction.REFUSED or self.epoch == JOINS:
+            elif reaction is MemberReaction.REFUSED or self.epoch == JOINS:
                 self._failure = GroupRefused(answer.error, f"group {self._link.group} does not take the member")
                 break
             else:

@@ -17,7 +17,7 @@ from zombieproof.model.vocabulary import Error
 FIND_COORDINATOR_VERSION = 6
 
 
-class Reaction(Enum):
+class MemberReaction(Enum):
     """What a member does about an error."""
 
     GO_ON = auto()
@@ -35,29 +35,29 @@ class Reaction(Enum):
     """Somebody has to do something about it."""
 
 
-REACTIONS: Mapping[int, Reaction] = {
-    Error.NONE: Reaction.GO_ON,
-    Error.COORDINATOR_LOAD_IN_PROGRESS: Reaction.AGAIN,
-    Error.UNKNOWN_TOPIC_OR_PARTITION: Reaction.AGAIN,
-    Error.UNSTABLE_OFFSET_COMMIT: Reaction.AGAIN,
-    Error.REQUEST_TIMED_OUT: Reaction.AGAIN,
-    Error.COORDINATOR_NOT_AVAILABLE: Reaction.LOOK_UP,
-    Error.NOT_COORDINATOR: Reaction.LOOK_UP,
-    Error.REBALANCE_IN_PROGRESS: Reaction.REJOIN,
-    Error.MEMBER_ID_REQUIRED: Reaction.REJOIN,
-    Error.ILLEGAL_GENERATION: Reaction.BEGIN_ANEW,
-    Error.UNKNOWN_MEMBER_ID: Reaction.BEGIN_ANEW,
-    Error.FENCED_MEMBER_EPOCH: Reaction.BEGIN_ANEW,
-    Error.STALE_MEMBER_EPOCH: Reaction.BEGIN_ANEW,
-    Error.GROUP_ID_NOT_FOUND: Reaction.BEGIN_ANEW,
-    Error.FENCED_INSTANCE_ID: Reaction.FENCED,
+REACTIONS: Mapping[int, MemberReaction] = {
+    Error.NONE: MemberReaction.GO_ON,
+    Error.COORDINATOR_LOAD_IN_PROGRESS: MemberReaction.AGAIN,
+    Error.UNKNOWN_TOPIC_OR_PARTITION: MemberReaction.AGAIN,
+    Error.UNSTABLE_OFFSET_COMMIT: MemberReaction.AGAIN,
+    Error.REQUEST_TIMED_OUT: MemberReaction.AGAIN,
+    Error.COORDINATOR_NOT_AVAILABLE: MemberReaction.LOOK_UP,
+    Error.NOT_COORDINATOR: MemberReaction.LOOK_UP,
+    Error.REBALANCE_IN_PROGRESS: MemberReaction.REJOIN,
+    Error.MEMBER_ID_REQUIRED: MemberReaction.REJOIN,
+    Error.ILLEGAL_GENERATION: MemberReaction.BEGIN_ANEW,
+    Error.UNKNOWN_MEMBER_ID: MemberReaction.BEGIN_ANEW,
+    Error.FENCED_MEMBER_EPOCH: MemberReaction.BEGIN_ANEW,
+    Error.STALE_MEMBER_EPOCH: MemberReaction.BEGIN_ANEW,
+    Error.GROUP_ID_NOT_FOUND: MemberReaction.BEGIN_ANEW,
+    Error.FENCED_INSTANCE_ID: MemberReaction.FENCED,
 }
 """What is not here is REFUSED."""
 
 
-def reaction_to(error: int) -> Reaction:
+def reaction_to(error: int) -> MemberReaction:
     """What a member does about an error."""
-    return REACTIONS.get(error, Reaction.REFUSED)
+    return REACTIONS.get(error, MemberReaction.REFUSED)
 
 
 class GroupLink:
@@ -88,9 +88,9 @@ class GroupLink:
         else:
             yield self.back_off()
 
-    def come_again(self, reaction: Reaction) -> Steps[None]:
+    def come_again(self, reaction: MemberReaction) -> Steps[None]:
         """Wait a little before the same is asked again; at a coordinator that is looked up, where it is another one."""
-        if reaction is Reaction.LOOK_UP:
+        if reaction is MemberReaction.LOOK_UP:
             self.node = None
         yield self.back_off()
 

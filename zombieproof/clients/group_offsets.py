@@ -12,7 +12,7 @@ from zombieproof.clients.consumer_errors import (
     GroupRefused,
     RebalanceUnderWay,
 )
-from zombieproof.clients.group_link import GroupLink, Reaction, reaction_to
+from zombieproof.clients.group_link import GroupLink, MemberReaction, reaction_to
 from zombieproof.clients.tasks import Steps
 from zombieproof.clients.transactional_requests import GroupMetadata
 from zombieproof.clients.values import OffsetAndMetadata
@@ -44,19 +44,19 @@ def commit(link: GroupLink, offsets: Offsets, member: GroupMetadata) -> Steps[No
         rows = tuple(row for row in rows if row.partition in errors)
         for partition, error in errors.items():
             reaction = reaction_to(error)
-            if reaction not in (Reaction.AGAIN, Reaction.LOOK_UP):
+            if reaction not in (MemberReaction.AGAIN, MemberReaction.LOOK_UP):
                 raise _refusal(reaction, error, link.group, partition)
         if errors:
             yield from link.come_again(reaction_to(next(iter(errors.values()))))
 
 
-def _refusal(reaction: Reaction, error: int, group: str, partition: TopicPartition) -> ConsumerFailure:
+def _refusal(reaction: MemberReaction, error: int, group: str, partition: TopicPartition) -> ConsumerFailure:
     what = f"group {group} does not take the offset of {partition[0]}-{partition[1]}"
-    if reaction is Reaction.REJOIN:
+    if reaction is MemberReaction.REJOIN:
         return RebalanceUnderWay(error, what)
-    if reaction is Reaction.BEGIN_ANEW:
+    if reaction is MemberReaction.BEGIN_ANEW:
         return CommitRefused(error, what)
-    if reaction is Reaction.FENCED:
+    if reaction is MemberReaction.FENCED:
         return FencedInstance(error, what)
     return GroupRefused(error, what)
 
@@ -77,12 +77,12 @@ def committed(
         errors = [answer.error, *(row.error for row in answer.partitions.values())]
         error = next((each for each in errors if each != Error.NONE), int(Error.NONE))
         reaction = reaction_to(error)
-        if reaction is Reaction.GO_ON:
+        if reaction is MemberReaction.GO_ON:
             rows = answer.partitions.items()
             return {
                 tp: OffsetAndMetadata(row.offset, row.metadata, row.leader_epoch) if row.offset >= 0 else None
                 for tp, row in rows
             }
-        if reaction not in (Reaction.AGAIN, Reaction.LOOK_UP):
+        if reaction not in (MemberReaction.AGAIN, MemberReaction.LOOK_UP):
             raise GroupRefused(error, f"group {link.group} does not tell its offsets")
         yield from link.come_again(reaction)

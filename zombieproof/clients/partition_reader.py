@@ -17,6 +17,7 @@ from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetched
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Isolation
+from zombieproof.statemachines.consumer.reading import keeps_states
 
 READ_FURTHER = re.compile(r"delivered-to=(\d+);partly=(-?\d+)")
 """How a consumer that buffers says in the metadata of an offset what lies behind the offset and was delivered."""
@@ -66,7 +67,7 @@ class PartitionReader:
         self.is_reset, self.reset_to = False, None
         self.filter = FetchFilter(self.partition, self.isolation, Rules(), Journal(), at.offset, self.pending)
         further = READ_FURTHER.fullmatch(at.metadata)
-        if further is not None and self.isolation == Isolation.READ_COMMITTED_BUFFERING:
+        if further is not None and keeps_states(self.isolation):
             self.filter.delivered_to, self.filter.partly = int(further[1]), int(further[2])
 
     def forget_position(self, reset_to: int | None = None) -> None:

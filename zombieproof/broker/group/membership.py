@@ -15,6 +15,7 @@ from zombieproof.broker.group.classic_group import ClassicGroup, GroupMember, No
 from zombieproof.broker.group.effects import GroupEffect, Reply, WakeAt
 from zombieproof.broker.group.store import FoundGroup, Group, GroupStores
 from zombieproof.messages.groups import (
+    CONSUMERS,
     GroupAnswer,
     GroupError,
     GroupLeft,
@@ -67,6 +68,7 @@ class _Work:
     pending: PendingRequest = field(default_factory=PendingRequest)
     effects: GroupEffects = field(default_factory=GroupEffects)
     former_leader: str = ""
+    protocol_type: str = CONSUMERS
     assignments: Mapping[str, bytes] | None = None
     done: list[GroupEffect] = field(default_factory=list)
 
@@ -93,6 +95,7 @@ class Membership:
             rebalance_timeout_ms=request.rebalance_timeout_ms,
         )
         work.seat = GroupMember(name=request.member, instance=request.instance)
+        work.protocol_type = request.protocol_type
         if isinstance(group, ClassicGroup):
             named = request.member != ""
             work.seat = group.find(request.member) if named else group.newcomer(request.instance)
@@ -257,7 +260,7 @@ class Membership:
         store, group = work.found.store, self._group(work)
         assert store is not None, "only who coordinates a group appends"
         if work.effects.append == GroupAppend.NEW_GROUP:
-            made = ClassicGroup(work.name)
+            made = ClassicGroup(work.name, protocol_type=work.protocol_type)
             error = store.write_group(made, group, self._clock.now_ms())
             if error == Error.NONE:
                 made.seat(work.seat)
