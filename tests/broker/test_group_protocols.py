@@ -184,6 +184,19 @@ def test_a_static_member_that_would_change_the_assignor_opens_a_rebalance(host: 
     assert (again.generation, again.protocol, again.skips_assignment) == (2, "sticky", False)
 
 
+def test_a_group_whose_members_have_all_gone_in_a_rebalance_takes_whoever_comes(host: GroupHost) -> None:
+    """Somebody has got an id and does not join with it: the rebalance is open, and nobody is in it."""
+    leader = leader_of(host)
+    promised = host.ask(join(version=4), JoinGroupAnswer)
+    assert promised.error == Error.MEMBER_ID_REQUIRED
+    waits = host.send(join(leader))
+    host.leave(leader)
+    assert host.answers.pop(waits, None) is not None
+    assert (group(host).members, group(host).empty) == ({}, False)
+    host.send(join(said=protocols(another=b"")))
+    assert [dict(seat.protocols) for seat in group(host).seats if seat.name != promised.member] == [{"another": b""}]
+
+
 def test_a_group_of_which_the_log_says_no_protocol_is_one_that_can_be_joined(host: GroupHost) -> None:
     """As brokers wrote it that did not know what members say."""
     store = host.coordinator.store(0)

@@ -136,10 +136,11 @@ class ClassicGroup:
         return [seat for seat in self.seats if seat.standing == Standing.IN]
 
     def shares_protocol(self, protocol_type: str, names: Iterable[str]) -> bool:
-        """Whether every member knows one of these assignors; of an empty group, whether there is any."""
-        if self.empty:
-            return protocol_type != "" and any(True for _ in names)
-        return protocol_type == self.protocol_type and not set(names).isdisjoint(known_by_all(self._members()))
+        """Whether every member knows one of these assignors; where there is no member, whether there is any."""
+        known, members = frozenset(names), self._members()
+        if not members:
+            return protocol_type != "" and known != frozenset()
+        return protocol_type == self.protocol_type and not known.isdisjoint(known_by_all(members))
 
     def is_protocol(self, protocol_type: str | None, name: str | None) -> bool:
         """Whether these are the type and the name of this generation's protocol; None: not said."""
