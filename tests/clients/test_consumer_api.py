@@ -14,7 +14,10 @@ from zombieproof.clients.producer import Producer
 from zombieproof.clients.settings import ConsumerSettings, SettingsError
 from zombieproof.clients.transport import ClusterTransport
 from zombieproof.clients.values import OffsetAndMetadata
+from zombieproof.formats.batches import size_of
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.partitions import EVERYTHING, Fetch, FetchAnswer
+from zombieproof.model.vocabulary import Isolation
 
 P0: TopicPartition = ("t", 0)
 P1: TopicPartition = ("t", 1)
@@ -58,6 +61,29 @@ def test_a_partition_with_much_does_not_starve_the_others(transport: ClusterTran
     write(transport, "b", partition=1)
     consumer = consumer_of(transport, P0, P1, max_poll_records=5)
     assert "b" in [text for _ in range(2) for text in values(consumer.poll(1000))]
+
+
+def test_a_fetch_brings_no_more_than_it_may_and_always_something() -> None:
+    cluster = cluster_of()
+    transport = ClusterTransport(cluster)
+    for number in range(6):
+        write(transport, f"a{number}")
+        write(transport, f"b{number}", partition=1)
+    (first, *_) = cluster.stores[1, P0].log.read()
+    size = size_of(first)
+    for most, of_each, batches in (
+        (EVERYTHING, EVERYTHING, [6, 6]),
+        (EVERYTHING, 2 * size, [2, 2]),
+        (EVERYTHING, 2 * size + 1, [3, 3]),
+        (7 * size, EVERYTHING, [6, 1]),
+        (3 * size, 2 * size, [2, 1]),
+        (1, 1, [1, 0]),
+    ):
+        answer = cluster.ask(Fetch(11, Isolation.READ_COMMITTED, {P0: 0, P1: 0}, 1, 0, most, of_each))
+        assert isinstance(answer, FetchAnswer)
+        assert [len(row.batches) for row in answer.partitions.values()] == batches, (most, of_each)
+    for limits in ({"fetch_max_bytes": 0}, {"max_partition_fetch_bytes": 0}, {"fetch_max_bytes": 3 * size}):
+        assert len(read_all(consumer_of(transport, P0, P1, **limits))) == 12, limits
 
 
 def test_a_poll_ends_with_its_time_or_with_a_record(transport: ClusterTransport) -> None:

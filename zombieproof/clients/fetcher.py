@@ -125,7 +125,15 @@ class Fetcher:
         settings = self._settings
         asked = {tp: reader.filter.position for tp, reader in readers.items() if reader.filter is not None}
         isolation = Isolation(isolation_of_request(self.isolation))
-        request = Fetch(FETCH_VERSION, isolation, asked, settings.fetch_min_bytes, settings.fetch_max_wait_ms)
+        request = Fetch(
+            FETCH_VERSION,
+            isolation,
+            asked,
+            settings.fetch_min_bytes,
+            settings.fetch_max_wait_ms,
+            max(settings.fetch_max_bytes, 1),
+            max(settings.max_partition_fetch_bytes, 1),
+        )
         answer = yield Ask(node, request, settings.request_timeout_ms)
         rows = answer.partitions if isinstance(answer, FetchAnswer) else {}
         is_elsewhere = not rows

@@ -17,7 +17,7 @@ from pathlib import Path
 from struct import Struct
 from typing import IO
 
-from zombieproof.formats.batches import Batch
+from zombieproof.formats.batches import Batch, size_of
 from zombieproof.formats.encoding import read_batch, write_batch
 from zombieproof.formats.topics import TopicPartition
 
@@ -155,10 +155,3 @@ class PendingTransactions:
         """Nothing is read any more."""
         for partition, producer_id in list(self._held):
             self.drop(partition, producer_id)
-
-
-def size_of(batch: Batch) -> int:
-    """The bytes of its keys, values and headers."""
-    parts = (part for record in batch.records for part in (record.key, record.value) if isinstance(part, bytes))
-    headers = (len(key) + len(value or b"") for record in batch.records for key, value in record.headers)
-    return sum(map(len, parts)) + sum(headers)

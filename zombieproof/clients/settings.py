@@ -266,6 +266,8 @@ class ConsumerSettings(ClientSettings):
     isolation_level: IsolationLevel = Isolation.READ_UNCOMMITTED
     fetch_min_bytes: NotNegative = 1
     fetch_max_wait_ms: NotNegative = 500
+    fetch_max_bytes: NotNegative = 52_428_800
+    max_partition_fetch_bytes: NotNegative = 1_048_576
     default_api_timeout_ms: NotNegative = 60_000
     pending_transactions_memory: NotNegative = 33_554_432
     pending_transactions_dir: Path | None = None

@@ -36,6 +36,8 @@ LEFT_OUT: frozenset[Field] = frozenset(
         (t.ListTransactions, "pattern"),
         (p.Fetch, "min_bytes"),
         (p.Fetch, "max_wait_ms"),
+        (p.Fetch, "max_bytes"),
+        (p.Fetch, "partition_max_bytes"),
         (p.ListOffsets, "timestamp_ms"),
         (g.OffsetToCommit, "leader_epoch"),
         (p.Produced, "message"),

@@ -188,3 +188,12 @@ class Batch:
         if self.base_sequence == NONE:
             return NONE
         return (self.base_sequence + self.last_offset_delta) & SEQUENCE_MAX
+
+
+def size_of(batch: Batch) -> int:
+    """How many bytes a batch is: as it came, or about as many as it would be; typed records count as nothing."""
+    if batch.encoded is not None:
+        return len(batch.encoded.data)
+    parts = (part for record in batch.records for part in (record.key, record.value) if isinstance(part, bytes))
+    headers = (len(key) + len(value or b"") for record in batch.records for key, value in record.headers)
+    return sum(map(len, parts)) + sum(headers)

@@ -19,6 +19,10 @@ LATEST, EARLIEST = -1, -2
 """The times that stand for the end of a partition, and for its beginning."""
 
 
+EVERYTHING = 2147483647
+"""The largest limit of bytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class SentBatch:
     """A batch as a client sent it: `batch` as it says it is, and what is wrong with its bytes.
@@ -110,8 +114,9 @@ class WriteTxnMarkersAnswer:
 class Fetch:
     """API key 1, versions 11-17: where to read from in each partition.
 
-    The answer waits until there are `min_bytes` to be read, but not longer than `max_wait_ms`. `unknown_topic_ids` are
-    topics that version 13 or a later one named by an id of no topic.
+    The answer waits until there are `min_bytes` to be read, but not longer than `max_wait_ms`. It ends with the batch
+    that reaches `max_bytes`, and of each partition with the one that reaches `partition_max_bytes`. `unknown_topic_ids`
+    are topics that version 13 or a later one named by an id of no topic.
     """
 
     version: int
@@ -122,6 +127,8 @@ class Fetch:
     ]
     min_bytes: Annotated[int, Wire("MinBytes")] = 1
     max_wait_ms: Annotated[int, Wire("MaxWaitMs")] = 0
+    max_bytes: Annotated[int, Wire("MaxBytes", since=3)] = EVERYTHING
+    partition_max_bytes: Annotated[int, Wire("Topics.Partitions.PartitionMaxBytes")] = EVERYTHING
     unknown_topic_ids: UnknownTopicIds = frozenset()
 
 

@@ -8,6 +8,7 @@ it then knows the newest batch only (reference §3.7, §14).
 Source: reference §3.1 to §3.7, §6; ``UnifiedLog.java``, ``Partition.scala``.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from zombieproof.broker.cluster.clock import Clock
@@ -23,9 +24,9 @@ from zombieproof.broker.partition.producer_states import (
 )
 from zombieproof.broker.partition.snapshots import SnapshotStore
 from zombieproof.broker.partition.written import Written
-from zombieproof.formats.batches import Batch, Marker
+from zombieproof.formats.batches import Batch, Marker, size_of
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.partitions import Fetched, ProducerDescription, ProducersDescribed
+from zombieproof.messages.partitions import EVERYTHING, Fetched, ProducerDescription, ProducersDescribed
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Isolation, Mode, Origin, Row
 from zombieproof.statemachines.partition_leader import offsets
@@ -242,14 +243,17 @@ class Replica:
 
     # ---------------------------------------------------------------- reading
 
-    def fetch(self, offset: int, isolation: Isolation) -> Fetched:
-        """The batches from `offset` up to where a reader of this isolation may read; followers answer too."""
+    def fetch(self, offset: int, isolation: Isolation, most_bytes: int = EVERYTHING) -> Fetched:
+        """The batches from `offset` up to where a reader of this isolation may read; followers answer too.
+
+        The batch that reaches `most_bytes` is the last one; with 0 there is none.
+        """
         reach = self._reach()
         stable = self.producers.readable(reach)
         read = offsets.fetch(offset, isolation, stable, reach, self.rules)
         if read.error != Error.NONE:
             return Fetched(read.error)
-        batches = tuple(batch for batch in self.log.read(offset) if batch.last_offset < read.bound)
+        batches = tuple(_within(self.log.read(offset), read.bound, most_bytes))
         aborted: tuple[tuple[int, int], ...] | None = None
         if read.lists_aborted:
             found = self.aborted.collect(offset, read.aborted_below).aborted if batches else ()
@@ -294,6 +298,16 @@ class Replica:
     def has_late_transaction(self) -> bool:
         """Whether the earliest open transaction hangs (KIP-664)."""
         return self.producers.has_late_transaction()
+
+
+def _within(batches: Iterable[Batch], bound: int, most_bytes: int) -> Iterator[Batch]:
+    """The batches that end before `bound`, up to the one that reaches `most_bytes`."""
+    size = 0
+    for batch in batches:
+        if size >= most_bytes or batch.last_offset >= bound:
+            return
+        size += size_of(batch)
+        yield batch
 
 
 def _first_since(batch: Batch, timestamp_ms: int) -> int:
