@@ -18,6 +18,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.group.classic_group import ClassicGroup
 from zombieproof.clients.consumer import Consumer
 from zombieproof.clients.consumer_errors import CommitRefused, FencedInstance, GroupRefused, RebalanceUnderWay
+from zombieproof.clients.consumer_membership import ConsumerMembership
 from zombieproof.clients.errors import AbortableError
 from zombieproof.clients.producer import Producer
 from zombieproof.clients.transport import ClusterTransport, Transport
@@ -393,6 +394,21 @@ def test_a_member_of_an_older_epoch_commits_nothing(transport: ClusterTransport)
     with pytest.raises(CommitRefused, match="STALE_MEMBER_EPOCH"):
         zombie.commit({P0: 1})
     assert stale.generation > 1
+
+
+def test_a_commit_that_crosses_the_next_epoch_is_repeated_in_it(transport: ClusterTransport) -> None:
+    first = consumer_member(transport)
+    together(first)
+    membership = first.runtime._membership
+    assert isinstance(membership, ConsumerMembership)
+    epoch, membership.epoch = membership.epoch, 1
+
+    def hear() -> None:
+        membership.epoch = epoch
+
+    transport.call_at(transport.now_ms(), hear)
+    first.commit({P0: 5})
+    assert first.committed([P0]) == {P0: OffsetAndMetadata(5)}
 
 
 def test_two_protocols_do_not_share_a_group(transport: ClusterTransport) -> None:

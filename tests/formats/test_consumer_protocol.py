@@ -1,9 +1,12 @@
 """Subscriptions and assignments as bytes: what members of a group say to each other, in every version."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zombieproof.formats.batches import GroupValue
 from zombieproof.formats.consumer_protocol import (
     Assignment,
     Subscription,
@@ -12,7 +15,9 @@ from zombieproof.formats.consumer_protocol import (
     write_assignment,
     write_subscription,
 )
+from zombieproof.formats.encoding import read_batches
 from zombieproof.formats.faults import Undecodable, Unwritable
+from zombieproof.formats.topics import CONSUMER_OFFSETS
 
 NAMES = st.text(min_size=1, max_size=5)
 PARTITIONS = st.sets(st.tuples(NAMES, st.integers(0, 2**31 - 1)), max_size=4).map(lambda found: tuple(sorted(found)))
@@ -79,3 +84,36 @@ def test_what_is_cut_short_or_of_no_version_is_refused() -> None:
 def test_a_version_that_does_not_exist_is_not_written() -> None:
     with pytest.raises(Unwritable, match="versions 0 to 3 are written"):
         write_subscription(Subscription(()), 4)
+
+
+# ---------------------------------------------------------------- what Kafka's own consumers said
+
+
+def said_in(folder: Path) -> list[tuple[bytes, bytes]]:
+    """The subscription and assignment of each member of each classic group in the logs of real clusters."""
+    found = []
+    for file in sorted(folder.rglob("*.log")):
+        if file.parent.name.startswith(CONSUMER_OFFSETS):
+            for batch in read_batches(file.read_bytes(), CONSUMER_OFFSETS):
+                values = (record.value for record in batch.records)
+                found += [row for value in values if isinstance(value, GroupValue) for _, row in value.said]
+    return found
+
+
+def test_what_kafkas_consumers_said_is_read_and_written_again(repository_root: Path) -> None:
+    said = said_in(repository_root / "tests/recordings")
+    assert said != []
+    for subscription, assignment in said:
+        read, got = read_subscription(subscription), read_assignment(assignment)
+        assert {topic for topic, _ in got.partitions} <= set(read.topics) != set()
+        assert write_subscription(read, int.from_bytes(subscription[:2])) == subscription
+        assert write_assignment(got, int.from_bytes(assignment[:2])) == assignment
+
+
+def test_what_kafkas_consumers_said_in_all_recordings_is_read_and_written_again(shared_folder: Path) -> None:
+    said = said_in(shared_folder / "traces")
+    owned = [read_subscription(subscription).owned for subscription, _ in said]
+    assert any(owned), "one of them has partitions when it joins again"
+    for subscription, assignment in said:
+        assert write_subscription(read_subscription(subscription), int.from_bytes(subscription[:2])) == subscription
+        assert write_assignment(read_assignment(assignment), int.from_bytes(assignment[:2])) == assignment

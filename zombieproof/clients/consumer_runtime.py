@@ -163,6 +163,9 @@ class ConsumerRuntime:
             IllegalState: there is no group.
         """
         self._check_group("group_metadata")
+        return self._who()
+
+    def _who(self) -> GroupMetadata:
         found = GroupMetadata(self._link.group, instance=self.settings.group_instance_id)
         return found if self._membership is None else self._membership.metadata
 
@@ -270,7 +273,7 @@ class ConsumerRuntime:
         if self._committing is None or self._committing.is_over:
             offsets = self.positions()
             if offsets:
-                self._committing = self._tasks.start(group_offsets.commit(self._link, offsets, self.group_metadata))
+                self._committing = self._tasks.start(group_offsets.commit(self._link, offsets, self._who))
 
     def _commit_before_rebalance(self) -> Operation[None]:
         """Others go on where the application is. Where that is refused, they do so where it was committed last."""
@@ -285,7 +288,7 @@ class ConsumerRuntime:
         self._check_group("commit")
         rows = self.positions() if offsets is None else {tp: as_offset(at) for tp, at in offsets.items()}
         if rows:
-            yield from self.wait_for(group_offsets.commit(self._link, rows, self.group_metadata), "commit", timeout_ms)
+            yield from self.wait_for(group_offsets.commit(self._link, rows, self._who), "commit", timeout_ms)
 
     def committed(
         self, partitions: Iterable[TopicPartition], timeout_ms: int | None

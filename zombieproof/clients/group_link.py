@@ -29,6 +29,8 @@ class MemberReaction(Enum):
     """It joins the next generation."""
     BEGIN_ANEW = auto()
     """It is no member any more: what it had is lost."""
+    RENEW = auto()
+    """The same as who it is by now; if that is who it was, it is no member any more."""
     FENCED = auto()
     """Another one has its instance."""
     REFUSED = auto()
@@ -48,7 +50,7 @@ REACTIONS: Mapping[int, MemberReaction] = {
     Error.ILLEGAL_GENERATION: MemberReaction.BEGIN_ANEW,
     Error.UNKNOWN_MEMBER_ID: MemberReaction.BEGIN_ANEW,
     Error.FENCED_MEMBER_EPOCH: MemberReaction.BEGIN_ANEW,
-    Error.STALE_MEMBER_EPOCH: MemberReaction.BEGIN_ANEW,
+    Error.STALE_MEMBER_EPOCH: MemberReaction.RENEW,
     Error.GROUP_ID_NOT_FOUND: MemberReaction.BEGIN_ANEW,
     Error.FENCED_INSTANCE_ID: MemberReaction.FENCED,
 }

@@ -3,7 +3,7 @@
 Source: ``ConsumerCoordinator.java``; KIP-447 (an offset of an open transaction is not read).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from zombieproof.clients.consumer_errors import (
     CommitRefused,
@@ -25,8 +25,11 @@ COMMIT_VERSION, FETCH_VERSION = 9, 9
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
 
-def commit(link: GroupLink, offsets: Offsets, member: GroupMetadata) -> Steps[None]:
-    """Commit offsets as a member of a generation; what can be repeated is.
+def commit(link: GroupLink, offsets: Offsets, member: Callable[[], GroupMetadata]) -> Steps[None]:
+    """Commit offsets as the member that one is; what can be repeated is.
+
+    Whoever joins another generation of a classic group meanwhile commits nothing any more; in a group of the consumer
+    protocol a member keeps what it reads in the next epoch.
 
     Raises:
         CommitRefused: the member is none any more, or of another generation.
@@ -35,26 +38,33 @@ def commit(link: GroupLink, offsets: Offsets, member: GroupMetadata) -> Steps[No
         GroupRefused: the group does not take these offsets.
     """
     rows = tuple(OffsetToCommit(tp, each.offset, each.metadata, each.leader_epoch) for tp, each in offsets.items())
-    whose = member.generation, member.member, member.instance
+    whose = member()
     while rows:
-        answer = yield from link.ask(OffsetCommit(COMMIT_VERSION, link.group, rows, *whose))
+        answer = yield from link.ask(_request(link.group, rows, whose))
         if not isinstance(answer, OffsetsCommitted):
             continue
         errors = {tp: error for tp, error in answer.errors.items() if error != Error.NONE}
         rows = tuple(row for row in rows if row.partition in errors)
+        is_renewed = False
         for partition, error in errors.items():
             reaction = reaction_to(error)
-            if reaction not in (MemberReaction.AGAIN, MemberReaction.LOOK_UP):
+            is_renewed |= reaction is MemberReaction.RENEW and member() != whose
+            if not is_renewed and reaction not in (MemberReaction.AGAIN, MemberReaction.LOOK_UP):
                 raise _refusal(reaction, error, link.group, partition)
         if errors:
+            whose = member() if is_renewed else whose
             yield from link.come_again(reaction_to(next(iter(errors.values()))))
+
+
+def _request(group: str, rows: tuple[OffsetToCommit, ...], whose: GroupMetadata) -> OffsetCommit:
+    return OffsetCommit(COMMIT_VERSION, group, rows, whose.generation, whose.member, whose.instance)
 
 
 def _refusal(reaction: MemberReaction, error: int, group: str, partition: TopicPartition) -> ConsumerFailure:
     what = f"group {group} does not take the offset of {partition[0]}-{partition[1]}"
     if reaction is MemberReaction.REJOIN:
         return RebalanceUnderWay(error, what)
-    if reaction is MemberReaction.BEGIN_ANEW:
+    if reaction in (MemberReaction.BEGIN_ANEW, MemberReaction.RENEW):
         return CommitRefused(error, what)
     if reaction is MemberReaction.FENCED:
         return FencedInstance(error, what)
