@@ -4,11 +4,12 @@
 - Define one of your own, and check it: `transaction_scenario` and `Op` for producers of Kafka, `Model`, `Promise`,
   `Machine` and `Scenario` for any protocol; `Mutant`, `array`, `integer`.
 - Judge what a real cluster left behind: `replay(folder)`, which gives a `Report`.
+- Judge what clients were told and read: `judge_history(file)`, of what a `HistoryWriter` wrote around them.
 - Compare brokers in this process with recorded answers of real ones: `conform(recording)`.
 - Run brokers in this process: `Cluster`, its messages (`InitProducerId`, `Produce`, `EndTxn`, `Fetch`, ...).
 - Run clients at them: `Producer` and `Consumer` (for asyncio `AsyncProducer` and `AsyncConsumer`) over a
-  `ClusterTransport`, `ProducerSettings` and `ConsumerSettings` by Kafka's names, failures that say what to do next
-  (`AbortableError`, `FatalError`, `ProducerFenced`, `CommitRefused`, ...).
+  `ClusterTransport` or `EmbeddedTransport`, `ProducerSettings` and `ConsumerSettings` by Kafka's names, failures that
+  say what to do next (`AbortableError`, `FatalError`, `CommitRefused`, ...).
 - Choose rules: `preset("3.9")`, `with_switches`, `PRESETS`.
 
 Names are loaded when they are first used: importing this package loads nothing else. The deep paths are open to read
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from zombieproof.api.checking import check, save, tell
     from zombieproof.api.conforming import conform
+    from zombieproof.api.judging import judge_history
     from zombieproof.api.replaying import replay
     from zombieproof.api.scenarios import UnknownScenario, scenario
     from zombieproof.broker.cluster.cluster import Cluster
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
         TimedOut,
     )
     from zombieproof.clients.consumer_runtime import RebalanceListener
+    from zombieproof.clients.embedded_transport import EmbeddedTransport
     from zombieproof.clients.errors import (
         AbortableError,
         ApplicationRecoverable,
@@ -85,6 +88,11 @@ if TYPE_CHECKING:
     from zombieproof.report.story import Story
     from zombieproof.statemachines.kernel import ILLEGAL, Machine, T
     from zombieproof.traces.evidence import EvidenceError
+    from zombieproof.traces.history.anomalies import Anomaly
+    from zombieproof.traces.history.events import Input
+    from zombieproof.traces.history.history_file import History, HistoryError
+    from zombieproof.traces.history.verdict import HistoryFinding, HistoryVerdict
+    from zombieproof.traces.history.writer import HistoryWriter
     from zombieproof.traces.verdict.explanation import Explanation, Values
     from zombieproof.traces.verdict.report import Finding, Judgement, Report, TransactionOutcome
 
@@ -95,6 +103,7 @@ __all__ = [
     "SCENARIOS",
     "AbortableError",
     "AddPartitionsToTxn",
+    "Anomaly",
     "Answer",
     "ApplicationRecoverable",
     "AsyncConsumer",
@@ -109,6 +118,7 @@ __all__ = [
     "ConsumerRecord",
     "ConsumerSettings",
     "CorruptBatchError",
+    "EmbeddedTransport",
     "EndTxn",
     "EndTxnAnswer",
     "Error",
@@ -121,9 +131,15 @@ __all__ = [
     "Finding",
     "GroupMetadata",
     "GroupRefused",
+    "History",
+    "HistoryError",
+    "HistoryFinding",
+    "HistoryVerdict",
+    "HistoryWriter",
     "IllegalState",
     "InitProducerId",
     "InitProducerIdAnswer",
+    "Input",
     "InvalidConfiguration",
     "Isolation",
     "Judgement",
@@ -173,6 +189,7 @@ __all__ = [
     "check",
     "conform",
     "integer",
+    "judge_history",
     "preset",
     "preset_for",
     "replay",
@@ -187,6 +204,7 @@ __all__ = [
 _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.api.checking": ("check", "save", "tell"),
     "zombieproof.api.conforming": ("conform",),
+    "zombieproof.api.judging": ("judge_history",),
     "zombieproof.api.replaying": ("replay",),
     "zombieproof.api.scenarios": ("UnknownScenario", "scenario"),
     "zombieproof.broker.cluster.cluster": ("Cluster",),
@@ -216,6 +234,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.clients.partition_reader": ("ConsumerRecord",),
     "zombieproof.clients.pending_transactions": ("SpillFailed",),
     "zombieproof.clients.read_committed": ("CorruptBatchError",),
+    "zombieproof.clients.embedded_transport": ("EmbeddedTransport",),
     "zombieproof.clients.errors": (
         "AbortableError",
         "ApplicationRecoverable",
@@ -259,6 +278,11 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.report.story": ("Story",),
     "zombieproof.statemachines.kernel": ("ILLEGAL", "Machine", "T"),
     "zombieproof.traces.evidence": ("EvidenceError",),
+    "zombieproof.traces.history.anomalies": ("Anomaly",),
+    "zombieproof.traces.history.events": ("Input",),
+    "zombieproof.traces.history.history_file": ("History", "HistoryError"),
+    "zombieproof.traces.history.verdict": ("HistoryFinding", "HistoryVerdict"),
+    "zombieproof.traces.history.writer": ("HistoryWriter",),
     "zombieproof.traces.verdict.explanation": ("Explanation", "Values"),
     "zombieproof.traces.verdict.report": ("Finding", "Judgement", "TransactionOutcome", "Report"),
 }

@@ -1,5 +1,6 @@
 """The producer under faults, synchronous and for asyncio: nothing is lost, doubled or moved."""
 
+from functools import partial
 from random import Random
 
 import pytest
@@ -10,9 +11,8 @@ from tests.live.reading import values_of
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Message
 from zombieproof.clients.batches import ProducerBatch
-from zombieproof.clients.errors import (
-    ProducerFailure,
-)
+from zombieproof.clients.errors import AbortableError, CallTimedOut, FatalError, ProducerFailure
+from zombieproof.messages.partitions import Produce
 
 T0, T1 = ("t", 0), ("t", 1)
 
@@ -99,6 +99,19 @@ def test_a_producer_that_renumbers_what_it_repeats_is_noticed(
     assert values_of(transport.cluster, T0) != stored
 
 
+def test_a_request_that_is_not_answered_in_its_time_is_sent_again(make: Make, transport: FaultyTransport) -> None:
+    producer = transactional(make, transport, request_timeout_ms=1_000, retry_backoff_ms=50)
+    producer.begin_transaction()
+    transport.plan = lambda message: "arrives" if transport.held or not isinstance(message.body, Produce) else "is held"
+    began_ms = transport.now_ms()
+    assert producer.send("t", b"v", partition=0).result().offset == 0
+    assert transport.now_ms() >= began_ms + 1_000
+    transport.release()
+    producer.commit_transaction()
+    transport.wait_until(lambda: False, 1_000)
+    assert values_of(transport.cluster, T0) == [b"v"], "the first one came late, and was known again"
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_leaders_and_coordinators_may_change_while_it_sends(make: Make, clean: bool) -> None:
     every: list[tuple[int, ...]] = [(1, 2, 3), (2, 3, 1)]
@@ -136,3 +149,77 @@ def test_an_hour_is_soon_over(make: Make, transport: FaultyTransport) -> None:
         transport.wait_until(lambda: False, 60_000)
     assert transport.now_ms() >= began_ms + 3_600_000
     assert len(values_of(transport.cluster, T0)) == 60
+
+
+def test_what_waits_for_an_old_leader_is_not_overtaken_at_the_new_one(make: Make) -> None:
+    """A leader knows the last five batches: of ten under way, five at each, it would not know all again."""
+    transport = FaultyTransport(Cluster(2, topics={"t": [(1, 2)]}))
+    producer = make(transport, batch_size=0, linger_ms=0, metadata_max_age_ms=0)
+    producer.send("t", b"first").result()
+    transport.plan = lambda message: "is held" if isinstance(message.body, Produce) else "arrives"
+    futures = [producer.send("t", b"%d" % number) for number in range(10)]
+    transport.wait_until(lambda: False, 100)
+    transport.cluster.elect(T0, 2)
+    producer.send("t", b"10")
+    transport.wait_until(lambda: False, 100)
+    assert {message.receiver for message in transport.held} == {1}
+    transport.plan = lambda _: "arrives"
+    transport.release()
+    assert [future.result().offset for future in futures] == list(range(1, 11))
+
+
+def troubled(transport: FaultyTransport, chance: Random) -> Plan:
+    """Connections end, requests arrive twice, leaders change, nodes restart: now and then, the same in every run."""
+
+    def plan(message: Message) -> Fate:
+        drawn = chance.random()
+        if drawn < 0.02:
+            transport.call_at(transport.now_ms(), partial(bounce, transport.cluster, chance))
+        if drawn < 0.1:
+            return "is lost"
+        return "is doubled" if drawn < 0.15 and not message.is_answer else "arrives"
+
+    return plan
+
+
+def bounce(cluster: Cluster, chance: Random) -> None:
+    node = chance.choice(sorted(cluster.brokers))
+    (cluster.stop if chance.random() < 0.5 else cluster.kill)(node)
+    cluster.start(node)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_happens_a_transaction_is_there_once_and_whole_or_not_at_all(make: Make, seed: int) -> None:
+    every: list[tuple[int, ...]] = [(1, 2, 3), (2, 3, 1)]
+    transport, chance = FaultyTransport(Cluster(3, topics={"t": every})), Random(seed)
+    told = dict[int, str]()
+    producer = transactional(make, transport, batch_size=150, linger_ms=2)
+    transport.plan = troubled(transport, chance)
+    for number in range(30):
+        told[number] = "unknown"
+        try:
+            with producer.transaction():
+                for record in range(6):
+                    producer.send("t", b"%d %d" % (number, record), partition=record % 2)
+                if chance.random() < 0.2:
+                    raise KeyError(number)
+            told[number] = "committed"
+        except (AbortableError, KeyError):
+            told[number] = "aborted"
+        except (FatalError, CallTimedOut):
+            producer = transactional(make, transport, batch_size=150, linger_ms=2)
+    transport.plan = lambda _: "arrives"
+    transactional(make, transport)
+    transport.wait_until(lambda: False, 120_000)
+    found = [[tuple(map(int, value.split())) for value in values_of(transport.cluster, each)] for each in (T0, T1)]
+    assert list(told.values()).count("committed") > 10
+    for half, values in enumerate(found):
+        assert values == sorted(values), "nothing was moved"
+        for number, outcome in told.items():
+            mine = [value for value in values if value[0] == number]
+            whole = [(number, record) for record in range(half, 6, 2)]
+            if outcome == "aborted":
+                assert mine == []
+            elif outcome == "committed" or mine:
+                assert mine == whole
+    assert {number for number, _ in found[0]} == {number for number, _ in found[1]}

@@ -2,14 +2,16 @@
 
 import asyncio
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
 
 from tests.live.any_producer import Make, transactional
-from tests.live.faulty_transport import FaultyTransport
+from tests.live.faulty_transport import Fate, FaultyTransport
 from tests.live.reading import values_of
 from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Message
 from zombieproof.clients.aio import AsyncProducer
 from zombieproof.clients.errors import (
     AbortableError,
@@ -21,7 +23,7 @@ from zombieproof.clients.errors import (
     TopicUnknown,
 )
 from zombieproof.clients.producer import Producer
-from zombieproof.clients.settings import SettingsError
+from zombieproof.clients.settings import ProducerSettings, SettingsError
 from zombieproof.clients.values import PartitionInfo
 from zombieproof.formats.encoding import write_batch
 from zombieproof.messages.partitions import Produce
@@ -344,3 +346,43 @@ def test_several_tasks_of_one_loop_share_a_transport() -> None:
 
     asyncio.run(all_of_it())
     assert sorted(values_of(transport.cluster, T0)) == sorted([b"%d" % number for number in range(5)] * 3)
+
+
+def test_repeated_records_wait_twice_as_long_each_time_up_to_a_limit(make: Make, transport: FaultyTransport) -> None:
+    producer = make(transport, retry_backoff_ms=100, retry_backoff_max_ms=500)
+    producer.send("t", b"v", partition=0).result()
+    tried = list[int]()
+
+    def plan(message: Message) -> Fate:
+        if not isinstance(message.body, Produce):
+            return "arrives"
+        tried.append(transport.now_ms())
+        return "is lost" if len(tried) < 6 else "arrives"
+
+    transport.plan = plan
+    producer.send("t", b"v", partition=0).result()
+    assert [later - earlier for earlier, later in pairwise(tried)] == [100, 200, 400, 500, 500]
+
+
+def test_what_is_known_of_the_cluster_is_asked_anew_when_it_is_old(make: Make, transport: FaultyTransport) -> None:
+    producer = make(transport, metadata_max_age_ms=10_000)
+    producer.send("t", b"v", partition=0).result()
+    seen = transport.metadata().number
+    transport.cluster.finalize_transaction_version(1)
+    producer.send("t", b"v", partition=0).result()
+    assert transport.metadata().number == seen
+    transport.wait_until(lambda: False, 10_000)
+    producer.send("t", b"v", partition=0).result()
+    assert transport.metadata().transaction_version == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "options"),
+    [({"linger.ms": "0"}, {}), (ProducerSettings(linger_ms=0), {}), (ProducerSettings(linger_ms=7), {"linger_ms": 0})],
+)
+def test_settings_may_be_given_whole_by_name_or_both(
+    make: Make, transport: FaultyTransport, settings: Any, options: dict[str, Any]
+) -> None:
+    producer, began_ms = make(transport, settings, **options), transport.now_ms()
+    producer.send("t", b"v").result()
+    assert transport.now_ms() == began_ms

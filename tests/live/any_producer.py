@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from tests.live.faulty_transport import FaultyTransport
 from zombieproof.clients.aio import AsyncProducer, AsyncRecordFuture
 from zombieproof.clients.producer import Producer, RecordFuture
-from zombieproof.clients.producer_runtime import ProducerRuntime
+from zombieproof.clients.producer_calls import ProducerCalls
 from zombieproof.clients.transport import Transport
 from zombieproof.clients.values import RecordMetadata
 
@@ -35,7 +35,7 @@ class AwaitedProducer:
         self._loop, self._producer = loop, AsyncProducer(transport, *given, **named)
 
     @property
-    def runtime(self) -> ProducerRuntime:
+    def runtime(self) -> ProducerCalls:
         return self._producer.runtime
 
     def run(self, awaitable: Awaitable[T]) -> T:

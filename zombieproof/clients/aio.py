@@ -1,6 +1,6 @@
 """The producer for asyncio: the same calls, awaited.
 
-Theory of operation: all is done by `ProducerRuntime`, as for the synchronous producer; only the waiting is another. Who
+Theory of operation: all is done by `ProducerCalls`, as for the synchronous producer; only the waiting is another. Who
 awaits lets the transport take one turn after the other, and others run in between. All of it runs in one event loop.
 """
 
@@ -12,7 +12,8 @@ from typing import Any, Self, TypeVar
 
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.producer import headers_of, metadata_of, settings_of
-from zombieproof.clients.producer_runtime import NEVER_MS, Headers, Offsets, Operation, ProducerRuntime
+from zombieproof.clients.producer_calls import Headers, Offsets, ProducerCalls
+from zombieproof.clients.producer_runtime import NEVER_MS, Operation
 from zombieproof.clients.settings import ProducerSettings
 from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction
 from zombieproof.clients.transport import Transport
@@ -85,7 +86,7 @@ class AsyncProducer:
         **named: Any,
     ) -> None:
         self.transport, self.settings = transport, settings_of(settings, named)
-        self.runtime = ProducerRuntime(self.settings, transport, rules)
+        self.runtime = ProducerCalls(self.settings, transport, rules)
 
     async def _wait(self, operation: Operation[T]) -> T:
         return await wait_for(self.transport, operation)

@@ -59,7 +59,6 @@ class ProducerBatch:
         self.codec, self.place = codec, place
         self.records: list[SentRecord] = []
         self.size = HEADER.size
-        self.newest_ms = NONE
         self.producer_id = self.producer_epoch = self.base_sequence = NONE
         self.attempts = 0
         self.last_attempt_ms = created_ms
@@ -93,18 +92,17 @@ class ProducerBatch:
 
     def add(self, record: Record, size: int) -> SentRecord:
         """One more record of so many bytes; only before the batch has left."""
-        assert self.is_open, "a batch that has left is closed"
+        assert self.base_sequence == NONE, "a numbered batch is closed"
         sent = SentRecord(record, self, len(self.records))
-        self._take(sent, size)
-        return sent
-
-    def _take(self, sent: SentRecord, size: int) -> None:
         self.records.append(sent)
         self.size += size
-        stamped_ms = sent.record.timestamp_ms
-        if stamped_ms is None:
-            stamped_ms = self.created_ms
-        self.newest_ms = max(self.newest_ms, stamped_ms)
+        return sent
+
+    @property
+    def newest_ms(self) -> int:
+        """The largest time of its records; one that has none is as old as the batch."""
+        times = {sent.record.timestamp_ms for sent in self.records}
+        return max(self.created_ms if time is None else time for time in times)
 
     @property
     def is_open(self) -> bool:
@@ -138,7 +136,8 @@ class ProducerBatch:
             part = ProducerBatch(self.partition, self.transactional, self.created_ms, self.codec, self.place)
             for sent in records:
                 sent.batch, sent.index = part, len(part.records)
-                part._take(sent, size_of(sent.record))  # its own kind
+                part.records.append(sent)
+                part.size += size_of(sent.record)
             parts.append(part)
         return parts[0], parts[1]
 
@@ -157,25 +156,18 @@ class ProducerBatch:
         )
 
 
-FEW_BYTES = 14
-"""What a record has at most beside key, value, headers and their lengths: attributes, time, offset, their number."""
+FEW_BYTES = 12
+"""What a record has at most beside key, value, headers and lengths: attributes, time, offset, number of headers."""
 
 
 def size_of(record: Record) -> int:
     """How many bytes a record of an application has at most in its batch (``DefaultRecord``)."""
-    size = FEW_BYTES
+    size, lengths = FEW_BYTES, 3 + 2 * len(record.headers)
     if isinstance(record.value, bytes):
         size += len(record.value)
-        size += length_of(size)
     if isinstance(record.key, bytes):
         size += len(record.key)
-        size += length_of(size)
     for name, value in record.headers:
         size += len(name.encode(errors="surrogateescape")) + len(value or b"")
-        size += 2 * length_of(size)
-    return size + length_of(size)
-
-
-def length_of(size: int) -> int:
-    """How many bytes a length has at most that is not above `size` (a zigzag varint)."""
-    return 1 if size < 64 else 2 if size < 8192 else 5
+    # A length is a zigzag varint, and none is larger than the record.
+    return size + lengths * (1 if size + 5 * lengths < 64 else 2 if size + 5 * lengths < 8192 else 5)

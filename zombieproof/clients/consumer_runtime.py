@@ -178,15 +178,16 @@ class ConsumerRuntime:
             raise IllegalState("nothing is read: subscribe to topics, or assign partitions, before polling")
         until_ms = self.transport.now_ms() + timeout_ms
         self._commit_by_itself()
+        goes_on = True
         while True:
             yield from self._take_part()
             self._find_positions()
             records = self.fetcher.hand_out(self.settings.max_poll_records)
             self.fetcher.fetch()
             left_ms = until_ms - self.transport.now_ms()
-            if records or left_ms <= 0:
+            if records or left_ms <= 0 or not goes_on:
                 return records
-            yield Wait(self._change(), left_ms)
+            goes_on = yield Wait(self._change(), left_ms)
 
     def _change(self) -> Callable[[], bool]:
         """Whether something has happened since; the application lives while it waits."""
@@ -304,9 +305,8 @@ class ConsumerRuntime:
         while (at := self.reader(partition).position) is None:
             self._find_positions()
             left_ms = until_ms - self.transport.now_ms()
-            if left_ms <= 0:
+            if left_ms <= 0 or not (yield Wait(self._change(), left_ms)):
                 raise TimedOut("position", limit_ms)
-            yield Wait(self._change(), left_ms)
         return at.offset
 
     def offsets_at(

@@ -1,7 +1,7 @@
 """The producer: what an application calls.
 
 Theory of operation: a call waits by letting the transport work (`Transport.wait_until`); everything else is done by
-`ProducerRuntime`, which the asynchronous producer (`aio`) shares. A failure says what to do next by its class:
+`ProducerCalls`, which the asynchronous producer (`aio`) shares. A failure says what to do next by its class:
 `AbortableError` abort the transaction; `ApplicationRecoverable`, and with it `ProducerFenced`, close the producer and
 begin again with a new one; `InvalidConfiguration` change what is configured; `CallTimedOut` make the same call again;
 `IllegalState` the call itself was a mistake, and has changed nothing. What can be repeated was repeated before.
@@ -15,7 +15,8 @@ from typing import Any, Self, TypeVar
 
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.errors import Failure
-from zombieproof.clients.producer_runtime import NEVER_MS, Headers, Offsets, Operation, ProducerRuntime
+from zombieproof.clients.producer_calls import Headers, Offsets, ProducerCalls
+from zombieproof.clients.producer_runtime import NEVER_MS, Operation
 from zombieproof.clients.settings import ProducerSettings
 from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction
 from zombieproof.clients.transport import Transport
@@ -93,7 +94,7 @@ class Producer:
         **named: Any,
     ) -> None:
         self.transport, self.settings = transport, settings_of(settings, named)
-        self.runtime = ProducerRuntime(self.settings, transport, rules)
+        self.runtime = ProducerCalls(self.settings, transport, rules)
 
     def _wait(self, operation: Operation[T]) -> T:
         try:
@@ -134,7 +135,9 @@ class Producer:
             AbortableError, FatalError: the transaction, or the producer, has failed before.
             TypeError: key or value is no bytes.
         """
-        told = headers_of(value, key, headers)
+        told: tuple[RecordHeader, ...] = ()
+        if headers or key is not None or not isinstance(value, bytes):
+            told = headers_of(value, key, headers)
         sent = self.runtime.offer(topic, value, key, partition, timestamp_ms, told)
         if sent is None:
             sent = self._wait(self.runtime.send(topic, value, key, partition, timestamp_ms, told))

@@ -182,6 +182,10 @@ class ProducerCore:
         if self.requests.in_flight is not None:
             return None
         self.settle()
+        return self.next_of_queue(now_ms, has_incomplete_batches)
+
+    def next_of_queue(self, now_ms: int, has_incomplete_batches: bool) -> OutgoingRequest | None:
+        """As `next_request`, where everything is settled and nothing under way."""
         self._queue_new_partitions()
         while (request := self.requests.queue.first) is not None:
             self.lifecycle.clear()

@@ -160,9 +160,9 @@ class Sender:
             return self._next_produce(now_ms)
         manager, reason = self.manager, self.manager.lifecycle.last_error
         manager.settle()
-        reason = manager.lifecycle.last_error or reason or TransactionAborted()
+        reason = manager.lifecycle.last_error or reason
         if manager.effects.fails_batches:
-            self.accumulator.abort_all(reason)
+            self.accumulator.abort_all(reason or TransactionAborted())
         if manager.effects.gives_up:
             self._in_flight.clear()
             return None
@@ -170,8 +170,8 @@ class Sender:
             self._expire_batches(now_ms)
             return None
         if manager.effects.fails_unsent:
-            self.accumulator.abort_unsent(reason)
-        request = manager.next_request(now_ms, self.accumulator.has_incomplete)
+            self.accumulator.abort_unsent(reason or TransactionAborted())
+        request = manager.next_of_queue(now_ms, self.accumulator.has_incomplete)
         if request is None and self._closing and aborts_on_close(manager.producer, self._has_work):
             request = self._abort_on_close(now_ms)
         if request is not None:

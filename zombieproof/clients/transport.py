@@ -8,13 +8,16 @@ runs an hour in a millisecond, and the same test always runs in the same way.
 
 import heapq
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
+from threading import Lock
 from types import MappingProxyType
 from typing import Protocol
 
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode
 from zombieproof.broker.cluster.network import CLIENT, Answer, Exchange, Request
+from zombieproof.broker.cluster.waiting import FOR_EVER
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Produce
 from zombieproof.model.releases import NEWEST_VERSIONS, newest_version
@@ -83,6 +86,34 @@ class Transport(Protocol):
         ...
 
 
+class Calls:
+    """What is to be called when, in the order of its time; may be used by any thread."""
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[int, int, Callable[[], None]]] = []
+        self._numbers, self._lock = count(), Lock()
+
+    @property
+    def next_ms(self) -> int:
+        """When the next call is due; FOR_EVER if there is none."""
+        with self._lock:
+            return self._calls[0][0] if self._calls else FOR_EVER
+
+    def add(self, at_ms: int, action: Callable[[], None]) -> None:
+        """Call `action` once, when it is `at_ms` or later."""
+        with self._lock:
+            heapq.heappush(self._calls, (at_ms, next(self._numbers), action))
+
+    def run_next(self, now_ms: int) -> bool:
+        """Make the next call, if it is due; False: it is not."""
+        with self._lock:
+            if not self._calls or self._calls[0][0] > now_ms:
+                return False
+            _, _, action = heapq.heappop(self._calls)
+        action()
+        return True
+
+
 class ClusterTransport:
     """The way to the brokers of a cluster in this process. One thread drives it.
 
@@ -101,8 +132,7 @@ class ClusterTransport:
             )
         self.cluster, self._clock = cluster, cluster.clock
         self._waiting: dict[int, tuple[Exchange, Done]] = {}
-        self._calls: list[tuple[int, int, Callable[[], None]]] = []
-        self._calls_made = 0
+        self._calls = Calls()
         settings, now_ms = cluster.settings, self.now_ms()
         self._sweeps: tuple[tuple[int, Callable[[], None]], ...] = (
             (
@@ -114,7 +144,7 @@ class ClusterTransport:
             (settings.offsets_retention_check_interval_ms, cluster.expire_offsets),
         )
         self._due = [now_ms + interval_ms for interval_ms, _ in self._sweeps]
-        self._metadata, self._seen = ClusterMetadata(), (-1, -1)
+        self._metadata = ClusterMetadata()
         self.refresh_metadata()
 
     def now_ms(self) -> int:
@@ -137,8 +167,7 @@ class ClusterTransport:
 
     def call_at(self, at_ms: int, action: Callable[[], None]) -> None:
         """Call `action` once, when it is `at_ms` or later."""
-        self._calls_made += 1
-        heapq.heappush(self._calls, (at_ms, self._calls_made, action))
+        self._calls.add(at_ms, action)
 
     # ---------------------------------------------------------------- what happens
 
@@ -152,11 +181,7 @@ class ClusterTransport:
 
     def turn(self, until_ms: int) -> bool:
         """One call that is due, or one message, or the clock moves, to `until_ms` at most; False: that is over."""
-        if self._calls and self._calls[0][0] <= self.now_ms():
-            _, _, action = heapq.heappop(self._calls)
-            action()
-            return True
-        if self.deliver():
+        if self._calls.run_next(self.now_ms()) or self.deliver():
             return True
         if self.now_ms() >= until_ms:
             return False
@@ -184,9 +209,12 @@ class ClusterTransport:
 
     def _move_clock(self, until_ms: int) -> None:
         cluster, now_ms = self.cluster, self.now_ms()
-        times = [until_ms, *self._due, *(broker.desk.waits.next_ms for broker in cluster.brokers.values())]
-        if self._calls:
-            times.append(self._calls[0][0])
+        times = [
+            until_ms,
+            self._calls.next_ms,
+            *self._due,
+            *(broker.desk.waits.next_ms for broker in cluster.brokers.values()),
+        ]
         if any(broker.coordinator.has_markers_to_write for broker in cluster.brokers.values()):
             times.append(now_ms + MARKERS_AGAIN_MS)
         self._clock.advance(max(min(times) - now_ms, 1))
@@ -205,19 +233,21 @@ class ClusterTransport:
 
     def refresh_metadata(self) -> None:
         """Look at the cluster as it is now."""
-        cluster = self.cluster
-        state = cluster.metadata.version, cluster.features_epoch
-        if state == self._seen and self._metadata.versions.keys() == cluster.brokers.keys():
-            return
-        self._seen, partitions = state, cluster.metadata.partitions
-        self._metadata = ClusterMetadata(
-            number=self._metadata.number + 1,
-            leaders={tp: known.leader for tp, known in partitions.items() if known.leader in cluster.brokers},
-            partitions={topic: cluster.metadata.count(topic) for topic in cluster.metadata.topic_ids},
-            versions={node: versions_of(cluster.release_of(node)) for node in cluster.brokers},
-            transaction_version=cluster.rules.transaction_version,
-            features_epoch=cluster.features_epoch,
-        )
+        self._metadata = look_at(self.cluster, self._metadata)
+
+
+def look_at(cluster: Cluster, known: ClusterMetadata) -> ClusterMetadata:
+    """What a cluster in this process is like now; `known` itself if it is as it was."""
+    partitions = cluster.metadata.partitions
+    seen = ClusterMetadata(
+        number=known.number,
+        leaders={tp: each.leader for tp, each in partitions.items() if each.leader in cluster.brokers},
+        partitions={topic: cluster.metadata.count(topic) for topic in cluster.metadata.topic_ids},
+        versions={node: versions_of(cluster.release_of(node)) for node in cluster.brokers},
+        transaction_version=cluster.rules.transaction_version,
+        features_epoch=cluster.features_epoch,
+    )
+    return known if seen == known else replace(seen, number=known.number + 1)
 
 
 def versions_of(release: str) -> dict[ApiKey, int]:

@@ -1,0 +1,83 @@
+"""The way of clients to a cluster that runs (`Embedded`): over logs on disk, in real time, from any thread.
+
+Theory of operation: who waits drives the cluster, as `Embedded` says, and makes the calls that are due between two
+waits. So a client's own times (a batch that lingers, a request that is repeated) count while somebody waits.
+"""
+
+from collections.abc import Callable
+from threading import Lock
+
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.network import Request
+from zombieproof.broker.embedded import Embedded
+from zombieproof.clients.transport import Calls, ClusterMetadata, Done, look_at
+from zombieproof.messages.partitions import Produce
+
+TICK_MS = 10
+"""How far a clock that only tests move goes on when there is nothing to do."""
+
+
+class EmbeddedTransport:
+    """The way of any number of clients, in any threads, to one embedded cluster."""
+
+    def __init__(self, embedded: Embedded) -> None:
+        self.embedded = embedded
+        self._calls, self._lock = Calls(), Lock()
+        self._metadata, self._is_lost = ClusterMetadata(), False
+        self.refresh_metadata()
+
+    def now_ms(self) -> int:
+        """The time of the cluster."""
+        return self.embedded.clock.now_ms()
+
+    def send(self, node: int | None, body: Request, done: Done) -> None:
+        """Hand in a request; nobody answers a Produce with acks 0. A cluster that was closed is a lost connection."""
+        is_answered = not isinstance(body, Produce) or body.acks != 0
+        try:
+            self.embedded.submit(body, node, done if is_answered else _nobody)
+        except RuntimeError:
+            self._is_lost = True
+            self.call_at(self.now_ms(), lambda: done(None))
+
+    def call_at(self, at_ms: int, action: Callable[[], None]) -> None:
+        """Call `action` once, when it is `at_ms` or later and somebody waits."""
+        self._calls.add(at_ms, action)
+
+    def turn(self, until_ms: int) -> bool:
+        """One call that is due, or what the cluster has to do now; False: there is nothing."""
+        if self._calls.run_next(self.now_ms()) or (not self._is_lost and self.embedded.pump()):
+            return True
+        clock, now_ms = self.embedded.clock, self.now_ms()
+        if not isinstance(clock, ManualClock) or now_ms >= until_ms:
+            return False
+        clock.advance(max(min(until_ms, self._calls.next_ms, now_ms + TICK_MS) - now_ms, 1))
+        return True
+
+    def wait_until(self, is_over: Callable[[], bool], timeout_ms: int) -> bool:
+        """Drive the cluster, or let another thread do it, until `is_over`, but not longer than `timeout_ms`.
+
+        A cluster that was closed answers nobody: then there is nothing to wait for.
+        """
+        until_ms = self.now_ms() + timeout_ms
+        while not is_over():
+            now_ms = self.now_ms()
+            if self._calls.run_next(now_ms):
+                continue
+            if now_ms >= until_ms or self._is_lost:
+                return False
+            left_ms = min(until_ms, self._calls.next_ms) - now_ms
+            self.embedded.wait_until(lambda: is_over() or self._calls.next_ms <= self.now_ms(), left_ms)
+        return True
+
+    def metadata(self) -> ClusterMetadata:
+        """The cluster as it was at the last `refresh_metadata`."""
+        return self._metadata
+
+    def refresh_metadata(self) -> None:
+        """Look at the cluster as it is now."""
+        with self._lock:
+            self._metadata = look_at(self.embedded.cluster, self._metadata)
+
+
+def _nobody(_: object) -> None:
+    """Nobody waits for this answer."""
