@@ -7,8 +7,9 @@
 - Judge what clients were told and read: `judge_history(file)`, of what a `HistoryWriter` wrote around them.
 - Compare brokers in this process with recorded answers of real ones: `conform(recording)`.
 - Run brokers in this process: `Cluster`, its messages (`InitProducerId`, `Produce`, `EndTxn`, `Fetch`, ...).
-- Run clients at them: `Producer` (for asyncio `AsyncProducer`) over a `ClusterTransport` or `EmbeddedTransport`,
-  `ProducerSettings` by Kafka's names, failures that say what to do next (`AbortableError`, `FatalError`, ...).
+- Run clients at them: `Producer` and `Consumer` (for asyncio `AsyncProducer` and `AsyncConsumer`) over a
+  `ClusterTransport` or `EmbeddedTransport`, `ProducerSettings` and `ConsumerSettings` by Kafka's names, failures that
+  say what to do next (`AbortableError`, `FatalError`, `CommitRefused`, ...).
 - Choose rules: `preset("3.9")`, `with_switches`, `PRESETS`.
 
 Names are loaded when they are first used: importing this package loads nothing else. The deep paths are open to read
@@ -37,6 +38,19 @@ if TYPE_CHECKING:
     from zombieproof.checker.transactions.state import Op
     from zombieproof.checker.validation import ScenarioFault
     from zombieproof.clients.aio import AsyncProducer
+    from zombieproof.clients.aio_consumer import AsyncConsumer
+    from zombieproof.clients.consumer import Consumer
+    from zombieproof.clients.consumer_errors import (
+        CommitRefused,
+        ConsumerFailure,
+        FencedInstance,
+        GroupRefused,
+        NoOffset,
+        ReadRefused,
+        RebalanceUnderWay,
+        TimedOut,
+    )
+    from zombieproof.clients.consumer_runtime import RebalanceListener
     from zombieproof.clients.embedded_transport import EmbeddedTransport
     from zombieproof.clients.errors import (
         AbortableError,
@@ -48,8 +62,11 @@ if TYPE_CHECKING:
         ProducerFailure,
         ProducerFenced,
     )
+    from zombieproof.clients.partition_reader import ConsumerRecord
+    from zombieproof.clients.pending_transactions import SpillFailed
     from zombieproof.clients.producer import Producer
-    from zombieproof.clients.settings import ProducerSettings, SettingsError
+    from zombieproof.clients.read_committed import CorruptBatchError
+    from zombieproof.clients.settings import ConsumerSettings, ProducerSettings, SettingsError
     from zombieproof.clients.transactional_requests import GroupMetadata
     from zombieproof.clients.transport import ClusterTransport, Transport
     from zombieproof.clients.values import OffsetAndMetadata, RecordMetadata
@@ -89,11 +106,18 @@ __all__ = [
     "Anomaly",
     "Answer",
     "ApplicationRecoverable",
+    "AsyncConsumer",
     "AsyncProducer",
     "Batch",
     "CallTimedOut",
     "Cluster",
     "ClusterTransport",
+    "CommitRefused",
+    "Consumer",
+    "ConsumerFailure",
+    "ConsumerRecord",
+    "ConsumerSettings",
+    "CorruptBatchError",
     "EmbeddedTransport",
     "EndTxn",
     "EndTxnAnswer",
@@ -101,10 +125,12 @@ __all__ = [
     "EvidenceError",
     "Explanation",
     "FatalError",
+    "FencedInstance",
     "Fetch",
     "FetchAnswer",
     "Finding",
     "GroupMetadata",
+    "GroupRefused",
     "History",
     "HistoryError",
     "HistoryFinding",
@@ -121,6 +147,7 @@ __all__ = [
     "Malformed",
     "Model",
     "Mutant",
+    "NoOffset",
     "OffsetAndMetadata",
     "Op",
     "OwnFault",
@@ -131,6 +158,9 @@ __all__ = [
     "ProducerFenced",
     "ProducerSettings",
     "Promise",
+    "ReadRefused",
+    "RebalanceListener",
+    "RebalanceUnderWay",
     "Record",
     "RecordMetadata",
     "RecordingError",
@@ -143,9 +173,11 @@ __all__ = [
     "SentBatch",
     "Settings",
     "SettingsError",
+    "SpillFailed",
     "Story",
     "T",
     "Tally",
+    "TimedOut",
     "TransactionOutcome",
     "Transport",
     "UnknownBound",
@@ -186,6 +218,22 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.checker.transactions.state": ("Op",),
     "zombieproof.checker.validation": ("ScenarioFault",),
     "zombieproof.clients.aio": ("AsyncProducer",),
+    "zombieproof.clients.aio_consumer": ("AsyncConsumer",),
+    "zombieproof.clients.consumer": ("Consumer",),
+    "zombieproof.clients.consumer_errors": (
+        "CommitRefused",
+        "ConsumerFailure",
+        "FencedInstance",
+        "GroupRefused",
+        "NoOffset",
+        "ReadRefused",
+        "RebalanceUnderWay",
+        "TimedOut",
+    ),
+    "zombieproof.clients.consumer_runtime": ("RebalanceListener",),
+    "zombieproof.clients.partition_reader": ("ConsumerRecord",),
+    "zombieproof.clients.pending_transactions": ("SpillFailed",),
+    "zombieproof.clients.read_committed": ("CorruptBatchError",),
     "zombieproof.clients.embedded_transport": ("EmbeddedTransport",),
     "zombieproof.clients.errors": (
         "AbortableError",
@@ -199,6 +247,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "zombieproof.clients.producer": ("Producer",),
     "zombieproof.clients.settings": (
+        "ConsumerSettings",
         "ProducerSettings",
         "SettingsError",
     ),

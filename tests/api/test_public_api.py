@@ -45,6 +45,7 @@ def test_importing_the_package_loads_nothing_else() -> None:
         (["Scenario", "transaction_scenario", "Op", "SCENARIOS", "OwnFault"], HEAVY),
         (["Model", "Promise", "Machine", "T", "array"], HEAVY),
         (["replay", "Report"], ("numba", "llvmlite", "numpy", "zombieproof.checker", "zombieproof.broker")),
+        (["Consumer", "AsyncConsumer", "CommitRefused"], ("numba", "llvmlite", "numpy", "zombieproof.checker")),
         (["Producer", "AsyncProducer", "FatalError"], ("numba", "llvmlite", "numpy", "zombieproof.checker")),
         (["judge_history", "HistoryWriter"], (*HEAVY[:3], "zombieproof.model", "zombieproof.statemachines")),
         (["conform", "Cluster"], ("numba", "llvmlite", "numpy", "zombieproof.checker")),

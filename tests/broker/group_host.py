@@ -28,6 +28,7 @@ from zombieproof.messages.groups import (
     OffsetsCommitted,
     OffsetToCommit,
     SyncGroup,
+    SyncGroupAnswer,
     TxnOffsetCommit,
 )
 from zombieproof.model.vocabulary import NONE, Error, Origin
@@ -116,7 +117,7 @@ class GroupHost:
 
     def sync(self, member: str, generation: int) -> Error:
         """SyncGroup."""
-        return Error(self.ask(SyncGroup(3, GROUP, generation, member), GroupError).error)
+        return Error(self.ask(SyncGroup(3, GROUP, generation, member), SyncGroupAnswer).error)
 
     def joined(self, number: int) -> JoinGroupAnswer:
         """What a JoinGroup that waited was answered."""

@@ -16,7 +16,6 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Topi
 from zombieproof.messages.groups import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatAnswer,
-    GroupError,
     GroupLeft,
     JoinGroup,
     JoinGroupAnswer,
@@ -30,6 +29,7 @@ from zombieproof.messages.groups import (
     OffsetsDeleted,
     OffsetToCommit,
     SyncGroup,
+    SyncGroupAnswer,
     TxnOffsetCommit,
 )
 from zombieproof.messages.partitions import (
@@ -359,7 +359,7 @@ GROUP_REQUESTS: list[tuple[Request, type]] = [
     (OffsetFetch(7, "g", True, None), OffsetFetchAnswer),
     (OffsetDelete(0, "g", (T0,)), OffsetsDeleted),
     (JoinGroup(3, "g", ""), JoinGroupAnswer),
-    (SyncGroup(3, "g", 1, "m"), GroupError),
+    (SyncGroup(3, "g", 1, "m"), SyncGroupAnswer),
     (LeaveGroup(5, "g", "", (Leaver("m"),)), GroupLeft),
     (ConsumerGroupHeartbeat(0, "modern", "", 0, ("t",)), ConsumerGroupHeartbeatAnswer),
 ]
@@ -389,7 +389,7 @@ def test_members_that_wait_for_their_leader_have_its_assignment_when_it_is_durab
     cluster = cluster_of()
     first = ask(cluster, JoinGroup(3, "g", ""))
     assert isinstance(first, JoinGroupAnswer)
-    assert ask(cluster, SyncGroup(3, "g", 1, first.member)) == GroupError(0)
+    assert ask(cluster, SyncGroup(3, "g", 1, first.member)) == SyncGroupAnswer(0, b"", "consumer", "range")
     second = send(cluster, JoinGroup(3, "g", ""))
     again = send(cluster, JoinGroup(3, "g", first.member))
     assert isinstance(second.answer, JoinGroupAnswer), "who joins has written nothing"
@@ -397,7 +397,7 @@ def test_members_that_wait_for_their_leader_have_its_assignment_when_it_is_durab
     assert (again.is_over, [each.is_over for each in synced]) == (True, [False, False])
     flush(cluster, OFFSETS)
     cluster.settle()
-    assert [each.answer for each in synced] == [GroupError(0)] * 2
+    assert [each.answer for each in synced] == [SyncGroupAnswer(0, b"", "consumer", "range")] * 2
 
 
 # ---------------------------------------------------------------- time-outs, elections, connections

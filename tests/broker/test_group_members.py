@@ -1,6 +1,7 @@
 """Members of groups: generations of the classic protocol, epochs of KIP-848, and what of them survives."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 
@@ -8,12 +9,12 @@ from tests.broker.group_host import GROUP, A, B, GroupHost
 from zombieproof.formats.batches import GroupKey
 from zombieproof.messages.groups import (
     ConsumerGroupHeartbeat,
-    GroupError,
     Heartbeat,
     JoinGroup,
     JoinGroupAnswer,
     LeaveGroup,
     SyncGroup,
+    SyncGroupAnswer,
 )
 from zombieproof.model.vocabulary import NONE, Error, Row
 
@@ -86,7 +87,7 @@ def test_two_members_share_a_generation(host: GroupHost) -> None:
     assert (again.generation, again.leader) == (second.generation, second.leader) == (2, leader)
     early = host.send(SyncGroup(3, GROUP, 2, second.member))
     assert early not in host.answers
-    assert (host.sync(leader, 2), host.answers.pop(early)) == (0, GroupError(0))
+    assert (host.sync(leader, 2), host.answers.pop(early)) == (0, SyncGroupAnswer(0, b"", "consumer", "range"))
     assert host.join(second.member).generation == 2, "a follower opens no rebalance"
     assert host.leave(leader) == Error.NONE
     alone = host.join(second.member)
@@ -101,7 +102,7 @@ def test_a_member_that_asks_again_is_answered_once_at_its_last_request(host: Gro
     assert (host.join(leader).generation, host.joined(last).generation) == (2, 2)
     early, late = (host.send(SyncGroup(3, GROUP, 2, member)) for _ in range(2))
     assert host.dropped == {first, early}
-    assert (host.sync(leader, 2), host.answers.pop(late)) == (0, GroupError(0))
+    assert (host.sync(leader, 2), host.answers.pop(late)) == (0, SyncGroupAnswer(0, b"", "consumer", "range"))
     assert host.answers == {}
 
 
@@ -238,8 +239,9 @@ def test_a_member_that_joined_without_an_assignment_is_forgotten(host: GroupHost
 def test_the_first_member_is_in_epoch_2(host: GroupHost) -> None:
     first = host.beat("", 0)
     assert (first.error, first.epoch) == (0, 2)
+    assert first.assignment == (A, B)
     assert host.beat(first.member, 2) == first
-    assert host.beat(first.member, 2, None) == first
+    assert host.beat(first.member, 2, None) == replace(first, assignment=None), "nothing is new"
 
 
 def test_a_second_member_is_in_the_epoch_of_the_assignment_until_that_follows(host: GroupHost) -> None:

@@ -53,6 +53,27 @@ def test_a_transfer_is_whole_and_seen_in_halves(examples: Path) -> None:
     assert done.stdout.endswith("nothing was moved twice: alice has 70, bob has 30, together 100\n")
 
 
+def test_consume_transform_produce_is_exact_through_crash_and_zombie(examples: Path) -> None:
+    done = _run(sys.executable, examples / "consume_transform_produce.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "what it has done: 100 orders, 30 have invoices, 0 doubled" in done.stdout
+    assert "then: 100 orders, 100 have invoices, 0 doubled" in done.stdout
+    assert "the second one goes on, and is told PRODUCER_FENCED" in done.stdout
+    assert done.stdout.endswith("in the end: 120 orders, 120 have invoices, 0 doubled\n")
+
+
+def test_the_three_delivery_semantics_differ_under_the_same_crashes(examples: Path) -> None:
+    done = _run(sys.executable, examples / "delivery_semantics.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    crashes = "120 records, 6 crashes"
+    assert done.stdout.splitlines() == [
+        f"at_most_once: {crashes}: 20 lost, 0 doubled",
+        f"at_least_once: {crashes}: 0 lost, 20 doubled",
+        f"exactly_once: {crashes}: 0 lost, 0 doubled",
+        f"with_auto_commit: {crashes}: 10 lost, 0 doubled",
+    ]
+
+
 def test_a_recording_is_judged_from_a_program(examples: Path, repository_root: Path) -> None:
     done = _run(sys.executable, examples / "replay_a_recording.py")
     assert (done.returncode, done.stderr) == (1, "")

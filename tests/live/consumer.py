@@ -25,6 +25,7 @@ from zombieproof.messages.groups import (
     OffsetFetchAnswer,
     OffsetToCommit,
     SyncGroup,
+    SyncGroupAnswer,
 )
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Fetched, ListOffsets, ListOffsetsAnswer
 from zombieproof.model.vocabulary import NONE, Error, Isolation
@@ -228,7 +229,7 @@ class LiveConsumer:
     def _sync(self) -> Waits[bool]:
         answer = yield from self._ask_coordinator(SyncGroup(3, self.group, self.generation, self.member))
         self._heartbeat_ms = self.stage.now_ms
-        return isinstance(answer, GroupError) and answer.error == Error.NONE
+        return isinstance(answer, SyncGroupAnswer) and answer.error == Error.NONE
 
     def is_member(self) -> Waits[bool]:
         """What a heartbeat tells, now and then: whether the generation is still that of the group."""

@@ -654,7 +654,14 @@ def beat(
 def test_a_member_that_joins_raises_the_epoch_and_has_the_new_assignment() -> None:
     group, member = Epochs(), Member(0, 0)
     effects = beat(group, member, Beat(0, True), STRANGER)
-    assert wanted(effects) == {"gives_id": 1, "subscribes": 1, "assigns": 1, "appends": 1, "epoch": 3}
+    assert wanted(effects) == {
+        "gives_id": 1,
+        "subscribes": 1,
+        "assigns": 1,
+        "appends": 1,
+        "epoch": 3,
+        "tells_assignment": 1,
+    }
     assert (group.generation, group.assignment_epoch, group.assigned_ms) == (3, 3, 1000)
     assert (member.epoch, member.previous_epoch) == (3, 0)
 
@@ -665,7 +672,13 @@ def test_an_assignment_that_is_not_due_leaves_a_member_in_its_epoch() -> None:
     assert wanted(effects) == {"subscribes": 1, "appends": 1, "epoch": 2}
     assert (group.generation, group.assignment_epoch) == (3, 2)
     later = beat(group, member, Beat(2, False), host=HOST._replace(now_ms=1001))
-    assert wanted(later) == {"assigns": 1, "appends": 1, "epoch": 3}
+    assert wanted(later) == {"assigns": 1, "appends": 1, "epoch": 3, "tells_assignment": 1}
+
+
+def test_a_member_that_says_all_is_told_all() -> None:
+    assert wanted(beat(Epochs(), Member(), Beat(2, False))) == {"replies": 1, "epoch": 2}
+    told = beat(Epochs(), Member(), Beat(2, False, is_full=True))
+    assert wanted(told) == {"replies": 1, "epoch": 2, "tells_assignment": 1}
 
 
 def test_a_member_that_only_lives_is_answered_without_an_append() -> None:

@@ -2,19 +2,23 @@
 
 Theory of operation: the steps of the consumer (``statemachines.consumer.reading``) say what becomes of each batch; here
 are the answers with their lists of aborted transactions, earliest first, what is held back, and the position. A batch
-whose checksum is wrong is never passed over.
+whose checksum is wrong is never passed over. Who buffers delivers a transaction at its marker, so what it was given is
+told by three offsets: from where it has to read again (the first record of what was open), up to where everything is
+delivered or open (`delivered_to`), and of the transaction whose marker is there, the last record that was (`partly`).
 Source: reference §6; ``CompletedFetch.java``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from zombieproof.broker.cluster.journal import Journal
+from zombieproof.clients.pending_transactions import HeldTransaction, PendingTransactions
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetch, Fetched
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import ConsumerState, Error, Isolation
+from zombieproof.model.vocabulary import NONE, ConsumerState, Error, Isolation
 from zombieproof.statemachines.consumer import reading
 
 FETCH_VERSION = 11
@@ -41,29 +45,56 @@ class FetchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """One record that the application gets."""
+    """One record that the application gets, with its time (ms) as its batch has it."""
 
     offset: int
     record: Record
+    timestamp_ms: int = field(default=NONE, compare=False)
+
+
+@dataclass(slots=True)
+class Part:
+    """What a batch, or the marker at offset `marker`, gives the application; `end_offset`: where what follows begins.
+
+    `first_offset`: that of the first record that was held back, or is given. The records are read once.
+    """
+
+    first_offset: int
+    end_offset: int
+    records: Iterator[Delivered]
+    marker: int = NONE
+    held: HeldTransaction | None = None
+
+    def close(self) -> None:
+        """Nobody reads it any more."""
+        if self.held is not None:
+            self.held.close()
 
 
 @dataclass(slots=True)
 class FetchFilter:
-    """One consumer of one partition; `position` is the offset that it asks for next."""
+    """One consumer of one partition; `position` is the offset that it asks for next.
+
+    What ends before `delivered_to` was delivered before, and of the transaction whose marker is there the records up to
+    `partly`.
+    """
 
     partition: TopicPartition
     isolation: Isolation
     rules: Rules
     journal: Journal
     position: int = 0
+    pending: PendingTransactions = field(default_factory=PendingTransactions)
+    delivered_to: int = 0
+    partly: int = NONE
     _states: dict[int, int] = field(default_factory=dict)
-    _held: dict[int, list[Delivered]] = field(default_factory=dict)
     _effects: reading.ConsumerEffects = field(default_factory=reading.ConsumerEffects)
 
     @property
     def held_offsets(self) -> frozenset[int]:
         """The offsets of the records that are held back until a marker decides on them."""
-        return frozenset(record.offset for held in self._held.values() for record in held)
+        held = (each for transaction in self.pending.of(self.partition) for each in transaction)
+        return frozenset(record.offset for from_offset, batch in held for record in _records(batch, from_offset))
 
     def request(self) -> Fetch:
         """What it asks the broker for."""
@@ -72,7 +103,11 @@ class FetchFilter:
         )
 
     def read(self, fetched: Fetched, corrupt_at: Iterable[int] = ()) -> tuple[Delivered, ...]:
-        """The records of one answer that the application gets; the position moves behind what was read.
+        """The records of one answer that the application gets: those of its `parts`."""
+        return tuple(chain.from_iterable(part.records for part in self.parts(fetched, corrupt_at)))
+
+    def parts(self, fetched: Fetched, corrupt_at: Iterable[int] = ()) -> list[Part]:
+        """What one answer gives the application, in order; the position moves behind what was read.
 
         Args:
             fetched: the answer for this partition.
@@ -87,7 +122,7 @@ class FetchFilter:
         if not reading.keeps_states(self.isolation):
             self._states.clear()
         aborted = sorted(fetched.aborted or (), key=lambda entry: entry[1])
-        delivered, damaged, was_read = list[Delivered](), frozenset(corrupt_at), False
+        found, damaged, was_read = list[Part](), frozenset(corrupt_at), False
         for batch in fetched.batches:
             if batch.last_offset < self.position:
                 continue
@@ -97,9 +132,11 @@ class FetchFilter:
                 break
             was_read = True
             aborted = self._begin_aborted(aborted, batch)
-            delivered += self._consume(batch)
+            part = self._consume(batch)
+            if part is not None:
+                found.append(part)
             self.position = batch.last_offset + 1
-        return tuple(delivered)
+        return found
 
     def _begin_aborted(self, aborted: list[tuple[int, int]], batch: Batch) -> list[tuple[int, int]]:
         """Skip from now on whoever has an aborted transaction that begins at or before the batch's end."""
@@ -112,7 +149,7 @@ class FetchFilter:
             self._moved(producer_id, state)
         return aborted[due:]
 
-    def _consume(self, batch: Batch) -> list[Delivered]:
+    def _consume(self, batch: Batch) -> Part | None:
         committed = batch.marker is not None and batch.marker.committed
         control, transactional = batch.marker is not None, batch.transactional
         met = reading.Met(control, committed, transactional, batch.is_empty_control)
@@ -120,21 +157,26 @@ class FetchFilter:
         state = reading.read(state, self.isolation, met, self.rules, effects, self.journal.begin())
         self._moved(batch.producer_id, state)
         if effects.delivers:
-            return self._records(batch)
+            first = max(self.position, self.delivered_to)
+            return Part(max(first, batch.base_offset), batch.last_offset + 1, _records(batch, first))
         if effects.delivers_held:
-            return self._held.pop(batch.producer_id, [])
+            return self._decided(batch)
         if effects.drops_held:
-            self._held.pop(batch.producer_id, None)
+            self.pending.drop(self.partition, batch.producer_id)
         elif effects.holds:
-            self._held.setdefault(batch.producer_id, []).extend(self._records(batch))
-        return []
+            self.pending.hold(self.partition, batch.producer_id, batch, self.position)
+        return None
 
-    def _records(self, batch: Batch) -> list[Delivered]:
-        return [
-            Delivered(offset, record)
-            for offset, record in zip(batch.offsets, batch.records, strict=True)
-            if offset >= self.position
-        ]
+    def _decided(self, marker: Batch) -> Part | None:
+        """What was held back of the producer id of a marker, unless it was delivered before."""
+        held, at = self.pending.release(self.partition, marker.producer_id), marker.base_offset
+        if held is None:
+            return None
+        if at < self.delivered_to:
+            held.close()
+            return None
+        first = self.partly + 1 if at == self.delivered_to else 0
+        return Part(held.first_offset, marker.last_offset + 1, _of_transaction(held, first), at, held)
 
     def _state(self, producer_id: int) -> int:
         return self._states.get(producer_id, int(ConsumerState.DELIVERING))
@@ -143,3 +185,17 @@ class FetchFilter:
         self.journal.take(f"{self.partition[0]}-{self.partition[1]} producer {producer_id}")
         if state != self._state(producer_id):
             self._states[producer_id] = state
+
+
+def _records(batch: Batch, first_offset: int) -> Iterator[Delivered]:
+    """The records of a batch from `first_offset` on."""
+    for offset, record, timestamp_ms in zip(batch.offsets, batch.records, batch.timestamps, strict=True):
+        if offset >= first_offset:
+            yield Delivered(offset, record, timestamp_ms)
+
+
+def _of_transaction(held: HeldTransaction, first_offset: int) -> Iterator[Delivered]:
+    """The records of a transaction that was held back, from `first_offset` on; it is closed behind the last."""
+    for from_offset, batch in held:
+        yield from _records(batch, max(from_offset, first_offset))
+    held.close()

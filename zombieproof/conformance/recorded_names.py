@@ -36,12 +36,19 @@ LEFT_OUT: frozenset[Field] = frozenset(
         (t.ListTransactions, "pattern"),
         (p.Fetch, "min_bytes"),
         (p.Fetch, "max_wait_ms"),
+        (p.Fetch, "max_bytes"),
+        (p.Fetch, "partition_max_bytes"),
         (p.ListOffsets, "timestamp_ms"),
         (g.OffsetToCommit, "leader_epoch"),
         (p.Produced, "message"),
         (p.ProducerDescription, "last_timestamp_ms"),
         (g.OffsetFetched, "leader_epoch"),
         (g.CoordinatorFound, "node"),
+        *((g.JoinGroup, name) for name in ("protocol_type", "protocols")),
+        *((g.JoinGroupAnswer, name) for name in ("protocol_type", "protocol", "members", "skips_assignment")),
+        *((g.SyncGroup, name) for name in ("assignments", "protocol_type", "protocol")),
+        *((g.SyncGroupAnswer, name) for name in ("assignment", "protocol_type", "protocol")),
+        *((g.ConsumerGroupHeartbeatAnswer, name) for name in ("heartbeat_interval_ms", "assignment")),
     }
 )
 """Fields that no recording has: what was asked had their defaults, and what was answered differs from run to run."""

@@ -70,6 +70,9 @@ class GroupValue:
     said so its session and rebalance time-outs (ms); of a consumer group the epoch of its assignment, the epoch that
     each member had before, the topics that it reads, and since which epoch it has which partition
     (``ConsumerGroupCurrentMemberAssignmentValue``).
+
+    Of a classic group that its leader has assigned, also the type and name of the protocol, and of each member what it
+    says to the assignor and what it got from it, as bytes (`formats.consumer_protocol`).
     """
 
     generation: int
@@ -81,6 +84,9 @@ class GroupValue:
     partitions: tuple[tuple[str, tuple[tuple[TopicPartition, int], ...]], ...] = ()
     previous_epochs: tuple[tuple[str, int], ...] = ()
     timeouts: tuple[tuple[str, tuple[int, int]], ...] = ()
+    protocol_type: str = "consumer"
+    protocol: str | None = None
+    said: tuple[tuple[str, tuple[bytes, bytes]], ...] = ()
 
 
 RecordKey = bytes | str | OffsetKey | GroupKey | None
@@ -182,3 +188,12 @@ class Batch:
         if self.base_sequence == NONE:
             return NONE
         return (self.base_sequence + self.last_offset_delta) & SEQUENCE_MAX
+
+
+def size_of(batch: Batch) -> int:
+    """How many bytes a batch is: as it came, or about as many as it would be; typed records count as nothing."""
+    if batch.encoded is not None:
+        return len(batch.encoded.data)
+    parts = (part for record in batch.records for part in (record.key, record.value) if isinstance(part, bytes))
+    headers = (len(key) + len(value or b"") for record in batch.records for key, value in record.headers)
+    return sum(map(len, parts)) + sum(headers)

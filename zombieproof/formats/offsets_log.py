@@ -14,8 +14,8 @@ OFFSET_COMMIT_TYPE, CLASSIC_GROUP_TYPE = 1, 2
 NEWEST_VALUE = 4
 OFFSET_VALUE_VERSION, GROUP_VALUE_VERSION = 4, 3
 """What Kafka 4.3 writes: a flexible version only where it needs a tagged field, so that older brokers can take over."""
-CONSUMER_PROTOCOL = "consumer"
 NO_TIMEOUTS = (NONE, NONE)
+NOTHING_SAID = (b"", b"")
 
 OFFSET_VALUE = Schema(
     "the value",
@@ -111,7 +111,7 @@ def write_offset(value: OffsetValue, version: int = OFFSET_VALUE_VERSION) -> byt
 
 
 def read_group(value: bytes) -> GroupValue:
-    """What a coordinator makes of the value of a classic group; what members told of themselves is passed over.
+    """What a coordinator makes of the value of a classic group; which clients its members are is passed over.
 
     Raises:
         Undecodable: the bytes are not a value of version 0 to 4.
@@ -130,19 +130,25 @@ def read_group(value: bytes) -> GroupValue:
             for each in members
             if each["sessionTimeout"] != NONE
         ),
+        protocol_type=fields["protocolType"],
+        protocol=fields["protocol"],
+        said=tuple(
+            (each["memberId"], (each["subscription"], each["assignment"]))
+            for each in members
+            if each["subscription"] or each["assignment"]
+        ),
     )
 
 
 def write_group(value: GroupValue, version: int = GROUP_VALUE_VERSION) -> bytes:
     """The value of a classic group; a group without leader has null there.
 
-    Of members only ids, instances and time-outs are known: subscription and assignment are empty, and nobody names a
-    client. Version 0 has no place for the rebalance time-out.
+    Nobody names a client. Version 0 has no place for the rebalance time-out.
 
     Raises:
         Unwritable: there is no such version.
     """
-    instances, timeouts = dict(value.instances), dict(value.timeouts)
+    instances, timeouts, said = dict(value.instances), dict(value.timeouts), dict(value.said)
     members = [
         {
             "memberId": member,
@@ -151,15 +157,15 @@ def write_group(value: GroupValue, version: int = GROUP_VALUE_VERSION) -> bytes:
             "clientHost": "",
             "rebalanceTimeout": timeouts.get(member, NO_TIMEOUTS)[1],
             "sessionTimeout": timeouts.get(member, NO_TIMEOUTS)[0],
-            "subscription": b"",
-            "assignment": b"",
+            "subscription": said.get(member, NOTHING_SAID)[0],
+            "assignment": said.get(member, NOTHING_SAID)[1],
         }
         for member, _ in value.members
     ]
     fields: Struct = {
-        "protocolType": CONSUMER_PROTOCOL,
+        "protocolType": value.protocol_type,
         "generation": value.generation,
-        "protocol": None,
+        "protocol": value.protocol,
         "leader": value.leader or None,
         "currentStateTimestamp": NONE,
         "members": members,

@@ -77,6 +77,11 @@ class Fields:
             raise Undecodable("bytes that may not be null are null", self._at)
         return self.take(size)
 
+    def nullable_sized(self, *, compact: bool = False) -> bytes | None:
+        """Bytes behind their number; None for null."""
+        size = self.uvarint() - 1 if compact else self.int32()
+        return None if size < 0 else self.take(size)
+
     def count(self, *, compact: bool = False) -> int | None:
         """The number of elements of an array; None for null."""
         count = self.uvarint() - 1 if compact else self.int32()

@@ -191,7 +191,7 @@ def _reader(field: Field, version: int, flexible: bool) -> Read:
     if kind == "string":
         return partial(Fields.nullable_string if field.nullable else Fields.string, compact=flexible)
     if kind == "bytes":
-        return partial(Fields.sized, compact=flexible)
+        return partial(Fields.nullable_sized if field.nullable else Fields.sized, compact=flexible)
     return PRIMITIVE_READERS[kind]
 
 
@@ -253,7 +253,7 @@ def _writer(field: Field, version: int, flexible: bool) -> Write:
     if kind == "string":
         return partial(_write_text, field.nullable, flexible)
     if kind == "bytes":
-        return partial(_write_sized, flexible)
+        return partial(_write_sized, field.nullable, flexible)
     return PRIMITIVE_WRITERS[kind]
 
 
@@ -279,5 +279,9 @@ def _write_text(nullable: bool, flexible: bool, text: str | None) -> bytes:
     return write_uvarint(0) if flexible else INT16.pack(-1)
 
 
-def _write_sized(flexible: bool, data: bytes) -> bytes:
+def _write_sized(nullable: bool, flexible: bool, data: bytes | None) -> bytes:
+    if data is None:
+        if not nullable:
+            raise Unwritable("bytes that may not be null are null")
+        return write_uvarint(0) if flexible else INT32.pack(-1)
     return (write_uvarint(len(data) + 1) if flexible else INT32.pack(len(data))) + data

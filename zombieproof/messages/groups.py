@@ -106,10 +106,24 @@ class OffsetFetchAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinGroup:
-    """API key 11, versions 3 to 9, of the one protocol that every member speaks; member "": a new one.
+class GroupProtocol:
+    """An assignor that a member knows, and what it says to it (of a consumer: `formats.consumer_protocol`)."""
 
-    The time-outs are those of Kafka's consumer, where nothing else is said.
+    name: Annotated[str, Wire("Name")]
+    metadata: Annotated[bytes, Wire("Metadata")]
+
+
+CONSUMERS = "consumer"
+"""The type of the protocols that consumers speak."""
+SAYS_NOTHING = (GroupProtocol("range", b""),)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinGroup:
+    """API key 11, versions 3 to 9; member "": a new one. `protocols`: those that it likes best come first.
+
+    Where nothing else is said the time-outs are those of Kafka's consumer, and the member says nothing to an assignor
+    that every member knows.
     """
 
     version: int
@@ -118,27 +132,66 @@ class JoinGroup:
     instance: Annotated[str | None, Wire("GroupInstanceId", since=5)] = None
     session_timeout_ms: Annotated[int, Wire("SessionTimeoutMs")] = 45_000
     rebalance_timeout_ms: Annotated[int, Wire("RebalanceTimeoutMs", since=1)] = 300_000
+    protocol_type: Annotated[str, Wire("ProtocolType")] = CONSUMERS
+    protocols: Annotated[tuple[GroupProtocol, ...], Wire("Protocols")] = SAYS_NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedMember:
+    """A member as its leader is told of it: what it has said to the assignor that was chosen."""
+
+    member: MemberId
+    metadata: Annotated[bytes, Wire("Metadata")]
+    instance: Annotated[str | None, Wire("GroupInstanceId", since=5)] = None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinGroupAnswer:
-    """The generation that was joined, who leads it, and who the member is."""
+    """The generation that was joined, who leads it, who the member is, and the assignor that was chosen.
+
+    The leader is told who is in it, and assigns; unless it is to go on with the assignment that there is.
+    """
 
     error: ErrorCode
     generation: GenerationId = NONE
     leader: Annotated[str, Wire("Leader", entity=Entity.MEMBER)] = ""
     member: MemberId = ""
+    protocol_type: Annotated[str | None, Wire("ProtocolType", since=7)] = None
+    protocol: Annotated[str | None, Wire("ProtocolName")] = None
+    members: Annotated[tuple[JoinedMember, ...], Wire("Members")] = ()
+    skips_assignment: Annotated[bool, Wire("SkipAssignment", since=9)] = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemberAssignment:
+    """What a member gets, in bytes that members understand (of a consumer: `formats.consumer_protocol`)."""
+
+    member: MemberId
+    assignment: Annotated[bytes, Wire("Assignment")]
 
 
 @dataclass(frozen=True, slots=True)
 class SyncGroup:
-    """API key 14, versions 3 to 5; instance None: not given."""
+    """API key 14, versions 3 to 5; None: not given. Only the leader has `assignments`."""
 
     version: int
     group: GroupId
     generation: GenerationId
     member: MemberId
     instance: InstanceId = None
+    assignments: Annotated[tuple[MemberAssignment, ...], Wire("Assignments")] = ()
+    protocol_type: Annotated[str | None, Wire("ProtocolType", since=5)] = None
+    protocol: Annotated[str | None, Wire("ProtocolName", since=5)] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncGroupAnswer:
+    """What the member gets in this generation, and by which assignor."""
+
+    error: ErrorCode
+    assignment: Annotated[bytes, Wire("Assignment")] = b""
+    protocol_type: Annotated[str | None, Wire("ProtocolType", since=5)] = None
+    protocol: Annotated[str | None, Wire("ProtocolName", since=5)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +242,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class GroupError:
-    """The answer of SyncGroup and Heartbeat as far as the protocol goes."""
+    """The answer of Heartbeat."""
 
     error: ErrorCode
 
@@ -207,11 +260,15 @@ class ConsumerGroupHeartbeat:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupHeartbeatAnswer:
-    """Who the member is and in which epoch."""
+    """Who the member is and in which epoch, when to come again, and what it reads; None: what it read before."""
 
     error: ErrorCode
     member: MemberId = ""
     epoch: Annotated[int, Wire("MemberEpoch")] = 0
+    heartbeat_interval_ms: Annotated[int, Wire("HeartbeatIntervalMs")] = 0
+    assignment: Annotated[
+        tuple[TopicPartition, ...] | None, Rows("Assignment.TopicPartitions", index="", ids_since=0)
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +338,7 @@ GroupAnswer = (
     | OffsetsDeleted
     | GroupsDeleted
     | JoinGroupAnswer
+    | SyncGroupAnswer
     | GroupLeft
     | GroupError
     | ConsumerGroupHeartbeatAnswer

@@ -15,8 +15,12 @@ BY_ID_SINCE = 13
 UnknownTopicIds = Annotated[frozenset[str], Ours("a topic is known by its name here, also where its id was sent")]
 IsolationLevel = Annotated[Isolation, Wire("IsolationLevel", since=2)]
 
-LATEST = -1
-"""The time that stands for the end of a partition."""
+LATEST, EARLIEST = -1, -2
+"""The times that stand for the end of a partition, and for its beginning."""
+
+
+EVERYTHING = 2147483647
+"""The largest limit of bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +114,9 @@ class WriteTxnMarkersAnswer:
 class Fetch:
     """API key 1, versions 11-17: where to read from in each partition.
 
-    The answer waits until there are `min_bytes` to be read, but not longer than `max_wait_ms`. `unknown_topic_ids` are
-    topics that version 13 or a later one named by an id of no topic.
+    The answer waits until there are `min_bytes` to be read, but not longer than `max_wait_ms`. It ends with the batch
+    that reaches `max_bytes`, and of each partition with the one that reaches `partition_max_bytes`. `unknown_topic_ids`
+    are topics that version 13 or a later one named by an id of no topic.
     """
 
     version: int
@@ -122,6 +127,8 @@ class Fetch:
     ]
     min_bytes: Annotated[int, Wire("MinBytes")] = 1
     max_wait_ms: Annotated[int, Wire("MaxWaitMs")] = 0
+    max_bytes: Annotated[int, Wire("MaxBytes", since=3)] = EVERYTHING
+    partition_max_bytes: Annotated[int, Wire("Topics.Partitions.PartitionMaxBytes")] = EVERYTHING
     unknown_topic_ids: UnknownTopicIds = frozenset()
 
 
@@ -148,7 +155,7 @@ class FetchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ListOffsets:
-    """API key 2, version 5, of the latest offset (high watermark or last stable offset), or of the first at a time."""
+    """API key 2, version 5, of the latest offset (high watermark or last stable), the earliest, or that at a time."""
 
     version: int
     isolation: IsolationLevel

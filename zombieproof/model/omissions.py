@@ -152,18 +152,13 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "of a consumer group: what members say to their assignors, how many they may be; of the consumer protocol also "
-        "session time-outs and partitions that are to be given back",
-        "only which generation or epoch a commit has to name matters to a transaction; every member of a classic group "
-        "speaks the same protocol and has the same subscription, again whenever it joins",
+        "of a consumer group: how many its members may be; of the consumer protocol also session time-outs and "
+        "partitions that are to be given back",
+        "only which generation or epoch a commit has to name matters to a transaction",
         "GroupMetadataManager.java, ClassicGroup.java; KIP-345, KIP-848",
-        "a follower whose subscription changes opens no rebalance, and nobody is told INCONSISTENT_GROUP_PROTOCOL for "
-        "it; silent members of a consumer group stay, and a partition is its new member's before the old one has given "
-        "it back",
+        "silent members of a consumer group stay, and a partition is its new member's before the old one has given it "
+        "back",
         (
-            Absent(Sort.FIELD, "subscription", f"{_MESSAGES}.groups.JoinGroup"),
-            Absent(Sort.FIELD, "protocols", f"{_MESSAGES}.groups.JoinGroup"),
-            Absent(Sort.FIELD, "assignments", f"{_MESSAGES}.groups.SyncGroup"),
             Absent(Sort.FIELD, "group_max_size", "zombieproof.broker.cluster.settings.Settings"),
             Absent(Sort.FIELD, "session_timeout_ms", f"{_MESSAGES}.groups.ConsumerGroupHeartbeat"),
             Absent(Sort.FIELD, "group_consumer_session_timeout_ms", "zombieproof.broker.cluster.settings.Settings"),

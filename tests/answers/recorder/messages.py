@@ -243,7 +243,7 @@ def _reached(told: Any, path: str) -> Iterator[Any]:
     if not rest:
         yield value
     else:
-        for row in value or ():
+        for row in value if isinstance(value, tuple) else () if value is None else (value,):
             yield from _reached(row, rest)
 
 

@@ -26,6 +26,7 @@ from zombieproof.messages.groups import (
     OffsetFetchAnswer,
     OffsetsCommitted,
     OffsetsDeleted,
+    SyncGroupAnswer,
 )
 from zombieproof.messages.partitions import (
     Fetch,
@@ -241,6 +242,8 @@ def with_error(answer: Answer, partition: TopicPartition, error: int) -> Answer:
             return GroupLeft(of_group)
         case GroupError():
             return GroupError(of_group)
+        case SyncGroupAnswer():
+            return SyncGroupAnswer(of_group)
         case ConsumerGroupHeartbeatAnswer():
             return ConsumerGroupHeartbeatAnswer(of_group)
         case _:

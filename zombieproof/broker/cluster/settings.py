@@ -24,6 +24,7 @@ class Settings:
     offsets_retention_minutes: int = 10_080
     offsets_retention_check_interval_ms: int = 600_000
     group_consumer_assignment_interval_ms: int = 1000
+    group_consumer_heartbeat_interval_ms: int = 5000
     group_initial_rebalance_delay_ms: int = 3000
     group_min_session_timeout_ms: int = 6000
     group_max_session_timeout_ms: int = 1_800_000

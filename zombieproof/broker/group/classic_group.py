@@ -4,24 +4,33 @@ Who is in it and who waits is in the records of its steps (``statemachines.class
 names, and the requests that wait for them.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from zombieproof.broker.group.effects import Drop, GroupEffect, Reply, WaitForOthers
 from zombieproof.formats.batches import GroupValue
-from zombieproof.messages.groups import GroupError, JoinGroupAnswer
+from zombieproof.messages.groups import CONSUMERS, JoinedMember, JoinGroupAnswer, SyncGroupAnswer
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, Error
 from zombieproof.statemachines.classic_group.effects import Identity, Wait
 from zombieproof.statemachines.classic_group.members import NO_RESULT, GroupMembers, Member, Standing
 
 NO_REQUEST = 0
+NO_PROTOCOL = "range"
+"""What a member knows of which the log does not say it."""
 
 
 @dataclass(slots=True)
 class GroupMember(Member):
-    """A member by its names (`instance` None: it is not static), and its requests that wait."""
+    """A member by its names (`instance` None: it is not static), and its requests that wait.
+
+    `protocols`: the assignors that it knows, the one it likes best first, with what it says to each; `assignment`: what
+    it got. Both are bytes that only members understand.
+    """
 
     name: str = ""
     instance: str | None = None
+    protocols: Mapping[str, bytes] = field(default_factory=dict)
+    assignment: bytes = b""
     join_number: int = NO_REQUEST
     sync_number: int = NO_REQUEST
 
@@ -42,7 +51,7 @@ def _dropped(number: int) -> list[GroupEffect]:
 class ClassicGroup:
     """One group. `seats` are those who are in it and those who have got an id, in the order in which they came.
 
-    `wakes_ms` is when it looks at its clock next, NONE: never.
+    `wakes_ms` is when it looks at its clock next, NONE: never. `protocol`: the assignor of this generation.
     """
 
     name: str
@@ -51,6 +60,9 @@ class ClassicGroup:
     seats: list[GroupMember] = field(default_factory=list)
     records: GroupMembers = field(init=False)
     wakes_ms: int = NONE
+    protocol_type: str = CONSUMERS
+    protocol: str | None = None
+    _protocol_of: int = 0
     _by_name: dict[str, GroupMember] = field(default_factory=dict)
     _numbers: int = 0
 
@@ -96,7 +108,9 @@ class ClassicGroup:
     def newcomer(self, instance: str | None) -> GroupMember:
         """Somebody who may become a member."""
         holder = self._holder(instance)
-        return GroupMember(instance=instance, former=NONE if holder is None else holder.number)
+        if holder is None:
+            return GroupMember(instance=instance)
+        return GroupMember(instance=instance, former=holder.number, assignment=holder.assignment)
 
     def sender(self, member: str, instance: str | None) -> Identity:
         """What the group knows of who sends a request."""
@@ -115,6 +129,48 @@ class ClassicGroup:
         if instance is None:
             return None
         return next((seat for seat in self.seats if seat.instance == instance and seat.standing == Standing.IN), None)
+
+    # ---------------------------------------------------------------- protocols
+
+    def _members(self) -> list[GroupMember]:
+        return [seat for seat in self.seats if seat.standing == Standing.IN]
+
+    def shares_protocol(self, protocol_type: str, names: Iterable[str]) -> bool:
+        """Whether every member knows one of these assignors; where there is no member, whether there is any."""
+        known, members = frozenset(names), self._members()
+        if not members:
+            return protocol_type != "" and known != frozenset()
+        return protocol_type == self.protocol_type and not known.isdisjoint(known_by_all(members))
+
+    def is_protocol(self, protocol_type: str | None, name: str | None) -> bool:
+        """Whether these are the type and the name of this generation's protocol; None: not said."""
+        return protocol_type in (None, self.protocol_type) and (self.protocol is None or name in (None, self.protocol))
+
+    def protocol_with(self, protocols: Mapping[str, bytes], instance: str | None) -> str | None:
+        """The assignor that would be chosen if the static `instance` knew `protocols`."""
+        others = [seat for seat in self._members() if seat.instance != instance]
+        return chosen_by([*others, GroupMember(protocols=protocols)])
+
+    def _choose_protocol(self) -> None:
+        """A new generation has an assignor of its own choice."""
+        if self._protocol_of != self.generation:
+            self._protocol_of, self.protocol = self.generation, chosen_by(self._members())
+
+    def take_protocol(self, value: GroupValue) -> None:
+        """The protocol is what the log says."""
+        self.protocol_type, self.protocol, self._protocol_of = value.protocol_type, value.protocol, value.generation
+
+    def give(self, assignments: Mapping[str, bytes]) -> None:
+        """Each member gets what the leader says; one that it does not name gets nothing."""
+        for seat in self.seats:
+            seat.assignment = assignments.get(seat.name, b"")
+
+    def told_to_leader(self) -> tuple[JoinedMember, ...]:
+        """The members of this generation, with what they say to its assignor."""
+        return tuple(
+            JoinedMember(seat.name, seat.protocols.get(self.protocol or "", b""), seat.instance)
+            for seat in self._members()
+        )
 
     # ---------------------------------------------------------------- who comes and goes
 
@@ -139,19 +195,39 @@ class ClassicGroup:
     def take_results(self) -> list[GroupEffect]:
         """The answers to those who are told something by the step that has just been taken."""
         effects = list[GroupEffect]()
+        self._choose_protocol()
         for seat in self.seats:
             if seat.join_result != NO_RESULT:
                 effects.append(Reply(seat.join_number, (self.name,), self._joined(seat, seat.join_result)))
                 seat.join_result, seat.join_number = NO_RESULT, NO_REQUEST
             if seat.sync_result != NO_RESULT:
-                effects.append(Reply(seat.sync_number, (self.name,), GroupError(seat.sync_result)))
+                effects.append(Reply(seat.sync_number, (self.name,), self.synced(seat, seat.sync_result)))
                 seat.sync_result, seat.sync_number = NO_RESULT, NO_REQUEST
         return effects
 
     def _joined(self, seat: GroupMember, error: int) -> JoinGroupAnswer:
         if error == Error.NONE:
-            return JoinGroupAnswer(error, self.generation, self.leader, seat.name)
+            return self.joined(seat, self.leader)
         return JoinGroupAnswer(error, member="" if error == Error.UNKNOWN_MEMBER_ID else seat.name)
+
+    def joined(self, seat: GroupMember, leader: str, *, skips_assignment: bool = False) -> JoinGroupAnswer:
+        """What a member is told of this generation; it is told of the others where it leads."""
+        return JoinGroupAnswer(
+            int(Error.NONE),
+            self.generation,
+            leader,
+            seat.name,
+            self.protocol_type,
+            self.protocol or "",
+            self.told_to_leader() if seat.name == leader else (),
+            skips_assignment,
+        )
+
+    def synced(self, seat: GroupMember, error: int) -> SyncGroupAnswer:
+        """What a member got in this generation."""
+        if error != Error.NONE:
+            return SyncGroupAnswer(error)
+        return SyncGroupAnswer(error, seat.assignment, self.protocol_type, self.protocol)
 
     # ---------------------------------------------------------------- the log
 
@@ -168,18 +244,45 @@ class ClassicGroup:
                 for seat in seats
                 if seat.session_timeout_ms != NONE
             ),
+            protocol_type=self.protocol_type,
+            protocol=self.protocol,
+            said=tuple(
+                (seat.name, (seat.protocols.get(self.protocol or "", b""), seat.assignment))
+                for seat in seats
+                if seat.assignment or seat.protocols.get(self.protocol or "", b"")
+            ),
         )
+
+
+def known_by_all(members: Iterable[GroupMember]) -> frozenset[str]:
+    """The assignors that each of these members knows."""
+    known = [frozenset(member.protocols) for member in members]
+    return frozenset.intersection(*known) if known else frozenset()
+
+
+def chosen_by(members: list[GroupMember]) -> str | None:
+    """The assignor that most like best, of those that all know; of several the one that the first of them likes.
+
+    Source: ``ClassicGroup.selectProtocol``.
+    """
+    candidates = known_by_all(members)
+    votes = [next(name for name in member.protocols if name in candidates) for member in members if candidates]
+    return max(votes, key=votes.count, default=None)
 
 
 def loaded_classic_group(name: str, value: GroupValue) -> ClassicGroup:
     """The group as the newest record of the log tells it: stable, if it has members."""
-    instances, timeouts = dict(value.instances), dict(value.timeouts)
+    instances, timeouts, said = dict(value.instances), dict(value.timeouts), dict(value.said)
     group = ClassicGroup(name, ClassicGroupState.STABLE if value.members else ClassicGroupState.EMPTY, value.generation)
+    group.take_protocol(value)
     for member, _ in value.members:
         session_ms, rebalance_ms = timeouts.get(member, (NONE, NONE))
+        subscription, assignment = said.get(member, (b"", b""))
         seat = GroupMember(
             name=member,
             instance=instances.get(member),
+            protocols={value.protocol or NO_PROTOCOL: subscription},
+            assignment=assignment,
             is_static=member in instances,
             standing=Standing.IN,
             session_timeout_ms=session_ms,

@@ -44,7 +44,8 @@ class ConsumerMembers:
         former = NoGroup() if found.store is None else found.store.group(request.group)
         group = former if isinstance(former, ConsumerGroup) else ConsumerGroup(request.group)
         before, member = group.value(), group.members.get(request.member, ConsumerMember())
-        beat = Beat(request.epoch, request.topics is not None and request.topics != member.topics)
+        is_full = request.topics is not None
+        beat = Beat(request.epoch, is_full and request.topics != member.topics, is_full)
         host = HeartbeatHost(found.error, self._clock.now_ms(), self._settings.group_consumer_assignment_interval_ms)
         effects, facts = ConsumerGroupEffects(), _heartbeat_facts(request, former)
         steps.heartbeat(group, member, beat, facts, host, effects, self._journal.begin())
@@ -59,7 +60,9 @@ class ConsumerMembers:
                 store.groups[request.group] = loaded_consumer_group(request.group, before)
         if effects.error != Error.NONE:
             return ConsumerGroupHeartbeatAnswer(effects.error)
-        return ConsumerGroupHeartbeatAnswer(int(Error.NONE), name, effects.epoch)
+        interval_ms = self._settings.group_consumer_heartbeat_interval_ms
+        told = tuple(sorted(member.partitions)) if effects.tells_assignment else None
+        return ConsumerGroupHeartbeatAnswer(int(Error.NONE), name, effects.epoch, interval_ms, told)
 
     def _apply(
         self,

@@ -5,6 +5,7 @@ members are looked up, and what a step wants is done in the order in which it sa
 its protocol with whoever comes next.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from zombieproof.broker.cluster.clock import Clock
@@ -14,6 +15,7 @@ from zombieproof.broker.group.classic_group import ClassicGroup, GroupMember, No
 from zombieproof.broker.group.effects import GroupEffect, Reply, WakeAt
 from zombieproof.broker.group.store import FoundGroup, Group, GroupStores
 from zombieproof.messages.groups import (
+    CONSUMERS,
     GroupAnswer,
     GroupError,
     GroupLeft,
@@ -24,6 +26,7 @@ from zombieproof.messages.groups import (
     Leaver,
     LeaverLeft,
     SyncGroup,
+    SyncGroupAnswer,
 )
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.classic_group import joining, rebalances
@@ -32,6 +35,7 @@ from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
     GroupEffects,
     GroupHost,
+    Identity,
     LeaderShown,
     MemberRequest,
     PendingRequest,
@@ -55,7 +59,7 @@ class MemberIds:
 
 @dataclass(slots=True)
 class _Work:
-    """A request, or the time, while its effects are carried out: who sent it, and who led the group before."""
+    """A request, or the time, while its effects are carried out: who sent it, who led before, who gets what."""
 
     found: FoundGroup
     name: str
@@ -64,6 +68,8 @@ class _Work:
     pending: PendingRequest = field(default_factory=PendingRequest)
     effects: GroupEffects = field(default_factory=GroupEffects)
     former_leader: str = ""
+    protocol_type: str = CONSUMERS
+    assignments: Mapping[str, bytes] | None = None
     done: list[GroupEffect] = field(default_factory=list)
 
 
@@ -84,11 +90,12 @@ class Membership:
             request.version,
             request.group != "",
             work.found.error,
-            group.sender(request.member, request.instance),
+            _with_protocols(group.sender(request.member, request.instance), group, request),
             session_timeout_ms=request.session_timeout_ms,
             rebalance_timeout_ms=request.rebalance_timeout_ms,
         )
         work.seat = GroupMember(name=request.member, instance=request.instance)
+        work.protocol_type = request.protocol_type
         if isinstance(group, ClassicGroup):
             named = request.member != ""
             work.seat = group.find(request.member) if named else group.newcomer(request.instance)
@@ -97,6 +104,10 @@ class Membership:
         joining.join(
             group, _records(group), work.seat, work.pending, said, self._host(), work.effects, self._journal.begin()
         )
+        if work.effects.error == Error.NONE:
+            work.seat.protocols = _protocols(request)
+            if isinstance(group, ClassicGroup) and not group.members.keys() - {work.seat.name}:
+                group.protocol_type = request.protocol_type
         self._carry_out(work)
         if work.effects.replies:
             self._reply(work, self._joined(work, request))
@@ -108,16 +119,23 @@ class Membership:
             member = work.seat.name if error == Error.MEMBER_ID_REQUIRED else request.member
             return JoinGroupAnswer(error, member=member)
         leader = work.former_leader if work.effects.leader == LeaderShown.FORMER else group.leader
-        return JoinGroupAnswer(error, work.effects.generation, leader, work.seat.name)
+        skips = work.pending.replaces and leader == work.seat.name
+        return group.joined(work.seat, leader, skips_assignment=skips)
 
     def sync(self, request: SyncGroup, number: int) -> list[GroupEffect]:
         """SyncGroup: it is answered now, or when the leader's assignment is there."""
         work, said = self._begin_known(request, number)
         group = self._group(work)
+        if isinstance(group, ClassicGroup):
+            shares = group.is_protocol(request.protocol_type, request.protocol)
+            said = said._replace(sender=said.sender._replace(shares_protocol=shares))
+        work.assignments = {each.member: each.assignment for each in request.assignments}
         steps.sync(group, _records(group), work.seat, work.pending, said, work.effects, self._journal.begin())
         self._carry_out(work)
         if work.effects.replies:
-            self._reply(work, GroupError(work.effects.error))
+            error, group = work.effects.error, self._group(work)
+            answer = group.synced(work.seat, error) if isinstance(group, ClassicGroup) else SyncGroupAnswer(error)
+            self._reply(work, answer)
         return self._finished(work)
 
     def heartbeat(self, request: Heartbeat, number: int) -> list[GroupEffect]:
@@ -242,13 +260,18 @@ class Membership:
         store, group = work.found.store, self._group(work)
         assert store is not None, "only who coordinates a group appends"
         if work.effects.append == GroupAppend.NEW_GROUP:
-            made = ClassicGroup(work.name)
+            made = ClassicGroup(work.name, protocol_type=work.protocol_type)
             error = store.write_group(made, group, self._clock.now_ms())
             if error == Error.NONE:
                 made.seat(work.seat)
             return error
         assert isinstance(group, ClassicGroup)
-        return store.write_group(group, group, self._clock.now_ms())
+        if work.assignments is not None:
+            group.give(work.assignments)
+        error = store.write_group(group, group, self._clock.now_ms())
+        if error != Error.NONE and work.assignments is not None:
+            group.give({})
+        return error
 
     def _reply(self, work: _Work, answer: GroupAnswer) -> None:
         work.done.append(Reply(work.number, (work.name,), answer))
@@ -257,6 +280,23 @@ class Membership:
         """All that is to be done, and when the group looks at its clock next."""
         group = self._group(work)
         return work.done if not isinstance(group, ClassicGroup) else [*work.done, *group.clear(), *_wake(group)]
+
+
+def _protocols(request: JoinGroup) -> dict[str, bytes]:
+    return {each.name: each.metadata for each in request.protocols}
+
+
+def _with_protocols(sender: Identity, group: AnyGroup, request: JoinGroup) -> Identity:
+    """What the group knows of who joins, with how its protocols stand to those of the others."""
+    protocols = _protocols(request)
+    if not isinstance(group, ClassicGroup):
+        return sender._replace(shares_protocol=bool(request.protocol_type and protocols))
+    said = list(group.find(request.member).protocols.items()) if request.member else None
+    return sender._replace(
+        shares_protocol=group.shares_protocol(request.protocol_type, protocols),
+        has_news=said not in (None, list(protocols.items())),
+        changes_protocol=group.protocol_with(protocols, request.instance) != group.protocol,
+    )
 
 
 def _records(group: AnyGroup) -> GroupMembers:

@@ -8,9 +8,9 @@ it then knows the newest batch only (reference §3.7, §14).
 Source: reference §3.1 to §3.7, §6; ``UnifiedLog.java``, ``Partition.scala``.
 """
 
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import takewhile
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
@@ -25,9 +25,9 @@ from zombieproof.broker.partition.producer_states import (
 )
 from zombieproof.broker.partition.snapshots import SnapshotStore
 from zombieproof.broker.partition.written import Written
-from zombieproof.formats.batches import Batch, Marker
+from zombieproof.formats.batches import Batch, Marker, size_of
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.partitions import Fetched, ProducerDescription, ProducersDescribed
+from zombieproof.messages.partitions import EVERYTHING, Fetched, ProducerDescription, ProducersDescribed
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Isolation, Mode, Origin, Row
 from zombieproof.statemachines.partition_leader import offsets
@@ -260,14 +260,17 @@ class Replica:
 
     # ---------------------------------------------------------------- reading
 
-    def fetch(self, offset: int, isolation: Isolation) -> Fetched:
-        """The batches from `offset` up to where a reader of this isolation may read; followers answer too."""
+    def fetch(self, offset: int, isolation: Isolation, most_bytes: int = EVERYTHING) -> Fetched:
+        """The batches from `offset` up to where a reader of this isolation may read; followers answer too.
+
+        The batch that reaches `most_bytes` is the last one; with 0 there is none.
+        """
         reach = self._reach()
         stable = self.producers.readable(reach)
         read = offsets.fetch(offset, isolation, stable, reach, self.rules)
         if read.error != Error.NONE:
             return Fetched(read.error)
-        batches = tuple(takewhile(lambda batch: batch.last_offset < read.bound, self.log.read(offset)))
+        batches = tuple(_within(self.log.read(offset), read.bound, most_bytes))
         aborted: tuple[tuple[int, int], ...] | None = None
         if read.lists_aborted:
             found = self.aborted.collect(offset, read.aborted_below).aborted if batches else ()
@@ -283,7 +286,7 @@ class Replica:
         """The first offset with this time or a later one that such a reader may read; NONE if there is none."""
         late = (batch for batch in self.log.read(self.log.start_offset) if batch.timestamp_ms >= timestamp_ms)
         first, reach = next(late, None), self._reach()
-        found = NONE if first is None else first.base_offset
+        found = NONE if first is None else _first_since(first, timestamp_ms)
         return offsets.offset_for_time(found, isolation, self.producers.readable(reach), reach, self.rules)
 
     def describe_producers(self) -> ProducersDescribed:
@@ -312,3 +315,19 @@ class Replica:
     def has_late_transaction(self) -> bool:
         """Whether the earliest open transaction hangs (KIP-664)."""
         return self.producers.has_late_transaction()
+
+
+def _within(batches: Iterable[Batch], bound: int, most_bytes: int) -> Iterator[Batch]:
+    """The batches that end before `bound`, up to the one that reaches `most_bytes`."""
+    size = 0
+    for batch in batches:
+        if size >= most_bytes or batch.last_offset >= bound:
+            return
+        size += size_of(batch)
+        yield batch
+
+
+def _first_since(batch: Batch, timestamp_ms: int) -> int:
+    """The first offset of a batch whose record is not older; a marker is as old as its batch."""
+    late = (at for at, of in zip(batch.offsets, batch.timestamps, strict=True) if of >= timestamp_ms)
+    return next(late, batch.base_offset)

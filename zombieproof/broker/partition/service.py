@@ -12,9 +12,10 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.coordinator import GroupCoordinator
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.partition.written import Written
-from zombieproof.formats.batches import Batch, Marker
+from zombieproof.formats.batches import Batch, Marker, size_of
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.messages.partitions import (
+    EARLIEST,
     LATEST,
     DescribeProducers,
     DescribeProducersAnswer,
@@ -118,9 +119,13 @@ class PartitionService:
 
     def fetch(self, request: Fetch) -> FetchAnswer:
         """Answer Fetch; a follower answers too (KIP-392)."""
-        return FetchAnswer({tp: self._fetch(tp, at, request) for tp, at in request.partitions.items()})
+        rows, left = dict[TopicPartition, Fetched](), request.max_bytes
+        for partition, offset in request.partitions.items():
+            rows[partition] = self._fetch(partition, offset, request, max(left, 0))
+            left -= sum(size_of(batch) for batch in rows[partition].batches)
+        return FetchAnswer(rows)
 
-    def _fetch(self, partition: TopicPartition, offset: int, request: Fetch) -> Fetched:
+    def _fetch(self, partition: TopicPartition, offset: int, request: Fetch, left: int) -> Fetched:
         replica = self.replica(partition)
         door = self._door(partition, replica, by_unknown_id=partition[0] in request.unknown_topic_ids)
         if door.is_unknown:
@@ -128,7 +133,7 @@ class PartitionService:
             return Fetched(door.error, aborted=())
         if door.error != Error.NONE or replica is None:
             return Fetched(door.error)
-        return replica.fetch(offset, request.isolation)
+        return replica.fetch(offset, request.isolation, min(left, request.partition_max_bytes))
 
     def list_offsets(self, request: ListOffsets) -> ListOffsetsAnswer:
         """Answer ListOffsets."""
@@ -139,6 +144,8 @@ class PartitionService:
         error = self._door(partition, replica, needs_leader=True).error
         if error != Error.NONE or replica is None:
             return error, NONE
+        if request.timestamp_ms == EARLIEST:
+            return error, replica.log.start_offset
         if request.timestamp_ms == LATEST:
             return error, replica.latest_offset(request.isolation)
         return error, replica.offset_for_time(request.timestamp_ms, request.isolation)

@@ -30,7 +30,9 @@ class ClassicFacts(GroupFacts, Protocol):
 class Identity(NamedTuple):
     """What a request says of its sender, and what the group knows of it; -1: not given.
 
-    `is_pending`: the member has got its id, but has not joined with it yet.
+    `is_pending`: the member has got its id, but has not joined with it yet. `shares_protocol`: every member knows an
+    assignor that the sender knows; of SyncGroup, what it says of the protocol is that of the group. `has_news`: it says
+    something else to the assignors than before. `changes_protocol`: with it another assignor would be chosen.
     """
 
     member: int = NONE
@@ -40,6 +42,9 @@ class Identity(NamedTuple):
     instance_is_this_member: bool = False
     is_leader: bool = False
     is_pending: bool = False
+    shares_protocol: bool = True
+    has_news: bool = False
+    changes_protocol: bool = False
 
 
 def decide_identity(sender: Identity) -> AppendVerdict:

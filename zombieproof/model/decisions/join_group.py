@@ -1,9 +1,10 @@
 """JoinGroup (API key 11, versions 0-9): a member takes part in the next generation of a classic group.
 
-Behaviour: a new member gets its id and opens a rebalance, and so does the leader that joins again; while a rebalance is
-open whoever joins takes part in it, and waits until it ends. A member that joins again otherwise is told the generation
-that it is in. Nobody joins a group that speaks the consumer protocol (KIP-848), as if its members' assignors were none
-that a classic member knows.
+Behaviour: a new member gets its id and opens a rebalance, and so does the leader that joins again, and whoever has
+something new to say to the assignors; while a rebalance is open whoever joins takes part in it, and waits until it
+ends. A member that joins again otherwise is told the generation that it is in. All have to know one assignor. Nobody
+joins a group that speaks the consumer protocol (KIP-848), as if its members' assignors were none that a classic member
+knows.
 Versions: 4 answers a new dynamic member with its id only, and the member joins with it (KIP-394); 5 carries the static
 instance (KIP-345); 9 tells a static member that takes its place again that it leads (KIP-814).
 Source: ``GroupCoordinatorService.joinGroup``, ``GroupMetadataManager.classicGroupJoinToClassicGroup``.
@@ -35,6 +36,8 @@ def decide_join_group(group: ClassicFacts, sender: Identity, version: int) -> Ap
         return append_refused(Error.UNKNOWN_MEMBER_ID, Row.NOT_KNOWN)
     if group.dead:
         return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O4)
+    if not sender.shares_protocol:
+        return append_refused(Error.INCONSISTENT_GROUP_PROTOCOL, Row.OTHER_PROTOCOL)
     if sender.member == NONE:
         return _decide_new_member(group, sender, version)
     if sender.is_pending:
@@ -43,7 +46,7 @@ def decide_join_group(group: ClassicFacts, sender: Identity, version: int) -> Ap
     if verdict.error != Error.NONE:
         return verdict
     leads_a_stable_group = group.state == ClassicGroupState.STABLE and sender.is_leader
-    if leads_a_stable_group or group.state == ClassicGroupState.PREPARING_REBALANCE:
+    if leads_a_stable_group or sender.has_news or group.state == ClassicGroupState.PREPARING_REBALANCE:
         return append_accepted(Row.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
     return append_accepted(Row.MEMBER_IS_IN, NOTHING)
 
@@ -52,7 +55,7 @@ def _decide_new_member(group: ClassicFacts, sender: Identity, version: int) -> A
     if sender.instance == NONE:
         if version >= FIRST_VERSION_THAT_NEEDS_A_MEMBER_ID:
             return append_refused(Error.MEMBER_ID_REQUIRED, Row.MEMBER_ID_FIRST)
-    elif sender.instance_is_known and group.state == ClassicGroupState.STABLE:
+    elif sender.instance_is_known and group.state == ClassicGroupState.STABLE and not sender.changes_protocol:
         return append_accepted(Row.MEMBER_IS_IN, NOTHING)
     return append_accepted(Row.MEMBER_JOINS, ClassicGroupEvent.REBALANCE)
 

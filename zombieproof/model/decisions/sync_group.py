@@ -16,6 +16,8 @@ def decide_sync_group(group: ClassicFacts, sender: Identity, generation: int, ha
     verdict = decide_generation(group, sender, generation, has_group_id)
     if verdict.error != Error.NONE:
         return verdict
+    if not sender.shares_protocol:
+        return append_refused(Error.INCONSISTENT_GROUP_PROTOCOL, Row.OTHER_PROTOCOL)
     if group.state == ClassicGroupState.PREPARING_REBALANCE:
         return append_refused(Error.REBALANCE_IN_PROGRESS, Row.REBALANCING)
     if group.state == ClassicGroupState.STABLE:

@@ -49,10 +49,14 @@ class ConsumerMemberRecord(Protocol):
 
 
 class Beat(NamedTuple):
-    """What the request says besides its sender: `changes_topics` if the member reads other topics than before."""
+    """What the request says besides its sender: `changes_topics` if the member reads other topics than before.
+
+    `is_full`: it says all that there is to say, as after an answer that was lost, and is told all.
+    """
 
     epoch: int
     changes_topics: bool
+    is_full: bool = False
 
 
 class HeartbeatHost(NamedTuple):
@@ -69,7 +73,8 @@ class ConsumerGroupEffects:
 
     The sender gets an id that nobody had (`gives_id`), it leaves (`leaves`) or it stays and reads what it says
     (`subscribes`), partitions are assigned anew (`assigns`), the group is made durable (`appends`), whose outcome goes
-    to `appended`; then, or if nothing is appended, the answer goes out (`replies`) with `error`, or with `epoch`.
+    to `appended`; then, or if nothing is appended, the answer goes out (`replies`) with `error`, or with `epoch`, and
+    what the member reads where that may be news (`tells_assignment`).
     `restores`: the group is what it was before.
     """
 
@@ -82,6 +87,7 @@ class ConsumerGroupEffects:
     replies: bool = False
     error: int = 0
     epoch: int = 0
+    tells_assignment: bool = False
 
 
 def heartbeat(
@@ -121,6 +127,7 @@ def heartbeat(
         member.previous_epoch = member.epoch
         member.epoch = group.assignment_epoch
     effects.epoch = member.epoch
+    effects.tells_assignment = bool(moves or beat.is_full)
     if moves or effects.subscribes or effects.assigns:
         effects.appends = True
     else:
