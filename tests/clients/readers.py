@@ -1,6 +1,7 @@
 """A cluster in this process with consumers and producers at it, and a process that can be frozen."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +31,10 @@ class Frozen:
     inner: ClusterTransport
     is_frozen: bool = False
     held: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        return self.inner.lock
 
     def now_ms(self) -> int:
         return self.inner.now_ms()

@@ -86,7 +86,7 @@ class Embedded:
         disk: Disk | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
-        self._lock, self._pumping, self._moved = threading.RLock(), threading.Lock(), threading.Condition()
+        self.lock, self._pumping, self._moved = threading.RLock(), threading.Lock(), threading.Condition()
         self._submitted: deque[_Submitted] = deque()
         self._waiting: dict[int, tuple[Exchange, Done]] = {}
         self._thread: threading.Thread | None = None
@@ -221,13 +221,13 @@ class Embedded:
         if self._broken is not None:
             raise self._broken
         try:
-            with self._lock:
+            with self.lock:
                 moved = self._deliver()
                 syncing = self._begin_sync()
             for _, each in syncing:
                 each.carry_out()
             if syncing:
-                with self._lock:
+                with self.lock:
                     self._end_sync(syncing)
                     self._deliver()
         except BaseException as error:
@@ -278,7 +278,7 @@ class Embedded:
         Raises:
             ValueError: there is one, or Kafka takes no such name.
         """
-        with self._pumping, self._lock:
+        with self._pumping, self.lock:
             self.cluster.create_topic(topic, partitions)
             self._saved = self._save()
 
@@ -302,7 +302,7 @@ class Embedded:
         if self._thread is not None:
             self._thread.join()
         try:
-            with self._pumping, self._lock:
+            with self._pumping, self.lock:
                 if self._broken is None:
                     self._deliver()
                     self._stop()

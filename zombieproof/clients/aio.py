@@ -42,9 +42,12 @@ async def wait_until(transport: Transport, is_over: Callable[[], bool], timeout_
 async def wait_for(transport: Transport, operation: Operation[T]) -> T:
     """Bring an operation to its end."""
     try:
-        wait = next(operation)
+        with transport.lock:
+            wait = next(operation)
         while True:
-            wait = operation.send(await wait_until(transport, *wait))
+            is_over = await wait_until(transport, *wait)
+            with transport.lock:
+                wait = operation.send(is_over)
     except StopIteration as end:
         result: T = end.value
         return result

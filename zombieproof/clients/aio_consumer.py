@@ -24,15 +24,18 @@ class AsyncConsumer(ConsumerCalls):
 
     async def _wait(self, operation: Operation[T]) -> T:
         try:
-            wanted = next(operation)
+            with self.transport.lock:
+                wanted = next(operation)
             while True:
+                is_over = True
                 if isinstance(wanted, Call):
                     returned = wanted.action()
                     if isawaitable(returned):
                         await returned
-                    wanted = operation.send(True)
                 else:
-                    wanted = operation.send(await wait_until(self.transport, *wanted))
+                    is_over = await wait_until(self.transport, *wanted)
+                with self.transport.lock:
+                    wanted = operation.send(is_over)
         except StopIteration as end:
             result: T = end.value
             return result

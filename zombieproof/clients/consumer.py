@@ -34,13 +34,16 @@ class Consumer(ConsumerCalls):
 
     def _wait(self, operation: Operation[T]) -> T:
         try:
-            wanted = next(operation)
+            with self.transport.lock:
+                wanted = next(operation)
             while True:
+                is_over = True
                 if isinstance(wanted, Call):
                     wanted.action()
-                    wanted = operation.send(True)
                 else:
-                    wanted = operation.send(self.transport.wait_until(*wanted))
+                    is_over = self.transport.wait_until(*wanted)
+                with self.transport.lock:
+                    wanted = operation.send(is_over)
         except StopIteration as end:
             result: T = end.value
             return result

@@ -5,7 +5,7 @@ waits. So a client's own times (a batch that lingers, a request that is repeated
 """
 
 from collections.abc import Callable
-from threading import Lock
+from contextlib import AbstractContextManager
 
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.network import Request
@@ -22,9 +22,14 @@ class EmbeddedTransport:
 
     def __init__(self, embedded: Embedded) -> None:
         self.embedded = embedded
-        self._calls, self._lock = Calls(), Lock()
+        self._calls = Calls()
         self._metadata, self._is_lost = ClusterMetadata(), False
         self.refresh_metadata()
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """That of the cluster: whoever drives it calls what clients wait for."""
+        return self.embedded.lock
 
     def now_ms(self) -> int:
         """The time of the cluster."""
@@ -45,7 +50,7 @@ class EmbeddedTransport:
 
     def turn(self, until_ms: int) -> bool:
         """One call that is due, or what the cluster has to do now; False: there is nothing."""
-        if self._calls.run_next(self.now_ms()) or (not self._is_lost and self.embedded.pump()):
+        if self._run_next() or (not self._is_lost and self.embedded.pump()):
             return True
         clock, now_ms = self.embedded.clock, self.now_ms()
         if not isinstance(clock, ManualClock) or now_ms >= until_ms:
@@ -61,7 +66,7 @@ class EmbeddedTransport:
         until_ms = self.now_ms() + timeout_ms
         while not is_over():
             now_ms = self.now_ms()
-            if self._calls.run_next(now_ms):
+            if self._run_next():
                 continue
             if now_ms >= until_ms or self._is_lost:
                 return False
@@ -69,13 +74,19 @@ class EmbeddedTransport:
             self.embedded.wait_until(lambda: is_over() or self._calls.next_ms <= self.now_ms(), left_ms)
         return True
 
+    def _run_next(self) -> bool:
+        if self._calls.next_ms > self.now_ms():
+            return False
+        with self.lock:
+            return self._calls.run_next(self.now_ms())
+
     def metadata(self) -> ClusterMetadata:
         """The cluster as it was at the last `refresh_metadata`."""
         return self._metadata
 
     def refresh_metadata(self) -> None:
         """Look at the cluster as it is now."""
-        with self._lock:
+        with self.lock:
             self._metadata = look_at(self.embedded.cluster, self._metadata)
 
 

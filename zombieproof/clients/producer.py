@@ -98,9 +98,12 @@ class Producer:
 
     def _wait(self, operation: Operation[T]) -> T:
         try:
-            wait = next(operation)
+            with self.transport.lock:
+                wait = next(operation)
             while True:
-                wait = operation.send(self.transport.wait_until(*wait))
+                is_over = self.transport.wait_until(*wait)
+                with self.transport.lock:
+                    wait = operation.send(is_over)
         except StopIteration as end:
             result: T = end.value
             return result

@@ -8,6 +8,7 @@ runs an hour in a millisecond, and the same test always runs in the same way.
 
 import heapq
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import Lock
@@ -56,6 +57,11 @@ class Transport(Protocol):
 
     def now_ms(self) -> int:
         """The time (ms); clients have no other clock."""
+        ...
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Held by a client while it works, never while it waits, and whenever `done` and what is due are called."""
         ...
 
     def send(self, node: int | None, body: Request, done: Done) -> None:
@@ -146,6 +152,11 @@ class ClusterTransport:
         self._due = [now_ms + interval_ms for interval_ms, _ in self._sweeps]
         self._metadata = ClusterMetadata()
         self.refresh_metadata()
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """One thread needs none."""
+        return nullcontext()
 
     def now_ms(self) -> int:
         """The time of the cluster."""
