@@ -70,6 +70,19 @@ TABLE = (
         Anomaly.LOST_WRITE,
     ),
     row(
+        "a committed record, nobody knows where, that is not in a whole log",
+        f"A begin 1; A send v t; A ack v ?; {DONE}; R reads t 0; R final t 2 of 2",
+        Anomaly.LOST_WRITE,
+    ),
+    row(
+        "a committed record, nobody knows where, that is in a whole log",
+        f"A begin 1; A send v t; A ack v ?; {DONE}; R reads t 0; R got v t 1; R final t 3 of 3",
+    ),
+    row(
+        "a committed record, nobody knows where, that is not in the rest of a log",
+        f"A begin 1; A send v t; A ack v ?; {DONE}; R reads t 1; R final t 2 of 2",
+    ),
+    row(
         "an acknowledged record that even read_uncommitted passes",
         f"{SENT}; A abort; A aborted; U sees t 0; U final t 2 of 2",
         Anomaly.LOST_WRITE,
