@@ -92,9 +92,7 @@ ZOMBIES = Weather(zombie_ms=60, crash_ms=200)
 MUTANTS = (
     Mutant("a leader accepts any sequence", Anomaly.REORDERED_WRITES, off=("sequence_check",)),
     Mutant("a leader recognises no batch", Anomaly.DUPLICATE, off=("duplicate_check", "sequence_check")),
-    Mutant(
-        "a transaction is complete without its markers", Anomaly.TORN_TRANSACTION, off=("markers_before_completion",)
-    ),
+    Mutant("a transaction is complete without its markers", Anomaly.LOST_WRITE, off=("markers_before_completion",)),
     Mutant("readers do not stop at what is open", Anomaly.DIRTY_READ, off=("stable_bound",)),
     Mutant("readers do not skip what is aborted", Anomaly.ABORTED_READ, off=("aborted_list",)),
     Mutant("readers skip for ever", Anomaly.LOST_WRITE, off=("skipping_ends",)),

@@ -19,7 +19,6 @@ from zombieproof.traces.history.events import Input, Outcome
 from zombieproof.traces.history.events import Isolation as Said
 from zombieproof.traces.history.writer import HistoryWriter
 
-GROUP = "copiers"
 TRANSACTION_TIMEOUT_MS = 3000
 SETTINGS = SenderSettings(delivery_timeout_ms=2_000, request_timeout_ms=1_000, retry_backoff_ms=20)
 SAID: dict[Isolation, Said] = {
@@ -42,9 +41,11 @@ def outcome_of(failure: Failure) -> Outcome:
 class Reader:
     """A consumer that writes down where it starts and what it gets."""
 
-    def __init__(self, stage: StormyStage, writer: HistoryWriter, name: str, isolation: Isolation) -> None:
+    def __init__(
+        self, stage: StormyStage, writer: HistoryWriter, name: str, isolation: Isolation, group: str = ""
+    ) -> None:
         self.stage, self.writer, self.name, self.isolation = stage, writer, name, isolation
-        self.consumer = LiveConsumer(stage, isolation=isolation, group=GROUP)
+        self.consumer = LiveConsumer(stage, isolation=isolation, group=group)
 
     def position(self, positions: dict[TopicPartition, int]) -> None:
         """Start, or start again."""
@@ -86,15 +87,16 @@ class Reader:
             self.writer.final_read(self.name, name_of(partition), position=position, end=ends[partition], since=since)
 
     def fetch_offsets(self, process: str, partitions: tuple[TopicPartition, ...]) -> Waits[dict[TopicPartition, int]]:
-        """The committed offsets of the group; those that are not stable are waited for."""
+        """The committed offsets of its group; those that are not stable are waited for."""
+        group = self.consumer.group
         while True:
             since = self.writer.now()
-            answer = yield from self.consumer._ask_coordinator(OffsetFetch(7, GROUP, True, partitions))
+            answer = yield from self.consumer._ask_coordinator(OffsetFetch(7, group, True, partitions))
             if isinstance(answer, OffsetFetchAnswer) and answer.error == Error.NONE:
                 rows = answer.partitions
                 if all(row.error == Error.NONE for row in rows.values()):
                     told = {tp: row.offset for tp, row in rows.items()}
-                    self.writer.fetched(process, GROUP, {name_of(tp): at for tp, at in told.items()}, since=since)
+                    self.writer.fetched(process, group, {name_of(tp): at for tp, at in told.items()}, since=since)
                     return told
             yield from pause(self.stage, BACKOFF_MS)
 
@@ -183,16 +185,18 @@ class Process:
         yield lambda: all(sent.is_done for sent in self._waiting.values())
         self.hear()
 
-    def send_offsets(self, partition: TopicPartition, offset: int, inputs: tuple[Input, ...]) -> Waits[None]:
-        """Commit how far the input was read, with the transaction.
+    def send_offsets(
+        self, group: str, partition: TopicPartition, offset: int, inputs: tuple[Input, ...]
+    ) -> Waits[None]:
+        """Commit how far a group has read, with the transaction.
 
         Raises:
             ProducerFailure: it failed.
         """
-        self.writer.commit_offsets(self.name, GROUP, {name_of(partition): offset}, self.label, inputs)
+        self.writer.commit_offsets(self.name, group, {name_of(partition): offset}, self.label, inputs)
         try:
             row = OffsetToCommit(partition, offset, "")
-            yield from self.producer.finished(self.producer.manager.send_offsets((row,), GroupMetadata(GROUP)))
+            yield from self.producer.finished(self.producer.manager.send_offsets((row,), GroupMetadata(group)))
         except ProducerFailure as failure:
             self.writer.offsets_committed(self.name, outcome_of(failure))
             raise
@@ -262,6 +266,7 @@ class Writer(Process):
 class Copier(Process):
     """Makes records of what it reads from one partition, and commits how far that is with them."""
 
+    group = ""
     source: TopicPartition = ("", 0)
     partitions: tuple[TopicPartition, ...] = ()
     reader: Reader
@@ -270,7 +275,9 @@ class Copier(Process):
     def prepare(self) -> Waits[None]:
         """Begin where the group is. A new reader each time: its name says which try it is."""
         self.starts += 1
-        self.reader = Reader(self.stage, self.writer, f"{self.name}/{self.starts}", Isolation.READ_COMMITTED)
+        self.reader = Reader(
+            self.stage, self.writer, f"{self.name}/{self.starts}", Isolation.READ_COMMITTED, self.group
+        )
         told = yield from self.reader.fetch_offsets(self.name, (self.source,))
         self.reader.position({self.source: max(0, told[self.source])})
 
@@ -283,14 +290,14 @@ class Copier(Process):
         self.begin()
         left_out = []
         for one in read:
-            made_of = Input(GROUP, name_of(self.source), one.offset)
+            made_of = Input(self.group, name_of(self.source), one.offset)
             if self.chance.random() < 0.1:
                 left_out.append(made_of)
                 continue
             for _ in range(1 if self.chance.random() < 0.9 else 2):
                 self.send(self.chance.choice(self.partitions), (made_of,))
         try:
-            yield from self.send_offsets(self.source, read[-1].offset + 1, tuple(left_out))
+            yield from self.send_offsets(self.group, self.source, read[-1].offset + 1, tuple(left_out))
         except ProducerFailure:
             yield from self.abort()
             is_committed = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tests.conformance.end_to_end import NODES, replicated
-from tests.soak.processes import GROUP, TRANSACTION_TIMEOUT_MS, Copier, Process, Reader, Role, Writer
+from tests.soak.processes import TRANSACTION_TIMEOUT_MS, Copier, Process, Reader, Role, Writer
 from tests.soak.weather import STORM, StormyStage, Weather, drawn
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.settings import Settings
@@ -20,6 +20,9 @@ from zombieproof.traces.history.verdict import HistoryVerdict
 from zombieproof.traces.history.writer import HistoryWriter
 
 INPUTS, OUTPUTS = 2, 3
+GROUPS = ("copiers", "auditors")
+"""Each reads the whole input, one process for each partition; the second is there in half of the rounds."""
+
 TURNS = 40_000
 """In how many turns a round gets through its transactions; a system that stands still does not."""
 
@@ -95,8 +98,9 @@ class Soak:
 
     def _start(self) -> None:
         self._role("source", self._writer(INPUT))
-        for number in range(INPUTS):
-            self._role(f"copier-{number}", self._copier(INPUT[number]))
+        for group in GROUPS[: self.chance.randint(1, 2)]:
+            for number in range(INPUTS):
+                self._role(f"{group}-{number}", self._copier(group, INPUT[number]))
         for number in range(self.chance.randint(1, 3)):
             self._role(f"writer-{number}", self._writer(OUTPUT))
         for isolation in (Isolation.READ_COMMITTED, Isolation.READ_UNCOMMITTED):
@@ -117,10 +121,10 @@ class Soak:
 
         return make
 
-    def _copier(self, source: TopicPartition) -> Callable[[str, str], Process]:
+    def _copier(self, group: str, source: TopicPartition) -> Callable[[str, str], Process]:
         def make(name: str, transactional_id: str) -> Process:
             process = Copier(self.stage, self.writer, name, transactional_id, self._ended, self.chance)
-            process.source, process.partitions = source, OUTPUT
+            process.group, process.source, process.partitions = group, source, OUTPUT
             return process
 
         return make
@@ -148,7 +152,9 @@ class Soak:
         for isolation in (Isolation.READ_COMMITTED, Isolation.READ_UNCOMMITTED):
             reader = Reader(stage, self.writer, f"last {isolation.name.lower()}", isolation)
             stage.do(reader.read_all([*INPUT, *OUTPUT]))
-        try:
-            stage.do(reader.fetch_offsets("last", INPUT))
-        except TimeoutError as error:
-            raise Stuck(f"seed {self.seed}: the offsets of {GROUP} are never stable again") from error
+        for group in GROUPS:
+            reader = Reader(stage, self.writer, f"last of {group}", Isolation.READ_COMMITTED, group)
+            try:
+                stage.do(reader.fetch_offsets("last", INPUT))
+            except TimeoutError as error:
+                raise Stuck(f"seed {self.seed}: the offsets of {group} are never stable again") from error

@@ -41,7 +41,7 @@ def test_a_round_is_made_of_its_seed_alone() -> None:
 
 
 def test_every_fault_of_a_storm_happens() -> None:
-    found = Soak(7, 150).run()
+    found = Soak(7, 300).run()
     assert found.weather == STORM
     assert min(found.faults.values()) > 0, found.faults
     assert set(found.faults) == set(STORM.faults)
