@@ -315,6 +315,13 @@ def test_what_was_cleaned_before_is_compared_with_what_is_dirty() -> None:
     assert told(cleaned(batches, first_dirty_offset=3).batches) == ["0 a=1", "1 b=1", "2 b=2"]
 
 
+def test_without_a_word_everything_is_dirty_and_tombstones_stay_for_a_day() -> None:
+    batches = as_stored([data(0, "a"), data(1, "a=1"), data(2, "b", "c=1")])
+    left = clean(batches, [], last_stable_offset=4, now_ms=7)
+    assert [delete_horizon_ms(batch) for batch in left.batches] == [None, 7 + 86_400_000]
+    assert left.batches[0].base_offset == 1
+
+
 def test_batches_out_of_order_are_refused() -> None:
     with pytest.raises(ValueError, match="a batch at offset 0 cannot follow one that ends at 1"):
         clean([data(0, "a=1", "b=1"), data(0, "c=1")], [], last_stable_offset=9, now_ms=0)
