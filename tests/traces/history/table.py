@@ -374,6 +374,11 @@ TABLE = (
         Anomaly.ACKNOWLEDGED_AFTER_FENCED,
     ),
     row("a fenced process whose earlier record is acknowledged", "A send v t; A send w u; A fenced w; A ack v 0"),
+    row(
+        "a fenced process that tries again and is fenced again",
+        f"{SENT}; A send w t; A fenced w; A send z t; A fenced z; A offsets g in=1; A offsets failed; "
+        "A commit; A end fenced",
+    ),
     row("a process whose neighbour is fenced", "B send w t; B fenced w; A send v t; A ack v 0"),
     # ---------------------------------------------------------------- everything at once
     row(
