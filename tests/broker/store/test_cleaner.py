@@ -182,6 +182,7 @@ KEPT = {
         (),
         [],
     ),
+    "no control batch that is empty, whatever is left of its transaction": ([txn(0, "a=1"), EMPTY], (), ["0 a=1"]),
     "a control batch that ends no transaction": (
         [replace(marker(1, committed=True), marker=None, control_records=(Record(b"\0\0\0\2", b"\0\0"),))],
         (),
@@ -322,9 +323,37 @@ def test_without_a_word_everything_is_dirty_and_tombstones_stay_for_a_day() -> N
     assert left.batches[0].base_offset == 1
 
 
-def test_batches_out_of_order_are_refused() -> None:
-    with pytest.raises(ValueError, match="a batch at offset 0 cannot follow one that ends at 1"):
-        clean([data(0, "a=1", "b=1"), data(0, "c=1")], [], last_stable_offset=9, now_ms=0)
+def test_a_batch_that_is_dirty_in_part_is_compared_from_there_on() -> None:
+    batches = [data(0, "a=1"), data(1, "a=2", "b=1"), data(3, "b=2")]
+    assert told(cleaned(batches, first_dirty_offset=2).batches) == ["0 a=1", "1 a=2", "3 b=2"]
+    assert told(cleaned(batches, first_dirty_offset=1).batches) == ["1 a=2", "3 b=2"]
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_batches_out_of_order_are_refused(at: int) -> None:
+    with pytest.raises(ValueError, match=f"a batch at offset {at} cannot follow one that ends at 1"):
+        clean([data(0, "a=1", "b=1"), data(at, "c=1")], [], last_stable_offset=9, now_ms=0)
+
+
+def test_a_control_batch_that_ends_no_transaction_stays_as_it_is() -> None:
+    leader_change = replace(EMPTY, is_empty_control=False, control_records=(Record(b"\0\0\0\2", b"\0\0"),))
+    left = cleaned([leader_change]).batches[0]
+    assert (left.control_records, delete_horizon_ms(left)) == (leader_change.control_records, None)
+
+
+def test_an_abort_marker_that_no_index_knows_adds_nothing_to_it() -> None:
+    left = cleaned([txn(0, "a=1"), marker(1, committed=False)])
+    assert (told(left.batches), left.aborted) == (["0 a=1", "1 abort"], ())
+
+
+def test_the_index_keeps_what_ends_where_the_pass_ends_or_later() -> None:
+    batches = [txn(0, "a=1", pid=2), txn(1, "b=1"), marker(2, committed=False)]
+    left = cleaned(batches, aborted(1, 2), last_stable_offset=2)
+    assert (told(left.batches), left.end_offset, left.aborted) == (
+        ["0 a=1", "1-1 empty", "2 abort"],
+        2,
+        (aborted(1, 2),),
+    )
 
 
 # ---------------------------------------------------------------- bytes
