@@ -49,6 +49,9 @@ STORM = Weather(
 
 CALM = Weather()
 
+LATE_MS = 400
+"""How late messages are on the average, if they are more than overtaken."""
+
 
 def drawn(chance: Random) -> Weather:
     """Some of the faults, each mild or hard."""
@@ -73,6 +76,8 @@ class StormyStage(Stage):
         super().__init__(cluster)
         self.chance, self.weather = chance, weather
         self.faults = dict.fromkeys(weather.faults, 0)
+        self._held: dict[tuple[int, bool], int] = {}
+        """Until when a message that is late is held back."""
         self.is_over = False
 
     def goes_on(self) -> bool:
@@ -90,17 +95,26 @@ class StormyStage(Stage):
             # A broker that goes takes messages along.
             if not any(each is message for each in network.in_flight) or self.tamper(message):
                 continue
+            if self._is_held(message):
+                continue
             drawn, weather = self.chance.random(), CALM if self.is_over else self.weather
             if drawn < weather.lost:
                 network.lose(message)
                 self.happened("lost")
             elif drawn < weather.lost + weather.late:
+                # Some are overtaken by the next ones only, some arrive when nobody waits for them any more.
+                late_ms = self.chance.expovariate(1 / LATE_MS) if self.chance.random() < 0.3 else 0
+                self._held[message.number, message.is_answer] = self.now_ms + int(late_ms)
                 self.happened("late")
             elif drawn < weather.lost + weather.late + weather.doubled and _can_be_doubled(message):
                 network.double(message)
                 self.happened("doubled")
             else:
                 self.cluster.deliver(message)
+
+    def _is_held(self, message: Message) -> bool:
+        until_ms = self._held.get((message.number, message.is_answer))
+        return until_ms is not None and self.now_ms < until_ms and not self.is_over
 
     def tamper(self, message: Message) -> bool:
         """Whether a message was dealt with otherwise: a mutant replaces this."""

@@ -123,6 +123,7 @@ def test_what_is_no_history_is_refused_with_file_and_line(name: str, tmp_path: P
 
 IMPOSSIBLE = {
     "A begin 1; A begin 1": "transaction A.1 is begun twice",
+    "A send v t; B ack v 0": "B is told of v, which it never sent",
     "A init ok": "A is told of an init that it never asked for",
     "A offsets ok": "A is told of offsets that it never sent",
     "A offsets g t=1; A offsets ok; A offsets ok": "A is told of offsets that it never sent",
