@@ -63,7 +63,6 @@ BREACHES = (
     Breach("traces/history/rules", "from zombieproof.model.decisions.end_txn import decide_end_txn", HISTORIES),
     Breach("traces/history/rules", "from zombieproof.statemachines.kernel import Machine", HISTORIES),
     Breach("traces/history/rules", "from zombieproof.model.vocabulary import Error", HISTORIES),
-    Breach("traces/history/rules", "from zombieproof.traces.trace import Trace", FLOORS),
     Breach("traces/history/rules", "from zombieproof.traces.history import judge", FACTS_FIRST),
     Breach("traces/history", "", FACTS_FIRST),
     Breach("checker/transactions", "from zombieproof.model.decisions.end_txn import decide_end_txn", DECISIONS),

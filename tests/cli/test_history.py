@@ -37,7 +37,7 @@ def test_a_history_without_anomaly_is_clean(run: Any, good: Path) -> None:
     outcome = run("history", good)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out == (
-        "8 events of 1 processes and 1 reader: 1 transaction (1 committed, 0 aborted, 0 of unknown outcome), "
+        "8 events of 1 process and 1 reader: 1 transaction (1 committed, 0 aborted, 0 of unknown outcome), "
         "1 record sent (1 acknowledged), 1 read; no anomaly\n"
     )
 
@@ -49,7 +49,7 @@ def test_an_anomaly_is_told_with_the_lines_that_show_it(run: Any, bad: Path) -> 
     assert "  v was acknowledged in t-0 at 0, and R read past it without it\n" in outcome.out
     assert f"    {bad}:3  A send: partition t-0, value v, transaction A.1\n" in outcome.out
     assert f"    {bad}:8  R final read: since 8, partition t-0, position 2, end 2\n" in outcome.out
-    assert outcome.out.endswith("; 1 anomalies\n")
+    assert outcome.out.endswith("; 1 finding\n")
 
 
 def test_json_is_what_a_program_gets(run: Any, bad: Path) -> None:

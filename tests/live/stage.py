@@ -103,8 +103,7 @@ class Stage:
         for client in tuple(self.clients):
             client.send_requests()
         under_way = len(self.cluster.network.in_flight)
-        for _ in range(under_way):
-            self.cluster.step()
+        self.deliver()
         for client in tuple(self.clients):
             client.handle_answers()
         for task in tuple(self.tasks):
@@ -115,6 +114,11 @@ class Stage:
             if self.now_ms >= self._last_run[name] + interval_ms:
                 self._last_run[name] = self.now_ms
                 timer()
+
+    def deliver(self) -> None:
+        """What is in flight arrives, in the order in which it was sent."""
+        for _ in range(len(self.cluster.network.in_flight)):
+            self.cluster.step()
 
     def run(self, is_over: Condition, limit_ms: int | None = None, *, turns: int = PATIENCE) -> bool:
         """Take turns until `is_over`, or for `limit_ms`; whether it is."""

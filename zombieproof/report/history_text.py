@@ -35,13 +35,18 @@ def totals(verdict: HistoryVerdict) -> str:
     """What was judged, and how much was found."""
     counts = verdict.counts
     judged = (
-        f"{plural(counts.events, 'event')} of {counts.processes:,} processes and {plural(counts.readers, 'reader')}: "
+        f"{plural(counts.events, 'event')} of {_several(counts.processes, 'process', 'es')} "
+        f"and {plural(counts.readers, 'reader')}: "
         f"{plural(counts.transactions, 'transaction')} ({counts.committed:,} committed, {counts.aborted:,} aborted, "
         f"{counts.unknown:,} of unknown outcome), {plural(counts.writes, 'record')} sent "
         f"({counts.acknowledged:,} acknowledged), {counts.reads:,} read"
     )
-    found = "no anomaly" if verdict.is_clean else f"{len(verdict.findings):,} anomalies"
+    found = "no anomaly" if verdict.is_clean else plural(len(verdict.findings), "finding")
     return f"{judged}; {found}"
+
+
+def _several(count: int, noun: str, ending: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else ending}"
 
 
 def words(shown: Shown) -> str:

@@ -4,7 +4,7 @@ A init x              process A asks for the transactional id x     A has x / A 
 A begin 1             begins A.1                                    (labels: process and number)
 A send v t            sends v to partition t, in its open transaction
 A send v t of g/in@4  the same, made of what group g has read from in at 4
-A ack v 7             v was acknowledged at offset 7                A fail v / A fenced v / A lost v
+A ack v 7             v was acknowledged at offset 7 (?: not told)  A fail v / A fenced v / A lost v
 A offsets g in=5      sends offsets of the group                    A offsets ok / A offsets failed
 A commit, A abort     asks for the end                              A committed / A aborted / A end failed
 R reads t 0           a reader under read_committed starts at 0     U sees t 0: under read_uncommitted
@@ -47,7 +47,7 @@ class Play:
             case "send", [value, partition, *made_of]:
                 self.writer.send(who, partition, value, self.open.get(who), inputs_of(made_of))
             case "ack", [value, offset]:
-                self.writer.acknowledged(who, value, int(offset))
+                self.writer.acknowledged(who, value, None if offset == "?" else int(offset))
             case (("fail" | "fenced" | "lost"), [value]):
                 self.writer.not_sent(who, value, SAID[verb])
             case "offsets", [word] if word in SAID:

@@ -70,6 +70,19 @@ TABLE = (
         Anomaly.LOST_WRITE,
     ),
     row(
+        "a committed record, nobody knows where, that is not in a whole log",
+        f"A begin 1; A send v t; A ack v ?; {DONE}; R reads t 0; R final t 2 of 2",
+        Anomaly.LOST_WRITE,
+    ),
+    row(
+        "a committed record, nobody knows where, that is in a whole log",
+        f"A begin 1; A send v t; A ack v ?; {DONE}; R reads t 0; R got v t 1; R final t 3 of 3",
+    ),
+    row(
+        "a committed record, nobody knows where, that is not in the rest of a log",
+        f"A begin 1; A send v t; A ack v ?; {DONE}; R reads t 1; R final t 2 of 2",
+    ),
+    row(
         "an acknowledged record that even read_uncommitted passes",
         f"{SENT}; A abort; A aborted; U sees t 0; U final t 2 of 2",
         Anomaly.LOST_WRITE,
@@ -77,6 +90,7 @@ TABLE = (
     row("a committed record in front of where a reader starts", f"{SENT}; {DONE}; R reads t 1; R final t 2 of 2"),
     row("a committed record that a reader has not reached", f"{SENT}; {DONE}; R reads t 0"),
     row("an acknowledged record that is aborted", f"{SENT}; A abort; A aborted; R reads t 0; R final t 2 of 2"),
+    row("a record of unknown outcome that is acknowledged after all", "A send v t; A lost v; A ack v 0"),
     row("a record of unknown outcome that is not there", "A send v t; A lost v; R reads t 0; R final t 0 of 0"),
     row(
         "a record that is acknowledged after the final read was asked for",
@@ -149,6 +163,16 @@ TABLE = (
         Anomaly.TORN_TRANSACTION,
     ),
     row(
+        "half a transaction that read_uncommitted passes",
+        f"{BOTH}; A commit; R reads t 0; R got v t 0; U sees u 0; U final u 2 of 2",
+        Anomaly.LOST_WRITE,
+    ),
+    row(
+        "half an aborted transaction",
+        f"{BOTH}; A abort; A aborted; R reads t 0; R got v t 0; R reads u 0; R final u 2 of 2",
+        Anomaly.ABORTED_READ,
+    ),
+    row(
         "a transaction whose records are there and whose offsets are not",
         f"{COPY}; C commit; R reads t 0; R got o t 0; F fetch g in=-1",
         Anomaly.TORN_TRANSACTION,
@@ -179,6 +203,7 @@ TABLE = (
         f"{COPY}; C commit; R reads t 0; R got o t 0; F peek g in=-1; F fetch g in=1",
     ),
     row("a reader that is held back for ever", f"{SENT}; R reads t 0; R final t 0 of 1", Anomaly.HANGING_TRANSACTION),
+    row("a reader of everything that stops early", f"{SENT}; U sees t 0; U got v t 0; U final t 1 of 2"),
     row("a reader at the end of an aborted log", f"{SENT}; R reads t 0; R final t 2 of 2"),
     # ---------------------------------------------------------------- readers
     row(
@@ -252,6 +277,11 @@ TABLE = (
     row("an offset of nobody's transaction", "C offsets g in=1; C offsets ok; F fetch g in=1"),
     row("an offset of nobody's transaction without an answer", "C offsets g in=1; F fetch g in=1"),
     row("an offset that was committed and is gone", f"{COPIED}; F fetch g in=-1", Anomaly.LOST_OFFSET),
+    row(
+        "an offset of nobody's transaction that is gone",
+        "D offsets g in=1; D offsets ok; F fetch g in=-1",
+        Anomaly.LOST_OFFSET,
+    ),
     row(
         "an offset that is older than a committed one",
         f"{COPIED}; C begin 2; C offsets g in=2; C offsets ok; {ENDED}; F fetch g in=1",
@@ -361,6 +391,11 @@ TABLE = (
         Anomaly.ACKNOWLEDGED_AFTER_FENCED,
     ),
     row("a fenced process whose earlier record is acknowledged", "A send v t; A send w u; A fenced w; A ack v 0"),
+    row(
+        "a fenced process that tries again and is fenced again",
+        f"{SENT}; A send w t; A fenced w; A send z t; A fenced z; A offsets g in=1; A offsets failed; "
+        "A commit; A end fenced",
+    ),
     row("a process whose neighbour is fenced", "B send w t; B fenced w; A send v t; A ack v 0"),
     # ---------------------------------------------------------------- everything at once
     row(

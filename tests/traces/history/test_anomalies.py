@@ -43,3 +43,8 @@ def test_a_finding_shows_the_events_by_their_places(told: Told, row: Row) -> Non
         assert [shown.at for shown in finding.events] == sorted(shown.at for shown in finding.events)
         for shown in finding.events:
             assert history.events[shown.line - 2].at == shown.at
+
+
+def test_one_lost_record_is_told_once(told: Told) -> None:
+    text = "A send v t; A ack v 0; R reads t 0; R final t 2 of 2; S reads t 0; S final t 2 of 2"
+    assert len(judge(told(text)).findings) == 1

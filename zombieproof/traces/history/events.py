@@ -90,7 +90,10 @@ class Send:
 
 @dataclass(config=_FORM, slots=True, frozen=True, kw_only=True, eq=False)
 class Sent:
-    """What the process was told of a record; with ``acknowledged`` comes its offset."""
+    """What the process was told of a record; with ``acknowledged`` comes its offset, unless it was not told.
+
+    A leader that recognises a batch as one that it has had may not remember where it put it.
+    """
 
     at: int
     process: Name

@@ -50,12 +50,12 @@ class Write:
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether it has an offset, as the process was told."""
+        """Whether it is stored, as the process was told."""
         return self.sent is not None and self.sent.outcome == "acknowledged"
 
     @property
     def offset(self) -> int:
-        """The offset that was acknowledged; -1 where there is none."""
+        """The offset that was acknowledged; -1 where none was told."""
         return self.sent.offset if self.sent is not None and self.sent.offset is not None else NOTHING
 
     @property
@@ -189,7 +189,10 @@ class Span:
 
 
 class PassedOver(NamedTuple):
-    """A reader was past the offset that was acknowledged of a write, and did not get it; or that is behind the end."""
+    """A reader was past the place of an acknowledged write, and did not get it.
+
+    `is_behind_end`: only its final read shows that, because the place is behind the end of the log, or not known.
+    """
 
     write: Write
     span: Span

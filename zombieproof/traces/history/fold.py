@@ -133,8 +133,10 @@ class Fold:
             raise Impossible(event, f"{event.process} is told of {event.value}, which it never sent")
         if write.sent is not None and write.sent.outcome != "unknown":
             raise Impossible(event, f"{event.process} is told of {event.value} twice")
-        if (event.outcome == "acknowledged") != (event.offset is not None):
-            raise Impossible(event, "what is acknowledged has an offset, and nothing else has")
+        if event.outcome != "acknowledged" and event.offset is not None:
+            raise Impossible(
+                event, f"{event.value} is {event.outcome} and has an offset; only what is acknowledged has"
+            )
         write.sent = event
         self._fenced(event)
 
@@ -220,8 +222,11 @@ def _passed_over(facts: Facts) -> Iterator[PassedOver]:
     for write in facts.writes.values():
         if write.is_acknowledged:
             by_partition[write.send.partition].append(write)
-    for writes in by_partition.values():
+    somewhere: dict[str, list[Write]] = {}
+    for partition, writes in by_partition.items():
         writes.sort(key=_OFFSET)
+        placed = bisect_left(writes, 0, key=_OFFSET)
+        somewhere[partition], writes[:placed] = writes[:placed], []
     for span in facts.spans:
         writes = by_partition.get(span.partition, [])
         got = {read.value for read in span.reads}
@@ -231,3 +236,6 @@ def _passed_over(facts: Facts) -> Iterator[PassedOver]:
         if span.final is not None:
             behind = bisect_left(writes, max(span.final.end, span.end), key=_OFFSET)
             yield from (PassedOver(write, span, True) for write in writes[behind:])
+            # Who has read a whole log has passed every place.
+            missing = (write for write in somewhere.get(span.partition, ()) if write.send.value not in got)
+            yield from (PassedOver(write, span, True) for write in missing if span.start == 0)

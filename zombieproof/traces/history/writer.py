@@ -128,8 +128,8 @@ class HistoryWriter:
             )
         )
 
-    def acknowledged(self, process: str, value: str, offset: int) -> int:
-        """A record was acknowledged at an offset."""
+    def acknowledged(self, process: str, value: str, offset: int | None = None) -> int:
+        """A record was acknowledged at an offset, or (None) the process was not told where."""
         return self._write(lambda at: Sent(at=at, process=process, value=value, outcome="acknowledged", offset=offset))
 
     def not_sent(self, process: str, value: str, outcome: Outcome) -> int:
@@ -139,7 +139,7 @@ class HistoryWriter:
             ValueError: `outcome` is "ok".
         """
         if outcome == "ok":
-            raise ValueError(f"{value} was sent: say `acknowledged`, with its offset")
+            raise ValueError(f"{value} was sent: say `acknowledged`")
         return self._write(lambda at: Sent(at=at, process=process, value=value, outcome=outcome))
 
     def commit_offsets(

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from zombieproof.traces.history.anomalies import Anomaly, Found
-from zombieproof.traces.history.events import CommitOffsets, Event, Input, Send
+from zombieproof.traces.history.events import NOTHING, CommitOffsets, Event, Input, Send
 from zombieproof.traces.history.facts import Facts, Fate, OffsetCommit, Transaction, Write
 from zombieproof.traces.history.rules.committed_offsets import CommittedOffsets, Place
 
@@ -100,7 +100,7 @@ def _known_records(facts: Facts, partitions: set[str]) -> dict[str, list[int]]:
     """The offsets of records that are known to be committed."""
     found: dict[str, set[int]] = defaultdict(set)
     for write in facts.writes.values():
-        if write.send.partition in partitions and write.is_acknowledged and _is_committed(write):
+        if write.send.partition in partitions and write.offset != NOTHING and _is_committed(write):
             found[write.send.partition].add(write.offset)
     for span in facts.spans:
         if span.partition in partitions and span.isolation == "read_committed":

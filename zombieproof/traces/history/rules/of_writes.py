@@ -22,7 +22,7 @@ def no_record_is_there_twice(facts: Facts) -> Iterator[Found]:
 def a_record_lies_where_it_was_acknowledged(facts: Facts) -> Iterator[Found]:
     """The offset of an acknowledgement is the record's."""
     for write in facts.writes.values():
-        if not write.is_acknowledged or write.sent is None:
+        if write.offset == NOTHING or write.sent is None:
             continue
         elsewhere = next((read for read in write.reads if read.offset != write.offset), None)
         if elsewhere is not None:
@@ -62,7 +62,7 @@ def _offset_of(write: Write) -> int:
 
 
 def _shown(write: Write) -> Event:
-    return write.sent if write.sent is not None and write.is_acknowledged else write.reads[0]
+    return write.sent if write.sent is not None and write.offset != NOTHING else write.reads[0]
 
 
 def no_acknowledged_record_is_lost(facts: Facts) -> Iterator[Found]:
@@ -80,7 +80,7 @@ def no_acknowledged_record_is_lost(facts: Facts) -> Iterator[Found]:
         if is_behind_end and (span.final is None or span.final.since <= known_at):
             continue
         told.add(write.send.value)
-        where = f"{write.send.partition} at {write.offset}"
+        where = write.send.partition if write.offset == NOTHING else f"{write.send.partition} at {write.offset}"
         message = f"{write.send.value} was acknowledged in {where}, and {span.reader} read past it without it"
         known = () if ending is None or ending is write.sent else (ending,)
         yield Found(Anomaly.LOST_WRITE, message, (write.send, write.sent, *known, span.passing(write.offset)))
