@@ -9,12 +9,12 @@ from types import ModuleType
 
 import pytest
 
-from tests.refinement import commands, flights, projection
 from tests.refinement.exploration import Differs, Explored, live_reachable, live_steps, pack, reachable, refined, walked
-from tests.refinement.flights import InFlight
 from tests.refinement.scopes import SCOPES, Scope
-from tests.refinement.steps import step
-from tests.refinement.twin import OutOfScope, Twin, first_twin
+from zombieproof.bridge import commands, flights, projection
+from zombieproof.bridge.flights import InFlight
+from zombieproof.bridge.steps import step
+from zombieproof.bridge.twin import OutOfScope, Twin, first_twin
 from zombieproof.checker.scenario import Scenario, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.action_kinds import Action

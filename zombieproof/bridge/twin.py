@@ -13,12 +13,12 @@ Whether a broker has anything to do with it is the broker's: a step after which 
 import pickle
 from dataclasses import dataclass, field, replace
 
-from tests.refinement import commands, projection
-from tests.refinement.commands import COORDINATORS
-from tests.refinement.flights import COORDINATOR_NODES, InFlight, Sent, messages
-from tests.refinement.names import Lost, Names, leading_log
-from tests.refinement.projection import Consumer
-from tests.refinement.requests import (
+from zombieproof.bridge import commands, projection
+from zombieproof.bridge.commands import COORDINATORS
+from zombieproof.bridge.flights import COORDINATOR_NODES, InFlight, Sent, messages
+from zombieproof.bridge.names import Lost, Names, leading_log
+from zombieproof.bridge.projection import Consumer
+from zombieproof.bridge.requests import (
     DATA,
     GROUP,
     INPUT,
@@ -60,9 +60,9 @@ from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.messages.controller import AllocateProducerIds, AllocateProducerIdsAnswer
-from zombieproof.model.decisions.verification import ChannelFailure
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Isolation, TransactionState
+from zombieproof.statemachines.partition_leader.questions import ChannelFailure
 
 MESSAGE = layout_of(Message)
 ISOLATIONS = (Isolation.READ_COMMITTED, Isolation.READ_COMMITTED_BUFFERING)
@@ -129,6 +129,7 @@ class Twin:
                 self.lose_on_its_way(flight)
 
     def lose_on_its_way(self, flight: InFlight) -> None:
+        """A message will never arrive; a leader that waits for the answer to it waits no longer."""
         if flight.message.stage == Stage.BACK_TO_LEADER and flight.request:
             leader = self.cluster.brokers[flight.live.receiver]
             for ticket in leader.desk.waits.tickets(flight.live.number):
@@ -215,12 +216,6 @@ class Twin:
         leader = self.cluster.leader_of(partition)
         return self.cluster.metadata.partitions[partition].in_sync[0] if leader is None else leader
 
-    # ---------------------------------------------------------------- what happens to messages
-
-    # ---------------------------------------------------------------- consumers
-
-    # ---------------------------------------------------------------- what happens to brokers
-
     # ---------------------------------------------------------------- ghost facts
 
     def remember_decisions(self, ends: int, message: Message | None) -> None:
@@ -254,12 +249,14 @@ class QuestionsAlone(VerificationChannel):
     nodes: dict[int, int] = field(default_factory=dict)
 
     def ask(self, node: int | None, question: Question) -> list[Verified]:
+        """Let a question wait in a lane of its own."""
         if node is None:
             return VerificationChannel.ask(self, None, question)
         self.nodes[question.ticket] = node
         return VerificationChannel.ask(self, question.ticket, question)
 
     def drain(self) -> list[VerificationRequest]:
+        """The requests to send now, each to the node that its question is for."""
         return [sent._replace(node=self.nodes.pop(sent.lane)) for sent in VerificationChannel.drain(self)]
 
 
@@ -300,6 +297,7 @@ def copied(state: State) -> State:
 
 
 def copied_message(message: Message) -> Message:
+    """An equal message."""
     another = Message()
     network.copy(message, another)
     return another

@@ -2,18 +2,18 @@
 
 import pickle
 
-from tests.refinement import commands
-from tests.refinement.commands import COORDINATORS
-from tests.refinement.faults import BUDGETS, inject
-from tests.refinement.flights import InFlight, Sent
-from tests.refinement.names import leading_log
-from tests.refinement.requests import (
+from zombieproof.bridge import commands
+from zombieproof.bridge.commands import COORDINATORS
+from zombieproof.bridge.faults import BUDGETS, inject
+from zombieproof.bridge.flights import InFlight, Sent
+from zombieproof.bridge.names import leading_log
+from zombieproof.bridge.requests import (
     DATA,
     GROUP,
     INPUT,
     names_partition,
 )
-from tests.refinement.twin import Twin, copied
+from zombieproof.bridge.twin import Twin, copied
 from zombieproof.broker.cluster.network import CLIENT, Answer
 from zombieproof.checker.transactions import (
     actions,

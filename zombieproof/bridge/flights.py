@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from tests.refinement.commands import COORDINATORS
-from tests.refinement.names import Names, guard_of, leading_log
-from tests.refinement.requests import (
+from zombieproof.bridge.commands import COORDINATORS
+from zombieproof.bridge.names import Names, guard_of, leading_log
+from zombieproof.bridge.requests import (
     PARTITIONS,
     TRANSACTIONAL_IDS,
     message_of,
@@ -27,8 +27,9 @@ from zombieproof.checker.transactions.views import mode
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.messages.partitions import MarkerToWrite, WriteTxnMarkers
 from zombieproof.messages.transactions import AddPartitionsToTxnAnswer
-from zombieproof.model.decisions.verification import answer_of_broker_channel, answer_of_coordinator
-from zombieproof.model.vocabulary import Error, TransactionState
+from zombieproof.model.vocabulary import NONE, Error, TransactionState
+from zombieproof.statemachines.notes import Notes
+from zombieproof.statemachines.partition_leader.questions import Returned, word
 
 Waiting = TypeVar("Waiting")
 
@@ -145,12 +146,11 @@ def _error_of(live: LiveMessage, setup: Setup) -> int:
     """What the coordinator has answered: in a channel as it was said, else as the checker translates it there."""
     answer = live.body
     if not isinstance(answer, AddPartitionsToTxnAnswer):
-        return answer_of_broker_channel(Error.NETWORK_EXCEPTION)
-    if setup.bounds.verification_queue == 1 or answer.error != Error.NONE:
-        told = answer.error or next(iter(answer.transactions[0].errors.values()))
-        return told if setup.bounds.verification_queue == 1 else answer_of_broker_channel(told)
-    (error,) = answer.transactions[0].errors.values()
-    return answer_of_coordinator(error, mode(setup))
+        return word(Returned(NONE, Error.NETWORK_EXCEPTION), Error.NONE, mode(setup), Notes())
+    error = next(iter(answer.transactions[0].errors.values()), Error.NONE) if answer.transactions else Error.NONE
+    if setup.bounds.verification_queue == 1:
+        return answer.error or error
+    return word(Returned(NONE, answer.error), error, mode(setup), Notes())
 
 
 def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names: Names) -> Message:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tests.refinement.commands import COORDINATORS
-from tests.refinement.requests import (
+from zombieproof.bridge.commands import COORDINATORS
+from zombieproof.bridge.requests import (
     PARTITIONS,
 )
 from zombieproof.broker.cluster.cluster import Cluster
