@@ -62,9 +62,9 @@ OWN = [SCENARIOS[name] for name in ("late_produce", "delayed_commit", "delayed_a
 WALKED = [
     scenario
     for scenario in SCENARIOS.values()
-    if scenario.model(scenario.bounds) is TRANSACTIONS and scenario.name != "idempotent_producer"
+    if scenario.model(scenario.bounds) is TRANSACTIONS
 ]
-"""Scenarios that are walked through at random, as they stand; a twin has producers with transactional id only."""
+"""Scenarios that are walked through at random, as they stand."""
 
 WALKED.append(replace(SCENARIOS["late_offset_commit"], name="late_offset_commit_of_3_9", changes={}))
 """Here a refused commit takes along what waits."""
@@ -249,7 +249,6 @@ def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("idempotent_producer", "no producers without transactional id"),
         ("appends_under_way", "in its smallest form"),
         ("producer_id_blocks", "in its smallest form"),
         ("waiting_questions", "one transactional id asks a coordinator at a time"),

@@ -101,6 +101,8 @@ def _lose_leader(twin: Twin, kind: Action, p: int) -> bool:
     for flight in lost:
         facts = twin.beside.sent.pop(flight.request)
         if facts.waits:
+            if twin.beside.producers is not None:
+                twin.beside.producers.lost(flight.request, twin.around_producers())
             twin.send(_at_leader(flight.message))
     return True
 

@@ -67,7 +67,7 @@ def messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Se
 def _messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Setup) -> Iterator[InFlight]:
     for live in cluster.network.in_flight:
         if isinstance(live.body, WriteTxnMarkers):
-            yield InFlight(_marker(cluster, live, live.body, names), live, 0)
+            yield InFlight(_marker(cluster, live, live.body, names, setup), live, 0)
         elif live.sender == CLIENT:
             assert not live.is_answer, "a client is never asked"
             yield InFlight(_of_client(live, sent[live.number], names), live, live.number)
@@ -153,7 +153,7 @@ def _error_of(live: LiveMessage, setup: Setup) -> int:
     return word(Returned(NONE, answer.error), error, mode(setup), Notes())
 
 
-def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names: Names) -> Message:
+def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names: Names, setup: Setup) -> Message:
     """Each partition has a leader of its own and one transaction ends at a time, so a request holds one marker.
 
     Before version 2 (KIP-1228) it does not say of which transaction version it is; the checker's always does, but no
@@ -164,7 +164,7 @@ def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names
     transactional_id, decided = _decision(cluster, marker)
     return Message(
         kind=Kind.MARKER,
-        live=is_waited_for(cluster, live),
+        live=is_waited_for(cluster, live, setup),
         client=TRANSACTIONAL_IDS.index(transactional_id),
         node=COORDINATOR_NODES.index(live.sender),
         stage=decided.client_transaction_version if request.version == 1 else marker.transaction_version,
@@ -188,8 +188,11 @@ def _decision(cluster: Cluster, marker: MarkerToWrite) -> tuple[str, Transaction
     raise AssertionError(f"{marker} ends a transaction that nobody decided")
 
 
-def is_waited_for(cluster: Cluster, live: LiveMessage) -> bool:
-    """Whether the answer to a marker can still mean something to the coordinator that sent it."""
+def is_waited_for(cluster: Cluster, live: LiveMessage, setup: Setup) -> bool:
+    """Whether the answer to a marker can still mean something to the coordinator that sent it.
+
+    Without the rule that a completion waits for all markers, the checker's coordinator waits for the others even so.
+    """
     broker = cluster.brokers.get(live.sender)
     if broker is None:
         return False
@@ -197,6 +200,8 @@ def is_waited_for(cluster: Cluster, live: LiveMessage) -> bool:
     channel = broker.coordinator.channel
     epoch = broker.coordinator.coordinator_epoch(COORDINATORS[1])
     transactions = [each.transaction for one in sent for each in channel.in_flight.get(one.number, [])]
+    if setup.rules.markers_before_completion == 0:
+        return any(txn.coordinator_epoch == epoch for txn in transactions)
     return any(
         txn == channel.pending.get(txn.transactional_id) and txn.coordinator_epoch == epoch for txn in transactions
     )

@@ -56,11 +56,14 @@ Examples:
   zombieproof replay segments/ --open --topic 'orders*'
   zombieproof replay story.jsonl
   zombieproof replay story.jsonl --scenario examples/own_model.py
+  zombieproof replay --live story.jsonl        the same steps on live brokers and producers
 
 \b
 Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
   far as it could be judged, 130 interrupted (what was judged so far is said).
-  With --timeline and --open too they are those of the verdict.
+  With --timeline and --open too they are those of the verdict. With --live:
+  0 the live system arrives where the story does, 1 it differs in a step,
+  3 it has no lever for a step.
 """
 
 EXITS = {
@@ -105,6 +108,10 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         list[str] | None,
         typer.Option(metavar="FILE.py[:NAME]", help="where the scenario of a story is defined, if it is your own"),
     ] = None,
+    live: Annotated[bool, typer.Option("--live", help="take a story's steps on live brokers and producers")] = False,
+    live_brokers: Annotated[
+        bool, typer.Option("--live-brokers", help="the same, but what clients do is the checker's")
+    ] = False,
     form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
 ) -> int:
@@ -119,10 +126,17 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     screen = Screen()
     if traces:
         _refuse_mixture(paths, traces, {"--rules": rules, **asked.given})
+        if live or live_brokers:
+            from zombieproof.cli.run_live import replay_live  # noqa: PLC0415  # the checker is loaded when it is needed
+
+            return replay_live(screen, traces, scenario or (), form, live_producers=not live_brokers)
         # A recording is judged without the checker, which is not loaded for it.
         from zombieproof.cli.run_again import replay_traces  # noqa: PLC0415
 
         return EXITS[replay_traces(screen, traces, scenario or (), form)]
+    if live or live_brokers:
+        option = "--live" if live else "--live-brokers"
+        raise WrongUsage(f"{option} takes the steps of a story, and {paths[0]} is none: write one with check -o")
     if scenario:
         raise WrongUsage(f"--scenario {scenario[0]}: none of the files is a story that `zombieproof check -o` wrote")
     with following() as watch:

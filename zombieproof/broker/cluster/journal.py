@@ -85,10 +85,14 @@ class Journal:
 
 @dataclass(slots=True)
 class KeptJournal(Journal):
-    """Everything that was decided and moved since the last `clear`."""
+    """Everything that was decided and moved since the last `clear`.
+
+    `contradictions` are the subjects of durable records that may not follow what was in memory.
+    """
 
     decisions: list[Decided] = field(default_factory=list)
     moves: list[Moved] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         Journal.__init__(self)
@@ -100,6 +104,8 @@ class KeptJournal(Journal):
             self.decided(_NAMES[each.decision], each.row, each.error, subject)
         for taken in notes.moves[: notes.count]:
             self.moves.append(Moved(_MACHINES[taken.machine].name, subject, taken.state, taken.event, taken.target))
+        if notes.contradicts:
+            self.contradictions.append(subject)
         Journal.take(self, subject, noted)
 
     def decided(self, decision: str, row: int, error: int, subject: str) -> None:
@@ -116,3 +122,4 @@ class KeptJournal(Journal):
         """Forget everything."""
         self.decisions.clear()
         self.moves.clear()
+        self.contradictions.clear()
