@@ -72,9 +72,9 @@ class Cluster:
         open_store: OpenStore = in_memory,
         journal: Journal | None = None,
     ) -> None:
-        self.clock = clock or ManualClock()
-        self.settings = replace(settings or Settings())
         self.journal = journal or Journal()
+        self.clock = self.journal.steady(clock or ManualClock())
+        self.settings = replace(settings or Settings())
         self.network = Network()
         self.metadata = metadata or Metadata()
         self.stores: dict[tuple[int, TopicPartition], Store] = {}
@@ -89,6 +89,7 @@ class Cluster:
         self._software.update(dict.fromkeys(self._node_ids, Software(self.rules, release)))
         for topic, partitions in self._all_topics(topics or {}).items():
             self.metadata.create(topic, partitions)
+        self.journal.opened(self)
         for node in self._node_ids:
             self._start(node, was_clean=True)
         self._take_over(self.metadata.partitions)
@@ -121,6 +122,7 @@ class Cluster:
         if receiver not in self._node_ids:
             raise NoSuchNode(f"node {receiver} cannot be asked; nodes are {_listed(self._node_ids)}")
         number = self.network.request(CLIENT, receiver, request)
+        self.journal.caused("send", message=self.network.in_flight[-1])
         if receiver not in self.brokers:
             self.network.in_flight.pop()
             self.network.answer(number, receiver, CLIENT, None)
@@ -128,6 +130,25 @@ class Cluster:
 
     def deliver(self, message: Message) -> None:
         """One step: a message in flight arrives."""
+        self.journal.caused("deliver", message=message)
+        self._deliver(message)
+
+    def lose(self, message: Message) -> None:
+        """`message`, which is in flight, does not arrive: whoever waits for it sees the connection end."""
+        self.journal.caused("lose", message=message)
+        self.network.lose(message)
+
+    def double(self, message: Message) -> Message:
+        """A request that is in flight was sent twice: nobody waits for the answer to the copy, which is returned.
+
+        Raises:
+            ValueError: `message` is an answer, or the end of a connection.
+        """
+        self.network.double(message)
+        self.journal.caused("double", message=message)
+        return self.network.in_flight[-1]
+
+    def _deliver(self, message: Message) -> None:
         self.network.in_flight.remove(message)
         if message.receiver == CLIENT:
             self.network.arrive(message)
@@ -159,6 +180,7 @@ class Cluster:
 
     def disconnect(self, exchange: Exchange) -> None:
         """The client of a request hangs up, and is not answered any more. What it asked for may happen all the same."""
+        self.journal.caused("disconnect", number=exchange.number)
         self.network.exchanges.pop(exchange.number, None)
         exchange.is_closed = True
         if exchange.node in self.brokers:
@@ -166,6 +188,7 @@ class Cluster:
 
     def flushed(self, node: int, partition: TopicPartition) -> None:
         """The store of a replica has made more of it durable; who waits for that goes on."""
+        self.journal.caused("flushed", node=node, partition=partition)
         self.replication.raise_high_watermark(partition)
         leader = self.leader_of(partition)
         if leader is not None:
@@ -212,7 +235,9 @@ class Cluster:
             timer()
             self.settle()
 
-    def _on_each(self, node: int | None, timer: Callable[[Broker], None]) -> None:
+    def _on_each(self, node: int | None, timer: Callable[[Broker], None], *, is_command: bool = True) -> None:
+        if is_command:
+            self.journal.caused("timer", node=node, name=timer.__name__)
         for broker in [self.brokers[node]] if node is not None else list(self.brokers.values()):
             timer(broker)
             self.replication.replicate(broker)
@@ -229,6 +254,7 @@ class Cluster:
             raise ValueError(
                 f"{name} needs a restart; while brokers run {', '.join(sorted(RECONFIGURABLE))} may change"
             )
+        self.journal.caused("configure", name=name, value=value)
         setattr(self.settings, name, value)
 
     def upgrade(self, node: int, rules: Rules, release: str) -> None:
@@ -239,6 +265,7 @@ class Cluster:
         """
         if node not in self._node_ids or node in self.brokers:
             raise NoSuchNode(f"node {node} is not down; down are {_listed(set(self._node_ids) - set(self.brokers))}")
+        self.journal.caused("upgrade", node=node, rules=rules, release=release)
         at_level = replace(rules, transaction_version=self.rules.transaction_version)
         self._software[node] = Software(at_level, release)
 
@@ -250,6 +277,7 @@ class Cluster:
         """
         for software in self._software.values():
             transaction_version_of(software.release, version)
+        self.journal.caused("finalize", version=version)
         for rules in (self.rules, *(software.rules for software in self._software.values())):
             rules.transaction_version = version
         self.features_epoch += 1
@@ -259,6 +287,11 @@ class Cluster:
         return self._software[node].release
 
     # ---------------------------------------------------------------- who is who
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Every node, up or down."""
+        return self._node_ids
 
     def leader_of(self, partition: TopicPartition) -> int | None:
         """The node that leads `partition`."""
@@ -289,11 +322,14 @@ class Cluster:
             raise NoSuchNode(
                 f"{_name(partition)} cannot be led by {node or 'another node'}; in sync are {_listed(others)}"
             )
-        self._hand_over(partition, others[0] if node is None else node, old_resigns)
+        new = others[0] if node is None else node
+        self.journal.caused("elect", node=new, partition=partition, old_resigns=old_resigns)
+        self._hand_over(partition, new, old_resigns)
 
     def resign(self, node: int) -> None:
         """`node` learns which partitions it does not lead any more."""
         self._need_up(node)
+        self.journal.caused("resign", node=node)
         for partition, known in self.metadata.partitions.items():
             if node in known.replicas and known.leader != node:
                 self.brokers[node].step_down(partition)
@@ -304,6 +340,7 @@ class Cluster:
         What it answers meanwhile to those who wait reaches them before the connections end.
         """
         self._need_up(node)
+        self.journal.caused("stop", node=node)
         sent_before = list(self.network.in_flight)
         for partition, known in self.metadata.partitions.items():
             if known.leader == node and len(known.in_sync) > 1:
@@ -311,12 +348,13 @@ class Cluster:
         self.brokers[node].close()
         for message in [each for each in self.network.in_flight if each not in sent_before]:
             if message.is_answer and message.sender == node and message.receiver == CLIENT:
-                self.deliver(message)
+                self._deliver(message)
         self._lose(node)
 
     def kill(self, node: int) -> None:
         """`node` is gone at once with all that it had in memory only; its partitions get other leaders."""
         self._need_up(node)
+        self.journal.caused("kill", node=node)
         self._lose(node)
 
     def start(self, node: int, was_clean: bool = True) -> None:
@@ -327,6 +365,7 @@ class Cluster:
         """
         if node not in self._node_ids or node in self.brokers:
             raise NoSuchNode(f"node {node} cannot start; down are {_listed(set(self._node_ids) - set(self.brokers))}")
+        self.journal.caused("start", node=node, was_clean=was_clean)
         self._start(node, was_clean)
         led = []
         for partition, known in self.metadata.partitions.items():
@@ -339,7 +378,7 @@ class Cluster:
                 self.replication.catch_up(partition, node)
                 self.replication.raise_high_watermark(partition)
         self._take_over(led)
-        self.resend_markers()
+        self._on_each(None, Broker.send_markers, is_command=False)
 
     def restart(self, clean: bool) -> None:
         """Every node stops (`clean`) or is killed, and starts again on its data."""
@@ -383,7 +422,7 @@ class Cluster:
         self._take_over(led)
         for partition in shrunk:
             self.replication.raise_high_watermark(partition)
-        self.resend_markers()
+        self._on_each(None, Broker.send_markers, is_command=False)
 
     def _hand_over(self, partition: TopicPartition, node: int, old_resigns: bool = True) -> None:
         old = self.metadata.partitions[partition].leader
@@ -393,7 +432,7 @@ class Cluster:
             if old_resigns:
                 self.brokers[old].step_down(partition)
         self._take_over([partition])
-        self.resend_markers()
+        self._on_each(None, Broker.send_markers, is_command=False)
 
     def _take_over(self, partitions: Iterable[TopicPartition]) -> None:
         """New leaders begin. Everybody knows them before a coordinator loads: it asks at once who leads what."""

@@ -5,15 +5,20 @@ trace. Nothing in a broker reads it: a cluster keeps none unless it is given one
 """
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from zombieproof.broker.cluster.clock import Clock
 from zombieproof.model.vocabulary import Row
 from zombieproof.statemachines.kernel import IllegalTransition, Machine
 from zombieproof.statemachines.notes import Decision, Notes, clear
 from zombieproof.statemachines.registry import ALL_MACHINES
 
-_MACHINES = tuple(ALL_MACHINES.values())
+if TYPE_CHECKING:
+    from zombieproof.broker.cluster.cluster import Cluster
 
-_NAMES = {int(each): each.name.lower() for each in Decision} | {
+MACHINES_BY_INDEX = tuple(ALL_MACHINES.values())
+
+NAMES_OF_DECISIONS = {int(each): each.name.lower() for each in Decision} | {
     int(Decision.ADD_PARTITIONS): "add_partitions_to_txn",
     int(Decision.ADD_OFFSETS): "add_offsets_to_txn",
     int(Decision.VERIFY_PARTITIONS): "add_partitions_to_txn",
@@ -67,12 +72,22 @@ class Journal:
         """
         notes = self._notes if noted is None else noted
         if notes.illegal != 0:
-            machine = _MACHINES[notes.illegal - 1]
+            machine = MACHINES_BY_INDEX[notes.illegal - 1]
             state, event = machine.states(notes.illegal_state), machine.events(notes.illegal_event)
             raise IllegalTransition(machine, subject, state, event)
 
     def decided(self, decision: str, row: int, error: int, subject: str) -> None:
         """Take note of a decision."""
+
+    def steady(self, clock: Clock) -> Clock:
+        """The clock that brokers read; a journal may want it to stand still while one thing follows from another."""
+        return clock
+
+    def opened(self, cluster: "Cluster") -> None:
+        """A cluster is there and nothing has happened in it; its brokers start next."""
+
+    def caused(self, what: str, **about: object) -> None:
+        """Something happens to the cluster from outside; what is decided and moved from now on is because of it."""
 
     def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
         """The state after `event`, which only the table knows.
@@ -101,9 +116,11 @@ class KeptJournal(Journal):
         """Write down what a step has noted about `subject`."""
         notes = self._notes if noted is None else noted
         for each in notes.decisions[: notes.decision_count]:
-            self.decided(_NAMES[each.decision], each.row, each.error, subject)
+            self.decided(NAMES_OF_DECISIONS[each.decision], each.row, each.error, subject)
         for taken in notes.moves[: notes.count]:
-            self.moves.append(Moved(_MACHINES[taken.machine].name, subject, taken.state, taken.event, taken.target))
+            self.moves.append(
+                Moved(MACHINES_BY_INDEX[taken.machine].name, subject, taken.state, taken.event, taken.target)
+            )
         if notes.contradicts:
             self.contradictions.append(subject)
         Journal.take(self, subject, noted)
