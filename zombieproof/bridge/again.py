@@ -14,7 +14,6 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from zombieproof.bridge.labels import Labels
-from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode
 from zombieproof.broker.cluster.live_trace import LiveTrace
 from zombieproof.broker.cluster.metadata import Metadata
@@ -39,13 +38,13 @@ JUDGED: Final = (
     "an_acknowledged_commit_loses_nothing",
     "a_transaction_is_all_or_nothing",
     "every_open_transaction_is_known_to_its_coordinator",
-    "a_decided_transaction_is_driven_to_its_end",
-    "what_is_pending_is_under_way",
     "a_transaction_has_one_decision",
     "only_its_owner_ends_a_transaction",
     "epochs_never_go_down",
     "sequences_follow_each_other",
     "memory_is_the_fold_of_the_log",
+    "a_decided_transaction_is_driven_to_its_end",
+    "what_is_pending_is_under_way",
 )
 """The promises that messages and logs are enough for; those of readers, inputs and instances are not among them."""
 
@@ -75,6 +74,7 @@ class LiveJudgement:
         open_question: why the run could not be taken again, or judged, to its end; "" if it was.
         line: the line where that is.
         judged: how many events came out as the trace says.
+        labels: which request belongs to which transaction of an application.
     """
 
     record: LiveRecord
@@ -82,6 +82,7 @@ class LiveJudgement:
     open_question: str = ""
     line: int = 0
     judged: int = 0
+    labels: Labels | None = None
 
 
 class _Found(Exception):
@@ -107,7 +108,8 @@ def live_again(record: LiveRecord, file: str) -> LiveJudgement:
         try:
             run.take(event)
         except _Found as found:
-            return LiveJudgement(record, LiveFinding(line, found.promise, found.message), judged=count)
+            finding = LiveFinding(line, found.promise, found.message)
+            return LiveJudgement(record, finding, judged=count, labels=run.labels)
         except _Unknown as unknown:
             return LiveJudgement(record, None, str(unknown), line, count)
         except (KeyError, TypeError, ValueError, NotPlain) as error:
@@ -118,7 +120,7 @@ def live_again(record: LiveRecord, file: str) -> LiveJudgement:
     broken = run.broken_at_the_end()
     if broken:
         last = len(record.events) + 1
-        return LiveJudgement(record, LiveFinding(last, broken, _sentence(broken)), judged=count)
+        return LiveJudgement(record, LiveFinding(last, broken, _sentence(broken)), judged=count, labels=run.labels)
     return LiveJudgement(record, None, run.not_judged or record.fault, record.line, count)
 
 
@@ -160,9 +162,6 @@ class _Run:
             self._judge()
 
     def _happen(self, event: Event) -> None:
-        clock = self.cluster.clock
-        assert isinstance(clock, ManualClock), "an equal cluster has a clock that is moved here"
-        clock.advance(event.ms - clock.now_ms())
         happens = HAPPENS.get(event.cause.what)
         if happens is None:
             raise _Unknown(f"{event.cause.what!r} is nothing that can happen again; legal: {', '.join(HAPPENS)}")
@@ -241,6 +240,19 @@ def _sentence(promise: str) -> str:
 # ---------------------------------------------------------------- an equal cluster
 
 
+@dataclass(frozen=True, slots=True)
+class _TimesOfEvents:
+    """The clock of the run: the time of the event that is taken next."""
+
+    record: LiveRecord
+    again: LiveTrace
+
+    def now_ms(self) -> int:
+        """The time of the next event; of the last one when there is none."""
+        events = self.record.events
+        return events[min(self.again.events, len(events) - 1)].ms if events else 0
+
+
 class _FlushedLog(MemoryLog):
     """A log that is durable as far as the trace says."""
 
@@ -259,7 +271,6 @@ class _FlushedLog(MemoryLog):
 def _equal_cluster(record: LiveRecord, file: str, journal: LiveTrace) -> Cluster:
     """A cluster as the header says."""
     header, told = record.header, record.header.cluster or {}
-    begins = record.events[0].ms if record.events else 0
     waits = {(e.cause.node, tuple(e.cause.partition or ())) for e in record.events if e.cause.what == "flushed"}
 
     def open_store(node: int, partition: TopicPartition) -> Store:
@@ -272,7 +283,7 @@ def _equal_cluster(record: LiveRecord, file: str, journal: LiveTrace) -> Cluster
             header.rules_in_force(),
             Settings(**told["settings"]),
             {topic: [tuple(each) for each in replicas] for topic, replicas in told["topics"].items()},
-            ManualClock(begins),
+            _TimesOfEvents(record, journal),
             Metadata(producer_ids=ids),
             told["release"],
             open_store,

@@ -12,7 +12,7 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TopicP
 from zombieproof.messages.groups import OffsetsCommitted, TxnOffsetCommit
 from zombieproof.messages.partitions import Produce, ProduceAnswer
 from zombieproof.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, EndTxnAnswer, InitProducerId
-from zombieproof.model.vocabulary import Error, Outcome
+from zombieproof.model.vocabulary import NONE, Error, Outcome
 
 Identity = tuple[int, int]
 
@@ -26,6 +26,7 @@ class Labels(Observer):
         self._of_offsets: dict[tuple[OffsetKey, Identity, int], int] = {}
         self._requests: dict[int, tuple[int, object]] = {}
         self._ends: dict[Identity, int] = {}
+        self._numbers: dict[int, int] = {}
 
     def watch(self) -> None:
         """Look at every partition that holds something, and every id that was ever named."""
@@ -36,6 +37,10 @@ class Labels(Observer):
         self.partitions += [tp for tp in offsets if tp not in self.partitions]
 
     # ---------------------------------------------------------------- requests
+
+    def of_request(self, number: int) -> int:
+        """The label of a request, also of a copy of one; 0: it belongs to no transaction."""
+        return self._sent.get(number, 0)
 
     def sent(self, message: Message) -> None:
         """A client's request sets out."""
@@ -111,6 +116,10 @@ class Labels(Observer):
                 self.facts(label).result = Outcome.COMMIT if request.committed else Outcome.ABORT
 
     # ---------------------------------------------------------------- records
+
+    def number_of(self, producer_id: int) -> int:
+        """Producer ids are counted as they are met: each broker has a block of its own, with a gap before the next."""
+        return producer_id if producer_id == NONE else self._numbers.setdefault(producer_id, len(self._numbers))
 
     def label_of(self, partition: TopicPartition, batch: Batch, record: Record) -> int:
         """The label of the request that a record came with."""

@@ -216,6 +216,10 @@ class Observer:
             return int(record.value.metadata or 0)
         return int(record.value) if isinstance(record.value, bytes) else 0
 
+    def number_of(self, producer_id: int) -> int:
+        """The number of a producer id among the entries of a partition; NONE for none."""
+        return producer_id
+
     # ---------------------------------------------------------------- the state
 
     def state(self, clients: list[LiveClient], readers: list[LiveReader]) -> LiveState:
@@ -244,25 +248,26 @@ class Observer:
     def _partition(self, partition: TopicPartition) -> LivePartition:
         log = [record for batch in self._leading_log(partition) for record in self._records(partition, batch)]
         leader = self.cluster.leader_of(partition)
-        entries = [ProducerEntry() for _ in range(1 + max((r.producer_id for r in log), default=-1))]
+        entries = [ProducerEntry() for _ in range(1 + max((each.producer_id for each in log), default=NONE))]
         if leader is None:
             return LivePartition(log, [])
         producers = self.cluster.brokers[leader].partitions.replicas[partition].producers
         for producer_id in producers:
-            entry = producers.get(producer_id)
-            if entry is not None and producer_id < len(entries):
-                entries[producer_id] = entry
+            entry, number = producers.get(producer_id), self.number_of(producer_id)
+            if entry is not None and number < len(entries):
+                entries[number] = entry
         return LivePartition(log, entries)
 
     def _records(self, partition: TopicPartition, batch: Batch) -> list[LogRecord]:
-        identity = batch.producer_id, batch.producer_epoch
+        identity = self.number_of(batch.producer_id), batch.producer_epoch
         if batch.marker is not None:
             kind = LogEntry.COMMIT if batch.marker.committed else LogEntry.ABORT
             return [LogRecord(kind, *identity, batch.marker.coordinator_epoch)]
         return [self._record(partition, batch, delta, record) for delta, record in enumerate(batch.records)]
 
     def _record(self, partition: TopicPartition, batch: Batch, delta: int, record: Record) -> LogRecord:
-        identity, label = (batch.producer_id, batch.producer_epoch), self.label_of(partition, batch, record)
+        identity = self.number_of(batch.producer_id), batch.producer_epoch
+        label = self.label_of(partition, batch, record)
         if isinstance(record.value, OffsetValue):
             return LogRecord(LogEntry.OFFSET, *identity, record.value.offset, label)
         kind = LogEntry.DATA if batch.transactional else LogEntry.PLAIN
@@ -286,7 +291,7 @@ class Observer:
             value = values.get(transactional_id)
             record = Transaction()
             if value is not None:
-                record.known, record.state, record.producer_id = True, value.state, value.producer_id
+                record.known, record.state, record.producer_id = True, value.state, self.number_of(value.producer_id)
                 record.producer_epoch = value.producer_epoch
                 record.partitions = sum(
                     1 << number for number, tp in enumerate(self.partitions) if tp in value.partitions
