@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from tests.live import held_log
@@ -16,14 +17,16 @@ from zombieproof.bridge.again import HAPPENS, JUDGED, LiveJudgement, live_again
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.live_trace import LiveTrace, LiveTraceFile
+from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.clients.read_committed import FetchFilter
-from zombieproof.formats.batches import Record
-from zombieproof.messages.partitions import FetchAnswer
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.messages.partitions import FetchAnswer, Produce, SentBatch
+from zombieproof.messages.transactions import EndTxn, InitProducerId, InitProducerIdAnswer
 from zombieproof.model.catalogue import IN_STATES
 from zombieproof.model.rules import Rules, preset
-from zombieproof.model.vocabulary import Isolation
+from zombieproof.model.vocabulary import NONE, Isolation
 from zombieproof.statemachines.kernel import IllegalTransition
-from zombieproof.traces.trace import TraceError
+from zombieproof.traces.trace import TraceError, schema
 from zombieproof.traces.trace_file import is_live_trace, read_live, read_trace
 
 Lines = list[dict[str, Any]]
@@ -75,6 +78,15 @@ def test_an_event_has_its_request_its_moves_and_its_decisions(well: Lines) -> No
         {"machine": "coordinator", "subject": "x", "from": "ONGOING", "event": "COMMIT", "to": "PREPARE_COMMIT"}
     ]
     assert {each["decision"] for each in event["verdicts"]} >= {"end_txn"}
+
+
+def test_every_line_satisfies_the_schema(tmp_path: Path) -> None:
+    checker = jsonschema.Draft202012Validator(json.loads(schema()))
+    path = tmp_path / "run.jsonl"
+    with LiveTraceFile(path) as trace:
+        stormy(trace, 0)
+    for line in path.read_text().splitlines():
+        checker.validate(json.loads(line))
 
 
 def test_every_machine_of_the_protocol_tells_its_moves(tmp_path: Path) -> None:
@@ -141,16 +153,14 @@ def test_a_run_whose_appends_become_durable_later_is_taken_again(tmp_path: Path)
     path = tmp_path / "run.jsonl"
     with LiveTraceFile(path) as trace:
         cluster = Cluster(1, settings=FEW, topics={"t": 1}, journal=trace, open_store=held_log.held)
-        places = list(cluster.metadata.partitions)
-        held_log.flush(cluster, *places)
+        held_log.flush(cluster)
         for committed in (True, False):
-            exchange = cluster.send(_init())
-            _until_over(cluster, exchange, places)
-            identity = exchange.answer.producer_id, exchange.answer.producer_epoch
-            exchange = cluster.send(_produce(identity))
-            _until_over(cluster, exchange, places)
-            exchange = cluster.send(_end(identity, committed))
-            _until_over(cluster, exchange, places)
+            granted = _answered(cluster, InitProducerId(4, "x", 60_000, NONE, NONE))
+            assert isinstance(granted, InitProducerIdAnswer)
+            identity = granted.producer_id, granted.producer_epoch
+            batch = Batch(*identity, 0, transactional=True, records=(Record(None, b"v"),))
+            _answered(cluster, Produce(12, "x", -1, {("t", 0): (SentBatch(batch),)}))
+            _answered(cluster, EndTxn(5, "x", *identity, committed))
         cluster.kill(1)
         cluster.start(1, was_clean=False)
     record = read_live(path)
@@ -159,32 +169,14 @@ def test_a_run_whose_appends_become_durable_later_is_taken_again(tmp_path: Path)
     assert (found.finding, found.open_question, found.judged) == (None, "", len(record.events))
 
 
-def _init() -> Any:
-    from zombieproof.messages.transactions import InitProducerId  # noqa: PLC0415  # of this test alone
-
-    return InitProducerId(4, "x", 60_000, -1, -1)
-
-
-def _produce(identity: tuple[int, int]) -> Any:
-    from zombieproof.formats.batches import Batch  # noqa: PLC0415  # of this test alone
-    from zombieproof.messages.partitions import Produce, SentBatch  # noqa: PLC0415  # the same
-
-    batch = Batch(*identity, 0, transactional=True, records=(Record(None, b"v"),))
-    return Produce(12, "x", -1, {("t", 0): (SentBatch(batch),)})
-
-
-def _end(identity: tuple[int, int], committed: bool) -> Any:
-    from zombieproof.messages.transactions import EndTxn  # noqa: PLC0415  # of this test alone
-
-    return EndTxn(5, "x", *identity, committed)
-
-
-def _until_over(cluster: Cluster, exchange: Any, places: list[Any]) -> None:
+def _answered(cluster: Cluster, request: Request) -> Answer:
+    """Let everything arrive and become durable, in turns, until there is an answer."""
+    exchange = cluster.send(request)
     for _ in range(50):
         cluster.settle()
-        if exchange.is_over:
-            return
-        held_log.flush(cluster, *places)
+        if exchange.answer is not None:
+            return exchange.answer
+        held_log.flush(cluster)
     raise AssertionError("it is never durable")
 
 
@@ -203,18 +195,14 @@ def test_under_a_clock_that_goes_on_one_cause_has_one_time(tmp_path: Path) -> No
     path = tmp_path / "run.jsonl"
     with LiveTraceFile(path) as trace:
         cluster = Cluster(1, settings=FEW, topics={"t": 1}, clock=Ticking(), journal=trace)
-        identity = init_at(cluster)
-        produce(cluster, identity, ("t", 0))
+        granted = cluster.ask(InitProducerId(4, "x", 60_000, NONE, NONE))
+        assert isinstance(granted, InitProducerIdAnswer)
+        produce(cluster, (granted.producer_id, granted.producer_epoch), ("t", 0))
         cluster.sweep()
     record = read_live(path)
     assert len({event.ms for event in record.events}) == len(record.events)
     found = live_again(record, path.name)
     assert (found.finding, found.open_question) == (None, "")
-
-
-def init_at(cluster: Cluster) -> tuple[int, int]:
-    answer: Any = cluster.ask(_init())
-    return answer.producer_id, answer.producer_epoch
 
 
 def test_without_a_trace_a_cluster_keeps_its_clock_and_writes_nothing() -> None:

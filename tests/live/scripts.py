@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.cluster import Cluster, Replicas
 from zombieproof.broker.cluster.live_trace import LiveTrace
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.settings import Settings
@@ -19,7 +19,11 @@ Identity = tuple[int, int]
 
 def traced(write: Callable[[str], object], rules: Rules | None = None) -> Cluster:
     """Two brokers that lead a partition each, and one that coordinates."""
-    places = {"t": [(1,), (2,)], "__transaction_state": [(3,)], "__consumer_offsets": [(3,)]}
+    places: dict[str, int | Replicas] = {
+        "t": [(1,), (2,)],
+        "__transaction_state": [(3,)],
+        "__consumer_offsets": [(3,)],
+    }
     return Cluster(3, rules, FEW, places, journal=LiveTrace(write, "live"))
 
 
