@@ -22,7 +22,7 @@ def _back(message: object) -> object:
 
 @pytest.mark.sample("Produce", "EndTxn", "JoinGroup", "Fetch")
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda each: each.__name__)
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None, max_examples=25)
+@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=25)
 @given(data=st.data())
 def test_every_message_is_read_back_as_it_was(message: type, data: st.DataObject) -> None:
     hints = typing.get_type_hints(message)
