@@ -180,6 +180,25 @@ def _answered(cluster: Cluster, request: Request) -> Answer:
     raise AssertionError("it is never durable")
 
 
+def test_a_run_that_begins_with_logs_is_taken_again_from_there(tmp_path: Path) -> None:
+    first = Cluster(1, settings=FEW, topics={"t": 1})
+    identity = init(first, "x", 1)
+    produce(first, identity, ("t", 0))
+    path = tmp_path / "run.jsonl"
+    with LiveTraceFile(path) as trace:
+        kept = {tp: store for (_, tp), store in first.stores.items()}
+        cluster = Cluster(1, settings=FEW, topics={"t": 1}, open_store=lambda node, tp: kept[tp], journal=trace)
+        identity = end(cluster, identity, committed=True, node=1)
+        cluster.settle()
+    record = read_live(path)
+    assert sorted(event.cause.partition or () for event in record.events if event.cause.what == "found") == [
+        ("__transaction_state", 0),
+        ("t", 0),
+    ]
+    found = live_again(record, path.name)
+    assert (found.finding, found.judged) == (None, len(record.events))
+
+
 class Ticking:
     """A clock that goes on by itself, as a machine's does: each look is later than the last one."""
 

@@ -27,8 +27,8 @@ def traced(write: Callable[[str], object], rules: Rules | None = None) -> Cluste
     return Cluster(3, rules, FEW, places, journal=LiveTrace(write, "live"))
 
 
-def init(cluster: Cluster, transactional_id: str) -> Identity:
-    granted = cluster.ask(InitProducerId(4, transactional_id, 60_000, NONE, NONE), 3)
+def init(cluster: Cluster, transactional_id: str, node: int = 3) -> Identity:
+    granted = cluster.ask(InitProducerId(4, transactional_id, 60_000, NONE, NONE), node)
     assert isinstance(granted, InitProducerIdAnswer)
     return granted.producer_id, granted.producer_epoch
 
@@ -48,8 +48,8 @@ def produce(cluster: Cluster, identity: Identity, place: TopicPartition, sequenc
     return answer.partitions[place].error
 
 
-def end(cluster: Cluster, identity: Identity, *, committed: bool, name: str = "x") -> Identity:
-    answer = cluster.ask(EndTxn(5, name, *identity, committed), 3)
+def end(cluster: Cluster, identity: Identity, *, committed: bool, name: str = "x", node: int = 3) -> Identity:
+    answer = cluster.ask(EndTxn(5, name, *identity, committed), node)
     assert isinstance(answer, EndTxnAnswer)
     return (answer.producer_id, answer.producer_epoch) if answer.producer_id != NONE else identity
 

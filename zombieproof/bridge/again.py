@@ -8,8 +8,9 @@ After the events the promises are judged, on what the logs hold and what applica
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -24,6 +25,7 @@ from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdControll
 from zombieproof.broker.coordinator.steps import InvalidTransition
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.snapshots import MemorySnapshots
+from zombieproof.formats.batches import Batch
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.plain import NotPlain, from_plain
 from zombieproof.model.catalogue import IN_STATES
@@ -137,6 +139,7 @@ class _Run:
         self.cluster = _equal_cluster(record, file, self.again)
         self.again.flush()
         self.labels = Labels(self.cluster)
+        self.labels.begin()
 
     def take(self, event: Event) -> None:
         """One event: it happens again, and must be the same."""
@@ -253,12 +256,25 @@ class _TimesOfEvents:
         return events[min(self.again.events, len(events) - 1)].ms if events else 0
 
 
+@dataclass(slots=True)
+class _Metadata(Metadata):
+    """Metadata in which partitions begin with the leader epochs that they had when the run began."""
+
+    epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+    def create(self, topic: str, replicas: list[tuple[int, ...]], topic_id: UUID | None = None) -> None:
+        """A new topic."""
+        Metadata.create(self, topic, replicas, topic_id)
+        for tp in self.partitions_of([topic]):
+            self.partitions[tp].leader_epoch = self.epochs.get(tp, 0)
+
+
 class _FlushedLog(MemoryLog):
     """A log that is durable as far as the trace says."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.durable = 0
+    def __init__(self, batches: tuple[Batch, ...], start_offset: int) -> None:
+        super().__init__(batches, start_offset)
+        self.durable = self.end_offset
 
     @property
     def durable_offset(self) -> int:
@@ -273,18 +289,25 @@ def _equal_cluster(record: LiveRecord, file: str, journal: LiveTrace) -> Cluster
     header, told = record.header, record.header.cluster or {}
     waits = {(e.cause.node, tuple(e.cause.partition or ())) for e in record.events if e.cause.what == "flushed"}
 
+    held: dict[tuple[int | None, tuple[str, int] | None], tuple[tuple[Batch, ...], int]] = {}
+
     def open_store(node: int, partition: TopicPartition) -> Store:
-        return Store(_FlushedLog() if (node, partition) in waits else MemoryLog(), MemorySnapshots())
+        batches, start = held.get((node, partition), ((), 0))
+        is_held = (node, partition) in waits
+        return Store((_FlushedLog if is_held else MemoryLog)(batches, start), MemorySnapshots())
 
     try:
+        for cause in (event.cause for event in record.events if event.cause.what == "found"):
+            held[cause.node, cause.partition] = from_plain(cause.body), int(_fields(cause)["start"])
         ids = ProducerIdController(*told.get("producer_ids", ()))
+        epochs = {(topic, number): epoch for topic, number, epoch in told.get("epochs", ())}
         return Cluster(
             told["nodes"],
             header.rules_in_force(),
             Settings(**told["settings"]),
             {topic: [tuple(each) for each in replicas] for topic, replicas in told["topics"].items()},
             _TimesOfEvents(record, journal),
-            Metadata(producer_ids=ids),
+            _Metadata(producer_ids=ids, epochs=epochs),
             told["release"],
             open_store,
             journal,

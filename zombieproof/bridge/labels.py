@@ -7,8 +7,9 @@ transaction, and gets one label; what comes under that identity behind the end i
 from zombieproof.bridge.observer import Observer
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import CLIENT, Message
+from zombieproof.broker.coordinator.store import last_values
 from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, Record
-from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TopicPartition
+from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import OffsetsCommitted, TxnOffsetCommit
 from zombieproof.messages.partitions import Produce, ProduceAnswer
 from zombieproof.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, EndTxnAnswer, InitProducerId
@@ -27,6 +28,14 @@ class Labels(Observer):
         self._requests: dict[int, tuple[int, object]] = {}
         self._ends: dict[Identity, int] = {}
         self._numbers: dict[int, int] = {}
+
+    def begin(self) -> None:
+        """What the logs hold now was there before the run: nobody knows who asked for it, and nobody is blamed."""
+        for place in self.cluster.metadata.partitions_of([TRANSACTION_STATE]):
+            for name, value in last_values(self._leading_log(place)).items():
+                self._names(name)
+                self._states[name] = value.state
+            self._seen[place] = self._log(place).end_offset
 
     def watch(self) -> None:
         """Look at every partition that holds something, and every id that was ever named."""
@@ -125,5 +134,15 @@ class Labels(Observer):
         """The label of the request that a record came with."""
         identity = batch.producer_id, batch.producer_epoch
         if isinstance(record.value, OffsetValue) and isinstance(record.key, OffsetKey):
-            return self._of_offsets.get((record.key, identity, record.value.offset), 0)
-        return self._of_batches.get((partition, identity, batch.base_sequence), 0)
+            known = self._of_offsets.get((record.key, identity, record.value.offset))
+            return self._label_of_before(partition, batch) if known is None else known
+        known = self._of_batches.get((partition, identity, batch.base_sequence))
+        return self._label_of_before(partition, batch) if known is None else known
+
+    def _label_of_before(self, partition: TopicPartition, batch: Batch) -> int:
+        """A label for a batch that no request of this run brought: what its application asked for was done."""
+        place = partition, (NONE, NONE), batch.base_offset
+        if place not in self._of_batches:
+            self._of_batches[place] = self.new_label()
+            self.facts(self._of_batches[place]).asked = Outcome.COMMIT
+        return self._of_batches[place]

@@ -183,12 +183,13 @@ class Observer:
         if before != TransactionState.ONGOING:
             return
         if state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+            if cause is not None and cause.sender == CLIENT and isinstance(cause.body, EndTxn):
+                # Whoever ends what was opened before anybody watched is taken for its owner.
+                owner = self._owners.setdefault(transactional_id, self._sent.get(cause.number, 0))
+                self.ghost.usurped |= self._sent.get(cause.number) != owner
             self._decide(
                 transactional_id, Outcome.COMMIT if state == TransactionState.PREPARE_COMMIT else Outcome.ABORT
             )
-            if cause is not None and cause.sender == CLIENT and isinstance(cause.body, EndTxn):
-                owner = self._owners.get(transactional_id)
-                self.ghost.usurped |= self._sent.get(cause.number) != owner
 
     def _label_of(self, message: Message) -> int:
         body = message.body

@@ -13,6 +13,7 @@ from zombieproof.formats import batches, record_batch
 from zombieproof.formats.compression import Codec
 from zombieproof.formats.record_batch import TimestampType
 from zombieproof.messages import controller, groups, partitions, transactions
+from zombieproof.model.vocabulary import TransactionState
 
 Plain = None | bool | int | str | list["Plain"] | dict[str, "Plain"]
 """What JSON has, without fractions: no message has any."""
@@ -26,8 +27,12 @@ _CLASSES: dict[str, Any] = {
 }
 
 
-_ENUMS: dict[str, Any] = {"codec": Codec, "timestamp_type": TimestampType}
-"""Fields that are more than numbers."""
+_ENUMS: dict[tuple[str, str], Any] = {
+    ("Batch", "codec"): Codec,
+    ("Batch", "timestamp_type"): TimestampType,
+    ("TransactionValue", "state"): TransactionState,
+}
+"""(class, field) -> what makes more than a number of it."""
 
 
 class NotPlain(ValueError):
@@ -103,6 +108,6 @@ def _made(name: str, given: dict[str, Plain]) -> Any:
     if made is None:
         raise NotPlain(f"{name!r} is no message nor a part of one")
     try:
-        return made(**{field: _ENUMS.get(field, _same)(from_plain(each)) for field, each in given.items()})
+        return made(**{field: _ENUMS.get((name, field), _same)(from_plain(each)) for field, each in given.items()})
     except (TypeError, ValueError) as error:
         raise NotPlain(f"no {name} is made of {', '.join(given) or 'nothing'}: {error}") from error

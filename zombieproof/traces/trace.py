@@ -62,7 +62,7 @@ Digest = Annotated[str, Field(pattern="^[0-9a-f]+$")]
 
 
 def _constants_are_required(found: dict[str, Any]) -> None:
-    """A field with one legal value has it as its default here, and must all the same stand in a file; so the version."""
+    """A field with one legal value, and the version, have defaults here, and must stand in a file all the same."""
     constants = [name for name, facts in found["properties"].items() if "const" in facts or name == "version"]
     found["required"] = constants + found.get("required", [])
 

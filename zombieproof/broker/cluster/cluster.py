@@ -396,7 +396,9 @@ class Cluster:
         theirs = [partition for partition, known in self.metadata.partitions.items() if node in known.replicas]
         for partition in theirs:
             if (node, partition) not in self.stores:
-                self.stores[node, partition] = self._open_store(node, partition)
+                store = self.stores[node, partition] = self._open_store(node, partition)
+                if store.log.end_offset > 0:
+                    self.journal.found(node, partition, store.log)
         stores = {partition: self.stores[node, partition] for partition in theirs}
         self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)
         if self.metadata.controller == NOBODY:

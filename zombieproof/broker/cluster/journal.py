@@ -4,6 +4,8 @@ For whoever wants to know which rule answered (``conform``), which rows were tak
 trace. Nothing in a broker reads it: a cluster keeps none unless it is given one.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,8 @@ from zombieproof.statemachines.registry import ALL_MACHINES
 
 if TYPE_CHECKING:
     from zombieproof.broker.cluster.cluster import Cluster
+    from zombieproof.broker.partition.log import Log
+    from zombieproof.formats.topics import TopicPartition
 
 MACHINES_BY_INDEX = tuple(ALL_MACHINES.values())
 
@@ -83,8 +87,11 @@ class Journal:
         """The clock that brokers read; a journal may want it to stand still while one thing follows from another."""
         return clock
 
-    def opened(self, cluster: "Cluster") -> None:
+    def opened(self, cluster: Cluster) -> None:
         """A cluster is there and nothing has happened in it; its brokers start next."""
+
+    def found(self, node: int, partition: TopicPartition, log: Log) -> None:
+        """A replica's store was opened for the first time, and its log holds something already."""
 
     def caused(self, what: str, **about: object) -> None:
         """Something happens to the cluster from outside; what is decided and moved from now on is because of it."""

@@ -17,6 +17,7 @@ from zombieproof.broker.cluster.clock import Clock, ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import MACHINES_BY_INDEX, NAMES_OF_DECISIONS, Journal
 from zombieproof.broker.cluster.network import Message
+from zombieproof.broker.partition.log import Log
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce
 from zombieproof.messages.plain import as_plain
@@ -77,6 +78,12 @@ class LiveTrace(Journal):
         }
         self._line(header)
         self.caused(STARTS)
+
+    def found(self, node: int, partition: TopicPartition, log: Log) -> None:
+        """Write what a log holds when the run begins; what was not kept of it is not there either."""
+        self.caused("found", node=node, partition=partition, start=log.start_offset)
+        assert self._event is not None, "it begins with its cause"
+        self._event["body"] = [as_plain(batch) for batch in log.read()]
 
     def caused(self, what: str, **about: object) -> None:
         """The event before this one is over; another begins."""
@@ -280,6 +287,9 @@ def _described(cluster: Cluster) -> dict[str, Any]:
         "settings": asdict(cluster.settings),
         "topics": topics,
         "producer_ids": list(cluster.metadata.producer_ids.blocks),
+        "epochs": [
+            [*tp, known.leader_epoch] for tp, known in cluster.metadata.partitions.items() if known.leader_epoch
+        ],
     }
 
 
