@@ -25,8 +25,7 @@ from zombieproof.statemachines.runtime import LiveMachine
 class Lifecycle:
     """The record and machine of one instance, what its last step wants and noted, and `last_error` in an error state.
 
-    One record of effects and one of notes serve every step: `clear` goes before each, `follow` behind it. What was
-    noted goes into the journal, by default to nobody.
+    One record of effects and one of notes serve every step: `clear` goes before each, `follow` behind it.
     """
 
     def __init__(self, subject: str, journal: Journal | None = None) -> None:
