@@ -4,6 +4,7 @@
 - Define one of your own, and check it: `transaction_scenario` and `Op` for producers of Kafka, `Model`, `Promise`,
   `Machine` and `Scenario` for any protocol; `Mutant`, `array`, `integer`.
 - Judge what a real cluster left behind: `replay(folder)`, which gives a `Report`.
+- Judge what clients were told and read: `judge_history(file)`, of what a `HistoryWriter` wrote around them.
 - Compare brokers in this process with recorded answers of real ones: `conform(recording)`.
 - Run brokers in this process: `Cluster`, its messages (`InitProducerId`, `Produce`, `EndTxn`, `Fetch`, ...).
 - Choose rules: `preset("3.9")`, `with_switches`, `PRESETS`.
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from zombieproof.api.checking import check, save, tell
     from zombieproof.api.conforming import conform
+    from zombieproof.api.judging import judge_history
     from zombieproof.api.replaying import replay
     from zombieproof.api.scenarios import UnknownScenario, scenario
     from zombieproof.broker.cluster.cluster import Cluster
@@ -50,6 +52,11 @@ if TYPE_CHECKING:
     from zombieproof.report.story import Story
     from zombieproof.statemachines.kernel import ILLEGAL, Machine, T
     from zombieproof.traces.evidence import EvidenceError
+    from zombieproof.traces.history.anomalies import Anomaly
+    from zombieproof.traces.history.events import Input
+    from zombieproof.traces.history.history_file import History, HistoryError
+    from zombieproof.traces.history.verdict import HistoryFinding, HistoryVerdict
+    from zombieproof.traces.history.writer import HistoryWriter
     from zombieproof.traces.verdict.explanation import Explanation, Values
     from zombieproof.traces.verdict.report import Finding, Judgement, Report, TransactionOutcome
 
@@ -59,6 +66,7 @@ __all__ = [
     "PRESETS",
     "SCENARIOS",
     "AddPartitionsToTxn",
+    "Anomaly",
     "Answer",
     "Batch",
     "Cluster",
@@ -70,8 +78,14 @@ __all__ = [
     "Fetch",
     "FetchAnswer",
     "Finding",
+    "History",
+    "HistoryError",
+    "HistoryFinding",
+    "HistoryVerdict",
+    "HistoryWriter",
     "InitProducerId",
     "InitProducerIdAnswer",
+    "Input",
     "Isolation",
     "Judgement",
     "Machine",
@@ -106,6 +120,7 @@ __all__ = [
     "check",
     "conform",
     "integer",
+    "judge_history",
     "preset",
     "preset_for",
     "replay",
@@ -120,6 +135,7 @@ __all__ = [
 _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.api.checking": ("check", "save", "tell"),
     "zombieproof.api.conforming": ("conform",),
+    "zombieproof.api.judging": ("judge_history",),
     "zombieproof.api.replaying": ("replay",),
     "zombieproof.api.scenarios": ("UnknownScenario", "scenario"),
     "zombieproof.broker.cluster.cluster": ("Cluster",),
@@ -150,6 +166,11 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.report.story": ("Story",),
     "zombieproof.statemachines.kernel": ("ILLEGAL", "Machine", "T"),
     "zombieproof.traces.evidence": ("EvidenceError",),
+    "zombieproof.traces.history.anomalies": ("Anomaly",),
+    "zombieproof.traces.history.events": ("Input",),
+    "zombieproof.traces.history.history_file": ("History", "HistoryError"),
+    "zombieproof.traces.history.verdict": ("HistoryFinding", "HistoryVerdict"),
+    "zombieproof.traces.history.writer": ("HistoryWriter",),
     "zombieproof.traces.verdict.explanation": ("Explanation", "Values"),
     "zombieproof.traces.verdict.report": ("Finding", "Judgement", "TransactionOutcome", "Report"),
 }

@@ -45,6 +45,7 @@ def test_importing_the_package_loads_nothing_else() -> None:
         (["Scenario", "transaction_scenario", "Op", "SCENARIOS", "OwnFault"], HEAVY),
         (["Model", "Promise", "Machine", "T", "array"], HEAVY),
         (["replay", "Report"], ("numba", "llvmlite", "numpy", "zombieproof.checker", "zombieproof.broker")),
+        (["judge_history", "HistoryWriter"], (*HEAVY[:3], "zombieproof.model", "zombieproof.statemachines")),
         (["conform", "Cluster"], ("numba", "llvmlite", "numpy", "zombieproof.checker")),
     ],
     ids=lambda value: value[0],
@@ -65,7 +66,9 @@ def test_every_name_is_there_and_is_documented(name: str) -> None:
         assert (value.__doc__ or "").strip(), f"{name} says nothing of itself"
 
 
-@pytest.mark.parametrize("name", ["check", "save", "scenario", "replay", "conform", "preset", "transaction_scenario"])
+@pytest.mark.parametrize(
+    "name", ["check", "save", "scenario", "replay", "judge_history", "conform", "preset", "transaction_scenario"]
+)
 def test_a_function_says_what_it_raises(name: str) -> None:
     assert "Raises:" in (getattr(zombieproof, name).__doc__ or "")
 

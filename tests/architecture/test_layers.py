@@ -17,6 +17,8 @@ PURE = "No clock, chance, thread, input or output in the model and the state mac
 NUMBA = "Numba and NumPy only under checker"
 FLOORS = "Readers, judges and explanations are floors"
 FOLDED_FIRST = "Logs are folded before they are judged"
+HISTORIES = "The judge of histories knows nothing of the protocol"
+FACTS_FIRST = "Histories are folded before they are judged"
 SPARK = "PySpark only under pipeline"
 SOCKETS = "Sockets only under wire"
 
@@ -61,6 +63,12 @@ BREACHES = (
     Breach("traces", "", FLOORS),
     Breach("traces/judging/histories", "from zombieproof.traces.judging.across import markers", FOLDED_FIRST),
     Breach("traces/judging/across", "from zombieproof.traces.judging import judges", FOLDED_FIRST),
+    Breach("traces/history/rules", "from zombieproof.model.decisions.end_txn import decide_end_txn", HISTORIES),
+    Breach("traces/history/rules", "from zombieproof.statemachines.kernel import Machine", HISTORIES),
+    Breach("traces/history/rules", "from zombieproof.model.vocabulary import Error", HISTORIES),
+    Breach("traces/history/rules", "from zombieproof.traces.trace import Trace", FLOORS),
+    Breach("traces/history/rules", "from zombieproof.traces.history import judge", FACTS_FIRST),
+    Breach("traces/history", "", FACTS_FIRST),
     Breach("checker/transactions", "from zombieproof.model.decisions.end_txn import decide_end_txn", DECISIONS),
     Breach("broker/coordinator", "from zombieproof.model.decisions import transition", DECISIONS),
     Breach("clients", "from zombieproof.model import decisions", DECISIONS),

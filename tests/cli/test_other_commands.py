@@ -14,7 +14,7 @@ from zombieproof.model.omissions import OMISSIONS
 from zombieproof.model.rules import NUMBERS, PRESETS, switches
 from zombieproof.statemachines.registry import ALL_MACHINES, MACHINES
 
-COMMANDS = ("check", "replay", "verify", "scenarios", "rules", "diagrams", "about")
+COMMANDS = ("check", "replay", "history", "verify", "scenarios", "rules", "diagrams", "about")
 
 
 def test_the_program_lists_its_commands_and_exit_codes(run: Any) -> None:

@@ -39,6 +39,7 @@ UNNEEDED: dict[str, tuple[str, ...]] = {
     "replay --help": (*LIBRARIES, *OURS[:3]),
     "replay tests/recordings/01-commit": (*LIBRARIES, *OURS[:3]),
     "replay --json tests/recordings/01-commit/dump": (*LIBRARIES, *OURS[:3]),
+    "history --help": (*LIBRARIES, *OURS[:3], "zombieproof.model", "zombieproof.statemachines"),
     "conform --help": (*COMPILERS, *DRAWING, "zombieproof.checker"),
     "conform --recording tests/answers/sample.jsonl.gz --limit 1": (*COMPILERS, *DRAWING, "zombieproof.checker"),
     "verify --help": COMPILERS,

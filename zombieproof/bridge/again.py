@@ -8,7 +8,7 @@ After the events the promises are judged, on what the logs hold and what applica
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from zombieproof.bridge.labels import Labels
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode
 from zombieproof.broker.cluster.live_trace import LiveTrace
-from zombieproof.broker.cluster.metadata import Metadata
+from zombieproof.broker.cluster.metadata import Metadata, PartitionMetadata
 from zombieproof.broker.cluster.network import CLIENT, Message
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.cluster.settings import Settings
@@ -256,19 +256,6 @@ class _TimesOfEvents:
         return events[min(self.again.events, len(events) - 1)].ms if events else 0
 
 
-@dataclass(slots=True)
-class _Metadata(Metadata):
-    """Metadata in which partitions begin with the leader epochs that they had when the run began."""
-
-    epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
-
-    def create(self, topic: str, replicas: list[tuple[int, ...]], topic_id: UUID | None = None) -> None:
-        """A new topic."""
-        Metadata.create(self, topic, replicas, topic_id)
-        for tp in self.partitions_of([topic]):
-            self.partitions[tp].leader_epoch = self.epochs.get(tp, 0)
-
-
 class _FlushedLog(MemoryLog):
     """A log that is durable as far as the trace says."""
 
@@ -299,21 +286,33 @@ def _equal_cluster(record: LiveRecord, file: str, journal: LiveTrace) -> Cluster
     try:
         for cause in (event.cause for event in record.events if event.cause.what == "found"):
             held[cause.node, cause.partition] = from_plain(cause.body), int(_fields(cause)["start"])
-        ids = ProducerIdController(*told.get("producer_ids", ()))
-        epochs = {(topic, number): epoch for topic, number, epoch in told.get("epochs", ())}
         return Cluster(
             told["nodes"],
             header.rules_in_force(),
             Settings(**told["settings"]),
-            {topic: [tuple(each) for each in replicas] for topic, replicas in told["topics"].items()},
+            {},
             _TimesOfEvents(record, journal),
-            _Metadata(producer_ids=ids, epochs=epochs),
+            _metadata(told),
             told["release"],
             open_store,
             journal,
+            told["was_clean"],
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TraceError(file, 1, f"describes no cluster: {type(error).__name__}: {error}") from error
+
+
+def _metadata(told: Mapping[str, Any]) -> Metadata:
+    """What the header says of topics, leaders and producer ids."""
+    metadata = Metadata(producer_ids=ProducerIdController(*told["producer_ids"]))
+    for topic, known in told["topics"].items():
+        each_partition = known["partitions"]
+        metadata.create(topic, [tuple(each["replicas"]) for each in each_partition], UUID(known["id"]))
+        for number, each in enumerate(each_partition):
+            places = tuple(each["replicas"]), tuple(each["in_sync"])
+            metadata.partitions[topic, number] = PartitionMetadata(*places, each["leader"], each["leader_epoch"])
+    metadata.version = told["version"]
+    return metadata
 
 
 # ---------------------------------------------------------------- what happens
@@ -340,6 +339,14 @@ def _flushed(cluster: Cluster, cause: Cause) -> None:
     assert isinstance(log, _FlushedLog), "a log that says when it is durable"
     log.durable = int(_fields(cause)["durable"])
     cluster.flushed(node, partition)
+
+
+def _create(cluster: Cluster, cause: Cause) -> None:
+    cluster.create_topic(_fields(cause)["name"], [tuple(each) for each in _fields(cause)["replicas"]])
+
+
+def _retention(cluster: Cluster, cause: Cause) -> None:
+    cluster.raise_log_start(_node(cause), _partition(cause), int(_fields(cause)["offset"]))
 
 
 def _start(cluster: Cluster, cause: Cause) -> None:
@@ -382,6 +389,8 @@ HAPPENS: Mapping[str, Callable[[Cluster, Cause], object]] = {
     "disconnect": _disconnect,
     "flushed": _flushed,
     "timer": _timer,
+    "create": _create,
+    "retention": _retention,
     "configure": lambda cluster, cause: cluster.configure(_fields(cause)["name"], _fields(cause)["value"]),
     "upgrade": _upgrade,
     "finalize": lambda cluster, cause: cluster.finalize_transaction_version(_fields(cause)["version"]),

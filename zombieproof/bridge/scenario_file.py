@@ -47,7 +47,7 @@ class _Seen:
     """What is read off the events. `faults` counts them by the names of budgets."""
 
     labels: Labels
-    replicas: Mapping[str, list[list[int]]]
+    topics: Mapping[str, Any]
     clients: list[_Client] = field(default_factory=list)
     partitions: list[TopicPartition] = field(default_factory=list)
     faults: dict[str, int] = field(default_factory=dict)
@@ -159,14 +159,15 @@ class _Seen:
 
     def _lost_with(self, node: int | None) -> Iterator[str]:
         """What goes when a node does."""
-        if any(node in replicas for replicas in self.replicas.get(TRANSACTION_STATE, [])):
-            yield "failovers"
-        led = [
-            replicas
-            for topic, each in self.replicas.items()
-            for replicas in each
-            if node in replicas and topic not in (TRANSACTION_STATE, CONSUMER_OFFSETS)
+        held = [
+            (topic, each["replicas"])
+            for topic, known in self.topics.items()
+            for each in known["partitions"]
+            if node in each["replicas"]
         ]
+        if any(topic == TRANSACTION_STATE for topic, _ in held):
+            yield "failovers"
+        led = [replicas for topic, replicas in held if topic not in (TRANSACTION_STATE, CONSUMER_OFFSETS)]
         if any(len(replicas) == 1 for replicas in led):
             yield "leaderless"
         elif led:

@@ -37,6 +37,7 @@ ISSUES: Final = "the project's issue tracker"
 COMMANDS: Final = {
     "check": "Explore scenarios exhaustively.",
     "replay": "Judge recordings of real clusters, or run a counterexample again.",
+    "history": "Judge what clients were told and what they read.",
     "conform": "Replay recorded answers of a real broker.",
     "verify": "Verify all that a clone promises, in one table.",
     "scenarios": "List the scenarios, or tell one.",
@@ -53,6 +54,7 @@ Examples:
   zombieproof check                            explore every scenario
   zombieproof check leaderless_partition --without marker_waits_for_leader
   zombieproof replay segments/ client.jsonl    judge what a cluster recorded
+  zombieproof history history.jsonl            told and read: the same?
   zombieproof conform --recording a.jsonl.gz   answered as real brokers did?
   zombieproof verify                           all that a clone promises
 

@@ -1,7 +1,34 @@
 """Topic partitions, and the topics that Kafka keeps for itself."""
 
+import re
+
 TRANSACTION_STATE = "__transaction_state"
 CONSUMER_OFFSETS = "__consumer_offsets"
 INTERNAL_TOPICS = frozenset({TRANSACTION_STATE, CONSUMER_OFFSETS})
 
 TopicPartition = tuple[str, int]
+
+LONGEST_NAME = 249
+"""A folder is called after topic and partition, and most file systems allow 255 bytes."""
+LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def check_topic(topic: str) -> None:
+    """See that Kafka would take this name.
+
+    Raises:
+        ValueError: it would not. Source: ``Topic.java``.
+    """
+    fault = None
+    if topic in ("", ".", ".."):
+        fault = "is empty" if topic == "" else "is the name of a folder"
+    elif len(topic) > LONGEST_NAME:
+        fault = f"has {len(topic)} characters"
+    elif LEGAL_NAME.fullmatch(topic) is None:
+        fault = "has a character that Kafka does not take"
+    if fault is not None:
+        shown = topic if len(topic) <= LONGEST_NAME else f"{topic[:20]}..."
+        raise ValueError(
+            f"topic {shown!r} {fault}: a name has 1 to {LONGEST_NAME} letters, digits, dots, underscores and hyphens, "
+            f"and is not '.' or '..'"
+        )

@@ -1,5 +1,6 @@
 """Time as the brokers see it: milliseconds, from a clock that somebody else moves."""
 
+import time
 from typing import Protocol
 
 
@@ -28,3 +29,11 @@ class ManualClock:
     def advance(self, milliseconds: int) -> None:
         """Move on by `milliseconds`, or back where they are negative: brokers must survive a clock that goes back."""
         self._now_ms += milliseconds
+
+
+class SystemClock:
+    """The time of the machine, as Kafka tells it: milliseconds since 1970. It may go back."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970."""
+        return time.time_ns() // 1_000_000

@@ -22,7 +22,7 @@ from zombieproof.broker.cluster.replication import Replication
 from zombieproof.broker.cluster.settings import RECONFIGURABLE, Settings
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.snapshots import MemorySnapshots
-from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition
+from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition, check_topic
 from zombieproof.model.releases import RELEASES, transaction_version_of
 from zombieproof.model.rules import Rules
 
@@ -58,6 +58,7 @@ class Cluster:
             understand. It does not choose the rules (``rules.preset_for`` does).
         open_store: gives the store of a replica when it is first needed; in memory by default. It outlives its broker.
         journal: where decisions and moves of all brokers go; nowhere by default.
+        was_clean: whether whoever used the stores before stopped in order.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # each has a default, and who builds a cluster names the few that matter
@@ -71,9 +72,10 @@ class Cluster:
         release: str = RELEASES[-1],
         open_store: OpenStore = in_memory,
         journal: Journal | None = None,
+        was_clean: bool = True,
     ) -> None:
         self.journal = journal or Journal()
-        self.clock = self.journal.steady(clock or ManualClock())
+        self.clock = clock or ManualClock()
         self.settings = replace(settings or Settings())
         self.network = Network()
         self.metadata = metadata or Metadata()
@@ -83,20 +85,26 @@ class Cluster:
         self.replication = Replication(self.metadata, self.stores, self.brokers)
         self.rules = replace(rules or Rules())
         self.features_epoch = 1
-        self._surroundings = Surroundings(self.settings, self.clock, self.journal, self.metadata, self.network)
+        steady = self.journal.steady(self.clock)
+        self._surroundings = Surroundings(self.settings, steady, self.journal, self.metadata, self.network)
         self._node_ids = tuple(range(1, nodes + 1))
         self._software = self._surroundings.software
         self._software.update(dict.fromkeys(self._node_ids, Software(self.rules, release)))
         for topic, partitions in self._all_topics(topics or {}).items():
-            self.metadata.create(topic, partitions)
-        self.journal.opened(self)
+            if self.metadata.count(topic) == 0:
+                self.metadata.create(topic, partitions)
+        self.journal.opened(self, was_clean)
         for node in self._node_ids:
-            self._start(node, was_clean=True)
+            self._start(node, was_clean)
         self._take_over(self.metadata.partitions)
+        for partition, known in self.metadata.partitions.items():
+            self._bring_up_to_date(partition, *known.replicas[1:])
         self.settle()
 
     def _all_topics(self, topics: Mapping[str, int | Replicas]) -> dict[str, Replicas]:
         every = dict[str, Replicas]()
+        for topic in topics:
+            check_topic(topic)
         counts = {
             TRANSACTION_STATE: self.settings.transaction_state_log_num_partitions,
             CONSUMER_OFFSETS: self.settings.offsets_topic_num_partitions,
@@ -244,6 +252,33 @@ class Cluster:
 
     # ---------------------------------------------------------------- administration
 
+    def create_topic(self, topic: str, partitions: int | Replicas) -> None:
+        """A new topic: so many partitions, spread over the nodes with one replica each, or with these replicas.
+
+        Raises:
+            ValueError: there is one of that name, or Kafka takes no such name or number.
+        """
+        check_topic(topic)
+        if self.metadata.count(topic):
+            raise ValueError(f"there is a topic {topic!r} already")
+        replicas = self._spread(topic, partitions) if isinstance(partitions, int) else partitions
+        if not replicas:
+            raise ValueError(f"topic {topic!r} would have no partitions: at least 1 is needed")
+        self.journal.caused("create", name=topic, replicas=[list(each) for each in replicas])
+        self.metadata.create(topic, replicas)
+        created = self.metadata.partitions_of([topic])
+        for partition in created:
+            for node in self.metadata.partitions[partition].replicas:
+                self.stores[node, partition] = self._open_store(node, partition)
+                if node in self.brokers:
+                    self.brokers[node].add_replica(partition, self.stores[node, partition], was_clean=True)
+        self._take_over(created)
+
+    def raise_log_start(self, node: int, partition: TopicPartition, offset: int) -> None:
+        """Records of a replica below `offset` are not served any more (retention)."""
+        self.journal.caused("retention", node=node, partition=partition, offset=offset)
+        self.brokers[node].partitions.replicas[partition].raise_log_start(offset)
+
     def configure(self, name: str, value: int) -> None:
         """Change a setting in all brokers, also in those that start later.
 
@@ -375,10 +410,14 @@ class Cluster:
                 self.metadata.elect(partition, node)
                 led.append(partition)
             elif known.leader != NOBODY:
-                self.replication.catch_up(partition, node)
-                self.replication.raise_high_watermark(partition)
+                self._bring_up_to_date(partition, node)
         self._take_over(led)
         self._on_each(None, Broker.send_markers, is_command=False)
+
+    def _bring_up_to_date(self, partition: TopicPartition, *nodes: int) -> None:
+        for node in nodes:
+            self.replication.catch_up(partition, node)
+            self.replication.raise_high_watermark(partition)
 
     def restart(self, clean: bool) -> None:
         """Every node stops (`clean`) or is killed, and starts again on its data."""

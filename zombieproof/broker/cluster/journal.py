@@ -87,8 +87,8 @@ class Journal:
         """The clock that brokers read; a journal may want it to stand still while one thing follows from another."""
         return clock
 
-    def opened(self, cluster: Cluster) -> None:
-        """A cluster is there and nothing has happened in it; its brokers start next."""
+    def opened(self, cluster: Cluster, was_clean: bool) -> None:
+        """A cluster is there and nothing has happened in it; its brokers start next, on stores that were left so."""
 
     def found(self, node: int, partition: TopicPartition, log: Log) -> None:
         """A replica's store was opened for the first time, and its log holds something already."""

@@ -7,6 +7,7 @@ that they can be taken again (``zombieproof replay``). What clients do is told b
 """
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
@@ -43,7 +44,20 @@ class LiveTrace(Journal):
         name: what the run is called.
     """
 
-    __slots__ = ("_apis", "_cluster", "_decisions", "_event", "_illegal", "_moves", "_ms", "_name", "_write", "events")
+    __slots__ = (
+        "_apis",
+        "_clock",
+        "_cluster",
+        "_decisions",
+        "_event",
+        "_illegal",
+        "_moves",
+        "_ms",
+        "_name",
+        "_of_clients",
+        "_write",
+        "events",
+    )
 
     def __init__(self, write: Write, name: str = "live") -> None:
         super().__init__()
@@ -55,14 +69,17 @@ class LiveTrace(Journal):
         self._moves: list[dict[str, str]] = []
         self._illegal = ""
         self._apis: dict[int, str] = {}
+        self._clock = SteadyClock(ManualClock())
+        self._of_clients: deque[dict[str, object]] = deque()
 
     # ---------------------------------------------------------------- what a cluster tells
 
     def steady(self, clock: Clock) -> Clock:
         """What follows from one cause follows at one time, so that it can follow again."""
-        return clock if isinstance(clock, ManualClock) else SteadyClock(clock)
+        self._clock = SteadyClock(clock)
+        return self._clock
 
-    def opened(self, cluster: Cluster) -> None:
+    def opened(self, cluster: Cluster, was_clean: bool) -> None:
         """Write the header; what brokers do when they start is the first event."""
         if self._cluster is not None:
             raise ValueError("a trace holds the run of one cluster: open another one")
@@ -74,7 +91,7 @@ class LiveTrace(Journal):
             "model": "live",
             "scenario": self._name,
             "rules": rules_as_data(cluster.rules),
-            "cluster": _described(cluster),
+            "cluster": _described(cluster, was_clean),
         }
         self._line(header)
         self.caused(STARTS)
@@ -89,7 +106,7 @@ class LiveTrace(Journal):
         """The event before this one is over; another begins."""
         self.flush()
         assert self._cluster is not None, "a trace is opened by its cluster"
-        self._ms = self._time(self._cluster.clock)
+        self._ms = self._clock.look()
         self._event = {"what": what, **self._told(what, about, self._cluster)}
 
     def take(self, subject: str, noted: Notes | None = None) -> None:
@@ -113,8 +130,7 @@ class LiveTrace(Journal):
 
     def decided(self, decision: str, row: int, error: int, subject: str) -> None:
         """Note a decision."""
-        said = {"decision": decision, "subject": subject, "row": Row(row).name, "error": Error(error).name}
-        self._decisions.append(said)
+        self._decisions.append(_decided(decision, row, error, subject))
 
     def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
         """The state after `event`; the transition is noted."""
@@ -129,21 +145,31 @@ class LiveTrace(Journal):
         return ClientJournal(self, name)
 
     def client_stepped(self, name: str, cause: Mapping[str, object], subject: str, notes: Notes) -> None:
-        """A step of a client moved or decided something."""
-        self.flush()
-        assert self._cluster is not None, "a trace is opened by its cluster"
-        self._ms = self._time(self._cluster.clock)
-        self._event = {"what": "client", "client": name, "fields": dict(cause)}
+        """A step of a client moved or decided something: an event behind the present one.
+
+        Clients may be in other threads than whoever drives the cluster: here is only noted what is written there.
+        """
+        told: dict[str, object] = {"cause": {"what": "client", "client": name, "fields": dict(cause)}}
+        moves = [
+            _moved(MACHINES_BY_INDEX[each.machine], subject, each.state, each.event, each.target)
+            for each in notes.moves[: notes.count]
+        ]
+        if moves:
+            told["moves"] = moves
+        if notes.decision_count:
+            told["verdicts"] = [
+                _decided(NAMES_OF_DECISIONS[each.decision], each.row, each.error, subject)
+                for each in notes.decisions[: notes.decision_count]
+            ]
         try:
-            self.take(subject, notes)
+            Journal.take(self, subject, notes)
+        except IllegalTransition as illegal:
+            told["illegal"] = str(illegal)
+            raise
         finally:
-            self.flush()
+            self._of_clients.append(told)
 
     # ---------------------------------------------------------------- causes
-
-    @staticmethod
-    def _time(clock: Clock) -> int:
-        return clock.look() if isinstance(clock, SteadyClock) else clock.now_ms()
 
     def _told(self, what: str, about: Mapping[str, object], cluster: Cluster) -> dict[str, object]:
         """A cause without what says nothing."""
@@ -185,19 +211,23 @@ class LiveTrace(Journal):
     # ---------------------------------------------------------------- lines
 
     def flush(self) -> None:
-        """Write the present event; what follows before another cause belongs to none and is refused."""
-        if self._event is None:
-            return
+        """Write the present event, and what clients did meanwhile."""
+        if self._event is not None:
+            told: dict[str, object] = {"cause": self._event}
+            if self._moves:
+                told["moves"] = self._moves
+            if self._decisions:
+                told["verdicts"] = self._decisions
+            if self._illegal:
+                told["illegal"] = self._illegal
+            self._event, self._moves, self._decisions, self._illegal = None, [], [], ""
+            self._write_event(told)
+        while self._of_clients:
+            self._write_event(self._of_clients.popleft())
+
+    def _write_event(self, told: dict[str, object]) -> None:
         self.events += 1
-        line: dict[str, object] = {"kind": "event", "number": self.events, "ms": self._ms, "cause": self._event}
-        if self._moves:
-            line["moves"] = self._moves
-        if self._decisions:
-            line["verdicts"] = self._decisions
-        if self._illegal:
-            line["illegal"] = self._illegal
-        self._line(line)
-        self._event, self._moves, self._decisions, self._illegal = None, [], [], ""
+        self._line({"kind": "event", "number": self.events, "ms": self._ms, **told})
 
     def end(self) -> None:
         """Write the last line."""
@@ -275,21 +305,23 @@ class ClientJournal(Journal):
 # ---------------------------------------------------------------- what is said of a cluster and a cause
 
 
-def _described(cluster: Cluster) -> dict[str, Any]:
+def _described(cluster: Cluster, was_clean: bool) -> dict[str, Any]:
     """What a cluster is made of: enough to make an equal one."""
-    topics: dict[str, list[list[int]]] = {}
-    for (topic, _), known in sorted(cluster.metadata.partitions.items()):
-        topics.setdefault(topic, []).append(list(known.replicas))
-    nodes = cluster.nodes
+    nodes, metadata = cluster.nodes, cluster.metadata
+    topics: dict[str, Any] = {
+        topic: {"id": str(topic_id), "partitions": []} for topic, topic_id in metadata.topic_ids.items()
+    }
+    for (topic, _), known in sorted(metadata.partitions.items()):
+        said = {"replicas": list(known.replicas), "in_sync": list(known.in_sync), "leader": known.leader}
+        topics[topic]["partitions"].append({**said, "leader_epoch": known.leader_epoch})
     return {
         "nodes": len(nodes),
         "release": cluster.release_of(nodes[0]),
         "settings": asdict(cluster.settings),
         "topics": topics,
-        "producer_ids": list(cluster.metadata.producer_ids.blocks),
-        "epochs": [
-            [*tp, known.leader_epoch] for tp, known in cluster.metadata.partitions.items() if known.leader_epoch
-        ],
+        "producer_ids": list(metadata.producer_ids.blocks),
+        "version": metadata.version,
+        "was_clean": was_clean,
     }
 
 
@@ -321,6 +353,10 @@ def key_fields(body: object) -> dict[str, object]:
 
 def _partitions(found: Iterable[TopicPartition]) -> list[TopicPartition]:
     return list(found)
+
+
+def _decided(decision: str, row: int, error: int, subject: str) -> dict[str, str]:
+    return {"decision": decision, "subject": subject, "row": Row(row).name, "error": Error(error).name}
 
 
 def _moved(machine: Machine, subject: str, state: int, event: int, target: int) -> dict[str, str]:

@@ -133,13 +133,7 @@ class Broker:
         self.writes = Writes(self.desk, self._metadata, VerificationChannel(rules, journal))
         self.members = Members(self.desk, self.writes, self.groups)
         for partition, store in stores.items():
-            replica = Replica(partition, store.log, rules, settings, clock, journal, around.tokens, store.snapshots)
-            replica.written = self.partitions.written
-            replica.recover(was_clean)
-            if len(self._metadata.partitions[partition].replicas) > 1:
-                # From here on it is where all replicas in sync are, which somebody else knows.
-                replica.high_watermark = replica.high_watermark
-            self.partitions.replicas[partition] = replica
+            self.add_replica(partition, store, was_clean)
 
     # ---------------------------------------------------------------- roles
 
@@ -147,6 +141,26 @@ class Broker:
         """The broker is up: it asks for producer ids before anybody needs one."""
         self.producer_ids.prefetch()
         self.transactions.ask_for_producer_ids()
+
+    def add_replica(self, partition: TopicPartition, store: Store, was_clean: bool) -> None:
+        """Have a replica of `partition`, and know what its log says; `was_clean`: it was left in order."""
+        around, rules = self._around, self.software.rules
+        replica = Replica(
+            partition,
+            store.log,
+            rules,
+            around.settings,
+            around.clock,
+            around.journal,
+            around.tokens,
+            store.snapshots,
+        )
+        replica.written = self.partitions.written
+        replica.recover(was_clean)
+        if len(self._metadata.partitions[partition].replicas) > 1:
+            # From here on it is where all replicas in sync are, which somebody else knows.
+            replica.high_watermark = replica.high_watermark
+        self.partitions.replicas[partition] = replica
 
     def take_over(self, partition: TopicPartition) -> None:
         """Lead `partition` from now on, under the leader epoch that the metadata has."""

@@ -57,10 +57,11 @@ class Need(NamedTuple):
         """What whoever has the need is told, or WAITS."""
         replica = partitions.replica(self.partition)
         if replica is None:
-            return acknowledge(False, False, 0, self.min_in_sync, is_over)
+            return acknowledge(False, False, False, 0, self.min_in_sync, is_over)
         safe = replica.log.durable_offset if self.is_local else replica.high_watermark
         is_durable = safe >= self.offset
-        return acknowledge(replica.leads, is_durable, replica.in_sync, self.min_in_sync, is_over)
+        is_offline = replica.log.failure is not None
+        return acknowledge(replica.leads, is_durable, is_offline, replica.in_sync, self.min_in_sync, is_over)
 
 
 @dataclass(frozen=True, slots=True)

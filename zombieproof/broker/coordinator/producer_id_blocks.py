@@ -3,6 +3,8 @@
 Drivers of ``zombieproof.statemachines.producer_ids``.
 """
 
+from collections.abc import Callable
+
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.coordinator.producer_ids import ProducerIds
 from zombieproof.messages.controller import AllocateProducerIdsAnswer
@@ -12,29 +14,37 @@ from zombieproof.statemachines import producer_ids as steps
 from zombieproof.statemachines.producer_ids import BLOCK_SIZE, ProducerIdBlocks
 
 
+def _in_memory(next_id: int) -> None:
+    """Nothing outlives the process."""
+
+
 class ProducerIdController:
     """The side of the controller: consecutive blocks, each handed out once. It is in the metadata log of the cluster.
 
     Args:
         next_id: the first id that was never handed out.
         block_size: how many ids a block has.
+
+    `keep` is called with the next `next_id` before a block is handed out: whoever makes that durable returns then.
     """
 
     def __init__(self, next_id: int = 0, block_size: int = BLOCK_SIZE) -> None:
-        self._next_id = next_id
+        self.next_id = next_id
         self._block_size = block_size
+        self.keep: Callable[[int], None] = _in_memory
 
     @property
     def blocks(self) -> tuple[int, int]:
         """The first id that was never handed out, and how many ids a block has."""
-        return self._next_id, self._block_size
+        return self.next_id, self._block_size
 
     def allocate(self) -> AllocateProducerIdsAnswer:
         """The next block; UNKNOWN_SERVER_ERROR when the ids are used up."""
-        allocated = steps.allocate(self._next_id, self._block_size)
+        allocated = steps.allocate(self.next_id, self._block_size)
         if allocated.error != Error.NONE:
             return AllocateProducerIdsAnswer(allocated.error)
-        self._next_id += self._block_size
+        self.keep(self.next_id + self._block_size)
+        self.next_id += self._block_size
         return AllocateProducerIdsAnswer(0, allocated.first, self._block_size)
 
 

@@ -1,19 +1,29 @@
 """What is durable: logs of record batches, as an interface, and the one that lives in memory."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
+from zombieproof.broker.partition.aborted_index import AbortedTransaction
 from zombieproof.formats.batches import Batch
 from zombieproof.model.vocabulary import NONE
+
+
+class StorageFailure(Exception):
+    """The store cannot be written any more (KAFKA_STORAGE_ERROR): what is not durable by now never will be."""
+
+
+class Damaged(Exception):
+    """The store holds something else than what was durable in it; nobody can say what is lost."""
 
 
 class Log(Protocol):
     """The store of one partition.
 
     What was appended can be read at once, and is durable when `durable_offset` says so: later perhaps, and together
-    with other appends. Who moves it tells the broker (`Cluster.flushed`).
+    with other appends. Who moves it tells the broker (`Cluster.flushed`). What writes raises `StorageFailure` when it
+    cannot; what reads raises `Damaged`.
     """
 
     @property
@@ -33,6 +43,36 @@ class Log(Protocol):
 
     def append(self, batch: Batch) -> Batch:
         """Put `batch` at the end of the log; returned is the batch with its offset."""
+        ...
+
+    @property
+    def failure(self) -> StorageFailure | None:
+        """Why nothing can be written any more; None: it can."""
+        ...
+
+    @property
+    def fold_from(self) -> int:
+        """From here on `aborted` does not tell of the aborted transactions: the batches do."""
+        ...
+
+    def is_full(self, batch: Batch) -> bool:
+        """Whether `roll` is due before `batch`."""
+        ...
+
+    def roll(self) -> None:
+        """Begin a new segment; what is known of producers was kept before."""
+        ...
+
+    def aborted(self) -> Iterable[AbortedTransaction]:
+        """The aborted transactions whose markers are below `fold_from`, also those that begin below `start_offset`."""
+        ...
+
+    def add_aborted(self, entry: AbortedTransaction) -> None:
+        """The newest marker ends an aborted transaction."""
+        ...
+
+    def index_aborted_anew(self, entries: Iterable[AbortedTransaction]) -> None:
+        """The aborted transactions whose markers are at or behind `fold_from`, as the batches tell them."""
         ...
 
     def flush(self) -> None:
@@ -77,6 +117,33 @@ class MemoryLog:
     def durable_offset(self) -> int:
         """The end: a crash of a broker takes nothing from here."""
         return self.end_offset
+
+    @property
+    def failure(self) -> StorageFailure | None:
+        """Memory does not fail."""
+        return None
+
+    @property
+    def fold_from(self) -> int:
+        """The start: there is no index beside the batches."""
+        return self._start
+
+    def is_full(self, batch: Batch) -> bool:
+        """There are no segments."""
+        return False
+
+    def roll(self) -> None:
+        """There are no segments."""
+
+    def aborted(self) -> Iterable[AbortedTransaction]:
+        """There is no index beside the batches."""
+        return ()
+
+    def add_aborted(self, entry: AbortedTransaction) -> None:
+        """There is no index beside the batches."""
+
+    def index_aborted_anew(self, entries: Iterable[AbortedTransaction]) -> None:
+        """There is no index beside the batches."""
 
     def flush(self) -> None:
         """There is nothing to be done."""

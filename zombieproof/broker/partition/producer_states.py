@@ -7,8 +7,9 @@ that starts again; snapshots shorten that.
 Source: reference §3.1, §3.7; ``ProducerStateManager.java``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NamedTuple, Protocol
 
 from zombieproof.broker.cluster.clock import Clock
@@ -137,6 +138,16 @@ class ProducerStates:
     def blank(self) -> "ProducerStates":
         """States that know nothing yet, with a journal of their own: to fold a log beside these."""
         return ProducerStates(self._subject, self.rules, self._settings, self._clock, Journal())
+
+    def as_of(self, offset: int, read: Callable[[int], Iterable[Batch]]) -> "ProducerStates":
+        """What was known at `offset`, beside these: the newest snapshot up to there, and what `read` gives then."""
+        found, kept = self.blank(), self.snapshots.newest_up_to(offset)
+        if kept is not None:
+            found.snapshots.write(kept[0], kept[1])
+            found.reload(0)
+        for batch in takewhile(lambda each: each.last_offset < offset, read(found.map_end_offset)):
+            found.replay(batch)
+        return found
 
     # ---------------------------------------------------------------- reading
 

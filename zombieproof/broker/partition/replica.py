@@ -8,13 +8,15 @@ it then knows the newest batch only (reference §3.7, §14).
 Source: reference §3.1 to §3.7, §6; ``UnifiedLog.java``, ``Partition.scala``.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.aborted_index import AbortedIndex, AbortedTransaction
-from zombieproof.broker.partition.log import Log
+from zombieproof.broker.partition.log import Log, StorageFailure
 from zombieproof.broker.partition.producer_states import (
     CompletedTransaction,
     ProducerStates,
@@ -147,7 +149,10 @@ class Replica:
         judged = self.producers.judge(batch, guard, origin)
         row, start = Row(judged.row), self.log.start_offset
         if judged.appends:
-            written = self._write(batch)
+            try:
+                written = self._write(batch)
+            except StorageFailure:
+                return Appended(Error.KAFKA_STORAGE_ERROR, row, log_start_offset=start)
             self._note(self.producers.record(written, judged.event))
             return Appended(Error.NONE, row, written.base_offset, start, batch=written)
         if judged.error != Error.NONE:
@@ -170,6 +175,9 @@ class Replica:
 
     def _write(self, batch: Batch) -> Batch:
         time = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
+        if self.log.is_full(batch):
+            self.roll()
+            self.log.roll()
         end = self.log.end_offset
         written = self.log.append(replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch, base_offset=end))
         self.written.add(self.partition)
@@ -179,6 +187,9 @@ class Replica:
         """The log is longer now, and `completed` has ended."""
         if completed is not None and completed.is_aborted:
             self.aborted.append(_aborted(completed))
+            # A store that fails here is closed from now on: whoever waits for the marker is told so.
+            with suppress(StorageFailure):
+                self.log.add_aborted(_aborted(completed))
         self.producers.on_high_watermark(self.high_watermark)
 
     # ---------------------------------------------------------------- restart and truncation
@@ -235,10 +246,15 @@ class Replica:
             self.producers.replay(batch)
 
     def _rebuild_index(self) -> None:
-        """Fold the whole log once more for the aborted transactions, beside what is remembered of producers."""
-        fold = self.producers.blank()
-        completed = [fold.replay(batch) for batch in self.log.read(self.log.start_offset)]
-        self.aborted = AbortedIndex(_aborted(each) for each in completed if each is not None and each.is_aborted)
+        """Know the aborted transactions: as far as the store does not tell them, fold the log once more."""
+        known, first = tuple(self.log.aborted()), self.log.fold_from
+        found: list[AbortedTransaction] = []
+        if first < self.log.end_offset:
+            fold = self.producers.as_of(first, self.log.read)
+            completed = [fold.replay(batch) for batch in self.log.read(first)]
+            found = [_aborted(each) for each in completed if each is not None and each.is_aborted]
+            self.log.index_aborted_anew(found)
+        self.aborted = AbortedIndex((*known, *found))
 
     # ---------------------------------------------------------------- reading
 
@@ -249,7 +265,7 @@ class Replica:
         read = offsets.fetch(offset, isolation, stable, reach, self.rules)
         if read.error != Error.NONE:
             return Fetched(read.error)
-        batches = tuple(batch for batch in self.log.read(offset) if batch.last_offset < read.bound)
+        batches = tuple(takewhile(lambda batch: batch.last_offset < read.bound, self.log.read(offset)))
         aborted: tuple[tuple[int, int], ...] | None = None
         if read.lists_aborted:
             found = self.aborted.collect(offset, read.aborted_below).aborted if batches else ()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.producer_snapshot import SnapshotEntry, read_snapshot, write_snapshot
+from zombieproof.formats.producer_snapshot import SnapshotEntry, has_snapshot_form, read_snapshot, write_snapshot
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.vocabulary import NONE, PartitionState
 
@@ -136,6 +136,14 @@ class Snapshots:
                 return offset, read_snapshot(data or b"")
             except Undecodable:
                 self.delete(offset)
+        return None
+
+    def newest_up_to(self, offset: int) -> tuple[int, bytes] | None:
+        """The newest snapshot at or below `offset` that can be read, with its offset."""
+        for known in reversed([each for each in self.offsets if each <= offset]):
+            data = self._store.read(known) or b""
+            if has_snapshot_form(data):
+                return known, data
         return None
 
     def delete(self, offset: int) -> bool:

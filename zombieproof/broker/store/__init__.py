@@ -1,0 +1,1 @@
+"""What outlives a process: Kafka's log directories, and the doors to files and time."""

@@ -1,0 +1,53 @@
+"""Settings of logs on disk, under Kafka's names, with Kafka's defaults; and when an append counts as durable."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
+from zombieproof.model.vocabulary import NONE
+
+DAY_MS = 86_400_000
+
+
+class Durability(Enum):
+    """When an append is durable, and what is lost otherwise."""
+
+    FSYNC = "fsync"
+    """When the disk has it: nothing that was acknowledged is lost, whatever stops the machine."""
+    PAGE_CACHE = "page-cache"
+    """When the operating system has it: a process that is killed loses nothing, a machine without power the newest."""
+    MEMORY = "memory"
+    """At once, and nothing is written: all is lost when the process ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """Settings of one topic's logs; times in milliseconds, NONE (-1): without limit."""
+
+    segment_bytes: int = 1 << 30
+    segment_ms: int = 7 * DAY_MS
+    index_interval_bytes: int = 4096
+    retention_ms: int = 7 * DAY_MS
+    retention_bytes: int = NONE
+    cleanup_policy: str = "delete"
+    delete_retention_ms: int = DAY_MS
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    file_delete_delay_ms: int = 60_000
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether of records with the same key the newest stays."""
+        return "compact" in self.cleanup_policy
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether old segments go."""
+        return "delete" in self.cleanup_policy
+
+
+INTERNAL_CONFIGS = {
+    TRANSACTION_STATE: LogConfig(segment_bytes=100 << 20, cleanup_policy="compact"),
+    CONSUMER_OFFSETS: LogConfig(segment_bytes=100 << 20, cleanup_policy="compact"),
+}
+"""The two internal topics, as Kafka creates them."""

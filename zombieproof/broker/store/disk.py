@@ -1,0 +1,208 @@
+"""The only door to files: what a store wants of a disk, and the disk of the operating system.
+
+Paths are relative to the disk's root, with ``/`` between folders. What was written can be read at once, and outlives a
+crash when it was synced: bytes by `sync`, names (new, moved, removed) by `sync_directory` of their folder.
+"""
+
+import errno
+import fcntl
+import os
+import shutil
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Protocol
+
+MOST_OPEN = 512
+"""So many files are kept open."""
+
+
+class InUse(OSError):
+    """Another process holds the lock of a directory."""
+
+
+class Disk(Protocol):
+    """Files under one root. Every method raises `OSError` as the operating system does."""
+
+    def name(self, path: str) -> str:
+        """What people call `path`."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder."""
+        ...
+
+    def listed(self, directory: str) -> tuple[str, ...]:
+        """The names in a folder, in order; none where there is no such folder."""
+        ...
+
+    def make_directory(self, path: str) -> None:
+        """Make a folder (and those above it); nothing happens where it is there."""
+        ...
+
+    def size(self, path: str) -> int:
+        """The bytes of a file."""
+        ...
+
+    def read(self, path: str, at: int = 0, size: int | None = None) -> bytes:
+        """The bytes from `at` on; fewer than `size` where the file ends."""
+        ...
+
+    def write(self, path: str, at: int, data: bytes) -> None:
+        """Put `data` at `at`; a file that is not there is made."""
+        ...
+
+    def truncate(self, path: str, size: int) -> None:
+        """Cut a file at `size`, or lengthen it with zeros."""
+        ...
+
+    def sync(self, path: str) -> None:
+        """What was written into a file outlives a crash."""
+        ...
+
+    def sync_directory(self, path: str) -> None:
+        """The names in a folder outlive a crash."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Move a file or folder; a file that was called `new` is gone."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file, or a folder with all that is in it."""
+        ...
+
+    def lock(self, path: str) -> None:
+        """Keep other processes out, until `close`.
+
+        Raises:
+            InUse: another process has the lock.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close every file, and give up locks."""
+        ...
+
+
+class _Open:
+    """A file that is open until nobody uses it any more: a sync may go on while others close it."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, path: Path, flags: int) -> None:
+        self.number = os.open(path, flags, 0o644)
+
+    def __del__(self) -> None:
+        if hasattr(self, "number"):
+            os.close(self.number)
+
+
+class RealDisk:
+    """The files of the operating system below `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._open: OrderedDict[str, _Open] = OrderedDict()
+        self._books = threading.Lock()
+        self._locks: list[_Open] = []
+
+    def name(self, path: str) -> str:
+        """The whole path."""
+        return str(self.root / path)
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or folder."""
+        return (self.root / path).exists()
+
+    def listed(self, directory: str) -> tuple[str, ...]:
+        """The names in a folder, in order."""
+        try:
+            return tuple(sorted(each.name for each in (self.root / directory).iterdir()))
+        except FileNotFoundError:
+            return ()
+
+    def make_directory(self, path: str) -> None:
+        """Make a folder and those above it."""
+        (self.root / path).mkdir(parents=True, exist_ok=True)
+
+    def size(self, path: str) -> int:
+        """The bytes of a file."""
+        return (self.root / path).stat().st_size
+
+    def read(self, path: str, at: int = 0, size: int | None = None) -> bytes:
+        """The bytes from `at` on."""
+        number = self._opened(path, os.O_RDWR).number
+        left = os.fstat(number).st_size - at if size is None else size
+        parts = []
+        while left > 0 and (part := os.pread(number, left, at)):
+            parts.append(part)
+            at, left = at + len(part), left - len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def write(self, path: str, at: int, data: bytes) -> None:
+        """Put `data` at `at`."""
+        number, rest = self._opened(path, os.O_RDWR | os.O_CREAT).number, memoryview(data)
+        while rest:
+            written = os.pwrite(number, rest, at)
+            at, rest = at + written, rest[written:]
+
+    def truncate(self, path: str, size: int) -> None:
+        """Cut a file at `size`."""
+        os.ftruncate(self._opened(path, os.O_RDWR | os.O_CREAT).number, size)
+
+    def sync(self, path: str) -> None:
+        """Sync the bytes of a file, and its size."""
+        opened = self._opened(path, os.O_RDWR)
+        os.fdatasync(opened.number)
+
+    def sync_directory(self, path: str) -> None:
+        """Sync the names in a folder."""
+        opened = _Open(self.root / path, os.O_RDONLY | os.O_DIRECTORY)
+        os.fsync(opened.number)
+
+    def rename(self, old: str, new: str) -> None:
+        """Move a file or folder."""
+        self._forget(old)
+        self._forget(new)
+        (self.root / old).replace(self.root / new)
+
+    def remove(self, path: str) -> None:
+        """Remove a file, or a folder with all that is in it."""
+        self._forget(path)
+        whole = self.root / path
+        if whole.is_dir() and not whole.is_symlink():
+            shutil.rmtree(whole)
+        else:
+            whole.unlink()
+
+    def lock(self, path: str) -> None:
+        """Take the lock of a file, which is made where it is not there."""
+        opened = _Open(self.root / path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(opened.number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InUse(errno.EAGAIN, "another process has the lock", self.name(path)) from error
+        self._locks.append(opened)
+
+    def close(self) -> None:
+        """Close every file, and give up locks."""
+        self._open.clear()
+        self._locks.clear()
+
+    def _opened(self, path: str, flags: int) -> _Open:
+        with self._books:
+            found = self._open.get(path)
+            if found is None:
+                found = self._open[path] = _Open(self.root / path, flags)
+                if len(self._open) > MOST_OPEN:
+                    self._open.popitem(last=False)
+            else:
+                self._open.move_to_end(path)
+            return found
+
+    def _forget(self, path: str) -> None:
+        """Files below `path` are not the ones they were."""
+        with self._books:
+            for known in [each for each in self._open if each == path or each.startswith(f"{path}/")]:
+                del self._open[known]

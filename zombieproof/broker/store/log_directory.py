@@ -1,0 +1,216 @@
+"""The log directory of one broker: a folder for each partition, checkpoints, and what says whose it is.
+
+Theory of operation: logs that have something to sync are *dirty*. Whoever drives the broker takes all of them at once
+(`begin_sync`), syncs them, beside everything else if he likes (`Syncing.carry_out`), and says so (`Syncing.end`): one
+sync for all that waits, which is what Kafka calls a group commit. How far each log is on the disk is noted in the
+checkpoint of recovery points, which may be behind and is never before.
+Source: ``LogManager.java``, ``MetaProperties.java``, ``PartitionMetadata.java``.
+"""
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from zombieproof.broker.cluster.clock import Clock
+from zombieproof.broker.cluster.node import Store
+from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.store.config import INTERNAL_CONFIGS, Durability, LogConfig
+from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.segment_log import SegmentLog
+from zombieproof.broker.store.snapshot_files import SnapshotFiles
+from zombieproof.formats.checkpoints import read_offsets, write_offsets
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.identity import read_properties, read_topic_id, write_properties, write_topic_id
+from zombieproof.formats.topics import TopicPartition
+
+RECOVERY_POINTS, LOG_STARTS = "recovery-point-offset-checkpoint", "log-start-offset-checkpoint"
+CLEAN_SHUTDOWN, IDENTITY, TOPIC_IDENTITY = ".kafka_cleanshutdown", "meta.properties", "partition.metadata"
+CHECKPOINT_INTERVAL_MS = 1000
+
+
+@dataclass(slots=True)
+class Syncing:
+    """What is to be synced of some logs, and how far they are then on the disk."""
+
+    parts: list[tuple[SegmentLog, int, tuple[str, ...], bool]]
+    failed: dict[SegmentLog, OSError]
+
+    def carry_out(self) -> None:
+        """Sync; the logs may go on meanwhile."""
+        for log, _, files, names in self.parts:
+            try:
+                log.sync(files, names)
+            except OSError as error:
+                self.failed[log] = error
+
+    def end(self) -> list[SegmentLog]:
+        """Say how far the logs are on the disk now; returned are those that have moved, or have failed."""
+        for log, end_offset, _, _ in self.parts:
+            if log in self.failed:
+                log.fail(self.failed[log])
+            else:
+                log.synced(end_offset)
+        return [log for log, *_ in self.parts]
+
+
+class LogDirectory:
+    """The logs of one broker below a folder of a disk.
+
+    Args:
+        path: the folder, below the disk's root; it is made where it is not there.
+        configs: the settings of topics that are not `default`; the internal topics have Kafka's unless they are given.
+
+    Raises:
+        Damaged: a checkpoint, or the identity of the directory, cannot be read.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        path: str,
+        clock: Clock,
+        durability: Durability = Durability.FSYNC,
+        default: LogConfig | None = None,
+        configs: Mapping[str, LogConfig] | None = None,
+    ) -> None:
+        self.disk, self.path, self.durability = disk, path, durability
+        self._clock, self._default = clock, default or LogConfig()
+        self._configs = {**INTERNAL_CONFIGS, **(configs or {})}
+        self._dirty: dict[SegmentLog, None] = {}
+        self._checkpointed_ms = 0
+        self.logs: dict[TopicPartition, SegmentLog] = {}
+        disk.make_directory(path)
+        self.was_clean = disk.exists(f"{path}/{CLEAN_SHUTDOWN}")
+        self._recovery_points = self._read_checkpoint(RECOVERY_POINTS)
+        self._log_starts = self._read_checkpoint(LOG_STARTS)
+        if self.was_clean:
+            disk.remove(f"{path}/{CLEAN_SHUTDOWN}")
+            disk.sync_directory(path)
+
+    def config_of(self, topic: str) -> LogConfig:
+        """The settings of a topic's logs."""
+        return self._configs.get(topic, self._default)
+
+    def open_store(self, partition: TopicPartition, topic_id: UUID) -> Store:
+        """The store of a partition: what its folder holds, or an empty one.
+
+        Raises:
+            Damaged: the folder is of another topic, or its log cannot be believed.
+        """
+        topic, number = partition
+        directory = f"{self.path}/{topic}-{number}"
+        is_new = not self.disk.exists(directory)
+        if is_new:
+            self.disk.make_directory(directory)
+        self._claim(directory, encoded(topic_id))
+        log = SegmentLog(
+            self.disk, directory, topic, self.config_of(topic), self._clock, self.durability, self._is_dirty
+        )
+        start, synced = self._log_starts.get(partition), self._recovery_points.get(partition, 0)
+        log.open(start, synced, was_clean=self.was_clean)
+        self.logs[partition] = log
+        return Store(log, SnapshotFiles(self.disk, directory))
+
+    def _claim(self, directory: str, topic_id: str) -> None:
+        path = f"{directory}/{TOPIC_IDENTITY}"
+        if self.disk.exists(path):
+            try:
+                known = read_topic_id(self.disk.read(path))
+            except Undecodable:
+                known = ""  # A crash came between the file and its bytes: nothing was in the folder yet.
+            if known not in ("", topic_id):
+                raise Damaged(
+                    f"{self.disk.name(directory)} holds the topic with the id {known}, and the one so called has the "
+                    f"id {topic_id} here: move the folder away, or open the directory that it came from"
+                )
+        else:
+            known = ""
+        if known == "":
+            self.disk.write(path, 0, write_topic_id(topic_id))
+
+    # ---------------------------------------------------------------- syncing
+
+    def _is_dirty(self, log: SegmentLog) -> None:
+        self._dirty[log] = None
+
+    def begin_sync(self) -> Syncing | None:
+        """All that waits to be synced; None: nothing does."""
+        if not self._dirty or self.durability is not Durability.FSYNC:
+            return None
+        parts = [(log, *log.unsynced()) for log in self._dirty if log.failure is None]
+        self._dirty.clear()
+        return Syncing(parts, {})
+
+    def partition_of(self, log: SegmentLog) -> TopicPartition:
+        """Whose log it is."""
+        topic, _, number = log.directory.rpartition("/")[2].rpartition("-")
+        return topic, int(number)
+
+    def checkpoint(self, *, at_once: bool = False) -> None:
+        """Note how far the logs are on the disk, if it was noted long enough ago; `at_once`: now, and synced."""
+        now_ms = self._clock.now_ms()
+        if not at_once and now_ms - self._checkpointed_ms < CHECKPOINT_INTERVAL_MS:
+            return
+        self._checkpointed_ms = now_ms
+        points = {partition: log.synced_offset for partition, log in self.logs.items() if log.synced_offset}
+        starts = {partition: log.start_offset for partition, log in self.logs.items() if log.start_offset}
+        for name, offsets, known in (
+            (RECOVERY_POINTS, points, self._recovery_points),
+            (LOG_STARTS, starts, self._log_starts),
+        ):
+            if offsets != known or at_once:
+                self.disk.write(f"{self.path}/{name}.tmp", 0, write_offsets(offsets))
+                self.disk.sync(f"{self.path}/{name}.tmp")
+                self.disk.rename(f"{self.path}/{name}.tmp", f"{self.path}/{name}")
+        self._recovery_points, self._log_starts = points, starts
+        if at_once:
+            self.disk.sync_directory(self.path)
+
+    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
+        path = f"{self.path}/{name}"
+        if not self.disk.exists(path):
+            return {}
+        try:
+            return read_offsets(self.disk.read(path))
+        except Undecodable as fault:
+            raise Damaged(
+                f"{self.disk.name(path)}: {fault}. Restore it from a copy; without it nobody knows what was synced"
+            ) from fault
+
+    def close(self) -> None:
+        """Everything is on the disk, and the next start need not look at the logs.
+
+        Raises:
+            StorageFailure: the disk has failed.
+        """
+        for log in self.logs.values():
+            log.close()
+            log.remove_deleted(at_once=True)
+        self.checkpoint(at_once=True)
+        self.disk.write(f"{self.path}/{CLEAN_SHUTDOWN}", 0, b"")
+        self.disk.sync(f"{self.path}/{CLEAN_SHUTDOWN}")
+        self.disk.sync_directory(self.path)
+
+
+def identify(disk: Disk, path: str, entries: Mapping[str, str]) -> None:
+    """Say whose directory it is, or see that it is the one that is meant.
+
+    Raises:
+        Damaged: the directory says something else.
+    """
+    file = f"{path}/{IDENTITY}"
+    if disk.exists(file):
+        known = read_properties(disk.read(file))
+        for name, value in entries.items():
+            if name in known and known[name] != value:
+                raise Damaged(f"{disk.name(file)}: {name} is {known[name]}, and {value} is meant: it is another's")
+    disk.make_directory(path)
+    disk.write(f"{file}.tmp", 0, write_properties(entries))
+    disk.sync(f"{file}.tmp")
+    disk.rename(f"{file}.tmp", file)
+
+
+def encoded(identity: UUID) -> str:
+    """A UUID as Kafka writes it: 22 characters of URL-safe base64."""
+    return urlsafe_b64encode(identity.bytes).decode().rstrip("=")

@@ -1,0 +1,40 @@
+"""Snapshots of producer state as files in a partition's folder: ``<offset>.snapshot``."""
+
+from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.segment import file_name
+
+SNAPSHOT = ".snapshot"
+
+
+class SnapshotFiles:
+    """The snapshots of one partition; a store of `partition.snapshots`."""
+
+    def __init__(self, disk: Disk, directory: str) -> None:
+        self._disk, self._directory = disk, directory
+
+    def offsets(self) -> tuple[int, ...]:
+        """The offsets for which there is a snapshot, ascending."""
+        names = (name.removesuffix(SNAPSHOT) for name in self._disk.listed(self._directory) if name.endswith(SNAPSHOT))
+        return tuple(sorted(int(name) for name in names if name.isdecimal()))
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Keep `data` for `offset`: on the disk when this returns, but for the name, which comes with the next sync."""
+        path = self._path(offset)
+        if self._disk.exists(path):
+            self._disk.truncate(path, 0)
+        self._disk.write(path, 0, data)
+        self._disk.sync(path)
+
+    def read(self, offset: int) -> bytes | None:
+        """What is kept for `offset`, or None."""
+        return self._disk.read(self._path(offset)) if self._disk.exists(self._path(offset)) else None
+
+    def delete(self, offset: int) -> bool:
+        """Remove the file; False if there was none."""
+        if not self._disk.exists(self._path(offset)):
+            return False
+        self._disk.remove(self._path(offset))
+        return True
+
+    def _path(self, offset: int) -> str:
+        return f"{self._directory}/{file_name(offset, SNAPSHOT)}"

@@ -1,0 +1,66 @@
+"""What Kafka does by a timer, each at its own interval: for a cluster that runs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.store.log_directory import LogDirectory
+
+WAITS_MS = 50
+"""How often brokers look at what has waited for too long."""
+RETENTION_MS = 300_000
+"""``log.retention.check.interval.ms``"""
+
+
+@dataclass(slots=True)
+class _Timer:
+    interval_ms: int
+    act: Callable[[], object]
+    due_ms: int
+
+
+@dataclass(slots=True)
+class Timers:
+    """The timers of all brokers of a cluster; `directories` are their logs on disk."""
+
+    cluster: Cluster
+    directories: Mapping[int, LogDirectory]
+    _timers: list[_Timer] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        cluster, settings = self.cluster, self.cluster.settings
+        now_ms = cluster.clock.now_ms()
+        for interval_ms, act in (
+            (WAITS_MS, cluster.end_waits),
+            (WAITS_MS, cluster.resend_markers),
+            (
+                settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+                cluster.abort_timed_out_transactions,
+            ),
+            (settings.transaction_remove_expired_transaction_cleanup_interval_ms, cluster.remove_expired_ids),
+            (settings.producer_id_expiration_check_interval_ms, cluster.expire_producers),
+            (settings.offsets_retention_check_interval_ms, cluster.expire_offsets),
+            (RETENTION_MS, self._delete_old),
+        ):
+            self._timers.append(_Timer(interval_ms, act, now_ms + interval_ms))
+
+    def run(self) -> bool:
+        """Do what is due; False: nothing was. When the clock goes back, nothing waits for longer than its interval."""
+        now_ms, ran = self.cluster.clock.now_ms(), False
+        for timer in self._timers:
+            if not timer.due_ms - timer.interval_ms <= now_ms < timer.due_ms:
+                timer.act()
+                timer.due_ms, ran = now_ms + timer.interval_ms, True
+        return ran
+
+    def _delete_old(self) -> None:
+        """Old segments go, by the settings of their topics; files that were renamed long enough ago are removed."""
+        for node, directory in self.directories.items():
+            broker = self.cluster.brokers.get(node)
+            for partition, log in directory.logs.items():
+                replica = None if broker is None else broker.partitions.replicas.get(partition)
+                if replica is not None and log.failure is None:
+                    start = log.expired_before(replica.high_watermark)
+                    if start > log.start_offset:
+                        self.cluster.raise_log_start(node, partition, start)
+                    log.remove_deleted()

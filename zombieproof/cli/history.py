@@ -1,0 +1,72 @@
+"""zombieproof history: does what clients were told agree with what they read?"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from zombieproof.cli.usage import WrongUsage, form_of
+from zombieproof.report import history_text
+from zombieproof.report.exits import Exit
+from zombieproof.report.screen import Screen
+from zombieproof.traces.history.history_file import HistoryError, read_history
+from zombieproof.traces.history.judge import judge
+
+HELP = """Judge what clients were told and what they read, and nothing else.
+
+A history is JSON Lines, written around clients of any broker (HistoryWriter of the Python package writes it):
+transactions that were begun, records and offsets that were sent, what was answered, what was read. Unknown outcomes
+stay unknown: either way is legal, but it is the same for every partition and every reader. Found are duplicates, lost
+writes, aborted and dirty reads, torn and hanging transactions, readers that go back or disagree, records that nobody
+wrote, offsets that do not account for the output, and what zombies got through; each with the lines that show it.
+
+Files that are given together are one history, of one clock. A history that cannot have happened to clients is refused
+with file and line: nothing can be said of it.
+
+\b
+Examples:
+  zombieproof history history.jsonl
+  zombieproof history producers.jsonl consumers.jsonl
+  zombieproof history history.jsonl --json
+  zombieproof history history.jsonl --format junit > history.xml
+
+\b
+Exit codes: 0 no anomaly, 1 there are some, 2 wrong usage, 3 a file is no
+  history, or one in which nothing happened.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("history", help=HELP)(history_command)
+
+
+def history_command(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="histories of one clock")],
+    form: Annotated[Literal["text", "json", "junit"], typer.Option("--format", help="how to report")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+) -> int:
+    """Run the command."""
+    form = form_of(form, as_json=as_json)
+    for file in files:
+        if not file.is_file():
+            what = "is a folder; give the files in it" if file.is_dir() else "does not exist"
+            raise WrongUsage(f"{file} {what}; a history is a file that a HistoryWriter wrote")
+    try:
+        verdict = judge(read_history(*files))
+    except HistoryError as error:
+        Screen(sys.stderr).say(f"zombieproof: {error}")
+        return Exit.INCONCLUSIVE
+    screen = Screen()
+    if form == "json":
+        screen.data(verdict.model_dump_json(indent=2))
+    elif form == "junit":
+        from zombieproof.report import history_junit  # noqa: PLC0415  # few need it
+
+        screen.data(history_junit.as_junit(verdict))
+    else:
+        history_text.show(screen, verdict)
+    if not verdict.is_clean:
+        return Exit.VIOLATED
+    return Exit.HOLDS if verdict.counts.events else Exit.INCONCLUSIVE

@@ -1,0 +1,57 @@
+"""What must not be in a history: a name and a sentence for each anomaly."""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from zombieproof.traces.history.events import Event
+
+
+class Anomaly(StrEnum):
+    """The names; `SENTENCES` says what each means."""
+
+    DUPLICATE = "duplicate"
+    LOST_WRITE = "lost_write"
+    MOVED_WRITE = "moved_write"
+    PHANTOM_READ = "phantom_read"
+    REORDERED_WRITES = "reordered_writes"
+    ABORTED_READ = "aborted_read"
+    DIRTY_READ = "dirty_read"
+    TORN_TRANSACTION = "torn_transaction"
+    HANGING_TRANSACTION = "hanging_transaction"
+    READER_GOES_BACK = "reader_goes_back"
+    READERS_DISAGREE = "readers_disagree"
+    UNCOMMITTED_OFFSET = "uncommitted_offset"
+    LOST_OFFSET = "lost_offset"
+    OFFSET_AHEAD_OF_OUTPUT = "offset_ahead_of_output"
+    INPUT_PROCESSED_TWICE = "input_processed_twice"
+    ZOMBIE_WRITE = "zombie_write"
+    ACKNOWLEDGED_AFTER_FENCED = "acknowledged_after_fenced"
+
+
+SENTENCES: Final = {
+    Anomaly.DUPLICATE: "A record that was sent once lies at two offsets.",
+    Anomaly.LOST_WRITE: "A record was acknowledged and is committed, and somebody read past its place without it.",
+    Anomaly.MOVED_WRITE: "A record lies at another offset than the one that was acknowledged.",
+    Anomaly.PHANTOM_READ: "A record was read that nobody had written there by then.",
+    Anomaly.REORDERED_WRITES: "Records of one producer lie in one partition in another order than they were sent.",
+    Anomaly.ABORTED_READ: "A record was read under read_committed that is not committed and never will be.",
+    Anomaly.DIRTY_READ: "A record was read under read_committed before anybody had asked for its commit.",
+    Anomaly.TORN_TRANSACTION: "Of one transaction some records or offsets are there and others are not.",
+    Anomaly.HANGING_TRANSACTION: "When everything was over, read_committed readers were still held back.",
+    Anomaly.READER_GOES_BACK: "A reader was handed an offset that is not behind the one before.",
+    Anomaly.READERS_DISAGREE: "Two readers of one isolation have seen different things at one offset.",
+    Anomaly.UNCOMMITTED_OFFSET: "A committed offset was told that nobody can have committed by then.",
+    Anomaly.LOST_OFFSET: "A committed offset was told that is older than one known to be committed before.",
+    Anomaly.OFFSET_AHEAD_OF_OUTPUT: "A group's offset is past a record whose output is not committed.",
+    Anomaly.INPUT_PROCESSED_TWICE: "Output made of one record by one group is committed twice.",
+    Anomaly.ZOMBIE_WRITE: "What a process did after another one took its transactional id over is committed.",
+    Anomaly.ACKNOWLEDGED_AFTER_FENCED: "A process that was told that it is fenced began something that succeeded.",
+}
+
+
+class Found(NamedTuple):
+    """One anomaly: what it is about, and the events that show it, in the order in which they are told."""
+
+    anomaly: Anomaly
+    message: str
+    events: tuple[Event, ...]
