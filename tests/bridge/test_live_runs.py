@@ -18,13 +18,14 @@ from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.live_trace import LiveTrace, LiveTraceFile
 from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.broker.embedded import Embedded
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import Batch, Record
-from zombieproof.messages.partitions import FetchAnswer, Produce, SentBatch
-from zombieproof.messages.transactions import EndTxn, InitProducerId, InitProducerIdAnswer
+from zombieproof.messages.partitions import FetchAnswer, Produce, ProduceAnswer, SentBatch
+from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
 from zombieproof.model.catalogue import IN_STATES
 from zombieproof.model.rules import Rules, preset
-from zombieproof.model.vocabulary import NONE, Isolation
+from zombieproof.model.vocabulary import NONE, Error, Isolation
 from zombieproof.statemachines.kernel import IllegalTransition
 from zombieproof.traces.trace import TraceError, schema
 from zombieproof.traces.trace_file import is_live_trace, read_live, read_trace
@@ -485,3 +486,41 @@ def test_the_end_of_one_transaction_begins_the_next(tmp_path: Path) -> None:
     assert end(cluster, identity, committed=True) == identity
     found = judged([json.loads(line) for line in lines], tmp_path / "run.jsonl")
     assert found.finding is None
+
+
+# ---------------------------------------------------------------- a cluster on disk
+
+
+def _transactions(cluster: Embedded, identity: tuple[int, int], count: int) -> tuple[int, int]:
+    """One transaction after the other; what is refused because the one before is being ended is asked again."""
+    for _ in range(count):
+        batch = Batch(*identity, 0, transactional=True, records=(Record(None, b"v"),))
+        request = Produce(12, "x", -1, {("t", 0): (SentBatch(batch),)})
+        while not isinstance(answer := cluster.ask(request), ProduceAnswer) or answer.partitions["t", 0].error:
+            cluster.pump()
+        ended = cluster.ask(EndTxn(5, "x", *identity, True))
+        assert isinstance(ended, EndTxnAnswer)
+        assert ended.error == Error.NONE
+        identity = ended.producer_id, ended.producer_epoch
+    return identity
+
+
+def test_a_cluster_on_disk_has_a_trace_in_each_of_its_lives(tmp_path: Path) -> None:
+    identity = NONE, NONE
+    for life in range(3):
+        path = tmp_path / f"run{life}.jsonl"
+        with LiveTraceFile(path, "embedded") as trace:
+            cluster = Embedded(tmp_path / "data", nodes=1, topics={"t": 1}, settings=FEW, journal=trace)
+            if life == 0:
+                granted = cluster.ask(InitProducerId(4, "x", 60_000, NONE, NONE))
+                assert isinstance(granted, InitProducerIdAnswer)
+                identity = granted.producer_id, granted.producer_epoch
+            identity = _transactions(cluster, identity, 3)
+            cluster.create_topic(f"of-life-{life}")
+            cluster.abandon() if life == 1 else cluster.close()
+        record = read_live(path)
+        causes = {event.cause.what for event in record.events}
+        assert {"flushed", "create"} <= causes
+        assert ("found" in causes) == (life > 0)
+        found = live_again(record, path.name)
+        assert (found.finding, found.open_question, found.judged) == (None, "", len(record.events))

@@ -7,6 +7,7 @@ After the events the promises are judged, on what the logs hold and what applica
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -259,7 +260,7 @@ class _TimesOfEvents:
 class _FlushedLog(MemoryLog):
     """A log that is durable as far as the trace says."""
 
-    def __init__(self, batches: tuple[Batch, ...], start_offset: int) -> None:
+    def __init__(self, batches: tuple[Batch, ...] = (), start_offset: int = 0) -> None:
         super().__init__(batches, start_offset)
         self.durable = self.end_offset
 
@@ -276,16 +277,20 @@ def _equal_cluster(record: LiveRecord, file: str, journal: LiveTrace) -> Cluster
     header, told = record.header, record.header.cluster or {}
     waits = {(e.cause.node, tuple(e.cause.partition or ())) for e in record.events if e.cause.what == "flushed"}
 
-    held: dict[tuple[int | None, tuple[str, int] | None], tuple[tuple[Batch, ...], int]] = {}
+    held: dict[tuple[int | None, tuple[str, int] | None], Cause] = {}
 
     def open_store(node: int, partition: TopicPartition) -> Store:
-        batches, start = held.get((node, partition), ((), 0))
-        is_held = (node, partition) in waits
-        return Store((_FlushedLog if is_held else MemoryLog)(batches, start), MemorySnapshots())
+        found, made = held.get((node, partition)), _FlushedLog if (node, partition) in waits else MemoryLog
+        snapshots = MemorySnapshots()
+        if found is None:
+            return Store(made(), snapshots)
+        for offset, data in _fields(found)["snapshots"]:
+            snapshots.write(offset, base64.b64decode(data, validate=True))
+        return Store(made(from_plain(found.body), int(_fields(found)["start"])), snapshots)
 
     try:
         for cause in (event.cause for event in record.events if event.cause.what == "found"):
-            held[cause.node, cause.partition] = from_plain(cause.body), int(_fields(cause)["start"])
+            held[cause.node, cause.partition] = cause
         return Cluster(
             told["nodes"],
             header.rules_in_force(),

@@ -437,7 +437,7 @@ class Cluster:
             if (node, partition) not in self.stores:
                 store = self.stores[node, partition] = self._open_store(node, partition)
                 if store.log.end_offset > 0:
-                    self.journal.found(node, partition, store.log)
+                    self.journal.found(node, partition, store)
         stores = {partition: self.stores[node, partition] for partition in theirs}
         self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)
         if self.metadata.controller == NOBODY:

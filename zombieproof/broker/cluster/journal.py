@@ -17,7 +17,7 @@ from zombieproof.statemachines.registry import ALL_MACHINES
 
 if TYPE_CHECKING:
     from zombieproof.broker.cluster.cluster import Cluster
-    from zombieproof.broker.partition.log import Log
+    from zombieproof.broker.cluster.node import Store
     from zombieproof.formats.topics import TopicPartition
 
 MACHINES_BY_INDEX = tuple(ALL_MACHINES.values())
@@ -90,7 +90,7 @@ class Journal:
     def opened(self, cluster: Cluster, was_clean: bool) -> None:
         """A cluster is there and nothing has happened in it; its brokers start next, on stores that were left so."""
 
-    def found(self, node: int, partition: TopicPartition, log: Log) -> None:
+    def found(self, node: int, partition: TopicPartition, store: Store) -> None:
         """A replica's store was opened for the first time, and its log holds something already."""
 
     def caused(self, what: str, **about: object) -> None:

@@ -6,6 +6,7 @@ machines move until the next one stands in the same event. Everything that a clu
 that they can be taken again (``zombieproof replay``). What clients do is told by journals of theirs (`of_client`).
 """
 
+import base64
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +19,7 @@ from zombieproof.broker.cluster.clock import Clock, ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import MACHINES_BY_INDEX, NAMES_OF_DECISIONS, Journal
 from zombieproof.broker.cluster.network import Message
-from zombieproof.broker.partition.log import Log
+from zombieproof.broker.cluster.node import Store
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce
 from zombieproof.messages.plain import as_plain
@@ -96,11 +97,13 @@ class LiveTrace(Journal):
         self._line(header)
         self.caused(STARTS)
 
-    def found(self, node: int, partition: TopicPartition, log: Log) -> None:
-        """Write what a log holds when the run begins; what was not kept of it is not there either."""
-        self.caused("found", node=node, partition=partition, start=log.start_offset)
+    def found(self, node: int, partition: TopicPartition, store: Store) -> None:
+        """Write what a store holds when the run begins: its log, and the snapshots of producers."""
+        kept = ((offset, store.snapshots.read(offset)) for offset in store.snapshots.offsets())
+        snapshots = [[offset, base64.b64encode(data).decode()] for offset, data in kept if data is not None]
+        self.caused("found", node=node, partition=partition, start=store.log.start_offset, snapshots=snapshots)
         assert self._event is not None, "it begins with its cause"
-        self._event["body"] = [as_plain(batch) for batch in log.read()]
+        self._event["body"] = [as_plain(batch) for batch in store.log.read()]
 
     def caused(self, what: str, **about: object) -> None:
         """The event before this one is over; another begins."""
