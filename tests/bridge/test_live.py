@@ -21,7 +21,6 @@ STORIES = stories()
 NO_LEVER = {
     "appends_under_way": "the state in its smallest form",
     "producer_id_blocks": "the state in its smallest form",
-    "waiting_questions": "one transactional id asks a coordinator at a time",
     "two_phase_commit": "is a protocol that no live broker speaks",
 }
 """Scenarios that the live system has no levers for, and what is said."""

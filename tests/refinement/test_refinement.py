@@ -13,8 +13,9 @@ from tests.refinement.exploration import Differs, Explored, live_reachable, live
 from tests.refinement.scopes import SCOPES, Scope
 from zombieproof.bridge import commands, flights, projection
 from zombieproof.bridge.flights import InFlight
+from zombieproof.bridge.names import OutOfScope
 from zombieproof.bridge.steps import step
-from zombieproof.bridge.twin import OutOfScope, Twin, first_twin
+from zombieproof.bridge.twin import Twin, first_twin
 from zombieproof.checker.scenario import Scenario, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.action_kinds import Action
@@ -59,11 +60,7 @@ MUTANTS = (
 OWN = [SCENARIOS[name] for name in ("late_produce", "delayed_commit", "delayed_abort", "kip98_takeover")]
 """Scenarios of the checker, as they stand, that are small enough."""
 
-WALKED = [
-    scenario
-    for scenario in SCENARIOS.values()
-    if scenario.model(scenario.bounds) is TRANSACTIONS
-]
+WALKED = [scenario for scenario in SCENARIOS.values() if scenario.model(scenario.bounds) is TRANSACTIONS]
 """Scenarios that are walked through at random, as they stand."""
 
 WALKED.append(replace(SCENARIOS["late_offset_commit"], name="late_offset_commit_of_3_9", changes={}))
@@ -251,7 +248,6 @@ def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
     [
         ("appends_under_way", "in its smallest form"),
         ("producer_id_blocks", "in its smallest form"),
-        ("waiting_questions", "one transactional id asks a coordinator at a time"),
     ],
 )
 def test_what_a_twin_cannot_do_is_refused(name: str, why: str) -> None:

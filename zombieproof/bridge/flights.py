@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from zombieproof.bridge.commands import COORDINATORS
-from zombieproof.bridge.names import Names, guard_of, leading_log
+from zombieproof.bridge.names import Names, OutOfScope, guard_of, leading_log
 from zombieproof.bridge.requests import (
     PARTITIONS,
     TRANSACTIONAL_IDS,
@@ -75,6 +75,8 @@ def _messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: S
             yield _abandoned(live, sent[live.number], names)
         else:
             yield from _verification(cluster, live, sent, names, setup)
+    if setup.bounds.verification_queue == 1:
+        yield from _forgotten(cluster, sent, names)
 
 
 def _of_client(live: LiveMessage, facts: Sent, names: Names) -> Message:
@@ -104,12 +106,16 @@ def _verification(
 ) -> Iterator[InFlight]:
     """The question that a request asks, or the word that comes back, and what waits in the leader's channel behind it.
 
-    A scope has one transactional id for each partition, so that a request holds one question.
+    Raises:
+        OutOfScope: a request holds several questions, which the checker sends as several messages.
     """
     leader = cluster.brokers[live.receiver if live.is_answer else live.sender]
     (asked,) = waiting_for(leader, live, QuestionsUnderWay)
     channel, lane = leader.writes.channel, asked.sent.lane
-    (write,) = _writes_behind(leader, channel.in_flight[lane].values())
+    writes = _writes_behind(leader, channel.in_flight[lane].values())
+    if len(writes) > 1:
+        raise OutOfScope("the live leader asks about two transactional ids in one request, the checker in two messages")
+    (write,) = writes
     message = _asked_about(write, sent, names)
     if live.is_answer:
         message.stage, message.error = Stage.BACK_TO_LEADER, _error_of(live, setup)
@@ -118,10 +124,26 @@ def _verification(
     if setup.bounds.verification_queue == 1:
         message.node = COORDINATOR_NODES.index(asked.sent.node)
     yield InFlight(message, live, write.number)
-    for waits in _writes_behind(leader, channel.waiting.get(lane, {}).values()):
+    yield from _waiting(leader, lane, message.node, live, sent, names)
+
+
+def _waiting(
+    leader: Broker, lane: int, node: int, live: LiveMessage, sent: Mapping[int, Sent], names: Names
+) -> Iterator[InFlight]:
+    """The questions that wait in a lane of a leader."""
+    for waits in _writes_behind(leader, leader.writes.channel.waiting.get(lane, {}).values()):
         behind = _asked_about(waits, sent, names)
-        behind.stage, behind.node = Stage.WAITING, message.node
+        behind.stage, behind.node = Stage.WAITING, node
         yield InFlight(behind, live, waits.number)
+
+
+def _forgotten(cluster: Cluster, sent: Mapping[int, Sent], names: Names) -> Iterator[InFlight]:
+    """The questions that wait in a lane in which nothing is under way: without `questions_follow` nobody asks them."""
+    for leader in cluster.brokers.values():
+        channel = leader.writes.channel
+        for lane in [lane for lane in channel.waiting if lane not in channel.in_flight]:
+            nothing = LiveMessage(0, leader.node_id, lane, None)
+            yield from _waiting(leader, lane, COORDINATOR_NODES.index(lane), nothing, sent, names)
 
 
 def _asked_about(write: WriteUnderWay, sent: Mapping[int, Sent], names: Names) -> Message:

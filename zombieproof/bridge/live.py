@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from zombieproof.bridge import commands
+from zombieproof.bridge.names import OutOfScope
 from zombieproof.bridge.producers import ClientsDiffer
 from zombieproof.bridge.steps import may_try, step
-from zombieproof.bridge.twin import OutOfScope, Twin, copied, first_twin
+from zombieproof.bridge.twin import Twin, copied, first_twin
 from zombieproof.broker.coordinator.steps import InvalidTransition
 from zombieproof.checker.engine.hosts import difference
 from zombieproof.checker.engine.layout import layout_of
@@ -160,6 +161,8 @@ class _Path:
             self.twin.refresh()
         except ClientsDiffer as differ:
             raise _Over(Arrival.DIFFERS, str(differ)) from differ
+        except OutOfScope as error:
+            raise _Over(Arrival.NO_LEVER, f"{text}: {error}") from error
         expected, reached = self.layout.pack(self.state), self.layout.pack(self.twin.state)
         if expected != reached:
             where = difference(self.layout, expected, reached)

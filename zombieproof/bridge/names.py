@@ -19,6 +19,10 @@ from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE
 
 
+class OutOfScope(AssertionError):
+    """A scenario asks for what a twin cannot do; the message says what."""
+
+
 def leading_log(cluster: Cluster, partition: TopicPartition) -> list[Batch]:
     """What is durable: the log of the leader, or of a replica that was in sync when the last leader went."""
     leader = cluster.leader_of(partition)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from zombieproof.bridge import commands, projection
 from zombieproof.bridge.commands import COORDINATORS
 from zombieproof.bridge.flights import COORDINATOR_NODES, InFlight, Sent, messages
-from zombieproof.bridge.names import Lost, Names, leading_log
+from zombieproof.bridge.names import Lost, Names, OutOfScope, leading_log
 from zombieproof.bridge.producers import LiveProducers, Surroundings
 from zombieproof.bridge.projection import Consumer
 from zombieproof.bridge.requests import (
@@ -76,10 +76,6 @@ MUCH_MS = 10**12
 
 ENDED = {TransactionState.PREPARE_COMMIT: 1, TransactionState.PREPARE_ABORT: 2}
 """What a decided record says: `Told.decided`."""
-
-
-class OutOfScope(AssertionError):
-    """A scenario asks for what a twin cannot do; the message says what."""
 
 
 @dataclass(slots=True)
@@ -357,8 +353,8 @@ def first_twin(setup: Setup, rules: Rules | None = None, *, live_producers: bool
         raise OutOfScope("producer ids are named in the order of one coordinator: all have transactional ids, or none")
     if (rules or setup.rules).leader_reads_log == 0:
         raise OutOfScope("no rule of live brokers lets a replica lead that has not read what it has")
-    if bounds.verification_queue and (budget.leaderless or budget.leader_changes or len(set(_ids(bounds))) > 1):
-        raise OutOfScope("where questions wait, leaders stay, and one transactional id asks a coordinator at a time")
+    if bounds.verification_queue and (budget.leaderless or budget.leader_changes):
+        raise OutOfScope("where questions wait, leaders stay")
     if budget.leaderless and (budget.leader_changes or bounds.grouped or bounds.readers):
         raise OutOfScope("a partition without a leader has one replica, and nobody reads it")
     replicas = 1 + setup.budget.leader_changes
