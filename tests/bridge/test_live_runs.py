@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from tests.live import held_log
 from tests.live.scripts import BREAKING, FEW, end, init, produce, traced, two_transactions
 from tests.live.stage import Stage, Waits
 from tests.live.staged_producer import StagedProducer
-from zombieproof.bridge.again import HAPPENS, JUDGED, LiveJudgement, live_again
+from zombieproof.bridge.again import JUDGED, LiveJudgement, live_again
+from zombieproof.bridge.causes import HAPPENS
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.live_trace import LiveTrace, LiveTraceFile
@@ -450,7 +452,13 @@ def test_an_unknown_cause_leaves_the_rest_open(well: Lines, tmp_path: Path) -> N
     assert found.finding is None
     assert found.open_question.startswith("'earthquake' is nothing that can happen again; legal: send, deliver")
     assert (found.line, found.judged) == (SENT + 1, SENT - 1)
-    assert "send" in HAPPENS
+
+
+def test_every_cause_that_a_cluster_tells_can_happen_again(repository_root: Path) -> None:
+    source = (repository_root / "zombieproof/broker/cluster/cluster.py").read_text()
+    told = set(re.findall(r'journal\.caused\(\s*"(\w+)"', source))
+    assert {"send", "deliver", "kill", "create", "retention"} <= told
+    assert told == set(HAPPENS)
 
 
 def test_a_message_that_is_not_in_flight_leaves_the_rest_open(well: Lines, tmp_path: Path) -> None:
