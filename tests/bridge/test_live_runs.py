@@ -27,8 +27,9 @@ from zombieproof.messages.partitions import FetchAnswer, Produce, ProduceAnswer,
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
 from zombieproof.model.catalogue import IN_STATES
 from zombieproof.model.rules import Rules, preset
-from zombieproof.model.vocabulary import NONE, Error, Isolation
+from zombieproof.model.vocabulary import NONE, Error, Isolation, ProducerEvent, ProducerState, Row
 from zombieproof.statemachines.kernel import IllegalTransition
+from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move, note
 from zombieproof.traces.trace import TraceError, schema
 from zombieproof.traces.trace_file import is_live_trace, read_live, read_trace
 
@@ -231,6 +232,31 @@ def test_without_a_trace_a_cluster_keeps_its_clock_and_writes_nothing() -> None:
     clock = ManualClock()
     cluster = Cluster(1, settings=FEW, clock=clock)
     assert cluster.clock is clock
+
+
+def test_what_a_client_does_meanwhile_stands_behind_the_event_and_does_not_tear_it() -> None:
+    lines: list[str] = []
+    trace = LiveTrace(lines.append)
+    cluster = Cluster(1, settings=FEW, topics={"t": 1}, journal=trace)
+    cluster.send(InitProducerId(4, "x", 60_000, NONE, NONE))
+    cluster.step()
+    notes = Notes()
+    move(notes, MachineIndex.PRODUCER, ProducerState.UNINITIALIZED, ProducerEvent.INIT_TRANSACTIONS)
+    client = trace.of_client("A")
+    client.caused("call", call="initTransactions")
+    client.take("x", notes)
+    note(trace.begin(), Decision.INIT_PRODUCER_ID, Row.I11C, Error.NONE)
+    trace.take("a decision that the brokers make after that")
+    trace.end()
+    event, of_client = (json.loads(line) for line in lines[-3:-1])
+    assert event["cause"]["what"] == "deliver"
+    assert event["verdicts"][-1]["subject"] == "a decision that the brokers make after that"
+    assert of_client["cause"] == {
+        "what": "client",
+        "client": "A",
+        "fields": {"because": "call", "call": "initTransactions"},
+    }
+    assert [each["to"] for each in of_client["moves"]] == ["INITIALIZING"]
 
 
 def test_a_trace_holds_the_run_of_one_cluster() -> None:
