@@ -10,7 +10,7 @@ ARGS ?=
 # Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
 JOBS ?= logical
 
-.PHONY: help check test deep lint format diagrams conformance bench coverage clean
+.PHONY: help check test deep gate soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -28,6 +28,12 @@ test: .venv/ready ## the tests, but for long ones (ARGS="-k words" chooses, JOBS
 deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case (a quarter of an hour)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -m deep $(ARGS)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -k alterations $(ARGS)
+
+gate: .venv/ready ## crashes, kills, torn writes, failing disks and clocks that jump, at full depth (10 minutes); writes docs/crashes.md
+	$(BIN)/python -m tests.store.gate --depth gate --write $(ARGS)
+
+soak: .venv/ready ## the same for hours
+	$(BIN)/python -m tests.store.gate --depth soak $(ARGS)
 
 lint: .venv/ready ## ruff, mypy and the layers
 	@failed=; \

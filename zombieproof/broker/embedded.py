@@ -138,6 +138,9 @@ class Embedded:
         saved = read_cluster(disk)
         self._cluster_id = encoded(uuid4()) if saved is None else saved.cluster_id
         metadata, count = (Metadata(), nodes) if saved is None else (metadata_of(saved), saved.nodes)
+        if saved is None:
+            # Whose directory it is stands there before anything is in it that could belong to another.
+            write_cluster(disk, saved_of(self._cluster_id, count, metadata, 0))
         for node in range(1, count + 1):
             folder = f"broker-{node}"
             identify(disk, folder, {"version": "1", "cluster.id": self._cluster_id, "node.id": str(node)})

@@ -107,13 +107,17 @@ class FaultDisk:
     Args:
         plan: what goes wrong when.
 
-    `operations` counts writes, truncates, syncs, renames, removals and new folders; `log` names them.
+    `operations` counts writes, truncates, syncs, renames, removals and new folders; `log` names them. `before` is
+    called before each of them: what `survivor` gives there is what a crash at this point leaves. `on_write` is called
+    before a write, with what is to be written where.
     """
 
     def __init__(self, plan: Plan | None = None) -> None:
         self.plan = plan or Plan()
         self.operations = 0
         self.log: list[str] = []
+        self.before: Callable[[], None] | None = None
+        self.on_write: Callable[[str, int, bytes], None] | None = None
         self._names: Names = {"": None}
         self._synced: Names = {"": None}
         self._namings: list[_Naming] = []
@@ -156,7 +160,9 @@ class FaultDisk:
 
     def write(self, path: str, at: int, data: bytes) -> None:
         """Put `data` at `at`."""
-        fault = self._begin("write", path, len(data))
+        if self.on_write is not None:
+            self.on_write(path, at, data)
+        fault = self._begin("write", path)
         content = self._names.get(path) or self._made(path)
         if fault in (Fault.TEAR, Fault.ENOSPC):
             content.change(at, data[: min(self.plan.torn_at, len(data))])
@@ -239,8 +245,10 @@ class FaultDisk:
 
     # ---------------------------------------------------------------- helpers
 
-    def _begin(self, what: str, path: str, size: int = 0) -> Fault | None:
+    def _begin(self, what: str, path: str) -> Fault | None:
         """One more operation; a fault that is its caller's to carry out is returned."""
+        if self.before is not None:
+            self.before()
         self.operations += 1
         self.log.append(f"{what} {path}")
         plan = self.plan

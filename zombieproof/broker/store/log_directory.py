@@ -110,7 +110,7 @@ class LogDirectory:
         start, synced = self._log_starts.get(partition), self._recovery_points.get(partition, 0)
         log.open(start, synced, was_clean=self.was_clean)
         self.logs[partition] = log
-        return Store(log, SnapshotFiles(self.disk, directory))
+        return Store(log, SnapshotFiles(self.disk, directory, log.fail))
 
     def _claim(self, directory: str, topic_id: str) -> None:
         path = f"{directory}/{TOPIC_IDENTITY}"

@@ -454,6 +454,11 @@ class SegmentLog:
         found, fault = segment.scan(has_gaps=self.config.is_compacted)
         if segment.end_offset < synced_offset:
             raise self._damaged(segment, segment.size, fault or f"it ends, and offset {synced_offset} was synced")
+        for header in found:
+            known = next((epoch for epoch, start in reversed(self._epochs) if start <= header.base_offset), NONE)
+            if header.base_offset < synced_offset and known not in (NONE, header.leader_epoch):
+                position = segment.position_of(header.base_offset)[0]
+                raise self._damaged(segment, position, f"leader epoch {header.leader_epoch} where {known} is due")
         segment.cut_file()
         self._unsynced[segment.path(LOG)] = None
         self._names_changed = True
@@ -470,7 +475,7 @@ class SegmentLog:
                 raise self._damaged(
                     before,
                     before.size,
-                    f"it ends at offset {before.end_offset}, and the next segment is {segment.base_offset}",
+                    f"it ends at offset {before.end_offset}, the next one begins at {segment.base_offset}",
                 )
 
     def _read_aborted(self, *, was_clean: bool) -> None:

@@ -1,5 +1,8 @@
 """Snapshots of producer state as files in a partition's folder: ``<offset>.snapshot``."""
 
+from collections.abc import Callable
+
+from zombieproof.broker.partition.log import StorageFailure
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.segment import file_name
 
@@ -7,10 +10,14 @@ SNAPSHOT = ".snapshot"
 
 
 class SnapshotFiles:
-    """The snapshots of one partition; a store of `partition.snapshots`."""
+    """The snapshots of one partition; a store of `partition.snapshots`.
 
-    def __init__(self, disk: Disk, directory: str) -> None:
-        self._disk, self._directory = disk, directory
+    Args:
+        fail: closes the log beside them when the disk fails.
+    """
+
+    def __init__(self, disk: Disk, directory: str, fail: Callable[[OSError], StorageFailure]) -> None:
+        self._disk, self._directory, self._fail = disk, directory, fail
 
     def offsets(self) -> tuple[int, ...]:
         """The offsets for which there is a snapshot, ascending."""
@@ -18,12 +25,19 @@ class SnapshotFiles:
         return tuple(sorted(int(name) for name in names if name.isdecimal()))
 
     def write(self, offset: int, data: bytes) -> None:
-        """Keep `data` for `offset`: on the disk when this returns, but for the name, which comes with the next sync."""
+        """Keep `data` for `offset`: on the disk when this returns, but for the name, which comes with the next sync.
+
+        Raises:
+            StorageFailure: the disk has failed.
+        """
         path = self._path(offset)
-        if self._disk.exists(path):
-            self._disk.truncate(path, 0)
-        self._disk.write(path, 0, data)
-        self._disk.sync(path)
+        try:
+            if self._disk.exists(path):
+                self._disk.truncate(path, 0)
+            self._disk.write(path, 0, data)
+            self._disk.sync(path)
+        except OSError as error:
+            raise self._fail(error) from error
 
     def read(self, offset: int) -> bytes | None:
         """What is kept for `offset`, or None."""

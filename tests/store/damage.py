@@ -1,0 +1,69 @@
+"""One bit of a log turns: it is noticed when the log is recovered, or it is not in live data."""
+
+from uuid import UUID
+
+from tests.store.crashing import Reached
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.store.config import Durability, LogConfig
+from zombieproof.broker.store.contract import batch_of
+from zombieproof.broker.store.fault_disk import FaultDisk
+from zombieproof.broker.store.log_directory import LogDirectory
+from zombieproof.broker.store.segment_log import SegmentLog
+from zombieproof.formats.batches import Batch
+
+LOG = "d/t-0/00000000000000000000.log"
+BYTES = 64 << 10
+RECORD = bytes(range(256)) * 16
+
+
+def fixed_log() -> tuple[FaultDisk, list[Batch]]:
+    """A log of 64 KiB that was closed in order."""
+    disk = FaultDisk()
+    directory = LogDirectory(disk, "d", ManualClock())
+    log = directory.open_store(("t", 0), UUID(int=1)).log
+    batches: list[Batch] = []
+    while disk.exists(LOG) is False or disk.size(LOG) + 2 * len(RECORD) < BYTES:
+        batches.append(log.append(batch_of(RECORD, RECORD[:-300], producer_id=len(batches))))
+    room = BYTES - disk.size(LOG)
+    size = room
+    while True:  # The last record is as long as it takes.
+        twin = disk.copy()
+        again = LogDirectory(twin, "d", ManualClock()).open_store(("t", 0), UUID(int=1)).log
+        again.append(batch_of(RECORD[:1] * size))
+        if twin.size(LOG) <= BYTES:
+            break
+        size -= 1
+    batches.append(log.append(batch_of(RECORD[:1] * size)))
+    directory.close()
+    return disk, batches
+
+
+def is_noticed(disk: FaultDisk, batches: list[Batch]) -> bool:
+    """Whether recovery refuses the log; a log that is taken has to be what it was.
+
+    Raises:
+        AssertionError: it is taken, and is something else.
+    """
+    log = SegmentLog(disk, "d/t-0", "t", LogConfig(), ManualClock(), Durability.FSYNC, lambda _: None)
+    try:
+        log.open(0, batches[-1].last_offset + 1, was_clean=False)
+    except Damaged:
+        return True
+    assert list(log.read()) == batches, "a damaged log was taken for sound"
+    return False
+
+
+def bit_flips(first: int, step: int) -> Reached:
+    """Every `step`th bit of the log, from `first` on."""
+    reached, (disk, batches) = Reached(), fixed_log()
+    assert not is_noticed(disk, batches)
+    reached.counts["bytes"] = disk.size(LOG)
+    for bit in range(first, 8 * disk.size(LOG), step):
+        disk.damage(LOG, bit)
+        try:
+            reached.counts["bits noticed" if is_noticed(disk, batches) else "bits outside live data"] += 1
+        except AssertionError as error:
+            reached.findings.append(f"bit {bit}: {error}")
+        disk.damage(LOG, bit)
+    return reached

@@ -1,0 +1,166 @@
+"""The crash tests at the depth that is asked for: `python -m tests.store.gate --depth gate` (`make gate`, `make soak`).
+
+Every row of the table is a fault; it says how often it was injected, and what clients found wrong afterwards. Nothing
+may be. With ``--write`` the table is put into ``docs/crashes.md``.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from tests.store import clocks, crashing, damage, failing, kills
+from tests.store.crashing import Reached
+from tests.store.workloads import WORKLOADS
+from zombieproof.broker.store.fault_disk import Fault
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "crashes.md"
+DEPTHS = ("commit", "gate", "soak")
+SIZES = {"plain": 8, "transactions": 2, "fences": 2, "groups": 2, "restarts": 1}
+"""How long each workload is against the others: a crash point of the later ones costs more."""
+
+Job = Callable[[], Reached | None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A fault of the table, in parts that can be carried out beside each other; `aim` is its figure at the gate."""
+
+    name: str
+    aim: str
+    jobs: Callable[[str], list[Job]]
+
+
+def crash_points(depth: str) -> list[Job]:
+    size, every = {"commit": (16, 9), "gate": (45, 1), "soak": (120, 1)}[depth]
+    return [partial(crashing.crash_points, name, size * share, every=every) for name, share in SIZES.items()]
+
+
+def kill_cycles(depth: str) -> list[Job]:
+    parts, cycles = {"commit": (1, 10), "gate": (10, 100), "soak": (100, 100)}[depth]
+    return [partial(kills.kills, cycles, seed) for seed in range(parts)]
+
+
+def nested(depth: str) -> list[Job]:
+    images = {"commit": 1, "gate": 50, "soak": 250}[depth]
+    return [partial(crashing.crash_in_recovery, name, 16, images) for name in WORKLOADS if name != "plain"]
+
+
+def torn(depth: str) -> list[Job]:
+    every = 40 if depth == "commit" else 1
+    return [partial(crashing.torn_writes, name, 16, every=every) for name in ("plain", "transactions", "fences")]
+
+
+def flips(depth: str) -> list[Job]:
+    step, parts = (4099, 1) if depth == "commit" else (8, 8)
+    return [partial(damage.bit_flips, first, step) for first in range(parts)]
+
+
+def errors(depth: str) -> list[Job]:
+    every, names = (23, ("transactions",)) if depth == "commit" else (1, ("plain", "transactions", "fences", "groups"))
+    found: list[Job] = [
+        partial(failing.disk_errors, name, 12, fault, every=every, repeats=repeats)
+        for name in names
+        for fault, repeats in ((Fault.EIO, False), (Fault.EIO, True), (Fault.ENOSPC, True), (Fault.LIE, False))
+    ]
+    return found + [partial(failing.full_tmpfs, name) for name in ("plain", "transactions")]
+
+
+def clock_jumps(depth: str) -> list[Job]:
+    parts, each = {"commit": (1, 200), "gate": (20, 5_000), "soak": (100, 10_000)}[depth]
+    return [partial(clocks.clock_schedules, each, seed) for seed in range(parts)]
+
+
+def pauses(depth: str) -> list[Job]:
+    cycles = {"commit": 20, "gate": 200, "soak": 2_000}[depth]
+    return [partial(clocks.paused_producers, cycles), partial(clocks.paused_coordinators, cycles)]
+
+
+ROWS = {
+    "points": Row(
+        "crash at each write point, three fates of what was not synced", "all points, 20,000 recoveries", crash_points
+    ),
+    "kills": Row("SIGKILL of a process, by a timer and at the n-th sync", "1,000 cycles", kill_cycles),
+    "nested": Row("crash during recovery", "every point after 200 images", nested),
+    "torn": Row("torn write: the last one cut at every byte", "every byte up to 4 KiB", torn),
+    "flips": Row("a bit turns in a log of 64 KiB", "every bit", flips),
+    "errors": Row("EIO, no room, a sync that lies; a full tmpfs", "every operation", errors),
+    "clocks": Row("the clock jumps, goes back, stands still", "100,000 schedules", clock_jumps),
+    "pauses": Row("producer and coordinator paused past the time-out", "200 cycles each", pauses),
+}
+
+
+def carry_out(job: Job) -> tuple[Reached | None, float]:
+    """One part, and the CPU seconds that it took."""
+    before = time.process_time()
+    return job(), time.process_time() - before
+
+
+def run(names: list[str], depth: str, processes: int) -> dict[str, tuple[Reached, float, int]]:
+    """The rows: what they have come to, their CPU seconds, and how many parts could not be carried out."""
+    found = {name: (Reached(), 0.0, 0) for name in names}
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        tasks = [(name, pool.submit(carry_out, job)) for name in names for job in ROWS[name].jobs(depth)]
+        for number, (name, task) in enumerate(tasks, 1):
+            part, seconds = task.result()
+            total, spent, missing = found[name]
+            if part is not None:
+                total.add(part)
+            found[name] = total, spent + seconds, missing + (part is None)
+            sys.stderr.write(f"\r{number} of {len(tasks)} parts")
+            sys.stderr.flush()
+    sys.stderr.write("\n")
+    return found
+
+
+def table(found: dict[str, tuple[Reached, float, int]]) -> str:
+    """The rows as Markdown."""
+    lines = ["| fault | figure asked for | reached | wrong afterwards | CPU s |", "|---|---|---|---|---|"]
+    for name, (reached, seconds, missing) in found.items():
+        counts = ", ".join(f"{count:,} {what}" for what, count in reached.counts.items())
+        counts += f" ({missing} parts not carried out: no right to mount)" if missing else ""
+        lines.append(f"| {ROWS[name].name} | {ROWS[name].aim} | {counts} | {len(reached.findings)} | {seconds:.0f} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """0: nothing was wrong; 1: something was."""
+    parser = argparse.ArgumentParser(prog="python -m tests.store.gate", description="Stores under every fault.")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all by default")
+    parser.add_argument("--depth", choices=DEPTHS, default="gate")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    asked = parser.parse_args()
+    if unknown := set(asked.rows) - set(ROWS):
+        parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+    started = time.monotonic()
+    found = run(asked.rows or list(ROWS), asked.depth, asked.processes)
+    text = table(found)
+    said = [text, f"{asked.depth}: {time.monotonic() - started:.0f} s"]
+    for reached, _, _ in found.values():
+        said += reached.findings[:20]
+    sys.stdout.write("\n".join(said) + "\n")
+    if asked.write:
+        PAGE.write_text(HEAD.format(depth=asked.depth) + text + "\n")
+    return int(any(reached.findings for reached, _, _ in found.values()))
+
+
+HEAD = """<!-- Generated by `python -m tests.store.gate --depth {depth} --write`. Do not edit. -->
+
+# Crashes
+
+Brokers over logs on disk are crashed in every way of this table. Afterwards what is left is opened again, new clients
+take over, everything is read, and what clients were told is held against what is there
+(`zombieproof.traces.history`). *Wrong afterwards* counts what was found: lost or doubled records, transactions torn,
+read before or without their commit or open for ever, offsets that are not those committed, directories that do not
+open.
+
+"""
+
+if __name__ == "__main__":
+    sys.exit(main())
