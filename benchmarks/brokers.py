@@ -3,20 +3,25 @@
 One broker in this process, logs in memory. A produce is a batch with one record of an idempotent producer, acknowledged
 by all. A transaction is one record with its Produce, its EndTxn, and everything that brokers say to each other for it.
 Topics grow before the measurement: starting a broker is left out. For memory, the log of the partition keeps its newest
-batches only, as retention would: what grows beside is the broker's.
+batches only, as retention would: what grows beside is the broker's. With --trace the same is measured once more while
+the trace of the run is written to a file, and what is written.
 
-    python benchmarks/brokers.py [--partitions 1 100 10000] [--seconds 3] [--runs 3] [--requests 1000000]
+    python benchmarks/brokers.py [--partitions 1 100 10000] [--seconds 3] [--runs 3] [--requests 1000000] [--trace]
 """
 
 import argparse
 import contextlib
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psutil
 
 from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.live_trace import LiveTraceFile
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.log import MemoryLog
@@ -52,9 +57,9 @@ def retained(node: int, partition: TopicPartition) -> Store:
     return Store(RetainedLog(), MemorySnapshots())
 
 
-def _cluster(partitions: int) -> Cluster:
+def _cluster(partitions: int, journal: Journal | None = None) -> Cluster:
     few = Settings(transaction_state_log_num_partitions=1, offsets_topic_num_partitions=1)
-    return Cluster(1, settings=few, topics={"t": partitions}, open_store=retained)
+    return Cluster(1, settings=few, topics={"t": partitions}, open_store=retained, journal=journal)
 
 
 def _init(cluster: Cluster, transactional_id: str | None) -> tuple[int, int]:
@@ -107,9 +112,9 @@ def _forget_journal(cluster: Cluster) -> None:
         cluster.journal.clear()  # type: ignore[attr-defined]  # only such a cluster's has this
 
 
-def rate(work: Work, partitions: int, seconds: float) -> float:
+def rate(work: Work, partitions: int, seconds: float, journal: Journal | None = None) -> float:
     """How many there are in a CPU second."""
-    cluster = _cluster(partitions)
+    cluster = _cluster(partitions, journal)
     steps, done = work(cluster, partitions), 0
     next(steps)
     began = time.process_time()
@@ -126,6 +131,21 @@ def measure(name: str, partitions: int, seconds: float, runs: int) -> str:
     rates = sorted(rate(WORKS[name], partitions, seconds) for _ in range(runs))
     name = f"{name}, {partitions:,} partitions"
     return f"{name:32} {statistics.median(rates):>14,.0f} {rates[0]:>9,.0f}-{rates[-1]:<9,.0f}"
+
+
+def measure_traced(name: str, partitions: int, seconds: float, runs: int) -> str:
+    """The same while the run's trace is written to a file; behind it the bytes of one unit of work."""
+    rates, sizes = [], []
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "run.jsonl"
+            with LiveTraceFile(path) as trace:
+                rates.append(rate(WORKS[name], partitions, seconds, trace))
+            sizes.append(path.stat().st_size / (rates[-1] * seconds))
+    rates.sort()
+    name = f"{name}, traced, {partitions:,} part."
+    size = f"{statistics.median(sizes):>9,.0f} bytes each"
+    return f"{name:32} {statistics.median(rates):>14,.0f} {rates[0]:>9,.0f}-{rates[-1]:<9,.0f} {size}"
 
 
 def measure_memory(requests: int) -> Iterator[str]:
@@ -147,6 +167,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="CPU seconds of each run (default 3)")
     parser.add_argument("--runs", type=int, default=3, help="runs of each measurement (default 3)")
     parser.add_argument("--requests", type=int, default=REQUESTS, help="produces for memory; 0: none (default 1000000)")
+    parser.add_argument("--trace", action="store_true", help="measure with a trace of the run as well")
     arguments = parser.parse_args()
     if min(*arguments.partitions, arguments.runs, 1) < 1 or arguments.seconds <= 0 or arguments.requests < 0:
         parser.error("--partitions and --runs are at least 1, --seconds is above 0, --requests is not below 0")
@@ -154,6 +175,8 @@ def main() -> None:
     for name in WORKS:
         for partitions in arguments.partitions:
             print(measure(name, partitions, arguments.seconds, arguments.runs), flush=True)
+            if arguments.trace:
+                print(measure_traced(name, partitions, arguments.seconds, arguments.runs), flush=True)
     if arguments.requests:
         for line in measure_memory(arguments.requests):
             print(line, flush=True)

@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 )
 
 from tests.live.application import Application
-from tests.live.state import LiveReader, Observer
+from zombieproof.bridge.observer import LiveReader, Observer
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.metadata import NOBODY, Metadata

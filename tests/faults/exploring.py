@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from tests.refinement.twin import copied
+from zombieproof.bridge.twin import copied
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.scenario import Scenario

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tests.live.producer import LiveProducer
-from tests.live.state import LiveClient, Observer
+from zombieproof.bridge.observer import LiveClient, Observer
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.brokers import NEWEST_VERSIONS
 from zombieproof.clients.errors import IllegalState, ProducerFailure

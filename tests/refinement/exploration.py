@@ -4,8 +4,8 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tests.refinement.steps import may_try, step
-from tests.refinement.twin import Twin, copied, first_twin
+from zombieproof.bridge.steps import may_try, step
+from zombieproof.bridge.twin import Twin, copied, first_twin
 from zombieproof.checker.engine.hosts import difference
 from zombieproof.checker.engine.layout import Layout, layout_of
 from zombieproof.checker.engine.model import Model

@@ -9,12 +9,13 @@ from types import ModuleType
 
 import pytest
 
-from tests.refinement import commands, flights, projection
 from tests.refinement.exploration import Differs, Explored, live_reachable, live_steps, pack, reachable, refined, walked
-from tests.refinement.flights import InFlight
 from tests.refinement.scopes import SCOPES, Scope
-from tests.refinement.steps import step
-from tests.refinement.twin import OutOfScope, Twin, first_twin
+from zombieproof.bridge import commands, flights, projection
+from zombieproof.bridge.flights import InFlight
+from zombieproof.bridge.names import OutOfScope
+from zombieproof.bridge.steps import step
+from zombieproof.bridge.twin import Twin, first_twin
 from zombieproof.checker.scenario import Scenario, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.action_kinds import Action
@@ -59,12 +60,8 @@ MUTANTS = (
 OWN = [SCENARIOS[name] for name in ("late_produce", "delayed_commit", "delayed_abort", "kip98_takeover")]
 """Scenarios of the checker, as they stand, that are small enough."""
 
-WALKED = [
-    scenario
-    for scenario in SCENARIOS.values()
-    if scenario.model(scenario.bounds) is TRANSACTIONS and scenario.name != "idempotent_producer"
-]
-"""Scenarios that are walked through at random, as they stand; a twin has producers with transactional id only."""
+WALKED = [scenario for scenario in SCENARIOS.values() if scenario.model(scenario.bounds) is TRANSACTIONS]
+"""Scenarios that are walked through at random, as they stand."""
 
 WALKED.append(replace(SCENARIOS["late_offset_commit"], name="late_offset_commit_of_3_9", changes={}))
 """Here a refused commit takes along what waits."""
@@ -249,10 +246,8 @@ def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("idempotent_producer", "no producers without transactional id"),
         ("appends_under_way", "in its smallest form"),
         ("producer_id_blocks", "in its smallest form"),
-        ("waiting_questions", "one transactional id asks a coordinator at a time"),
     ],
 )
 def test_what_a_twin_cannot_do_is_refused(name: str, why: str) -> None:

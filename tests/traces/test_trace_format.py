@@ -168,7 +168,8 @@ def setting(value: object, *path: str | int) -> Change:
 
 
 MALFORMED: list[tuple[str, Change, int, str]] = [
-    ("another version", setting(2, 0, "version"), 1, "is of version 2; this program reads version 1"),
+    ("another version", setting(3, 0, "version"), 1, "is of version 3; this program reads version 1 and 2"),
+    ("a version that it is not", setting(2, 0, "version"), 1, "a cluster is described exactly in the trace of a live"),
     ("another format", setting("elle", 0, "format"), 1, r'is no header of a trace; the first line is \{"kind"'),
     ("no version", without(0, "version"), 1, "is of version None"),
     ("an unknown kind", setting("stop", 1, "kind"), 2, "has the kind 'stop'; legal: header, step, verdict"),
@@ -281,7 +282,11 @@ def test_a_changed_or_missing_schema_is_stale(tmp_path: Path) -> None:
         {"kind": "step", "number": 1},
         {"kind": "verdict", "verdict": "fine", "steps": 0},
         {"format": "zombieproof-trace", "version": 1, "model": "m", "scenario": "s"},
-        {"kind": "header", "format": "zombieproof-trace", "version": 2, "model": "m", "scenario": "s"},
+        {"kind": "header", "format": "zombieproof-trace", "version": 3, "model": "m", "scenario": "s"},
+        {"kind": "header", "format": "zombieproof-trace", "model": "m", "scenario": "s"},
+        {"kind": "event", "number": 1, "ms": 0},
+        {"kind": "event", "number": 0, "ms": 0, "cause": {"what": "send"}},
+        {"kind": "end"},
         {"kind": "header", "format": "zombieproof-trace", "version": 1, "model": "m", "scenario": "s", "extra": 1},
     ],
 )

@@ -62,5 +62,5 @@ class Timers:
                 if replica is not None and log.failure is None:
                     start = log.expired_before(replica.high_watermark)
                     if start > log.start_offset:
-                        replica.raise_log_start(start)
+                        self.cluster.raise_log_start(node, partition, start)
                     log.remove_deleted()

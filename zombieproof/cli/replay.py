@@ -20,7 +20,7 @@ from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.gathering.coverage import accept
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.replay import judge
-from zombieproof.traces.trace_file import looks_like_trace
+from zombieproof.traces.trace_file import is_live_trace, looks_like_trace
 from zombieproof.traces.verdict.explanation import Values
 from zombieproof.traces.verdict.report import Judgement, Report
 from zombieproof.traces.watching import Watch
@@ -30,7 +30,8 @@ HELP = """Judge what real clusters recorded, or run a counterexample again.
 Any mixture of files and folders is one body of evidence: segments and whole log directories, text of
 kafka-dump-log, __transaction_state, __consumer_offsets, snapshots, .txnindex, broker and client logs,
 also as .gz and .xz. Each finding says which records it is about, when it was, what to do and why it
-can have happened. A file that `zombieproof check -o` wrote is run again step by step, interpreted.
+can have happened. A file that `zombieproof check -o` wrote is run again step by step, interpreted; the trace of a
+live run is taken again event by event, and each decision and move must be the one that the rules make.
 
 --timeline tells what happened to one transactional id, partition or producer id in order, over all evidence; --open
 tells what is open, since when and whose it is, and what holds the last stable offset of each partition back.
@@ -56,11 +57,16 @@ Examples:
   zombieproof replay segments/ --open --topic 'orders*'
   zombieproof replay story.jsonl
   zombieproof replay story.jsonl --scenario examples/own_model.py
+  zombieproof replay --live story.jsonl        the same steps on live brokers and producers
+  zombieproof replay run.jsonl                 the trace of a live run, taken again and judged
+  zombieproof replay run.jsonl --write-scenario seen.py
 
 \b
 Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
   far as it could be judged, 130 interrupted (what was judged so far is said).
-  With --timeline and --open too they are those of the verdict.
+  With --timeline and --open too they are those of the verdict. With --live:
+  0 the live system arrives where the story does, 1 it differs in a step,
+  3 it has no lever for a step.
 """
 
 EXITS = {
@@ -105,6 +111,14 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         list[str] | None,
         typer.Option(metavar="FILE.py[:NAME]", help="where the scenario of a story is defined, if it is your own"),
     ] = None,
+    live: Annotated[bool, typer.Option("--live", help="take a story's steps on live brokers and producers")] = False,
+    live_brokers: Annotated[
+        bool, typer.Option("--live-brokers", help="the same, but what clients do is the checker's")
+    ] = False,
+    write_scenario: Annotated[
+        Path | None,
+        typer.Option("--write-scenario", metavar="FILE.py", help="a live run that broke a promise, as a scenario"),
+    ] = None,
     form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
 ) -> int:
@@ -117,12 +131,33 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     )
     traces = [path for path in paths if is_trace(path)]
     screen = Screen()
+    if write_scenario is not None and not (len(paths) == 1 and is_live_trace(paths[0])):
+        raise WrongUsage(f"--write-scenario {write_scenario}: give the trace of one live run, and nothing else")
+    if traces and all(is_live_trace(path) for path in traces):
+        given = {
+            "--rules": rules,
+            **asked.given,
+            "--scenario": scenario,
+            "--live": live,
+            "--live-brokers": live_brokers,
+        }
+        _refuse_mixture(paths, traces, given)
+        from zombieproof.cli.live_runs import replay_live_runs  # noqa: PLC0415  # few need live brokers
+
+        return replay_live_runs(screen, traces, write_scenario, form)
     if traces:
         _refuse_mixture(paths, traces, {"--rules": rules, **asked.given})
+        if live or live_brokers:
+            from zombieproof.cli.run_live import replay_live  # noqa: PLC0415  # the checker is loaded when it is needed
+
+            return replay_live(screen, traces, scenario or (), form, live_producers=not live_brokers)
         # A recording is judged without the checker, which is not loaded for it.
         from zombieproof.cli.run_again import replay_traces  # noqa: PLC0415
 
         return EXITS[replay_traces(screen, traces, scenario or (), form)]
+    if live or live_brokers:
+        option = "--live" if live else "--live-brokers"
+        raise WrongUsage(f"{option} takes the steps of a story, and {paths[0]} is none: write one with check -o")
     if scenario:
         raise WrongUsage(f"--scenario {scenario[0]}: none of the files is a story that `zombieproof check -o` wrote")
     with following() as watch:

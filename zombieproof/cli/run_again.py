@@ -14,7 +14,7 @@ from zombieproof.report.replay_json import as_report
 from zombieproof.report.replay_text import Replayed, show_replayed
 from zombieproof.report.screen import Screen
 from zombieproof.traces.evidence import Unit
-from zombieproof.traces.trace import TraceError
+from zombieproof.traces.trace import Trace, TraceError
 from zombieproof.traces.trace_file import read_trace
 from zombieproof.traces.verdict.report import DamagedPlace, Judgement
 
@@ -47,6 +47,17 @@ def replay_traces(screen: Screen, paths: Sequence[Path], files: Sequence[str], f
 
 def _run_again(path: Path, own: Sequence[Scenario]) -> Again:
     trace = read_trace(path)
+    scenario = scenario_is_known(trace, path, own)
+    with blaming(scenario) if scenario is not None else contextlib.nullcontext():
+        return run_again(trace, str(path), own)
+
+
+def scenario_is_known(trace: Trace, path: Path, own: Sequence[Scenario]) -> Scenario | None:
+    """The scenario of a trace, if it is one of this program, or of `own`.
+
+    Raises:
+        WrongUsage: it is of another file, which was not given.
+    """
     scenario = scenario_of(trace.header, own)
     if scenario is None and trace.header.file is not None:
         # The file is code, and a story may come from anybody: it runs only where it is asked for.
@@ -55,5 +66,4 @@ def _run_again(path: Path, own: Sequence[Scenario]) -> Again:
             f"{path}: its scenario {trace.header.scenario!r} is not one of this program, but of {trace.header.file}"
             f"{given}; say where that is: zombieproof replay {path} --scenario {trace.header.file}"
         )
-    with blaming(scenario) if scenario is not None else contextlib.nullcontext():
-        return run_again(trace, str(path), own)
+    return scenario

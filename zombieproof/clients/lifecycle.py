@@ -7,6 +7,9 @@ and a mistake of ours if an answer did: then the producer is poisoned. The machi
 Source: reference §5.1, §5.2; ``TransactionManager.java``.
 """
 
+import contextlib
+
+from zombieproof.broker.cluster.journal import Journal
 from zombieproof.clients.errors import Failure, IllegalState, InErrorState, ProducerFailure, ProducerFenced
 from zombieproof.clients.results import PendingResult
 from zombieproof.model.vocabulary import NOTHING, ProducerEvent, ProducerState
@@ -27,7 +30,8 @@ class Lifecycle:
     One record of effects and one of notes serve every step: `clear` goes before each, `follow` behind it.
     """
 
-    def __init__(self, subject: str) -> None:
+    def __init__(self, subject: str, journal: Journal | None = None) -> None:
+        self.subject, self.journal = subject, journal or Journal()
         self._machine = LiveMachine(PRODUCER, subject)
         self._pending: PendingResult | None = None
         self.producer, self.effects, self.notes = Producer(), ProducerEffects(), Notes()
@@ -70,6 +74,8 @@ class Lifecycle:
         """
         if self.effects.illegal != NOTHING:
             failure = IllegalState(self._say_what_is_legal())
+        with contextlib.suppress(IllegalTransition):  # what it means for the producer is among the effects
+            self.journal.take(self.subject, self.notes)
         for noted in self.notes.moves[: self.notes.count]:
             self._machine.fire(noted.event)
             self.last_error = failure if noted.event == ProducerEvent.FATAL_FAILURE else None

@@ -10,6 +10,7 @@ Source: reference §5; ``TransactionManager.java``, ``Sender.java``; KIP-98, KIP
 from collections.abc import Mapping
 from dataclasses import replace
 
+from zombieproof.broker.cluster.journal import Journal
 from zombieproof.clients.batches import ProducerBatch
 from zombieproof.clients.brokers import Brokers
 from zombieproof.clients.coordinator_answers import CoordinatorAnswer, errors_of, read
@@ -56,6 +57,7 @@ class ProducerCore:
         brokers: what is known of the cluster.
         two_phase_commit: an outer commit decides about prepared transactions, which never time out (KIP-939).
         rules: the rules in force; those of the client (KIP-360, KIP-1050, ...) count here.
+        journal: where its moves go, such as the trace of a live run (`LiveTrace.of_client`); nowhere by default.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class ProducerCore:
         brokers: Brokers | None = None,
         two_phase_commit: bool = False,
         rules: Rules | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.transactional_id = transactional_id
         self.transaction_timeout_ms, self.two_phase_commit = transaction_timeout_ms, two_phase_commit
@@ -74,7 +77,7 @@ class ProducerCore:
         self.requests = CoordinatorRequests(transactional_id, self.brokers, retry_backoff_ms)
         self._rules = rules or Rules()
         self._rules_without_raised_epochs = replace(self._rules, kip360=0)
-        self.lifecycle = Lifecycle(transactional_id or "")
+        self.lifecycle = Lifecycle(transactional_id or "", journal)
         self.producer, self.effects, self.notes = self.lifecycle.producer, self.lifecycle.effects, self.lifecycle.notes
         self.sequences = Sequences(self.producer, self.effects, self._rules)
         self.partitions = JoinedPartitions()
@@ -235,6 +238,7 @@ class ProducerCore:
         if queued is None:
             return
         seen, errors = read(queued.api, answer, self.rules), errors_of(answer)
+        self.lifecycle.journal.caused("answer", api=queued.api.name, number=request.number)
         queued.unsettled -= {partition for partition, error in errors.items() if error == Error.NONE}
         self.lifecycle.clear()
         still_open, rules = len(queued.unsettled), self.rules

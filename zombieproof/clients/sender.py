@@ -268,6 +268,7 @@ class Sender:
         if not isinstance(answer, ProduceAnswer):
             self.manager.handle_answer(request, answer, now_ms)
             return
+        self.manager.lifecycle.journal.caused("answer", api=request.api.name, number=request.number)
         for partition, batch in self._land(request).items():
             # A partition that the answer leaves out was not answered for.
             self._handle_answer(batch, answer.partitions.get(partition, Produced(Error.NETWORK_EXCEPTION)), now_ms)

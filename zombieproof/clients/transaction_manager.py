@@ -149,6 +149,7 @@ class TransactionManager(ProducerCore):
 
     def _called(self, operation: str) -> Pending:
         """A call begins: whether another is to be waited for."""
+        self.lifecycle.journal.caused("call", call=operation)
         self.lifecycle.clear()
         return self.lifecycle.pending(operation)
 

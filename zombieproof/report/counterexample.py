@@ -100,7 +100,7 @@ def run_again(trace: Trace, file: str, own: Iterable[Scenario] = ()) -> Again:
         TraceError: scenario, bounds or promise of the trace do not exist here, so that it cannot be run at all.
         HostsDisagree: interpreted and compiled actions differ: an error of this program.
     """
-    scenario, model, setup = _restored(trace.header, file, own)
+    scenario, model, setup = restored(trace.header, file, own)
     actions = [step.action for step in trace.steps]
     possible, why = follow(model, setup, actions)
     story = tell(model, setup, actions[:possible], scenario.always)
@@ -114,8 +114,12 @@ def run_again(trace: Trace, file: str, own: Iterable[Scenario] = ()) -> Again:
     return Again(trace, story, sentence, _unkept(trace, story), len(actions) + 2)
 
 
-def _restored(header: Header, file: str, own: Iterable[Scenario]) -> tuple[Scenario, Model, object]:
-    """Scenario, model and setup of a trace."""
+def restored(header: Header, file: str, own: Iterable[Scenario]) -> tuple[Scenario, Model, object]:
+    """Scenario, model and setup of a trace.
+
+    Raises:
+        TraceError: scenario or bounds of the trace do not exist here.
+    """
     scenario = scenario_of(header, own)
     if scenario is None:
         known = ", ".join(SCENARIOS)

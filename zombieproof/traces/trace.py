@@ -4,6 +4,9 @@ JSON Lines. The first line is a `Header` (what was run, under which rules and bo
 one `Step` a line in order, and last one `Conclusion`. Every line has a ``kind``; text is UTF-8, one JSON object a line.
 A reader refuses what it does not know: a trace of another version is not half understood.
 
+Version 2 is the trace of a live run: behind the header one `Event` a line, each with what caused it, and an `End` when
+the file was closed. A file without one was not closed: what it holds is true all the same.
+
 Nothing here knows who writes: a model that has no rules of this protocol leaves `rules` empty, and machines that are
 not in the registry may use words of their own.
 """
@@ -17,10 +20,14 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field,
 
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error, Row
-from zombieproof.statemachines.registry import MACHINES
+from zombieproof.statemachines.registry import ALL_MACHINES
 
 FORMAT: Final = "zombieproof-trace"
 VERSION: Final = 1
+"""Of a story."""
+LIVE_VERSION: Final = 2
+"""Of the trace of a live run."""
+VERSIONS: Final = (VERSION, LIVE_VERSION)
 SCHEMA_PATH: Final = Path(__file__).resolve().parents[2] / "docs" / "trace-schema.json"
 """Where the JSON Schema is committed, in a clone."""
 
@@ -55,8 +62,8 @@ Digest = Annotated[str, Field(pattern="^[0-9a-f]+$")]
 
 
 def _constants_are_required(found: dict[str, Any]) -> None:
-    """A field with one legal value has it as its default here, and must all the same stand in a file."""
-    constants = [name for name, facts in found["properties"].items() if "const" in facts]
+    """A field with one legal value, and the version, have defaults here, and must stand in a file all the same."""
+    constants = [name for name, facts in found["properties"].items() if "const" in facts or name == "version"]
     found["required"] = constants + found.get("required", [])
 
 
@@ -93,7 +100,7 @@ class Move(_Part):
 
     @model_validator(mode="after")
     def _words_are_known(self) -> "Move":
-        machine = MACHINES.get(self.machine)
+        machine = ALL_MACHINES.get(self.machine)
         if machine is None:
             return self
         for state in (self.before, self.after):
@@ -111,10 +118,11 @@ class Move(_Part):
 class TraceDecision(_Part):
     """A decision answered: its name, the row of the reference that answered, and the error it gave.
 
-    Traces of before call the row `guard`; they are read.
+    Traces of before call the row `guard`; they are read. `subject` is what it was about, where several things can be.
     """
 
     decision: Name
+    subject: str | None = None
     row: Annotated[RowName, Field(validation_alias=AliasChoices("row", "guard"))] = Row.NO_ROW.name
     error: ErrorName = Error.NONE.name
 
@@ -124,12 +132,13 @@ class Header(_Part):
 
     `rules` holds every rule of the protocol in force, or nothing for a model without them. `bounds` are what the model
     was limited to. `mutant` names the deliberate change under which it ran. `file` is where a scenario of one's own was
-    defined, as it was named; absent for those that come with the program.
+    defined, as it was named; absent for those that come with the program. `cluster` is what a live run was made of:
+    nodes, release, settings, topics with the replicas of their partitions.
     """
 
     kind: Literal["header"] = "header"
     format: Literal["zombieproof-trace"] = FORMAT
-    version: Literal[1] = VERSION
+    version: Literal[1, 2] = VERSION
     model: Name
     scenario: Name
     mutant: Name | None = None
@@ -138,6 +147,13 @@ class Header(_Part):
     promise: Name | None = None
     story: str | None = None
     file: str | None = None
+    cluster: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _a_live_run_says_its_cluster(self) -> "Header":
+        if (self.version == LIVE_VERSION) != (self.cluster is not None):
+            raise ValueError("a cluster is described exactly in the trace of a live run, which has version 2")
+        return self
 
     @model_validator(mode="after")
     def _rules_are_all_there(self) -> "Header":
@@ -187,9 +203,54 @@ class Conclusion(_Part):
         return self
 
 
-Line: TypeAlias = Annotated[Header | TraceStep | Conclusion, Field(discriminator="kind")]
+class Cause(_Part):
+    """What caused an event of a live run.
+
+    `what`: a request is sent (with its `body`) or delivered, an answer is delivered, a timer ran, a node was killed, a
+    client made a call or heard an answer, ... A request is named by `api` and its `number`, and by who sent it to whom
+    (0: a client); `fields` are the key fields of a message that is delivered, or the arguments of a command.
+    """
+
+    what: Name
+    api: str | None = None
+    number: int | None = None
+    sender: int | None = None
+    receiver: int | None = None
+    is_answer: bool | None = None
+    node: int | None = None
+    partition: tuple[str, int] | None = None
+    client: str | None = None
+    fields: dict[str, Any] | None = None
+    body: Any = None
+
+
+class Event(_Part):
+    """One event of a live run: its cause, and what was decided and which machines moved because of it.
+
+    `ms` is the time of the brokers. `illegal` says which move was wanted that no table has: then a machine stopped.
+    """
+
+    kind: Literal["event"] = "event"
+    number: int = Field(ge=1)
+    ms: int
+    cause: Cause
+    moves: tuple[Move, ...] = ()
+    verdicts: tuple[TraceDecision, ...] = ()
+    illegal: str | None = None
+
+
+class End(_Part):
+    """The last line of the trace of a live run that was closed; `events` is how many there are."""
+
+    kind: Literal["end"] = "end"
+    events: int = Field(ge=0)
+
+
+AnyLine: TypeAlias = Header | TraceStep | Conclusion | Event | End
+Line: TypeAlias = Annotated[AnyLine, Field(discriminator="kind")]
 KINDS: Final = ("header", "step", "verdict")
-LINE: TypeAdapter[Header | TraceStep | Conclusion] = TypeAdapter(Line)
+LIVE_KINDS: Final = ("header", "event", "end")
+LINE: TypeAdapter[AnyLine] = TypeAdapter(Line)
 """Reads one line, whichever it is."""
 
 
@@ -199,6 +260,15 @@ class Trace(NamedTuple):
     header: Header
     steps: tuple[TraceStep, ...]
     conclusion: Conclusion
+
+
+class LiveRecord(NamedTuple):
+    """The trace of a live run. `fault` says why it is not whole ("" if it is), `line` where."""
+
+    header: Header
+    events: tuple[Event, ...]
+    fault: str = ""
+    line: int = 0
 
 
 def rules_as_data(rules: Rules) -> dict[str, int]:
@@ -214,8 +284,9 @@ def schema() -> str:
     found = LINE.json_schema(by_alias=True)
     title = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"One line of a {FORMAT}, version {VERSION}",
-        "description": "First a header, then steps in order, and last the verdict. Generated: do not edit.",
+        "title": f"One line of a {FORMAT}, version {VERSION} (stories) or {LIVE_VERSION} (live runs)",
+        "description": "First a header. Of a story: steps in order, and last the verdict. Of a live run: events in "
+        "order, and last an end. Generated: do not edit.",
     }
     return json.dumps(title | found, indent=2) + "\n"
 

@@ -13,9 +13,16 @@ from zombieproof.traces.trace import (
     FORMAT,
     KINDS,
     LINE,
+    LIVE_KINDS,
+    LIVE_VERSION,
     VERSION,
+    VERSIONS,
+    AnyLine,
     Conclusion,
+    End,
+    Event,
     Header,
+    LiveRecord,
     Trace,
     TraceError,
     TraceStep,
@@ -24,7 +31,7 @@ from zombieproof.traces.trace import (
 # ---------------------------------------------------------------- write
 
 
-def format_line(line: Header | TraceStep | Conclusion) -> str:
+def format_line(line: AnyLine) -> str:
     """One line without its end."""
     return line.model_dump_json(by_alias=True, exclude_none=True)
 
@@ -36,7 +43,7 @@ def format_trace(trace: Trace) -> str:
         TraceError: the parts do not make one trace (steps out of order, another promise at the end).
     """
     _check_whole("trace", trace)
-    lines: list[Header | TraceStep | Conclusion] = [trace.header, *trace.steps, trace.conclusion]
+    lines: list[AnyLine] = [trace.header, *trace.steps, trace.conclusion]
     return "".join(format_line(line) + "\n" for line in lines)
 
 
@@ -91,6 +98,8 @@ def parse_trace(text: str, file: str = "trace") -> Trace:
     header, conclusion = parsed[0], parsed[-1]
     if not isinstance(header, Header):
         raise TraceError(file, 1, f"is a {header.kind}; a trace begins with its header")
+    if header.version != VERSION:
+        raise TraceError(file, 1, "is the trace of a live run; a story of the checker is wanted here")
     if not isinstance(conclusion, Conclusion):
         raise TraceError(file, len(parsed), f"is a {conclusion.kind} and the last line; a trace ends with its verdict")
     steps = [_step(line, file, number) for number, line in enumerate(parsed[1:-1], start=2)]
@@ -99,7 +108,7 @@ def parse_trace(text: str, file: str = "trace") -> Trace:
     return trace
 
 
-def _step(line: Header | TraceStep | Conclusion, file: str, number: int) -> TraceStep:
+def _step(line: AnyLine, file: str, number: int) -> TraceStep:
     if not isinstance(line, TraceStep):
         raise TraceError(file, number, f"is a {line.kind}; between header and verdict only steps are legal")
     return line
@@ -118,8 +127,8 @@ def _check_whole(file: str, trace: Trace) -> None:
         raise TraceError(file, last, f"names the promise {both}; both name the same one")
 
 
-def parse_line(text: str, file: str = "trace", number: int = 1) -> Header | TraceStep | Conclusion:
-    """Read one line.
+def parse_line(text: str, file: str = "trace", number: int = 1, kinds: tuple[str, ...] = KINDS) -> AnyLine:
+    """Read one line of those kinds; a header may be of any version that is known.
 
     Raises:
         TraceError: it is no line of a trace.
@@ -128,11 +137,11 @@ def parse_line(text: str, file: str = "trace", number: int = 1) -> Header | Trac
     if number == 1 and found.get("format") != FORMAT:
         legal = f'{{"kind":"header","format":"{FORMAT}","version":{VERSION},...}}'
         raise TraceError(file, number, f"is no header of a trace; the first line is {legal}")
-    if found.get("kind") == "header" and found.get("version") != VERSION:
-        wanted = f"is of version {found.get('version')!r}; this program reads version {VERSION}"
+    if found.get("kind") == "header" and found.get("version") not in VERSIONS:
+        wanted = f"is of version {found.get('version')!r}; this program reads version {VERSION} and {LIVE_VERSION}"
         raise TraceError(file, number, f"{wanted}: write the trace anew, or read it with the program that wrote it")
-    if found.get("kind") not in KINDS:
-        raise TraceError(file, number, f"has the kind {found.get('kind')!r}; legal: {', '.join(KINDS)}")
+    if found.get("kind") not in kinds:
+        raise TraceError(file, number, f"has the kind {found.get('kind')!r}; legal: {', '.join(kinds)}")
     try:
         return LINE.validate_json(text, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -147,6 +156,67 @@ def _json_object(text: str, file: str, number: int) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise TraceError(file, number, f"is a JSON {type(found).__name__}; every line is one JSON object")
     return found
+
+
+# ---------------------------------------------------------------- live runs
+
+
+def is_live_trace(path: Path) -> bool:
+    """Whether a file means to be the trace of a live run."""
+    try:
+        with path.open("rb") as file:
+            first = file.readline(1 << 20).decode("utf-8", errors="replace")
+    except OSError:
+        return False
+    return looks_like_trace(first) and re.search(rf'"version"\s*:\s*{LIVE_VERSION}\b', first) is not None
+
+
+def read_live(path: Path) -> LiveRecord:
+    """Read the trace of a live run.
+
+    A last line that is torn is left out, and so is everything behind it: `LiveRecord.fault` says so. So does it of a
+    file that was not closed.
+
+    Raises:
+        TraceError: the file cannot be read, or a line before its end is no line of such a trace.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise TraceError(str(path), 0, f"cannot be read: {error.strerror}") from error
+    whole, _, torn = data.rpartition(b"\n")
+    try:
+        lines = whole.decode().split("\n") if whole else []
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise TraceError(str(path), line, f"byte {error.start} is not UTF-8; a trace is UTF-8 text") from error
+    if not lines:
+        raise TraceError(str(path), 0, "holds no whole line; a trace begins with its header")
+    return _live_record(
+        str(path), [parse_line(text, str(path), n, LIVE_KINDS) for n, text in enumerate(lines, 1)], torn
+    )
+
+
+def _live_record(file: str, parsed: list[AnyLine], torn: bytes) -> LiveRecord:
+    header, end = parsed[0], parsed[-1]
+    if not isinstance(header, Header) or header.version != LIVE_VERSION:
+        raise TraceError(file, 1, "is no header of a live run's trace, which has version 2")
+    is_closed = isinstance(end, End) and len(parsed) > 1
+    events = list[Event]()
+    for number, line in enumerate(parsed[1:-1] if is_closed else parsed[1:], start=2):
+        if not isinstance(line, Event):
+            raise TraceError(file, number, f"is a {line.kind}; between header and end only events are legal")
+        if line.number != number - 1:
+            raise TraceError(file, number, f"is event {line.number}; event {number - 1} would be next")
+        events.append(line)
+    if torn:
+        at = len(parsed) + 1
+        return LiveRecord(header, tuple(events), f"is torn after {len(torn):,} bytes; what is before it is judged", at)
+    if isinstance(end, End) and is_closed and end.events != len(events):
+        counted = f"speaks of {end.events} events, and there are {len(events)}: lines were lost or added"
+        raise TraceError(file, len(parsed), counted)
+    why = "" if is_closed else "was not closed: whoever wrote it was killed, or still runs; what it holds is judged"
+    return LiveRecord(header, tuple(events), why, 0 if is_closed else len(parsed) + 1)
 
 
 def _without_repetition(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -177,5 +247,11 @@ def _explain(error: ValidationError) -> str:
 
 
 def _names(kind: str) -> list[str]:
-    parts: dict[str, type[BaseModel]] = {"header": Header, "step": TraceStep, "verdict": Conclusion}
+    parts: dict[str, type[BaseModel]] = {
+        "header": Header,
+        "step": TraceStep,
+        "verdict": Conclusion,
+        "event": Event,
+        "end": End,
+    }
     return list(parts[kind].model_fields)

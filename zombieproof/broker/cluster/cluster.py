@@ -74,9 +74,9 @@ class Cluster:
         journal: Journal | None = None,
         was_clean: bool = True,
     ) -> None:
+        self.journal = journal or Journal()
         self.clock = clock or ManualClock()
         self.settings = replace(settings or Settings())
-        self.journal = journal or Journal()
         self.network = Network()
         self.metadata = metadata or Metadata()
         self.stores: dict[tuple[int, TopicPartition], Store] = {}
@@ -85,13 +85,15 @@ class Cluster:
         self.replication = Replication(self.metadata, self.stores, self.brokers)
         self.rules = replace(rules or Rules())
         self.features_epoch = 1
-        self._surroundings = Surroundings(self.settings, self.clock, self.journal, self.metadata, self.network)
+        steady = self.journal.steady(self.clock)
+        self._surroundings = Surroundings(self.settings, steady, self.journal, self.metadata, self.network)
         self._node_ids = tuple(range(1, nodes + 1))
         self._software = self._surroundings.software
         self._software.update(dict.fromkeys(self._node_ids, Software(self.rules, release)))
         for topic, partitions in self._all_topics(topics or {}).items():
             if self.metadata.count(topic) == 0:
                 self.metadata.create(topic, partitions)
+        self.journal.opened(self, was_clean)
         for node in self._node_ids:
             self._start(node, was_clean)
         self._take_over(self.metadata.partitions)
@@ -128,6 +130,7 @@ class Cluster:
         if receiver not in self._node_ids:
             raise NoSuchNode(f"node {receiver} cannot be asked; nodes are {_listed(self._node_ids)}")
         number = self.network.request(CLIENT, receiver, request)
+        self.journal.caused("send", message=self.network.in_flight[-1])
         if receiver not in self.brokers:
             self.network.in_flight.pop()
             self.network.answer(number, receiver, CLIENT, None)
@@ -135,6 +138,25 @@ class Cluster:
 
     def deliver(self, message: Message) -> None:
         """One step: a message in flight arrives."""
+        self.journal.caused("deliver", message=message)
+        self._deliver(message)
+
+    def lose(self, message: Message) -> None:
+        """`message`, which is in flight, does not arrive: whoever waits for it sees the connection end."""
+        self.journal.caused("lose", message=message)
+        self.network.lose(message)
+
+    def double(self, message: Message) -> Message:
+        """A request that is in flight was sent twice: nobody waits for the answer to the copy, which is returned.
+
+        Raises:
+            ValueError: `message` is an answer, or the end of a connection.
+        """
+        self.network.double(message)
+        self.journal.caused("double", message=message)
+        return self.network.in_flight[-1]
+
+    def _deliver(self, message: Message) -> None:
         self.network.in_flight.remove(message)
         if message.receiver == CLIENT:
             self.network.arrive(message)
@@ -166,6 +188,7 @@ class Cluster:
 
     def disconnect(self, exchange: Exchange) -> None:
         """The client of a request hangs up, and is not answered any more. What it asked for may happen all the same."""
+        self.journal.caused("disconnect", number=exchange.number)
         self.network.exchanges.pop(exchange.number, None)
         exchange.is_closed = True
         if exchange.node in self.brokers:
@@ -173,6 +196,7 @@ class Cluster:
 
     def flushed(self, node: int, partition: TopicPartition) -> None:
         """The store of a replica has made more of it durable; who waits for that goes on."""
+        self.journal.caused("flushed", node=node, partition=partition)
         self.replication.raise_high_watermark(partition)
         leader = self.leader_of(partition)
         if leader is not None:
@@ -219,7 +243,9 @@ class Cluster:
             timer()
             self.settle()
 
-    def _on_each(self, node: int | None, timer: Callable[[Broker], None]) -> None:
+    def _on_each(self, node: int | None, timer: Callable[[Broker], None], *, is_command: bool = True) -> None:
+        if is_command:
+            self.journal.caused("timer", node=node, name=timer.__name__)
         for broker in [self.brokers[node]] if node is not None else list(self.brokers.values()):
             timer(broker)
             self.replication.replicate(broker)
@@ -238,6 +264,7 @@ class Cluster:
         replicas = self._spread(topic, partitions) if isinstance(partitions, int) else partitions
         if not replicas:
             raise ValueError(f"topic {topic!r} would have no partitions: at least 1 is needed")
+        self.journal.caused("create", name=topic, replicas=[list(each) for each in replicas])
         self.metadata.create(topic, replicas)
         created = self.metadata.partitions_of([topic])
         for partition in created:
@@ -246,6 +273,11 @@ class Cluster:
                 if node in self.brokers:
                     self.brokers[node].add_replica(partition, self.stores[node, partition], was_clean=True)
         self._take_over(created)
+
+    def raise_log_start(self, node: int, partition: TopicPartition, offset: int) -> None:
+        """Records of a replica below `offset` are not served any more (retention)."""
+        self.journal.caused("retention", node=node, partition=partition, offset=offset)
+        self.brokers[node].partitions.replicas[partition].raise_log_start(offset)
 
     def configure(self, name: str, value: int) -> None:
         """Change a setting in all brokers, also in those that start later.
@@ -257,6 +289,7 @@ class Cluster:
             raise ValueError(
                 f"{name} needs a restart; while brokers run {', '.join(sorted(RECONFIGURABLE))} may change"
             )
+        self.journal.caused("configure", name=name, value=value)
         setattr(self.settings, name, value)
 
     def upgrade(self, node: int, rules: Rules, release: str) -> None:
@@ -267,6 +300,7 @@ class Cluster:
         """
         if node not in self._node_ids or node in self.brokers:
             raise NoSuchNode(f"node {node} is not down; down are {_listed(set(self._node_ids) - set(self.brokers))}")
+        self.journal.caused("upgrade", node=node, rules=rules, release=release)
         at_level = replace(rules, transaction_version=self.rules.transaction_version)
         self._software[node] = Software(at_level, release)
 
@@ -278,6 +312,7 @@ class Cluster:
         """
         for software in self._software.values():
             transaction_version_of(software.release, version)
+        self.journal.caused("finalize", version=version)
         for rules in (self.rules, *(software.rules for software in self._software.values())):
             rules.transaction_version = version
         self.features_epoch += 1
@@ -287,6 +322,11 @@ class Cluster:
         return self._software[node].release
 
     # ---------------------------------------------------------------- who is who
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """Every node, up or down."""
+        return self._node_ids
 
     def leader_of(self, partition: TopicPartition) -> int | None:
         """The node that leads `partition`."""
@@ -317,11 +357,14 @@ class Cluster:
             raise NoSuchNode(
                 f"{_name(partition)} cannot be led by {node or 'another node'}; in sync are {_listed(others)}"
             )
-        self._hand_over(partition, others[0] if node is None else node, old_resigns)
+        new = others[0] if node is None else node
+        self.journal.caused("elect", node=new, partition=partition, old_resigns=old_resigns)
+        self._hand_over(partition, new, old_resigns)
 
     def resign(self, node: int) -> None:
         """`node` learns which partitions it does not lead any more."""
         self._need_up(node)
+        self.journal.caused("resign", node=node)
         for partition, known in self.metadata.partitions.items():
             if node in known.replicas and known.leader != node:
                 self.brokers[node].step_down(partition)
@@ -332,6 +375,7 @@ class Cluster:
         What it answers meanwhile to those who wait reaches them before the connections end.
         """
         self._need_up(node)
+        self.journal.caused("stop", node=node)
         sent_before = list(self.network.in_flight)
         for partition, known in self.metadata.partitions.items():
             if known.leader == node and len(known.in_sync) > 1:
@@ -339,12 +383,13 @@ class Cluster:
         self.brokers[node].close()
         for message in [each for each in self.network.in_flight if each not in sent_before]:
             if message.is_answer and message.sender == node and message.receiver == CLIENT:
-                self.deliver(message)
+                self._deliver(message)
         self._lose(node)
 
     def kill(self, node: int) -> None:
         """`node` is gone at once with all that it had in memory only; its partitions get other leaders."""
         self._need_up(node)
+        self.journal.caused("kill", node=node)
         self._lose(node)
 
     def start(self, node: int, was_clean: bool = True) -> None:
@@ -355,6 +400,7 @@ class Cluster:
         """
         if node not in self._node_ids or node in self.brokers:
             raise NoSuchNode(f"node {node} cannot start; down are {_listed(set(self._node_ids) - set(self.brokers))}")
+        self.journal.caused("start", node=node, was_clean=was_clean)
         self._start(node, was_clean)
         led = []
         for partition, known in self.metadata.partitions.items():
@@ -366,7 +412,7 @@ class Cluster:
             elif known.leader != NOBODY:
                 self._bring_up_to_date(partition, node)
         self._take_over(led)
-        self.resend_markers()
+        self._on_each(None, Broker.send_markers, is_command=False)
 
     def _bring_up_to_date(self, partition: TopicPartition, *nodes: int) -> None:
         for node in nodes:
@@ -389,7 +435,9 @@ class Cluster:
         theirs = [partition for partition, known in self.metadata.partitions.items() if node in known.replicas]
         for partition in theirs:
             if (node, partition) not in self.stores:
-                self.stores[node, partition] = self._open_store(node, partition)
+                store = self.stores[node, partition] = self._open_store(node, partition)
+                if store.log.end_offset > 0:
+                    self.journal.found(node, partition, store)
         stores = {partition: self.stores[node, partition] for partition in theirs}
         self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)
         if self.metadata.controller == NOBODY:
@@ -415,7 +463,7 @@ class Cluster:
         self._take_over(led)
         for partition in shrunk:
             self.replication.raise_high_watermark(partition)
-        self.resend_markers()
+        self._on_each(None, Broker.send_markers, is_command=False)
 
     def _hand_over(self, partition: TopicPartition, node: int, old_resigns: bool = True) -> None:
         old = self.metadata.partitions[partition].leader
@@ -425,7 +473,7 @@ class Cluster:
             if old_resigns:
                 self.brokers[old].step_down(partition)
         self._take_over([partition])
-        self.resend_markers()
+        self._on_each(None, Broker.send_markers, is_command=False)
 
     def _take_over(self, partitions: Iterable[TopicPartition]) -> None:
         """New leaders begin. Everybody knows them before a coordinator loads: it asks at once who leads what."""

@@ -4,16 +4,25 @@ For whoever wants to know which rule answered (``conform``), which rows were tak
 trace. Nothing in a broker reads it: a cluster keeps none unless it is given one.
 """
 
-from dataclasses import dataclass, field
+from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from zombieproof.broker.cluster.clock import Clock
 from zombieproof.model.vocabulary import Row
 from zombieproof.statemachines.kernel import IllegalTransition, Machine
 from zombieproof.statemachines.notes import Decision, Notes, clear
 from zombieproof.statemachines.registry import ALL_MACHINES
 
-_MACHINES = tuple(ALL_MACHINES.values())
+if TYPE_CHECKING:
+    from zombieproof.broker.cluster.cluster import Cluster
+    from zombieproof.broker.cluster.node import Store
+    from zombieproof.formats.topics import TopicPartition
 
-_NAMES = {int(each): each.name.lower() for each in Decision} | {
+MACHINES_BY_INDEX = tuple(ALL_MACHINES.values())
+
+NAMES_OF_DECISIONS = {int(each): each.name.lower() for each in Decision} | {
     int(Decision.ADD_PARTITIONS): "add_partitions_to_txn",
     int(Decision.ADD_OFFSETS): "add_offsets_to_txn",
     int(Decision.VERIFY_PARTITIONS): "add_partitions_to_txn",
@@ -67,12 +76,25 @@ class Journal:
         """
         notes = self._notes if noted is None else noted
         if notes.illegal != 0:
-            machine = _MACHINES[notes.illegal - 1]
+            machine = MACHINES_BY_INDEX[notes.illegal - 1]
             state, event = machine.states(notes.illegal_state), machine.events(notes.illegal_event)
             raise IllegalTransition(machine, subject, state, event)
 
     def decided(self, decision: str, row: int, error: int, subject: str) -> None:
         """Take note of a decision."""
+
+    def steady(self, clock: Clock) -> Clock:
+        """The clock that brokers read; a journal may want it to stand still while one thing follows from another."""
+        return clock
+
+    def opened(self, cluster: Cluster, was_clean: bool) -> None:
+        """A cluster is there and nothing has happened in it; its brokers start next, on stores that were left so."""
+
+    def found(self, node: int, partition: TopicPartition, store: Store) -> None:
+        """A replica's store was opened for the first time, and its log holds something already."""
+
+    def caused(self, what: str, **about: object) -> None:
+        """Something happens to the cluster from outside; what is decided and moved from now on is because of it."""
 
     def move(self, machine: Machine, subject: str, state: int, event: int) -> int:
         """The state after `event`, which only the table knows.
@@ -85,10 +107,14 @@ class Journal:
 
 @dataclass(slots=True)
 class KeptJournal(Journal):
-    """Everything that was decided and moved since the last `clear`."""
+    """Everything that was decided and moved since the last `clear`.
+
+    `contradictions` are the subjects of durable records that may not follow what was in memory.
+    """
 
     decisions: list[Decided] = field(default_factory=list)
     moves: list[Moved] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         Journal.__init__(self)
@@ -97,9 +123,13 @@ class KeptJournal(Journal):
         """Write down what a step has noted about `subject`."""
         notes = self._notes if noted is None else noted
         for each in notes.decisions[: notes.decision_count]:
-            self.decided(_NAMES[each.decision], each.row, each.error, subject)
+            self.decided(NAMES_OF_DECISIONS[each.decision], each.row, each.error, subject)
         for taken in notes.moves[: notes.count]:
-            self.moves.append(Moved(_MACHINES[taken.machine].name, subject, taken.state, taken.event, taken.target))
+            self.moves.append(
+                Moved(MACHINES_BY_INDEX[taken.machine].name, subject, taken.state, taken.event, taken.target)
+            )
+        if notes.contradicts:
+            self.contradictions.append(subject)
         Journal.take(self, subject, noted)
 
     def decided(self, decision: str, row: int, error: int, subject: str) -> None:
@@ -116,3 +146,4 @@ class KeptJournal(Journal):
         """Forget everything."""
         self.decisions.clear()
         self.moves.clear()
+        self.contradictions.clear()

@@ -33,6 +33,11 @@ class ProducerIdController:
         self._block_size = block_size
         self.keep: Callable[[int], None] = _in_memory
 
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """The first id that was never handed out, and how many ids a block has."""
+        return self.next_id, self._block_size
+
     def allocate(self) -> AllocateProducerIdsAnswer:
         """The next block; UNKNOWN_SERVER_ERROR when the ids are used up."""
         allocated = steps.allocate(self.next_id, self._block_size)

@@ -49,7 +49,8 @@ def generation_of(live: int) -> int:
 
 def request_of(message: Message, setup: Setup, member: str) -> Request:
     """The request that a message of a client stands for; `member` is the client's member id in the group."""
-    name = TRANSACTIONAL_IDS[setup.bounds.transactional_id[message.client]]
+    place = setup.bounds.transactional_id[message.client]
+    name = "" if place == NONE else TRANSACTIONAL_IDS[place]
     identity = int(message.producer_id), int(message.producer_epoch)
     match Kind(message.kind):
         case Kind.INIT_PRODUCER_ID:
@@ -64,9 +65,9 @@ def request_of(message: Message, setup: Setup, member: str) -> Request:
             return EndTxn(end_txn_version(setup), name, *identity, message.detail == 1)
         case Kind.PRODUCE:
             record = Record(None, str(int(message.label)).encode())
-            batch = Batch(*identity, int(message.value), transactional=True, records=(record,))
+            batch = Batch(*identity, int(message.value), transactional=bool(name), records=(record,))
             version = VERSIONS_OF_PRODUCE[Mode(mode(setup))]
-            return Produce(version, name, NONE, {PARTITIONS[message.partition]: (SentBatch(batch),)})
+            return Produce(version, name or None, NONE, {PARTITIONS[message.partition]: (SentBatch(batch),)})
         case Kind.TXN_OFFSET_COMMIT:
             row = OffsetToCommit(INPUT, int(message.value), str(int(message.label)))
             version = VERSIONS_OF_COMMIT[Mode(mode(setup))]

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from tests.refinement.commands import COORDINATORS
-from tests.refinement.names import Names, guard_of, leading_log
-from tests.refinement.requests import (
+from zombieproof.bridge.commands import COORDINATORS
+from zombieproof.bridge.names import Names, OutOfScope, guard_of, leading_log
+from zombieproof.bridge.requests import (
     PARTITIONS,
     TRANSACTIONAL_IDS,
     message_of,
@@ -27,8 +27,9 @@ from zombieproof.checker.transactions.views import mode
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.messages.partitions import MarkerToWrite, WriteTxnMarkers
 from zombieproof.messages.transactions import AddPartitionsToTxnAnswer
-from zombieproof.model.decisions.verification import answer_of_broker_channel, answer_of_coordinator
-from zombieproof.model.vocabulary import Error, TransactionState
+from zombieproof.model.vocabulary import NONE, Error, TransactionState
+from zombieproof.statemachines.notes import Notes
+from zombieproof.statemachines.partition_leader.questions import Returned, word
 
 Waiting = TypeVar("Waiting")
 
@@ -66,7 +67,7 @@ def messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Se
 def _messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Setup) -> Iterator[InFlight]:
     for live in cluster.network.in_flight:
         if isinstance(live.body, WriteTxnMarkers):
-            yield InFlight(_marker(cluster, live, live.body, names), live, 0)
+            yield InFlight(_marker(cluster, live, live.body, names, setup), live, 0)
         elif live.sender == CLIENT:
             assert not live.is_answer, "a client is never asked"
             yield InFlight(_of_client(live, sent[live.number], names), live, live.number)
@@ -74,6 +75,8 @@ def _messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: S
             yield _abandoned(live, sent[live.number], names)
         else:
             yield from _verification(cluster, live, sent, names, setup)
+    if setup.bounds.verification_queue == 1:
+        yield from _forgotten(cluster, sent, names)
 
 
 def _of_client(live: LiveMessage, facts: Sent, names: Names) -> Message:
@@ -103,12 +106,16 @@ def _verification(
 ) -> Iterator[InFlight]:
     """The question that a request asks, or the word that comes back, and what waits in the leader's channel behind it.
 
-    A scope has one transactional id for each partition, so that a request holds one question.
+    Raises:
+        OutOfScope: a request holds several questions, which the checker sends as several messages.
     """
     leader = cluster.brokers[live.receiver if live.is_answer else live.sender]
     (asked,) = waiting_for(leader, live, QuestionsUnderWay)
     channel, lane = leader.writes.channel, asked.sent.lane
-    (write,) = _writes_behind(leader, channel.in_flight[lane].values())
+    writes = _writes_behind(leader, channel.in_flight[lane].values())
+    if len(writes) > 1:
+        raise OutOfScope("the live leader asks about two transactional ids in one request, the checker in two messages")
+    (write,) = writes
     message = _asked_about(write, sent, names)
     if live.is_answer:
         message.stage, message.error = Stage.BACK_TO_LEADER, _error_of(live, setup)
@@ -117,10 +124,26 @@ def _verification(
     if setup.bounds.verification_queue == 1:
         message.node = COORDINATOR_NODES.index(asked.sent.node)
     yield InFlight(message, live, write.number)
-    for waits in _writes_behind(leader, channel.waiting.get(lane, {}).values()):
+    yield from _waiting(leader, lane, message.node, live, sent, names)
+
+
+def _waiting(
+    leader: Broker, lane: int, node: int, live: LiveMessage, sent: Mapping[int, Sent], names: Names
+) -> Iterator[InFlight]:
+    """The questions that wait in a lane of a leader."""
+    for waits in _writes_behind(leader, leader.writes.channel.waiting.get(lane, {}).values()):
         behind = _asked_about(waits, sent, names)
-        behind.stage, behind.node = Stage.WAITING, message.node
+        behind.stage, behind.node = Stage.WAITING, node
         yield InFlight(behind, live, waits.number)
+
+
+def _forgotten(cluster: Cluster, sent: Mapping[int, Sent], names: Names) -> Iterator[InFlight]:
+    """The questions that wait in a lane in which nothing is under way: without `questions_follow` nobody asks them."""
+    for leader in cluster.brokers.values():
+        channel = leader.writes.channel
+        for lane in [lane for lane in channel.waiting if lane not in channel.in_flight]:
+            nothing = LiveMessage(0, leader.node_id, lane, None)
+            yield from _waiting(leader, lane, COORDINATOR_NODES.index(lane), nothing, sent, names)
 
 
 def _asked_about(write: WriteUnderWay, sent: Mapping[int, Sent], names: Names) -> Message:
@@ -145,15 +168,14 @@ def _error_of(live: LiveMessage, setup: Setup) -> int:
     """What the coordinator has answered: in a channel as it was said, else as the checker translates it there."""
     answer = live.body
     if not isinstance(answer, AddPartitionsToTxnAnswer):
-        return answer_of_broker_channel(Error.NETWORK_EXCEPTION)
-    if setup.bounds.verification_queue == 1 or answer.error != Error.NONE:
-        told = answer.error or next(iter(answer.transactions[0].errors.values()))
-        return told if setup.bounds.verification_queue == 1 else answer_of_broker_channel(told)
-    (error,) = answer.transactions[0].errors.values()
-    return answer_of_coordinator(error, mode(setup))
+        return word(Returned(NONE, Error.NETWORK_EXCEPTION), Error.NONE, mode(setup), Notes())
+    error = next(iter(answer.transactions[0].errors.values()), Error.NONE) if answer.transactions else Error.NONE
+    if setup.bounds.verification_queue == 1:
+        return answer.error or error
+    return word(Returned(NONE, answer.error), error, mode(setup), Notes())
 
 
-def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names: Names) -> Message:
+def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names: Names, setup: Setup) -> Message:
     """Each partition has a leader of its own and one transaction ends at a time, so a request holds one marker.
 
     Before version 2 (KIP-1228) it does not say of which transaction version it is; the checker's always does, but no
@@ -164,7 +186,7 @@ def _marker(cluster: Cluster, live: LiveMessage, request: WriteTxnMarkers, names
     transactional_id, decided = _decision(cluster, marker)
     return Message(
         kind=Kind.MARKER,
-        live=is_waited_for(cluster, live),
+        live=is_waited_for(cluster, live, setup),
         client=TRANSACTIONAL_IDS.index(transactional_id),
         node=COORDINATOR_NODES.index(live.sender),
         stage=decided.client_transaction_version if request.version == 1 else marker.transaction_version,
@@ -188,8 +210,11 @@ def _decision(cluster: Cluster, marker: MarkerToWrite) -> tuple[str, Transaction
     raise AssertionError(f"{marker} ends a transaction that nobody decided")
 
 
-def is_waited_for(cluster: Cluster, live: LiveMessage) -> bool:
-    """Whether the answer to a marker can still mean something to the coordinator that sent it."""
+def is_waited_for(cluster: Cluster, live: LiveMessage, setup: Setup) -> bool:
+    """Whether the answer to a marker can still mean something to the coordinator that sent it.
+
+    Without the rule that a completion waits for all markers, the checker's coordinator waits for the others even so.
+    """
     broker = cluster.brokers.get(live.sender)
     if broker is None:
         return False
@@ -197,6 +222,8 @@ def is_waited_for(cluster: Cluster, live: LiveMessage) -> bool:
     channel = broker.coordinator.channel
     epoch = broker.coordinator.coordinator_epoch(COORDINATORS[1])
     transactions = [each.transaction for one in sent for each in channel.in_flight.get(one.number, [])]
+    if setup.rules.markers_before_completion == 0:
+        return any(txn.coordinator_epoch == epoch for txn in transactions)
     return any(
         txn == channel.pending.get(txn.transactional_id) and txn.coordinator_epoch == epoch for txn in transactions
     )

@@ -1,7 +1,8 @@
 """A live cluster as a state: what the promises (``zombieproof.model.promises``) look at, with no bound on anything.
 
-Labels name transactions of applications, as in the checker: every record carries its label as its value (offsets: as
-their metadata). The ghost facts come from what applications were told and from the moves of the coordinators.
+Labels name transactions of applications, as in the checker. Here every record carries its label as its value (offsets:
+as their metadata); `label_of` says so, and may say otherwise. The ghost facts come from what applications were told and
+from the moves of the coordinators.
 """
 
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.network import CLIENT, Message
 from zombieproof.broker.coordinator.store import last_values
 from zombieproof.broker.group.offset_store import OffsetStore
+from zombieproof.broker.partition.log import Log
 from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, Record, TransactionValue
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn
@@ -134,7 +136,7 @@ class Observer:
         self._identities: dict[tuple[int, int], int] = {}
         self._owners: dict[str, int] = {}
         self._states: dict[str, TransactionState] = {}
-        self._seen = 0
+        self._seen: dict[TopicPartition, int] = {}
 
     def new_label(self) -> int:
         """A label for a transaction that begins."""
@@ -163,13 +165,15 @@ class Observer:
 
     def look(self, cause: Message | None) -> None:
         """See what has become durable at the coordinators since the last look: who opened what, what was decided."""
-        for batch in self._leading_log((TRANSACTION_STATE, 0)):
-            if batch.base_offset < self._seen:
+        for partition in self.cluster.metadata.partitions_of([TRANSACTION_STATE]):
+            log, seen = self._log(partition), self._seen.get(partition, 0)
+            if log.end_offset <= seen:
                 continue
-            self._seen = batch.last_offset + 1
-            for record in batch.records:
-                if isinstance(record.key, str) and isinstance(record.value, TransactionValue):
-                    self._see(record.key, record.value.state, cause)
+            self._seen[partition] = log.end_offset
+            for batch in log.read(seen):
+                for record in batch.records:
+                    if isinstance(record.key, str) and isinstance(record.value, TransactionValue):
+                        self._see(record.key, record.value.state, cause)
 
     def _see(self, transactional_id: str, state: TransactionState, cause: Message | None) -> None:
         before = self._states.get(transactional_id)
@@ -179,12 +183,13 @@ class Observer:
         if before != TransactionState.ONGOING:
             return
         if state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT):
+            if cause is not None and cause.sender == CLIENT and isinstance(cause.body, EndTxn):
+                # Whoever ends what was opened before anybody watched is taken for its owner.
+                owner = self._owners.setdefault(transactional_id, self._sent.get(cause.number, 0))
+                self.ghost.usurped |= self._sent.get(cause.number) != owner
             self._decide(
                 transactional_id, Outcome.COMMIT if state == TransactionState.PREPARE_COMMIT else Outcome.ABORT
             )
-            if cause is not None and cause.sender == CLIENT and isinstance(cause.body, EndTxn):
-                owner = self._owners.get(transactional_id)
-                self.ghost.usurped |= self._sent.get(cause.number) != owner
 
     def _label_of(self, message: Message) -> int:
         body = message.body
@@ -206,6 +211,16 @@ class Observer:
             self.ghost.contradiction = True
         facts.decided = outcome
 
+    def label_of(self, partition: TopicPartition, batch: Batch, record: Record) -> int:
+        """The label of a record that lies in a partition; 0: of nobody's."""
+        if isinstance(record.value, OffsetValue):
+            return int(record.value.metadata or 0)
+        return int(record.value) if isinstance(record.value, bytes) else 0
+
+    def number_of(self, producer_id: int) -> int:
+        """The number of a producer id among the entries of a partition; NONE for none."""
+        return producer_id
+
     # ---------------------------------------------------------------- the state
 
     def state(self, clients: list[LiveClient], readers: list[LiveReader]) -> LiveState:
@@ -223,24 +238,41 @@ class Observer:
             appends=self._appends(),
         )
 
-    def _leading_log(self, partition: TopicPartition) -> list[Batch]:
+    def _log(self, partition: TopicPartition) -> Log:
         leader = self.cluster.leader_of(partition)
-        known = self.cluster.metadata.partitions[partition]
-        node = leader if leader is not None else known.in_sync[0]
-        return list(self.cluster.stores[node, partition].log.read())
+        node = leader if leader is not None else self.cluster.metadata.partitions[partition].in_sync[0]
+        return self.cluster.stores[node, partition].log
+
+    def _leading_log(self, partition: TopicPartition) -> list[Batch]:
+        return list(self._log(partition).read())
 
     def _partition(self, partition: TopicPartition) -> LivePartition:
-        log = [record for batch in self._leading_log(partition) for record in _records(batch)]
+        log = [record for batch in self._leading_log(partition) for record in self._records(partition, batch)]
         leader = self.cluster.leader_of(partition)
-        entries = [ProducerEntry() for _ in range(1 + max((r.producer_id for r in log), default=-1))]
+        entries = [ProducerEntry() for _ in range(1 + max((each.producer_id for each in log), default=NONE))]
         if leader is None:
             return LivePartition(log, [])
         producers = self.cluster.brokers[leader].partitions.replicas[partition].producers
         for producer_id in producers:
-            entry = producers.get(producer_id)
-            if entry is not None and producer_id < len(entries):
-                entries[producer_id] = entry
+            entry, number = producers.get(producer_id), self.number_of(producer_id)
+            if entry is not None and number < len(entries):
+                entries[number] = entry
         return LivePartition(log, entries)
+
+    def _records(self, partition: TopicPartition, batch: Batch) -> list[LogRecord]:
+        identity = self.number_of(batch.producer_id), batch.producer_epoch
+        if batch.marker is not None:
+            kind = LogEntry.COMMIT if batch.marker.committed else LogEntry.ABORT
+            return [LogRecord(kind, *identity, batch.marker.coordinator_epoch)]
+        return [self._record(partition, batch, delta, record) for delta, record in enumerate(batch.records)]
+
+    def _record(self, partition: TopicPartition, batch: Batch, delta: int, record: Record) -> LogRecord:
+        identity = self.number_of(batch.producer_id), batch.producer_epoch
+        label = self.label_of(partition, batch, record)
+        if isinstance(record.value, OffsetValue):
+            return LogRecord(LogEntry.OFFSET, *identity, record.value.offset, label)
+        kind = LogEntry.DATA if batch.transactional else LogEntry.PLAIN
+        return LogRecord(kind, *identity, batch.base_sequence + delta, label)
 
     def _group(self) -> LiveGroup:
         """Without a leader: as the next one will have it."""
@@ -260,7 +292,7 @@ class Observer:
             value = values.get(transactional_id)
             record = Transaction()
             if value is not None:
-                record.known, record.state, record.producer_id = True, value.state, value.producer_id
+                record.known, record.state, record.producer_id = True, value.state, self.number_of(value.producer_id)
                 record.producer_epoch = value.producer_epoch
                 record.partitions = sum(
                     1 << number for number, tp in enumerate(self.partitions) if tp in value.partitions
@@ -303,23 +335,6 @@ def _read(log: list[Batch]) -> OffsetStore:
             if isinstance(record.key, OffsetKey) and isinstance(record.value, OffsetValue):
                 found.replay(batch.base_offset + delta, batch.producer_id, record.key, record.value, Journal())
     return found
-
-
-def _records(batch: Batch) -> list[LogRecord]:
-    identity = batch.producer_id, batch.producer_epoch
-    if batch.marker is not None:
-        kind = LogEntry.COMMIT if batch.marker.committed else LogEntry.ABORT
-        return [LogRecord(kind, *identity, batch.marker.coordinator_epoch)]
-    return [_record(batch, delta, record) for delta, record in enumerate(batch.records)]
-
-
-def _record(batch: Batch, delta: int, record: Record) -> LogRecord:
-    identity = batch.producer_id, batch.producer_epoch
-    if isinstance(record.value, OffsetValue):
-        return LogRecord(LogEntry.OFFSET, *identity, record.value.offset, int(record.value.metadata or 0))
-    kind = LogEntry.DATA if batch.transactional else LogEntry.PLAIN
-    value = record.value if isinstance(record.value, bytes) else b"0"
-    return LogRecord(kind, *identity, batch.base_sequence + delta, int(value))
 
 
 __all__ = ["CONSUMER_OFFSETS", "LiveClient", "LiveReader", "LiveState", "Observer"]

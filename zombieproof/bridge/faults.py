@@ -1,15 +1,15 @@
 """What happens to the brokers of a twin: each fault of the checker as a command at the cluster."""
 
-from tests.refinement import commands
-from tests.refinement.commands import COORDINATORS
-from tests.refinement.flights import COORDINATOR_NODES
-from tests.refinement.names import Lost, guards_of, leading_log
-from tests.refinement.requests import (
+from zombieproof.bridge import commands
+from zombieproof.bridge.commands import COORDINATORS
+from zombieproof.bridge.flights import COORDINATOR_NODES
+from zombieproof.bridge.names import Lost, guards_of, leading_log
+from zombieproof.bridge.requests import (
     GROUP,
     PARTITIONS,
     TRANSACTIONAL_IDS,
 )
-from tests.refinement.twin import Twin, copied, copied_message
+from zombieproof.bridge.twin import Twin, copied, copied_message
 from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.state import OFFSETS, PRODUCER_IDS, Kind, Message, Stage
 from zombieproof.model.vocabulary import NONE, Error
@@ -101,6 +101,8 @@ def _lose_leader(twin: Twin, kind: Action, p: int) -> bool:
     for flight in lost:
         facts = twin.beside.sent.pop(flight.request)
         if facts.waits:
+            if twin.beside.producers is not None:
+                twin.beside.producers.lost(flight.request, twin.around_producers())
             twin.send(_at_leader(flight.message))
     return True
 

@@ -7,17 +7,17 @@ What the live system knows and the checker's record does not hold is left out by
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tests.refinement.abstractions import (
+from zombieproof.bridge.abstractions import (
     in_first_use,
     without_fresh_metadata,
     without_group_records,
     without_sequence,
     without_time,
 )
-from tests.refinement.commands import COORDINATORS
-from tests.refinement.flights import COORDINATOR_NODES
-from tests.refinement.names import Lost, Names, leading_log
-from tests.refinement.requests import (
+from zombieproof.bridge.commands import COORDINATORS
+from zombieproof.bridge.flights import COORDINATOR_NODES
+from zombieproof.bridge.names import Lost, Names, leading_log
+from zombieproof.bridge.requests import (
     GROUP,
     INPUT,
     OFFSETS_PARTITION,

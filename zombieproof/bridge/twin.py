@@ -13,17 +13,20 @@ Whether a broker has anything to do with it is the broker's: a step after which 
 import pickle
 from dataclasses import dataclass, field, replace
 
-from tests.refinement import commands, projection
-from tests.refinement.commands import COORDINATORS
-from tests.refinement.flights import COORDINATOR_NODES, InFlight, Sent, messages
-from tests.refinement.names import Lost, Names, leading_log
-from tests.refinement.projection import Consumer
-from tests.refinement.requests import (
+from zombieproof.bridge import commands, projection
+from zombieproof.bridge.commands import COORDINATORS
+from zombieproof.bridge.flights import COORDINATOR_NODES, InFlight, Sent, messages
+from zombieproof.bridge.names import Lost, Names, OutOfScope, leading_log
+from zombieproof.bridge.producers import LiveProducers, Surroundings
+from zombieproof.bridge.projection import Consumer
+from zombieproof.bridge.requests import (
     DATA,
     GROUP,
+    INIT_VERSION,
     INPUT,
     OFFSETS_PARTITION,
     PARTITIONS,
+    TIMEOUT_MS,
     TRANSACTIONAL_IDS,
     names_partition,
     request_of,
@@ -60,9 +63,10 @@ from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.messages.controller import AllocateProducerIds, AllocateProducerIdsAnswer
-from zombieproof.model.decisions.verification import ChannelFailure
+from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Isolation, TransactionState
+from zombieproof.model.vocabulary import NONE, Error, Isolation, TransactionState
+from zombieproof.statemachines.partition_leader.questions import ChannelFailure
 
 MESSAGE = layout_of(Message)
 ISOLATIONS = (Isolation.READ_COMMITTED, Isolation.READ_COMMITTED_BUFFERING)
@@ -72,10 +76,6 @@ MUCH_MS = 10**12
 
 ENDED = {TransactionState.PREPARE_COMMIT: 1, TransactionState.PREPARE_ABORT: 2}
 """What a decided record says: `Told.decided`."""
-
-
-class OutOfScope(AssertionError):
-    """A scenario asks for what a twin cannot do; the message says what."""
 
 
 @dataclass(slots=True)
@@ -90,6 +90,7 @@ class Beside:
     names: Names = field(default_factory=Names)
     lost: dict[int, Lost] = field(default_factory=dict)
     consumers: list[Consumer] = field(default_factory=list)
+    producers: LiveProducers | None = None
 
 
 class Twin:
@@ -102,9 +103,13 @@ class Twin:
         self.state, self.flights = state, flights
         self._frozen = b""
 
+    def prepare(self) -> None:
+        """Make it ready for a step to be tried."""
+        self.scratch = copied(self.state), Trail()
+
     def freeze(self) -> None:
         """Make it ready for steps to be tried, and to be cloned."""
-        self.scratch = copied(self.state), Trail()
+        self.prepare()
         self._frozen = pickle.dumps((self.cluster, self.beside), pickle.HIGHEST_PROTOCOL)
 
     def clone(self) -> "Twin":
@@ -116,7 +121,10 @@ class Twin:
 
     def refresh(self) -> None:
         """Project the cluster; what the normal form drops, late copies that change nothing, is lost on its way."""
-        commands.journal_of(self.cluster).clear()
+        journal = commands.journal_of(self.cluster)
+        if journal.contradictions or any(each.error == Error.UNKNOWN_SERVER_ERROR for each in journal.decisions):
+            self.beside.ghost.insane = True
+        journal.clear()
         self.beside.names.update(self.cluster, self.beside.lost)
         flights = messages(self.cluster, self.beside.sent, self.beside.names, self.setup)
         state = self.brokers()
@@ -127,8 +135,11 @@ class Twin:
         for flight in flights:
             if not any(flight is kept for kept in self.flights):
                 self.lose_on_its_way(flight)
+        if self.beside.producers is not None:
+            self.beside.producers.compare(self.state, self.beside.names.producer_id)
 
     def lose_on_its_way(self, flight: InFlight) -> None:
+        """A message will never arrive; a leader that waits for the answer to it waits no longer."""
         if flight.message.stage == Stage.BACK_TO_LEADER and flight.request:
             leader = self.cluster.brokers[flight.live.receiver]
             for ticket in leader.desk.waits.tickets(flight.live.number):
@@ -167,6 +178,19 @@ class Twin:
     def take(self, state: State) -> None:
         """What is beside the cluster is what the checker's functions have made of it."""
         self.beside.clients, self.beside.ghost, self.beside.budget = state.clients, state.ghost, state.budget
+        while len(self.beside.names.producer_ids) < state.next_producer_id:
+            self.grant_producer_id(InitProducerId(INIT_VERSION, None, TIMEOUT_MS, NONE, NONE))
+
+    def grant_producer_id(self, request: InitProducerId) -> InitProducerIdAnswer:
+        """A producer without transactional id asks any broker, and is told at once."""
+        answer = commands.ask(self.cluster, request, COORDINATOR_NODES[0])
+        assert isinstance(answer, InitProducerIdAnswer), "any broker grants producer ids"
+        self.beside.names.producer_ids.append(answer.producer_id)
+        return answer
+
+    def around_producers(self) -> Surroundings:
+        """What live producers find."""
+        return Surroundings(COORDINATOR_NODES[projection.coordinator(self.cluster)], self.grant_producer_id)
 
     def follow(self, state: State, answered: int = NONE) -> None:
         """Send what clients have sent in `state`. Slot `answered` was answered: what is there now is new."""
@@ -202,8 +226,14 @@ class Twin:
         member = self.beside.members[message.client] if self.beside.members[message.client :] else ""
         named = copied_message(message)
         named.producer_id = self.beside.names.live_producer_id(message.producer_id)
-        request = request_of(named, self.setup, member)
-        number = self.cluster.network.request(CLIENT, self._receiver(message), request)
+        receiver, producers = self._receiver(message), self.beside.producers
+        if producers is None:
+            request = request_of(named, self.setup, member)
+            number = self.cluster.network.request(CLIENT, receiver, request)
+        else:
+            live = producers.take(message, receiver, self.beside.names.producer_id)
+            number = self.cluster.network.request(CLIENT, receiver, live.body)
+            producers.remember(number, live, int(message.client))
         self.beside.sent[number] = Sent(message.client, message.label, waits=True)
         self.cluster.network.exchanges.clear()
 
@@ -214,12 +244,6 @@ class Twin:
         partition = PARTITIONS[message.partition]
         leader = self.cluster.leader_of(partition)
         return self.cluster.metadata.partitions[partition].in_sync[0] if leader is None else leader
-
-    # ---------------------------------------------------------------- what happens to messages
-
-    # ---------------------------------------------------------------- consumers
-
-    # ---------------------------------------------------------------- what happens to brokers
 
     # ---------------------------------------------------------------- ghost facts
 
@@ -254,12 +278,14 @@ class QuestionsAlone(VerificationChannel):
     nodes: dict[int, int] = field(default_factory=dict)
 
     def ask(self, node: int | None, question: Question) -> list[Verified]:
+        """Let a question wait in a lane of its own."""
         if node is None:
             return VerificationChannel.ask(self, None, question)
         self.nodes[question.ticket] = node
         return VerificationChannel.ask(self, question.ticket, question)
 
     def drain(self) -> list[VerificationRequest]:
+        """The requests to send now, each to the node that its question is for."""
         return [sent._replace(node=self.nodes.pop(sent.lane)) for sent in VerificationChannel.drain(self)]
 
 
@@ -300,6 +326,7 @@ def copied(state: State) -> State:
 
 
 def copied_message(message: Message) -> Message:
+    """An equal message."""
     another = Message()
     network.copy(message, another)
     return another
@@ -309,26 +336,25 @@ def _ids(bounds: Bounds) -> list[int]:
     return bounds.transactional_id[: bounds.clients]
 
 
-def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
+def first_twin(setup: Setup, rules: Rules | None = None, *, live_producers: bool = False) -> Twin:
     """The twin before anything happened: a coordinator and a stand-in, and each partition at brokers of its own.
 
     Args:
         setup: the checker's; `rules` those of the brokers, the setup's by default.
+        live_producers: what clients send is sent by live producers beside them, which hear the answers too.
 
     Raises:
         OutOfScope: the scenario has what a twin cannot do.
     """
     bounds, budget = setup.bounds, setup.budget
-    if (
-        bounds.answers_travel
-        or bounds.appends_travel
-        or bounds.id_blocks
-        or bounds.keep_refused_copies
-        or min(_ids(bounds)) < 0
-    ):
-        raise OutOfScope("a twin knows the state in its smallest form, and no producers without transactional id")
-    if bounds.verification_queue and (budget.leaderless or budget.leader_changes or len(set(_ids(bounds))) > 1):
-        raise OutOfScope("where questions wait, leaders stay, and one transactional id asks a coordinator at a time")
+    if bounds.answers_travel or bounds.appends_travel or bounds.id_blocks or bounds.keep_refused_copies:
+        raise OutOfScope("a twin knows the state in its smallest form")
+    if min(_ids(bounds)) < 0 <= max(_ids(bounds)):
+        raise OutOfScope("producer ids are named in the order of one coordinator: all have transactional ids, or none")
+    if (rules or setup.rules).leader_reads_log == 0:
+        raise OutOfScope("no rule of live brokers lets a replica lead that has not read what it has")
+    if bounds.verification_queue and (budget.leaderless or budget.leader_changes):
+        raise OutOfScope("where questions wait, leaders stay")
     if budget.leaderless and (budget.leader_changes or bounds.grouped or bounds.readers):
         raise OutOfScope("a partition without a leader has one replica, and nobody reads it")
     replicas = 1 + setup.budget.leader_changes
@@ -352,6 +378,8 @@ def first_twin(setup: Setup, rules: Rules | None = None) -> Twin:
     if bounds.grouped:
         members = (commands.join(cluster, GROUP), *("" for _ in range(bounds.clients - 1)))
     beside = Beside(state.clients, state.ghost, state.budget, members=members)
+    if live_producers:
+        beside.producers = LiveProducers(setup)
     beside.consumers = [
         Consumer(FetchFilter(DATA[0], isolation, setup.rules, Journal())) for isolation in ISOLATIONS[: bounds.readers]
     ]

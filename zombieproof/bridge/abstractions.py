@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from tests.refinement.names import Names
-from tests.refinement.requests import (
+from zombieproof.bridge.names import Names
+from zombieproof.bridge.requests import (
     PARTITIONS,
 )
 from zombieproof.checker.transactions.state import CheckedEntry

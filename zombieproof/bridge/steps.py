@@ -2,18 +2,18 @@
 
 import pickle
 
-from tests.refinement import commands
-from tests.refinement.commands import COORDINATORS
-from tests.refinement.faults import BUDGETS, inject
-from tests.refinement.flights import InFlight, Sent
-from tests.refinement.names import leading_log
-from tests.refinement.requests import (
+from zombieproof.bridge import commands
+from zombieproof.bridge.commands import COORDINATORS
+from zombieproof.bridge.faults import BUDGETS, inject
+from zombieproof.bridge.flights import COORDINATOR_NODES, InFlight, Sent
+from zombieproof.bridge.names import leading_log
+from zombieproof.bridge.requests import (
     DATA,
     GROUP,
     INPUT,
     names_partition,
 )
-from tests.refinement.twin import Twin, copied
+from zombieproof.bridge.twin import Twin, copied
 from zombieproof.broker.cluster.network import CLIENT, Answer
 from zombieproof.checker.transactions import (
     actions,
@@ -84,9 +84,26 @@ def _by_the_checker(twin: Twin, action: int, kind: Action, i: int) -> bool:
         return False
     if not actions.step(state, action, twin.setup, Trail()):
         return False
+    _tell_producers(twin, kind, i)
     twin.take(state)
     twin.follow(state)
     return True
+
+
+def _tell_producers(twin: Twin, kind: Action, i: int) -> None:
+    """What the checker's client does, or what happens to it, happens to the live producer as well."""
+    producers = twin.beside.producers
+    if producers is None:
+        return
+    if kind in (Action.STEP, Action.ABORT_INSTEAD):
+        member = twin.beside.members[i] if twin.beside.members[i:] else ""
+        producers.step(twin.state, i, kind == Action.ABORT_INSTEAD, twin.around_producers(), member)
+    elif kind == Action.CRASH:
+        producers.crash(i)
+    elif kind == Action.GIVE_UP:
+        flight = twin.flights[i]
+        assert flight is not None, "what is given up is in flight"
+        producers.give_up(flight.request, twin.around_producers())
 
 
 def _is_about_to_fetch(twin: Twin, c: int) -> bool:
@@ -208,6 +225,7 @@ def _answer_client(twin: Twin, flight: InFlight, is_lost: bool) -> None:
     if not facts.waits:
         return
     twin.beside.names.update(twin.cluster, twin.beside.lost)
+    _answer_producer(twin, flight, told.body, is_lost)
     state = _listening(twin, i)
     message = state.messages[i]
     if is_lost:
@@ -217,6 +235,22 @@ def _answer_client(twin: Twin, flight: InFlight, is_lost: bool) -> None:
         client_answers.handle(state, twin.setup, Trail(), i, _told(twin, told.body, message))
     twin.take(state)
     twin.follow(state, answered=i)
+
+
+def _answer_producer(twin: Twin, flight: InFlight, told: object, is_lost: bool) -> None:
+    """The live producer hears what the checker's client hears.
+
+    Of a lost answer the checker's client asks the same node again: the look-up before that says nothing new.
+    """
+    producers, around = twin.beside.producers, twin.around_producers()
+    if producers is None:
+        return
+    if not is_lost:
+        producers.answered(flight.request, told, around)
+    elif names_partition(flight.message.kind):
+        producers.lost(flight.request, around)
+    else:
+        producers.lost(flight.request, around._replace(coordinator=COORDINATOR_NODES[flight.message.node]))
 
 
 def _outrun(twin: Twin, number: int, newer: InFlight) -> InFlight:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tests.refinement.commands import COORDINATORS
-from tests.refinement.requests import (
+from zombieproof.bridge.commands import COORDINATORS
+from zombieproof.bridge.requests import (
     PARTITIONS,
 )
 from zombieproof.broker.cluster.cluster import Cluster
@@ -17,6 +17,10 @@ from zombieproof.formats.batches import Batch, TransactionValue
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE
+
+
+class OutOfScope(AssertionError):
+    """A scenario asks for what a twin cannot do; the message says what."""
 
 
 def leading_log(cluster: Cluster, partition: TopicPartition) -> list[Batch]:
