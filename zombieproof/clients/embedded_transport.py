@@ -70,9 +70,13 @@ class EmbeddedTransport:
                 continue
             if now_ms >= until_ms or self._is_lost:
                 return False
-            left_ms = min(until_ms, self._calls.next_ms) - now_ms
-            self.embedded.wait_until(lambda: is_over() or self._calls.next_ms <= self.now_ms(), left_ms)
+            rests_until_ms = min(until_ms, self._calls.next_ms)
+            self.embedded.wait_until(self._until(is_over, rests_until_ms), rests_until_ms - now_ms)
         return True
+
+    def _until(self, is_over: Callable[[], bool], rests_until_ms: int) -> Callable[[], bool]:
+        """Whether there is no reason to rest any more: an answer may have made something due earlier than all before."""
+        return lambda: is_over() or self._calls.next_ms < rests_until_ms
 
     def _run_next(self) -> bool:
         if self._calls.next_ms > self.now_ms():
