@@ -6,7 +6,8 @@
 - Judge what a real cluster left behind: `replay(folder)`, which gives a `Report`.
 - Judge what clients were told and read: `judge_history(file)`, of what a `HistoryWriter` wrote around them.
 - Compare brokers in this process with recorded answers of real ones: `conform(recording)`.
-- Run brokers in this process: `Cluster`, its messages (`InitProducerId`, `Produce`, `EndTxn`, `Fetch`, ...).
+- Run brokers in this process: `Cluster`, its messages (`InitProducerId`, `Produce`, `EndTxn`, `Fetch`, ...); over logs
+  on disk `Embedded`, with a `Durability`; with a trace of all that they do `LiveTraceFile`.
 - Run clients at them: `Producer` and `Consumer` (for asyncio `AsyncProducer` and `AsyncConsumer`) over a
   `ClusterTransport` or `EmbeddedTransport`, `ProducerSettings` and `ConsumerSettings` by Kafka's names, failures that
   say what to do next (`AbortableError`, `FatalError`, `CommitRefused`, ...).
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     from zombieproof.api.replaying import replay
     from zombieproof.api.scenarios import UnknownScenario, scenario
     from zombieproof.broker.cluster.cluster import Cluster
+    from zombieproof.broker.cluster.live_trace import LiveTraceFile
     from zombieproof.broker.cluster.network import Answer, Request
     from zombieproof.broker.cluster.settings import Settings
+    from zombieproof.broker.embedded import DataDirectoryError, Embedded
+    from zombieproof.broker.store.config import Durability, LogConfig
     from zombieproof.checker.checking import UnknownMutant
     from zombieproof.checker.engine.model import Malformed, Model, Promise
     from zombieproof.checker.own import OwnFault
@@ -118,6 +122,9 @@ __all__ = [
     "ConsumerRecord",
     "ConsumerSettings",
     "CorruptBatchError",
+    "DataDirectoryError",
+    "Durability",
+    "Embedded",
     "EmbeddedTransport",
     "EndTxn",
     "EndTxnAnswer",
@@ -143,6 +150,8 @@ __all__ = [
     "InvalidConfiguration",
     "Isolation",
     "Judgement",
+    "LiveTraceFile",
+    "LogConfig",
     "Machine",
     "Malformed",
     "Model",
@@ -209,7 +218,10 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.api.scenarios": ("UnknownScenario", "scenario"),
     "zombieproof.broker.cluster.cluster": ("Cluster",),
     "zombieproof.broker.cluster.network": ("Answer", "Request"),
+    "zombieproof.broker.cluster.live_trace": ("LiveTraceFile",),
     "zombieproof.broker.cluster.settings": ("Settings",),
+    "zombieproof.broker.embedded": ("DataDirectoryError", "Embedded"),
+    "zombieproof.broker.store.config": ("Durability", "LogConfig"),
     "zombieproof.checker.checking": ("UnknownMutant",),
     "zombieproof.checker.engine.model": ("Malformed", "Model", "Promise"),
     "zombieproof.checker.own": ("OwnFault",),

@@ -75,7 +75,7 @@ class EmbeddedTransport:
         return True
 
     def _until(self, is_over: Callable[[], bool], rests_until_ms: int) -> Callable[[], bool]:
-        """Whether there is no reason to rest any more: an answer may have made something due earlier than all before."""
+        """Whether there is no reason to rest: an answer may have made something due earlier than all before."""
         return lambda: is_over() or self._calls.next_ms < rests_until_ms
 
     def _run_next(self) -> bool:

@@ -161,16 +161,25 @@ class SegmentLog:
             self._unsynced |= dict.fromkeys(self._segments[-1].write_indexes())
             self._names_changed = True
         self.flush()
-        self._segments.append(self._new_segment(self.end_offset))
+        with self._failing():
+            self._segments.append(self._empty_segment(self.end_offset))
         self.recovery_point = self._durable
 
     def _active(self, offset: int) -> Segment:
-        if not self._segments:
-            self._segments.append(self._new_segment(offset))
-            self._start = offset
         segment = self._segments[-1]
+        if segment.size == 0 and segment.base_offset != offset:
+            self._remove(segment)
+            segment = self._segments[-1] = self._empty_segment(offset)
         if segment.size == 0:
             self._names_changed = True
+        return segment
+
+    def _empty_segment(self, offset: int) -> Segment:
+        """A segment with a file that holds nothing yet: without one a folder would not look like that of a log."""
+        segment = self._new_segment(offset)
+        self._disk.write(segment.path(LOG), 0, b"")
+        self._unsynced[segment.path(LOG)] = None
+        self._names_changed = True
         return segment
 
     def _new_segment(self, offset: int) -> Segment:
@@ -325,7 +334,7 @@ class SegmentLog:
         with self._failing():
             for segment in self._segments:
                 self._remove(segment)
-            self._segments, self._aborted, self._epochs = [], [], []
+            self._segments, self._aborted, self._epochs = [self._empty_segment(offset)], [], []
             self._write_epochs()
         self._forget_recent()
         self._start = self._durable = self.recovery_point = offset
@@ -418,6 +427,11 @@ class SegmentLog:
         self._clear_up()
         names = self._disk.listed(self.directory)
         bases = sorted(int(name.removesuffix(LOG)) for name in names if name.endswith(LOG) and name[:20].isdecimal())
+        if not bases:
+            with self._failing():
+                self._segments = [self._empty_segment(start_offset or 0)]
+            self._start = self._durable = self.recovery_point = start_offset or 0
+            return
         self._segments = [self._new_segment(base) for base in bases]
         self._start = bases[0] if bases and start_offset is None else start_offset or 0
         self._epochs = self._read_epochs()

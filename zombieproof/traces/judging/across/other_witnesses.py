@@ -86,7 +86,8 @@ def judge_aborted_index(folded: Folded, watch: Watch) -> list[Found]:
     """The index of aborted transactions must be what the log says: by it alone consumers know what to skip.
 
     The index of a broker that was killed may end early, so entries behind its last one are not missed; and the cleaner
-    takes data and markers of which entries are kept.
+    takes data and markers of which entries are kept. What begins below the log's start is nobody's any more, though its
+    records and its entry may still be in the segment.
     """
     indexes: dict[TopicPartition, set[AbortedSpan]] = {}
     for entry in folded.evidence.aborted_transactions:
@@ -97,9 +98,9 @@ def judge_aborted_index(folded: Folded, watch: Watch) -> list[Found]:
         visibility = folded.seen.get(place)
         if visibility is None or not visibility.is_certain or visibility.log.compacted:
             continue
-        end = max(span.last_offset for span in entries)
-        mine = {span for span in visibility.aborted if span.last_offset <= end}
-        theirs = {span for span in entries if span.first_offset >= visibility.log.start_offset}
+        end, start = max(span.last_offset for span in entries), visibility.log.start_offset
+        mine = {span for span in visibility.aborted if span.last_offset <= end and span.first_offset >= start}
+        theirs = {span for span in entries if span.first_offset >= start}
         found += [Found(_misindexed(place, span, invents=False)) for span in sorted(mine - theirs)]
         found += [Found(_misindexed(place, span, invents=True)) for span in sorted(theirs - mine)]
     return found
