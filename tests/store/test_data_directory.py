@@ -187,6 +187,17 @@ def test_timers_run_by_themselves_when_there_is_a_thread_for_them() -> None:
     assert isinstance(answers[0], InitProducerIdAnswer)
 
 
+def test_nothing_is_written_after_a_directory_was_closed(tmp_path: Path) -> None:
+    embedded = opened(tmp_path / "d")
+    embedded.ask(INIT)
+    embedded.close()
+    before = contents(tmp_path)
+    assert embedded.pump() is False
+    assert embedded.wait_until(lambda: False, 1 << 40) is False
+    assert contents(tmp_path) == before
+    opened(tmp_path / "d").close()
+
+
 def test_a_cluster_that_is_closed_takes_no_requests() -> None:
     embedded = Embedded(topics={"t": 1}, settings=SETTINGS)
     embedded.close()

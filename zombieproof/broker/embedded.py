@@ -91,7 +91,7 @@ class Embedded:
         self._waiting: dict[int, tuple[Exchange, Done]] = {}
         self._thread: threading.Thread | None = None
         self._broken: BaseException | None = None
-        self._is_closed = False
+        self.is_closed = False
         self.directories: dict[int, LogDirectory] = {}
         self._disk = None if durability is Durability.MEMORY else _disk_at(path) if disk is None else disk
         self._metadata, was_clean, count = Metadata(), True, nodes
@@ -170,7 +170,7 @@ class Embedded:
         Raises:
             RuntimeError: the cluster was closed.
         """
-        if self._is_closed:
+        if self.is_closed:
             raise RuntimeError("the cluster was closed: open it again")
         self._submitted.append(_Submitted(request, node, done))
 
@@ -182,12 +182,12 @@ class Embedded:
         return answers[0] if answers else None
 
     def wait_until(self, is_over: Callable[[], bool], timeout_ms: int) -> bool:
-        """Drive the cluster, or let another drive it, until `is_over`; False: the time was over first."""
+        """Drive the cluster, or let another drive it, until `is_over`; False: the time is over, or it is closed."""
         deadline_ms = self.clock.now_ms() + timeout_ms
         while not is_over():
             left_ms = deadline_ms - self.clock.now_ms()
-            if left_ms <= 0:
-                return False
+            if left_ms <= 0 or self.is_closed:
+                return is_over()
             if self._pumping.acquire(blocking=False):
                 try:
                     moved = self._turn()
@@ -220,6 +220,8 @@ class Embedded:
     def _turn(self) -> bool:
         if self._broken is not None:
             raise self._broken
+        if self.is_closed:
+            return False
         try:
             with self.lock:
                 moved = self._deliver()
@@ -288,7 +290,7 @@ class Embedded:
         self._thread.start()
 
     def _drive(self) -> None:
-        self.wait_until(lambda: self._is_closed, 1 << 62)
+        self.wait_until(lambda: self.is_closed, 1 << 62)
 
     def close(self) -> None:
         """Stop in order: everything is on the disk, and who still waits sees his connection end.
@@ -296,9 +298,9 @@ class Embedded:
         Raises:
             StorageFailure: the disk has failed; what was acknowledged is there all the same.
         """
-        if self._is_closed:
+        if self.is_closed:
             return
-        self._is_closed = True
+        self.is_closed = True
         if self._thread is not None:
             self._thread.join()
         try:
@@ -318,7 +320,7 @@ class Embedded:
 
     def abandon(self) -> None:
         """Stop at once, as when the process is killed: nothing is written any more."""
-        self._is_closed = True
+        self.is_closed = True
         if self._disk is not None:
             self._disk.close()
         for _, done in self._waiting.values():

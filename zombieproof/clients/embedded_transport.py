@@ -68,7 +68,7 @@ class EmbeddedTransport:
             now_ms = self.now_ms()
             if self._run_next():
                 continue
-            if now_ms >= until_ms or self._is_lost:
+            if now_ms >= until_ms or self._is_lost or self.embedded.is_closed:
                 return False
             rests_until_ms = min(until_ms, self._calls.next_ms)
             self.embedded.wait_until(self._until(is_over, rests_until_ms), rests_until_ms - now_ms)
