@@ -23,6 +23,7 @@ GENERATED = {
     "diagrams/*.mmd": "zombieproof diagrams",
     "docs/machines.md": "zombieproof diagrams",
     "docs/conformance.md": "make conformance",
+    "docs/crashes.md": "make gate",
     "docs/faults.md": "python -m tests.faults",
     "docs/results.md": "zombieproof verify --write-results",
     "docs/rules.md": "zombieproof verify --write-results",
