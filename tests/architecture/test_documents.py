@@ -175,16 +175,31 @@ def _tests(root: Path) -> Iterator[Path]:
     return (path for path in (root / "tests").rglob("test_*.py") if path.parent != root / "tests")
 
 
+def program_with(root: Path, words: str) -> str:
+    """The one program in the README in which these words stand."""
+    programs = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), flags=re.DOTALL)
+    [found] = [program for program in programs if words in program]
+    return str(found)
+
+
 @pytest.mark.slow
 def test_the_program_in_the_readme_runs(
     repository_root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    [program] = re.findall(r"```python\n(.*?)```", (repository_root / "README.md").read_text(), flags=re.DOTALL)
     monkeypatch.chdir(repository_root)
-    exec(compile(program, "README.md", "exec"), {})
+    exec(compile(program_with(repository_root, "check("), "README.md", "exec"), {})
     out = capsys.readouterr().out
     assert "an_acknowledged_commit_loses_nothing is broken" in out
     assert "violates ['every_listed_partition_has_its_marker']" in out
+
+
+def test_the_cluster_in_the_readme_runs(
+    repository_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program_with(repository_root, "Embedded("), "README.md", "exec"), {})
+    assert capsys.readouterr().out == "[b'paid']\n"
+    assert (tmp_path / "data" / "cluster.json").exists()
 
 
 # ---------------------------------------------------------------- what is wrong is noticed
