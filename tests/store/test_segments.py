@@ -97,6 +97,16 @@ def test_a_segment_is_sealed_before_it_gets_too_large(place: Place) -> None:
     assert len(place.names(".index")) == len(bases) - 1, "the last segment has its index in memory"
 
 
+def test_a_batch_that_does_not_fit_begins_a_segment() -> None:
+    place = Place(replace(SMALL, segment_bytes=1_000))
+    for size in (100, 100, 200, 2_000, 10):
+        batch = replace(batch_of(b"v" * size), timestamp_ms=place.clock.now_ms())
+        assert place.replica.append(batch, 0, Origin.CLIENT).error == Error.NONE
+    sizes = [segment.size for segment in place.log.segments]
+    assert [segment.base_offset for segment in place.log.segments] == [0, 2, 3, 4], sizes
+    assert sorted(sizes)[-2] <= 1_000 < max(sizes), "only a batch that is larger by itself makes a larger segment"
+
+
 def test_a_segment_is_sealed_when_it_is_old(place: Place) -> None:
     place.write(1)
     place.clock.advance(9_999)
@@ -110,7 +120,7 @@ def test_a_segment_is_sealed_when_it_is_old(place: Place) -> None:
 def test_a_sealed_segment_is_on_the_disk(place: Place) -> None:
     place.write(20)
     sealed = place.log.segments[-1].base_offset
-    assert place.log.synced_offset == sealed < place.log.end_offset
+    assert place.log.recovery_point == sealed < place.log.end_offset
 
 
 # ---------------------------------------------------------------- retention

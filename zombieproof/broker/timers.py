@@ -12,6 +12,20 @@ RETENTION_MS = 300_000
 """``log.retention.check.interval.ms``"""
 
 
+def sweeps_of(cluster: Cluster) -> tuple[tuple[int, Callable[[], None]], ...]:
+    """The sweeps of all brokers, each with its interval (ms): Kafka's settings say how often."""
+    settings = cluster.settings
+    return (
+        (
+            settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+            cluster.abort_timed_out_transactions,
+        ),
+        (settings.transaction_remove_expired_transaction_cleanup_interval_ms, cluster.remove_expired_ids),
+        (settings.producer_id_expiration_check_interval_ms, cluster.expire_producers),
+        (settings.offsets_retention_check_interval_ms, cluster.expire_offsets),
+    )
+
+
 @dataclass(slots=True)
 class _Timer:
     interval_ms: int
@@ -28,18 +42,11 @@ class Timers:
     _timers: list[_Timer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        cluster, settings = self.cluster, self.cluster.settings
-        now_ms = cluster.clock.now_ms()
+        cluster, now_ms = self.cluster, self.cluster.clock.now_ms()
         for interval_ms, act in (
             (WAITS_MS, cluster.end_waits),
             (WAITS_MS, cluster.resend_markers),
-            (
-                settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
-                cluster.abort_timed_out_transactions,
-            ),
-            (settings.transaction_remove_expired_transaction_cleanup_interval_ms, cluster.remove_expired_ids),
-            (settings.producer_id_expiration_check_interval_ms, cluster.expire_producers),
-            (settings.offsets_retention_check_interval_ms, cluster.expire_offsets),
+            *sweeps_of(cluster),
             (RETENTION_MS, self._delete_old),
         ):
             self._timers.append(_Timer(interval_ms, act, now_ms + interval_ms))

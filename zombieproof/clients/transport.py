@@ -19,6 +19,7 @@ from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode
 from zombieproof.broker.cluster.network import CLIENT, Answer, Exchange, Request
 from zombieproof.broker.cluster.waiting import FOR_EVER
+from zombieproof.broker.timers import sweeps_of
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Produce
 from zombieproof.model.releases import NEWEST_VERSIONS, newest_version
@@ -139,16 +140,7 @@ class ClusterTransport:
         self.cluster, self._clock = cluster, cluster.clock
         self._waiting: dict[int, tuple[Exchange, Done]] = {}
         self._calls = Calls()
-        settings, now_ms = cluster.settings, self.now_ms()
-        self._sweeps: tuple[tuple[int, Callable[[], None]], ...] = (
-            (
-                settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
-                cluster.abort_timed_out_transactions,
-            ),
-            (settings.transaction_remove_expired_transaction_cleanup_interval_ms, cluster.remove_expired_ids),
-            (settings.producer_id_expiration_check_interval_ms, cluster.expire_producers),
-            (settings.offsets_retention_check_interval_ms, cluster.expire_offsets),
-        )
+        now_ms, self._sweeps = self.now_ms(), sweeps_of(cluster)
         self._due = [now_ms + interval_ms for interval_ms, _ in self._sweeps]
         self._metadata = ClusterMetadata()
         self.refresh_metadata()

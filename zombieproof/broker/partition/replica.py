@@ -177,11 +177,12 @@ class Replica:
 
     def _write(self, batch: Batch) -> Batch:
         time = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
-        if self.log.is_full(batch):
+        end = self.log.end_offset
+        placed = replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch, base_offset=end)
+        if self.log.is_full(placed):
             self.roll()
             self.log.roll()
-        end = self.log.end_offset
-        written = self.log.append(replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch, base_offset=end))
+        written = self.log.append(placed)
         self.written.add(self.partition)
         return written
 

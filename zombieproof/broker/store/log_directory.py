@@ -153,7 +153,7 @@ class LogDirectory:
         if not at_once and now_ms - self._checkpointed_ms < CHECKPOINT_INTERVAL_MS:
             return
         self._checkpointed_ms = now_ms
-        points = {partition: log.synced_offset for partition, log in self.logs.items() if log.synced_offset}
+        points = {partition: log.recovery_point for partition, log in self.logs.items() if log.recovery_point}
         starts = {partition: log.start_offset for partition, log in self.logs.items() if log.start_offset}
         for name, offsets, known in (
             (RECOVERY_POINTS, points, self._recovery_points),

@@ -27,7 +27,7 @@ from zombieproof.formats.transaction_index import IndexEntry
 from zombieproof.model.vocabulary import NONE
 
 LEADER_EPOCHS = "leader-epoch-checkpoint"
-DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
+DELETED, CLEANED = ".deleted", ".cleaned"
 RECENT_BYTES = 1 << 16
 """So many bytes of the newest batches are kept in memory: who reads at the end of a log reads no file."""
 
@@ -57,12 +57,13 @@ class SegmentLog:
         self._disk, self._topic, self._clock, self._durability = disk, topic, clock, durability
         self._is_dirty = is_dirty
         self._segments: list[Segment] = []
-        self._start = self._durable = self.recovery_point = 0
+        self._start = self._durable = 0
         self._unsynced: dict[str, None] = {}
         self._names_changed = True
         self._epochs: list[tuple[int, int]] = []
         self._recent: deque[tuple[Batch, int]] = deque()
         self._recent_bytes = 0
+        self._encoded: tuple[Batch, bytes] | None = None
         self._aborted: list[AbortedTransaction] = []
         self._deleted: list[tuple[int, str]] = []
         self.failure: StorageFailure | None = None
@@ -86,8 +87,8 @@ class SegmentLog:
         return self._durable if self._durability is Durability.FSYNC else self.end_offset
 
     @property
-    def synced_offset(self) -> int:
-        """What the disk has."""
+    def recovery_point(self) -> int:
+        """What the disk has: a start after a crash has to look at nothing below."""
         return self._durable
 
     @property
@@ -127,12 +128,13 @@ class SegmentLog:
             batch = replace(batch, base_offset=end)
         elif batch.base_offset < end:
             raise ValueError(f"a batch at offset {batch.base_offset} cannot follow a log that ends at {end}")
-        data = write_batch(batch)
+        data = self._encode(batch)
         with self._failing():
             segment = self._active(batch.base_offset)
             self._assign_epoch(batch.leader_epoch, batch.base_offset)
             segment.append(data, batch.last_offset, batch.timestamp_ms)
         self._unsynced[segment.path(LOG)] = None
+        self._encoded = None
         self._remember(batch, len(data))
         self._is_dirty(self)
         return batch
@@ -142,12 +144,17 @@ class SegmentLog:
         if not self._segments or self._segments[-1].size == 0:
             return False
         active, now_ms = self._segments[-1], self._clock.now_ms()
-        size = 61 if batch.encoded is None else len(batch.encoded.data)
         return (
-            active.size + size > self.config.segment_bytes
+            active.size + len(self._encode(batch)) > self.config.segment_bytes
             or now_ms - active.first_timestamp_ms >= self.config.segment_ms
             or self.end_offset + batch.last_offset_delta - active.base_offset > 0x7FFFFFFF
         )
+
+    def _encode(self, batch: Batch) -> bytes:
+        """The bytes of a batch that is appended next: who asks whether it fits has them made once."""
+        if self._encoded is None or self._encoded[0] is not batch:
+            self._encoded = batch, write_batch(batch)
+        return self._encoded[1]
 
     def roll(self) -> None:
         """Seal the last segment: it is on the disk with its indexes when this returns.
@@ -163,7 +170,6 @@ class SegmentLog:
         self.flush()
         with self._failing():
             self._segments.append(self._empty_segment(self.end_offset))
-        self.recovery_point = self._durable
 
     def _active(self, offset: int) -> Segment:
         segment = self._segments[-1]
@@ -265,7 +271,6 @@ class SegmentLog:
                 self._unsynced |= dict.fromkeys(self._segments[-1].write_indexes())
                 self._names_changed = True
         self.flush()
-        self.recovery_point = self._durable
 
     # ---------------------------------------------------------------- the index of aborted transactions
 
@@ -286,9 +291,9 @@ class SegmentLog:
         """
         with self._failing():
             segment = self._segments[self._index_of(entry.last_offset)]
+            self._names_changed |= segment.aborted_size == 0
             segment.add_aborted(IndexEntry(*entry))
         self._unsynced[segment.path(TRANSACTION_INDEX)] = None
-        self._names_changed |= segment.aborted_size == 0
         self._aborted.append(entry)
         self._is_dirty(self)
 
@@ -312,7 +317,6 @@ class SegmentLog:
             self._rewrite_aborted()
         self._forget_recent()
         self._durable = min(self._durable, self.end_offset)
-        self.recovery_point = min(self.recovery_point, self._durable)
         self.flush()
 
     def _rewrite_aborted(self) -> None:
@@ -337,7 +341,7 @@ class SegmentLog:
             self._segments, self._aborted, self._epochs = [self._empty_segment(offset)], [], []
             self._write_epochs()
         self._forget_recent()
-        self._start = self._durable = self.recovery_point = offset
+        self._start = self._durable = offset
         self.flush()
 
     def raise_start(self, offset: int) -> None:
@@ -430,7 +434,7 @@ class SegmentLog:
         if not bases:
             with self._failing():
                 self._segments = [self._empty_segment(start_offset or 0)]
-            self._start = self._durable = self.recovery_point = start_offset or 0
+            self._start = self._durable = start_offset or 0
             return
         self._segments = [self._new_segment(base) for base in bases]
         self._start = bases[0] if bases and start_offset is None else start_offset or 0
@@ -445,7 +449,7 @@ class SegmentLog:
                 self._recover(last, synced_offset)
         self._check_order()
         self._start = min(max(self._start, bases[0] if bases else 0), self.end_offset) if bases else self._start
-        self._durable = self.recovery_point = self.end_offset
+        self._durable = self.end_offset
         self._read_aborted(was_clean=was_clean)
 
     def _clear_up(self) -> None:
