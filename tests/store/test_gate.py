@@ -17,7 +17,6 @@ from zombieproof.broker.group.offset_store import OffsetStore
 from zombieproof.broker.group.store import GroupStore
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.store.fault_disk import Fault
-from zombieproof.broker.store.log_directory import Syncing
 from zombieproof.broker.store.segment_log import SegmentLog
 from zombieproof.formats.record_batch import header_at
 
@@ -71,14 +70,6 @@ def no_name_is_synced(patch: pytest.MonkeyPatch) -> None:
 
 
 def answered_before_the_sync(patch: pytest.MonkeyPatch) -> None:
-    carry_out = Syncing.carry_out
-
-    def late(syncing: Syncing) -> None:
-        for log, end_offset, _, _ in syncing.parts:
-            log.synced(end_offset)
-        carry_out(syncing)
-
-    patch.setattr(Syncing, "carry_out", late)
     patch.setattr(Embedded, "_begin_sync", _synced_too_early(Embedded._begin_sync))
 
 
