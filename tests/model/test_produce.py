@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from zombieproof.model.decisions.log_validation import FITS, Fit
 from zombieproof.model.decisions.produce import (
     decide_append,
     decide_expiry,
@@ -26,6 +27,9 @@ from zombieproof.model.records import CachedBatch, ProducerEntry
 from zombieproof.model.rules import Rules, preset, with_switches
 from zombieproof.model.vocabulary import NONE, NOTHING, SEQUENCE_MAX, Error, Origin, PartitionState, Row
 from zombieproof.model.vocabulary import PartitionEvent as E
+
+UNFIT = Fit(is_too_large=False, error_of_records=Error.INVALID_TIMESTAMP, fits_no_segment=True)
+LONG = Fit(is_too_large=False, error_of_records=0, fits_no_segment=True)
 
 
 def batch(producer_epoch: int, first: int, last: int, transactional: int = 1) -> Any:
@@ -103,15 +107,19 @@ LADDERS: dict[str, Any] = {
             "min_in_sync": 2,
             "base_offset": 5,
             "is_corrupt": 1,
+            "fit": Fit(is_too_large=True, error_of_records=Error.INVALID_TIMESTAMP, fits_no_segment=True),
         },
         (
             ("too few replicas", {}, Row.W7, Error.NOT_ENOUGH_REPLICAS, NOTHING),
             ("enough of them", {"in_sync": 2}, Row.W8, Error.INVALID_RECORD, NOTHING),
-            ("no offset of its own", {"base_offset": 0}, Row.CORRUPT_BATCH, Error.CORRUPT_MESSAGE, NOTHING),
+            ("no offset of its own", {"base_offset": 0}, Row.TOO_LARGE, Error.MESSAGE_TOO_LARGE, NOTHING),
+            ("small enough", {"fit": UNFIT}, Row.CORRUPT_BATCH, Error.CORRUPT_MESSAGE, NOTHING),
             ("a sound checksum", {"is_corrupt": 0}, Row.W8, Error.INVALID_RECORD, NOTHING),
             ("not a control batch", {"control": 0}, Row.W8, Error.INVALID_RECORD, NOTHING),
             ("offsets that fit", {"is_consistent": 1}, Row.W8, Error.INVALID_RECORD, NOTHING),
-            ("sequences", {"batch.base_sequence": 0}, Row.NO_ROW, Error.NONE, NOTHING),
+            ("sequences", {"batch.base_sequence": 0}, Row.RECORDS_REFUSED, Error.INVALID_TIMESTAMP, NOTHING),
+            ("records that nobody refuses", {"fit": LONG}, Row.TOO_LARGE, Error.RECORD_LIST_TOO_LARGE, NOTHING),
+            ("a size that fits a segment", {"fit": FITS}, Row.NO_ROW, Error.NONE, NOTHING),
             ("one replica will do", {"in_sync": 1, "needs_all_replicas": 0}, Row.NO_ROW, Error.NONE, NOTHING),
             ("nobody's batch", {"batch.producer_id": NONE, "batch.base_sequence": NONE}, Row.NO_ROW, 0, NOTHING),
         ),

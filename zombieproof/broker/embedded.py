@@ -102,6 +102,8 @@ class Embedded:
             if self._disk is not None:
                 self._metadata, count = self._open(self._disk, nodes, durability, default_config, configs)
                 was_clean = all(directory.was_clean for directory in self.directories.values())
+            self._metadata.configs |= configs or {}
+            self._metadata.default_config = default_config or LogConfig()
             self.cluster = Cluster(
                 count,
                 rules,

@@ -41,6 +41,7 @@ LEFT_OUT: frozenset[Field] = frozenset(
         (p.ListOffsets, "timestamp_ms"),
         (g.OffsetToCommit, "leader_epoch"),
         (p.Produced, "message"),
+        (p.Produced, "log_append_time_ms"),
         (p.ProducerDescription, "last_timestamp_ms"),
         (g.OffsetFetched, "leader_epoch"),
         (g.CoordinatorFound, "node"),

@@ -51,13 +51,17 @@ class Produce:
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """The answer for one partition; `record_errors` (indices of refused records) and `message`: version 8 and up."""
+    """The answer for one partition; `record_errors` (indices of refused records) and `message`: version 8 and up.
+
+    `log_append_time_ms`: when the broker stamped the batch, if it does; of a duplicate the time that the batch has.
+    """
 
     error: ErrorCode
     base_offset: Annotated[int, Wire("BaseOffset")] = NONE
     log_start_offset: Annotated[int, Wire("LogStartOffset", since=5)] = NONE
     record_errors: Annotated[tuple[int, ...], Wire("RecordErrors.BatchIndex", since=8)] = ()
     message: Annotated[str, Wire("ErrorMessage", since=8)] = ""
+    log_append_time_ms: Annotated[int, Wire("LogAppendTimeMs")] = NONE
 
 
 @dataclass(frozen=True, slots=True)

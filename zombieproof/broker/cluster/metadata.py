@@ -10,6 +10,7 @@ from typing import NamedTuple
 from uuid import UUID, uuid5
 
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
+from zombieproof.broker.store.config import INTERNAL_CONFIGS, LogConfig
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.placement import partition_for
 from zombieproof.model.vocabulary import NONE
@@ -49,6 +50,8 @@ class Metadata:
         place_transactional_id: the partition of ``__transaction_state`` for an id; Kafka's own rule by default.
         place_group: the same for groups and ``__consumer_offsets``.
         producer_ids: which blocks of producer ids were handed out.
+        configs: the settings of topics that have some of their own; others have `default_config`, and internal ones
+            those of Kafka.
 
     `controller` is the node that answers for all of this to the others; NOBODY while no node is up.
     """
@@ -61,6 +64,8 @@ class Metadata:
     version: int = 0
     topic_ids: dict[str, UUID] = field(default_factory=dict)
     topic_names: dict[UUID, str] = field(default_factory=dict)
+    configs: dict[str, LogConfig] = field(default_factory=dict)
+    default_config: LogConfig = field(default_factory=LogConfig)
     _topics: dict[str, list[TopicPartition]] = field(default_factory=dict)
 
     def create(self, topic: str, replicas: list[tuple[int, ...]], topic_id: UUID | None = None) -> None:
@@ -78,6 +83,10 @@ class Metadata:
     def count(self, topic: str) -> int:
         """How many partitions a topic has; 0: there is no such topic."""
         return len(self._topics.get(topic, ()))
+
+    def config_of(self, topic: str) -> LogConfig:
+        """The settings of a topic's logs."""
+        return self.configs.get(topic) or INTERNAL_CONFIGS.get(topic) or self.default_config
 
     def partitions_of(self, topics: Iterable[str]) -> list[TopicPartition]:
         """Every partition of those of `topics` that exist."""

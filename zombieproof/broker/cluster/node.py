@@ -156,7 +156,7 @@ class Broker:
             around.tokens,
             store.snapshots,
         )
-        replica.written = self.partitions.written
+        replica.written, replica.config = self.partitions.written, self._metadata.config_of(partition[0])
         replica.recover(was_clean)
         if len(self._metadata.partitions[partition].replicas) > 1:
             # From here on it is where all replicas in sync are, which somebody else knows.

@@ -13,13 +13,18 @@ from typing import NamedTuple
 
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.partition.record_checks import of_records, refused_records
 from zombieproof.broker.partition.replica import Replica
-from zombieproof.formats.batches import Batch
+from zombieproof.broker.store.config import LogConfig
+from zombieproof.formats.batches import Batch, size_of
 from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
 from zombieproof.messages.partitions import ConnectionClosed, Produce, ProduceAnswer, Produced, SentBatch
 from zombieproof.model.vocabulary import NONE, Error, Mode, Origin
-from zombieproof.statemachines.partition_leader import front_door, verification
+from zombieproof.statemachines.partition_leader import front_door, validation, verification
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects, clear
+
+LIMITS = LogConfig().limits
+"""Of a partition that is not here, whose batch is refused for that."""
 
 FindReplica = Callable[[TopicPartition], Replica | None]
 """The replica of a partition at this broker; None if it has none."""
@@ -153,23 +158,33 @@ class ProduceInProgress:
             self._end(partition, Produced(effects.error, message=_message(effects.cause, effects.error)))
 
     def _append(self, partition: TopicPartition, guard: int, replica: Replica | None) -> None:
-        sent = self._sent(partition)
+        sent, refused = self._sent(partition), {}
+        size, limits = size_of(sent.batch), LIMITS if replica is None else replica.config.limits
+        is_consistent = _is_consistent(sent.batch)
+        if replica is not None and is_consistent and not sent.is_corrupt:
+            refused = refused_records(sent.batch, replica.now_ms, limits)
+        fit = validation.fit(size, refused.values(), limits)
         landing = front_door.Landing(
             self.request.acks,
             partition[0] in INTERNAL_TOPICS,
             replica is not None and replica.leads,
             sent.batch.marker is not None,
-            _is_consistent(sent.batch),
+            is_consistent,
             replica.in_sync if replica is not None else 0,
             self.settings.min_insync_replicas,
             sent.base_offset,
             sent.is_corrupt,
+            fit,
         )
         front_door.lands(sent.batch, landing, self._begin(), self.journal.begin())
         if not self._passes(partition, replica) or replica is None:
+            if validation.is_of_records(fit, self.produced[partition].error):
+                self._end(partition, of_records(self.produced[partition], refused, partition))
             return
         appended = replica.append(sent.batch, guard, Origin.CLIENT)
-        self._end(partition, Produced(appended.error, appended.base_offset, appended.log_start_offset))
+        at_ms = appended.log_append_time_ms
+        told = Produced(appended.error, appended.base_offset, appended.log_start_offset, log_append_time_ms=at_ms)
+        self._end(partition, told)
 
     # ---------------------------------------------------------------- small helpers
 

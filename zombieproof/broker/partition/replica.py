@@ -26,7 +26,9 @@ from zombieproof.broker.partition.producer_states import (
 from zombieproof.broker.partition.snapshots import SnapshotStore
 from zombieproof.broker.partition.written import Written
 from zombieproof.broker.store.cleaner import CleanerSettings, LastRecord, Plan
+from zombieproof.broker.store.config import LogConfig
 from zombieproof.formats.batches import Batch, Marker, size_of
+from zombieproof.formats.compression import Codec
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import EVERYTHING, Fetched, ProducerDescription, ProducersDescribed
 from zombieproof.model.records import ProducerEntry
@@ -41,6 +43,7 @@ class Appended:
     """What became of a batch. `batch` is what is in the log; None where nothing was appended.
 
     `is_duplicate`: the batch was in the log before, at `base_offset`. `row` is the rule that answered.
+    `log_append_time_ms`: when the broker stamped it, NONE if it does not; the time of a duplicate.
     """
 
     error: int
@@ -49,6 +52,7 @@ class Appended:
     log_start_offset: int = NONE
     is_duplicate: bool = False
     batch: Batch | None = None
+    log_append_time_ms: int = NONE
 
 
 def _aborted(completed: CompletedTransaction) -> AbortedTransaction:
@@ -59,6 +63,13 @@ def _aborted(completed: CompletedTransaction) -> AbortedTransaction:
         completed.last_stable_offset,
     )
     return AbortedTransaction(of, first, last, stable)
+
+
+def packed_anew(batch: Batch, codec: Codec) -> Batch:
+    """A batch whose records another codec packs; each keeps the time that a consumer would be told."""
+    times = zip(batch.records, batch.timestamps, strict=True)
+    records = tuple(replace(record, timestamp_ms=time_ms) for record, time_ms in times)
+    return replace(batch, codec=codec, records=records, encoded=None, base_timestamp_ms=None)
 
 
 def _last_record(entry: ProducerEntry) -> LastRecord:
@@ -74,7 +85,8 @@ class Replica:
         tokens: where guards come from; shared by all replicas of a cluster.
         snapshots: where snapshots of producer state are kept; in memory, for as long as the replica lives, unless said.
 
-    Each step adds to `written`, which the replicas of a broker share, if it moves the log.
+    Each step adds to `written`, which the replicas of a broker share, if it moves the log. `config` are the settings of
+    its topic, which whoever has the replica sets.
     """
 
     def __init__(
@@ -96,6 +108,7 @@ class Replica:
         self.aborted = AbortedIndex()
         self.leader_epoch = NONE
         self.leads = False
+        self.config = LogConfig()
         self.in_sync = 1
         self._high_watermark: int | None = None
 
@@ -127,6 +140,11 @@ class Replica:
     def last_stable_offset(self) -> int:
         """Where read_committed readers stop."""
         return self.producers.readable(self._reach()).last_stable
+
+    @property
+    def now_ms(self) -> int:
+        """The time of its broker."""
+        return self._clock.now_ms()
 
     def _reach(self) -> offsets.Reach:
         return offsets.Reach(self.log.start_offset, self.high_watermark, self.log.end_offset)
@@ -163,10 +181,18 @@ class Replica:
             self._note(self.producers.record(written, judged.event))
             if self.log.failure is not None:
                 return Appended(Error.KAFKA_STORAGE_ERROR, row, written.base_offset, start, batch=written)
-            return Appended(Error.NONE, row, written.base_offset, start, batch=written)
+            stamp_ms = written.timestamp_ms if self.config.stamps else NONE
+            return Appended(Error.NONE, row, written.base_offset, start, False, written, stamp_ms)
         if judged.error != Error.NONE:
             return Appended(judged.error, row, log_start_offset=start)
-        return Appended(judged.error, row, judged.duplicate_of - batch.last_offset_delta, start, is_duplicate=True)
+        return self._duplicate(row, judged.duplicate_of - batch.last_offset_delta)
+
+    def _duplicate(self, row: Row, base_offset: int) -> Appended:
+        """A batch that is in the log already; who asks is told its time, also where the broker stamps none."""
+        there = next(iter(self.log.read(base_offset)), None) if base_offset >= self.log.start_offset else None
+        at_ms = NONE if there is None or there.base_offset != base_offset else there.timestamp_ms
+        start = self.log.start_offset
+        return Appended(Error.NONE, row, base_offset, start, is_duplicate=True, log_append_time_ms=at_ms)
 
     def append_marker(self, producer_id: int, producer_epoch: int, marker: Marker, origin: Origin) -> Appended:
         """Append the end of a transaction, if the coordinator that sends it is not too late."""
@@ -183,15 +209,26 @@ class Replica:
         self._note(self.producers.replay(batch))
 
     def _write(self, batch: Batch) -> Batch:
-        time = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
-        end = self.log.end_offset
-        placed = replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch, base_offset=end)
+        placed = self._placed(batch)
         if self.log.is_full(placed):
             self.roll()
             self.log.roll()
         written = self.log.append(placed)
         self.written.add(self.partition)
         return written
+
+    def _placed(self, batch: Batch) -> Batch:
+        """A batch as its topic wants it, at the end of the log: packed by its codec, with the time of who stamps it."""
+        config, codec = self.config, self.config.compression_type
+        if codec is not None and codec != batch.codec and batch.marker is None:
+            batch = packed_anew(batch, codec)
+        return replace(
+            batch,
+            timestamp_ms=self._clock.now_ms() if config.stamps or batch.timestamp_ms == NONE else batch.timestamp_ms,
+            timestamp_type=config.message_timestamp_type,
+            leader_epoch=self.leader_epoch,
+            base_offset=self.log.end_offset,
+        )
 
     def _note(self, completed: CompletedTransaction | None) -> None:
         """The log is longer now, and `completed` has ended."""

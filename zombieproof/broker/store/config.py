@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from zombieproof.formats.compression import Codec
+from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.partition_leader.validation import NO_LIMIT_MS, LogLimits
 
 DAY_MS = 86_400_000
 
@@ -32,7 +35,10 @@ class Durability(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """Settings of one topic's logs; times in milliseconds, NONE (-1): without limit."""
+    """Settings of one topic's logs; times in milliseconds, NONE (-1): without limit.
+
+    `compression_type` None: batches stay as their producer has packed them.
+    """
 
     segment_bytes: int = 1 << 30
     segment_ms: int = 7 * DAY_MS
@@ -46,11 +52,33 @@ class LogConfig:
     max_compaction_lag_ms: int = (1 << 63) - 1
     segment_index_bytes: int = 10 << 20
     file_delete_delay_ms: int = 60_000
+    max_message_bytes: int = 1_048_588
+    message_timestamp_type: TimestampType = TimestampType.CREATE_TIME
+    message_timestamp_before_max_ms: int = NO_LIMIT_MS
+    message_timestamp_after_max_ms: int = 3_600_000
+    compression_type: Codec | None = None
 
     @property
     def is_compacted(self) -> bool:
         """Whether of records with the same key the newest stays."""
         return "compact" in self.cleanup_policy
+
+    @property
+    def stamps(self) -> bool:
+        """Whether the broker puts in the time of each batch."""
+        return self.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+
+    @property
+    def limits(self) -> LogLimits:
+        """What a leader refuses."""
+        return LogLimits(
+            self.max_message_bytes,
+            self.segment_bytes,
+            self.is_compacted,
+            self.stamps,
+            self.message_timestamp_before_max_ms,
+            self.message_timestamp_after_max_ms,
+        )
 
     @property
     def longest_segment_ms(self) -> int:

@@ -7,6 +7,7 @@ Versions: up to 10 the partition is verified by rule DEFAULT; 11 (GENERIC) may b
 Source: reference §3.2, §3.3; ``ProducerAppendInfo.java``, ``UnifiedLog.analyzeAndValidateProducerState``.
 """
 
+from zombieproof.model.decisions.log_validation import FITS, Fit
 from zombieproof.model.decisions.verdicts import append_accepted, append_duplicate, append_refused
 from zombieproof.model.records import AppendVerdict, CachedBatch, IncomingBatch, ProducerEntry
 from zombieproof.model.rules import Rules
@@ -56,7 +57,7 @@ def decide_produce_place(acks: int, is_internal: bool, leads: bool) -> AppendVer
     return append_refused(Error.NONE, Row.NO_ROW)
 
 
-def decide_produce_batch(
+def decide_produce_batch(  # noqa: PLR0913, PLR0917  # what Kafka looks at, each by itself
     batch: IncomingBatch,
     control: bool,
     is_consistent: bool,
@@ -65,20 +66,27 @@ def decide_produce_batch(
     min_in_sync: int,
     base_offset: int = 0,
     is_corrupt: bool = False,
+    fit: Fit = FITS,
 ) -> AppendVerdict:
     """Judge a client's batch once it is verified, before the log is looked at (W7, W8).
 
     `base_offset` is what the batch itself says; `is_corrupt`: its checksum does not match; `is_consistent`: as many
-    records as the header's offsets say. `needs_all_replicas`: acks=-1.
+    records as the header's offsets say. `needs_all_replicas`: acks=-1. `fit`: what ``log_validation`` says of it.
     """
     if needs_all_replicas and in_sync < min_in_sync:
         return append_refused(Error.NOT_ENOUGH_REPLICAS, Row.W7)
     if base_offset != 0:
         return append_refused(Error.INVALID_RECORD, Row.W8)
+    if fit.is_too_large:
+        return append_refused(Error.MESSAGE_TOO_LARGE, Row.TOO_LARGE)
     if is_corrupt:
         return append_refused(Error.CORRUPT_MESSAGE, Row.CORRUPT_BATCH)
     if control or not is_consistent or (batch.producer_id != NONE and batch.base_sequence < 0):
         return append_refused(Error.INVALID_RECORD, Row.W8)
+    if fit.error_of_records != Error.NONE:
+        return append_refused(fit.error_of_records, Row.RECORDS_REFUSED)
+    if fit.fits_no_segment:
+        return append_refused(Error.RECORD_LIST_TOO_LARGE, Row.TOO_LARGE)
     return append_refused(Error.NONE, Row.NO_ROW)
 
 
@@ -92,6 +100,8 @@ def tells_log_start(error: int, is_of_the_append: bool) -> bool:
         Error.NOT_LEADER_OR_FOLLOWER,
         Error.CORRUPT_MESSAGE,
         Error.INVALID_REQUIRED_ACKS,
+        Error.MESSAGE_TOO_LARGE,
+        Error.RECORD_LIST_TOO_LARGE,
     )
     return is_of_the_append and not unknown
 

@@ -10,6 +10,7 @@ Source: reference §3.2, §14; ``KafkaApis.handleProduceRequest``, ``ReplicaMana
 from typing import NamedTuple
 
 from zombieproof.model.decisions.fetch import error_of_read, error_of_topic
+from zombieproof.model.decisions.log_validation import FITS, Fit
 from zombieproof.model.decisions.produce import (
     decide_produce_batch,
     decide_produce_front_door,
@@ -62,7 +63,8 @@ def may_ask(leads: bool, effects: PartitionEffects, notes: Notes) -> None:
 class Landing(NamedTuple):
     """What is seen of a client's batch when it comes to the log; `is_consistent`: as many records as it says.
 
-    `base_offset` is what the batch itself says, `is_corrupt`: its checksum does not match.
+    `base_offset` is what the batch itself says, `is_corrupt`: its checksum does not match; `fit`: what
+    ``log_validation`` says of it.
     """
 
     acks: int
@@ -74,6 +76,7 @@ class Landing(NamedTuple):
     min_in_sync: int
     base_offset: int
     is_corrupt: bool
+    fit: Fit = FITS
 
 
 def lands(batch: IncomingBatch, landing: Landing, effects: PartitionEffects, notes: Notes) -> None:
@@ -91,6 +94,7 @@ def lands(batch: IncomingBatch, landing: Landing, effects: PartitionEffects, not
             landing.min_in_sync,
             landing.base_offset,
             landing.is_corrupt,
+            landing.fit,
         )
     _pass_or_refuse(verdict, effects, notes)
     effects.tells_log_start = effects.answers and tells_log_start(verdict.error, reached)
