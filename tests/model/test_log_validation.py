@@ -1,5 +1,7 @@
 """Sizes, keys and times of what a client sends, at their limits. That a real broker does so: ``tests/answers``."""
 
+from typing import Any
+
 import pytest
 
 from zombieproof.model.decisions.log_validation import (
@@ -41,7 +43,7 @@ def test_a_batch_may_be_as_large_as_its_limits() -> None:
         ({"stamps": True}, {"is_stamped": True}, Error.INVALID_TIMESTAMP),
     ],
 )
-def test_a_record_is_judged_by_itself(limits: dict[str, int], record: dict[str, int], error: Error) -> None:
+def test_a_record_is_judged_by_itself(limits: dict[str, Any], record: dict[str, Any], error: Error) -> None:
     assert decide_record(GOOD._replace(**record), NOW_MS, LIMITS._replace(**limits)) == error
 
 
