@@ -30,6 +30,7 @@ from zombieproof.broker.cluster.operations import (
     MarkersUnderWay,
     Need,
     QuestionsUnderWay,
+    WaitingDeletion,
     WaitingFetch,
 )
 from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
@@ -50,6 +51,7 @@ from zombieproof.messages.controller import AllocateProducerIds
 from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, GroupRequest, TxnOffsetCommit
 from zombieproof.messages.partitions import (
     ConnectionClosed,
+    DeleteRecords,
     DescribeProducers,
     DescribeTopics,
     Fetch,
@@ -272,6 +274,10 @@ class Broker:
             WaitingFetch(number, request, now_ms), (*request.partitions, number), now_ms + request.max_wait_ms
         )
 
+    def _delete_records(self, number: int, request: DeleteRecords) -> None:
+        deletions, now_ms = self.partitions.delete_records(request), self._around.clock.now_ms()
+        self.desk.wait(WaitingDeletion(number, deletions), (*request.partitions, number), now_ms + request.timeout_ms)
+
     def _ask_coordinator(self, number: int, request: TransactionRequest) -> None:
         self.transactions.handle(number, request)
 
@@ -345,6 +351,7 @@ BEGINS: Mapping[ApiKey, Handler] = {
     ApiKey.TXN_OFFSET_COMMIT: Broker._start_offset_commit,  # noqa: SLF001
     ApiKey.FIND_COORDINATOR: Broker._find_coordinator,  # noqa: SLF001
     ApiKey.FETCH: Broker._start_fetch,  # noqa: SLF001
+    ApiKey.DELETE_RECORDS: Broker._delete_records,  # noqa: SLF001
     ApiKey.WRITE_TXN_MARKERS: Broker._write_markers,  # noqa: SLF001
 }
 """Requests that may have to wait in the broker, or concern two of its parts."""

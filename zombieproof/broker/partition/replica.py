@@ -74,7 +74,8 @@ class Replica:
         tokens: where guards come from; shared by all replicas of a cluster.
         snapshots: where snapshots of producer state are kept; in memory, for as long as the replica lives, unless said.
 
-    Each step adds to `written`, which the replicas of a broker share, if it moves the log.
+    Each step adds to `written`, which the replicas of a broker share, if it moves the log. `start_elsewhere`: the least
+    offset with which the log of another replica begins that is up; None: there is no other.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Replica:
         self.leader_epoch = NONE
         self.leads = False
         self.in_sync = 1
+        self.start_elsewhere: int | None = None
         self._high_watermark: int | None = None
 
     # ---------------------------------------------------------------- offsets
@@ -267,6 +269,23 @@ class Replica:
         self.aborted = AbortedIndex(done.aborted)
         for offset in done.merged:
             self.producers.snapshots.delete(offset)
+
+    @property
+    def low_watermark(self) -> int:
+        """Everything below is gone at every replica that is up."""
+        here, elsewhere = self.log.start_offset, self.start_elsewhere
+        return here if elsewhere is None else min(here, elsewhere)
+
+    def delete_records(self, offset: int) -> None:
+        """Records below `offset` are gone for good when this returns; what follows this replica is to follow.
+
+        Raises:
+            StorageFailure: the store has failed.
+        """
+        if offset > self.log.start_offset:
+            self.raise_log_start(offset)
+            self.log.keep_start()
+            self.written.add(self.partition)
 
     def _replay_log(self) -> None:
         """Fold the log from where producer state ends."""

@@ -112,7 +112,14 @@ class LogDirectory:
             self.disk.make_directory(directory)
         self._claim(directory, encoded(topic_id))
         log = SegmentLog(
-            self.disk, directory, topic, self.config_of(topic), self._clock, self.durability, self._is_dirty
+            self.disk,
+            directory,
+            topic,
+            self.config_of(topic),
+            self._clock,
+            self.durability,
+            self._is_dirty,
+            self._checkpoint_starts,
         )
         start, synced = self._log_starts.get(partition), self._recovery_points.get(partition, 0)
         log.open(start, synced, was_clean=self.was_clean)
@@ -162,7 +169,7 @@ class LogDirectory:
             return
         self._checkpointed_ms = now_ms
         points = {partition: log.recovery_point for partition, log in self.logs.items() if log.recovery_point}
-        starts = {partition: log.start_offset for partition, log in self.logs.items() if log.start_offset}
+        starts = self._starts()
         if points != self._recovery_points or at_once:
             self._write_checkpoint(RECOVERY_POINTS, points)
         if starts != self._log_starts or at_once:
@@ -171,6 +178,15 @@ class LogDirectory:
         self.checkpoint_cleaned()
         if at_once:
             self.disk.sync_directory(self.path)
+
+    def _starts(self) -> dict[TopicPartition, int]:
+        return {partition: log.start_offset for partition, log in self.logs.items() if log.start_offset}
+
+    def _checkpoint_starts(self) -> None:
+        """Note at once where the logs begin."""
+        self._log_starts = self._starts()
+        self._write_checkpoint(LOG_STARTS, self._log_starts)
+        self.disk.sync_directory(self.path)
 
     def checkpoint_cleaned(self) -> None:
         """Note how far the logs were cleaned, if that has changed."""
