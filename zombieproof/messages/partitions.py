@@ -237,7 +237,26 @@ class RecordsDeleted:
     partitions: Annotated[dict[TopicPartition, tuple[int, int]], Rows("Topics", values=("LowWatermark", "ErrorCode"))]
 
 
-PartitionRequest = DescribeTopics | Produce | WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers | DeleteRecords
+@dataclass(frozen=True, slots=True)
+class DeleteTopics:
+    """API key 20, versions 1 to 6; `by_id`: version 6 names topics by their ids. Any broker takes it."""
+
+    version: int
+    topics: Annotated[tuple[str, ...], Wire("TopicNames", until=5), Wire("Topics.Name", since=6)]
+    timeout_ms: Annotated[int, Wire("TimeoutMs")] = 30_000
+    by_id: Annotated[bool, Ours("topics are named by TopicId instead")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsDeleted:
+    """The error of each topic."""
+
+    topics: Annotated[dict[str, int], Pairs("Responses")]
+
+
+PartitionRequest = (
+    DeleteTopics | DescribeTopics | Produce | WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers | DeleteRecords
+)
 PartitionAnswer = (
     TopicsDescribed
     | ProduceAnswer
@@ -246,4 +265,5 @@ PartitionAnswer = (
     | ListOffsetsAnswer
     | DescribeProducersAnswer
     | RecordsDeleted
+    | TopicsDeleted
 )

@@ -61,7 +61,8 @@ class PartitionService:
 
     def take_written(self) -> list[TopicPartition]:
         """The partitions that are led here and whose log has moved since this was asked last."""
-        return [partition for partition in self.written.take() if self.replicas[partition].leads]
+        known = ((partition, self.replicas.get(partition)) for partition in self.written.take())
+        return [partition for partition, replica in known if replica is not None and replica.leads]
 
     def catch_up(self, partition: TopicPartition, leader_epoch: int, theirs: Log) -> None:
         """Follow the leader, whose log is `theirs`: have what it has, and begin where it begins."""

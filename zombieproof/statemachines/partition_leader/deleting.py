@@ -1,8 +1,8 @@
-"""DeleteRecords at a leader: whether records go, up to where, and when all replicas have followed.
+"""DeleteRecords and DeleteTopics: whether records or topics go, up to where, and when all replicas have followed.
 
 Theory of operation: the leader judges (`deletes`) and raises the start of its log, which followers take over. The
 answer waits until the start of every replica that is up has come so far (`has_followed`).
-Source: ``Partition.deleteRecordsOnLeader``, ``DelayedDeleteRecords.java``.
+Source: ``ControllerApis.deleteTopics``, ``Partition.deleteRecordsOnLeader``, ``DelayedDeleteRecords.java``.
 """
 
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from zombieproof.model.decisions.delete_records import (
     error_of_record_deletion,
     offset_to_delete_up_to,
 )
+from zombieproof.model.decisions.delete_topics import error_of_topic_deletion
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.partition_leader.acknowledging import WAITS
 
@@ -45,6 +46,11 @@ def deletes(place: DeletionPlace, offset: int) -> Deletion:
         place.high_watermark,
     )
     return Deletion(error, NONE if error != Error.NONE else offset_to_delete_up_to(offset, place.high_watermark))
+
+
+def deletes_topic(is_enabled: bool, is_named_twice: bool, exists: bool, by_id: bool, is_internal: bool) -> int:
+    """One topic of a DeleteTopics reaches a broker: the error that it is answered with, or NONE, and it goes."""
+    return error_of_topic_deletion(is_enabled, is_named_twice, exists, by_id, is_internal)
 
 
 def has_followed(leads: bool, low_watermark: int, offset: int, is_over: bool) -> int:
