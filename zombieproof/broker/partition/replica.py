@@ -181,6 +181,7 @@ class Replica:
         Raises:
             ValueError: it does not continue the log.
         """
+        self._make_room(batch)
         self.log.append(batch)
         self._note(self.producers.replay(batch))
 
@@ -188,12 +189,16 @@ class Replica:
         time = batch.timestamp_ms if batch.timestamp_ms != NONE else self._clock.now_ms()
         end = self.log.end_offset
         placed = replace(batch, timestamp_ms=time, leader_epoch=self.leader_epoch, base_offset=end)
-        if self.log.is_full(placed):
-            self.roll()
-            self.log.roll()
+        self._make_room(placed)
         written = self.log.append(placed)
         self.written.add(self.partition)
         return written
+
+    def _make_room(self, batch: Batch) -> None:
+        """The store begins a new segment where it has to: every replica by itself, as its own files are."""
+        if self.log.is_full(batch):
+            self.roll()
+            self.log.roll()
 
     def _note(self, completed: CompletedTransaction | None) -> None:
         """The log is longer now, and `completed` has ended."""
