@@ -23,6 +23,8 @@ REQUESTS: dict[type, Any] = {
     p.ListOffsets: lambda v: p.ListOffsets(v, Isolation.READ_UNCOMMITTED, (T,)),
     p.DescribeTopics: lambda v: p.DescribeTopics(v, ("t0",)),
     p.WriteTxnMarkers: lambda v: p.WriteTxnMarkers(v, (p.MarkerToWrite(5, 1, True, 3, (T,), 2),)),
+    p.DeleteRecords: lambda v: p.DeleteRecords(v, {T: 7}, 100),
+    p.DeleteTopics: lambda v: p.DeleteTopics(v, ("t0",), 100),
     p.DescribeProducers: lambda v: p.DescribeProducers(v, (T,)),
     g.OffsetCommit: lambda v: g.OffsetCommit(v, "g0", (g.OffsetToCommit(T, 5, "m"),), 3, "m0", "i"),
     g.OffsetFetch: lambda v: g.OffsetFetch(v, "g0", True, (T,)),

@@ -71,6 +71,8 @@ def test_api_keys_are_kafkas() -> None:
         "HEARTBEAT": 12,
         "LEAVE_GROUP": 13,
         "SYNC_GROUP": 14,
+        "DELETE_TOPICS": 20,
+        "DELETE_RECORDS": 21,
         "INIT_PRODUCER_ID": 22,
         "ADD_PARTITIONS_TO_TXN": 24,
         "ADD_OFFSETS_TO_TXN": 25,

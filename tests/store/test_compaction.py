@@ -34,11 +34,12 @@ from zombieproof.broker.store.fault_disk import Fate, FaultDisk
 from zombieproof.broker.store.log_cleaner import Dirty, dirt_of
 from zombieproof.broker.store.segment import Segment
 from zombieproof.broker.store.segment_log import SegmentLog
+from zombieproof.broker.timers import CLEANER_MS
 from zombieproof.formats.batches import Batch, Marker, Record
 from zombieproof.formats.checkpoints import read_offsets
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.messages.transactions import DescribeTransactions
-from zombieproof.model.vocabulary import Isolation
+from zombieproof.model.vocabulary import Error, Isolation
 from zombieproof.traces.trace_file import read_live
 
 CONFIG = LogConfig(cleanup_policy="compact", segment_bytes=1000, index_interval_bytes=100)
@@ -447,3 +448,49 @@ def test_a_crash_at_each_operation_of_each_swap_loses_nothing() -> None:
     reached = crash_points("compaction", 8, within=(".cleaned", ".swap"), fates=(Fate.RANDOM,))
     assert reached.counts["crash points"] > 90
     assert reached.findings == []
+
+
+def test_followers_clean_their_own_logs_and_go_on_over_the_gaps_of_their_leader() -> None:
+    clock, disk = ManualClock(), FaultDisk()
+    embedded = Embedded(
+        nodes=3,
+        topics={C0[0]: [(1, 2, 3)]},
+        settings=SETTINGS,
+        clock=clock,
+        default_config=SMALL,
+        configs=CONFIGS,
+        disk=disk,
+    )
+    cluster, client = embedded.cluster, Client(embedded, Notebook(), "p")
+    client.init()
+
+    def write_and_clean(count: int) -> None:
+        for number in range(count):
+            client.overwrite(C0, f"{number % 2}", "x" * 200)
+        for _ in range(2):
+            clock.advance(CLEANER_MS)
+            embedded.pump()
+
+    def left(node: int) -> dict[object, object]:
+        return {record.key: record.value for each in cluster.stores[node, C0].log.read() for record in each.records}
+
+    client.send(C0, "first")
+    write_and_clean(8)
+    cleaned = [embedded.directories[node].logs[C0].cleaned_offset for node in (1, 2, 3)]
+    assert all(cleaned), "each broker cleans"
+    cluster.stop(3)
+    write_and_clean(12)
+    cluster.start(3)
+    while embedded.pump():
+        pass
+    ends = {node: cluster.stores[node, C0].log.end_offset for node in (1, 2, 3)}
+    assert len(set(ends.values())) == 1
+    assert left(1) == left(2) == left(3)
+    assert left(3)[b"first"] == b"first"
+    cluster.elect(C0, 3)
+    assert cluster.brokers[3].partitions.replicas[C0].fetch(0, Isolation.READ_COMMITTED).error == Error.NONE
+    embedded.close()
+    again = Embedded(settings=SETTINGS, clock=clock, default_config=SMALL, configs=CONFIGS, disk=disk)
+    cluster = again.cluster
+    assert left(1) == left(2) == left(3)
+    again.close()

@@ -18,7 +18,7 @@ from zombieproof.broker.group.store import GroupStore
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.store import swapping
 from zombieproof.broker.store.cleaner import Pass
-from zombieproof.broker.store.fault_disk import Fault
+from zombieproof.broker.store.fault_disk import Fate, Fault
 from zombieproof.broker.store.log_cleaner import dirt_of
 from zombieproof.broker.store.log_files import LogFiles
 from zombieproof.broker.store.segment import Segment
@@ -188,15 +188,15 @@ LOSERS: dict[str, Loser] = {
     "offsets are not read again": (offsets_are_not_read_again, lambda: crash_points("groups", 12, every=29)),
     "cleaned files are not synced": (
         cleaned_files_are_not_synced,
-        lambda: crash_points("compaction", 16, every=5, within=SWAPPED),
+        lambda: crash_points("compaction", 16, every=11, within=SWAPPED, fates=(Fate.DROPPED,)),
     ),
     "old segments go before the new one counts": (
         old_segments_go_before_the_new_one_counts,
-        lambda: crash_points("compaction", 16, every=5, within=SWAPPED),
+        lambda: crash_points("compaction", 16, every=5, within=SWAPPED, fates=(Fate.KEPT,)),
     ),
     "swaps are dropped by whoever finds them": (
         swaps_are_dropped_by_whoever_finds_them,
-        lambda: crash_points("compaction", 16, every=5, within=SWAPPED),
+        lambda: crash_points("compaction", 16, every=1, within=(".txnindex",), fates=(Fate.KEPT,)),
     ),
     "markers go before their data": (markers_go_before_their_data, lambda: crash_points("compaction", 16, every=29)),
     "the cleaner goes beyond what is stable": (

@@ -13,6 +13,7 @@ from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.timers import CLEANER_MS
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer, DeleteGroups
+from zombieproof.messages.partitions import DeleteRecords, DeleteTopics
 
 T0: TopicPartition = ("t", 0)
 T1: TopicPartition = ("t", 1)
@@ -145,7 +146,7 @@ def groups(stage: Stage) -> None:
 
 
 def restarts(stage: Stage) -> None:
-    """Clean stops between transactions, records that are deleted, topics that are made."""
+    """Clean stops between transactions, records that are deleted, topics that are made and deleted."""
     for number in range(stage.size // 5):
         client = stage.client("a")
         for index in range(3):
@@ -154,9 +155,11 @@ def restarts(stage: Stage) -> None:
             client.send(T1, stage.name())
             client.end(committed=index != 1)
         replica = stage.embedded.cluster.brokers[1].partitions.replicas[T0]
-        replica.raise_log_start(max(replica.last_stable_offset - 7, 0))
+        stage.embedded.ask(DeleteRecords(2, {T0: max(replica.last_stable_offset - 7, 0)}))
         if number % 3 == 1:
             stage.embedded.create_topic(f"u{number}", 1)
+        elif number % 3 == 2:
+            stage.embedded.ask(DeleteTopics(6, (f"u{number - 1}",)))
         if number % 2:
             stage.restart()
 

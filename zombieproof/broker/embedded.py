@@ -150,6 +150,8 @@ class Embedded:
             folder = f"broker-{node}"
             identify(disk, folder, {"version": "1", "cluster.id": self._cluster_id, "node.id": str(node)})
             self.directories[node] = LogDirectory(disk, folder, self.clock, durability, default, configs)
+            self.directories[node].remove_left_over(metadata.deleted_ids)
+        metadata.deleted_ids.clear()
         metadata.producer_ids.keep = self._keep_next_id
         return metadata, count
 
@@ -165,6 +167,8 @@ class Embedded:
         """What the cluster knows of itself is on the disk; returned is its version."""
         if self._disk is not None:
             self._keep_next_id(self._metadata.producer_ids.next_id)
+            for directory in self.directories.values():
+                directory.keep_only(self._metadata.partitions)
         return self._metadata.version
 
     # ---------------------------------------------------------------- requests
@@ -282,13 +286,13 @@ class Embedded:
             self._waiting[exchange.number] = exchange, each.done
         moved |= bool(self.cluster.network.in_flight)
         self.cluster.settle()
+        if self._metadata.version != self._saved:
+            self._saved = self._save()
         over = [number for number, (exchange, _) in self._waiting.items() if exchange.is_over]
         for number in over:
             exchange, done = self._waiting.pop(number)
             self.cluster.network.exchanges.pop(number, None)
             done(exchange.answer)
-        if self._metadata.version != self._saved:
-            self._saved = self._save()
         return moved or bool(over)
 
     def _begin_sync(self) -> list[tuple[int, Syncing]]:

@@ -225,7 +225,49 @@ class TopicsDescribed:
     topics: Annotated[dict[str, int], Pairs("Topics")]
 
 
-PartitionRequest = DescribeTopics | Produce | WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers
+@dataclass(frozen=True, slots=True)
+class DeleteRecords:
+    """API key 21, versions 0 to 2: the offset up to which records of each partition go; NONE: the high watermark."""
+
+    version: int
+    partitions: Annotated[dict[TopicPartition, int], Rows("Topics", values=("Offset",))]
+    timeout_ms: Annotated[int, Wire("TimeoutMs")] = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsDeleted:
+    """(low watermark, error) of each partition: the least offset that a replica which is up begins with, or NONE."""
+
+    partitions: Annotated[dict[TopicPartition, tuple[int, int]], Rows("Topics", values=("LowWatermark", "ErrorCode"))]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopics:
+    """API key 20, versions 1 to 6; `by_id`: version 6 names topics by their ids. Any broker takes it."""
+
+    version: int
+    topics: Annotated[tuple[str, ...], Wire("TopicNames", until=5), Wire("Topics.Name", since=6)]
+    timeout_ms: Annotated[int, Wire("TimeoutMs")] = 30_000
+    by_id: Annotated[bool, Ours("topics are named by TopicId instead")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsDeleted:
+    """The error of each topic."""
+
+    topics: Annotated[dict[str, int], Pairs("Responses")]
+
+
+PartitionRequest = (
+    DeleteTopics | DescribeTopics | Produce | WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers | DeleteRecords
+)
 PartitionAnswer = (
-    TopicsDescribed | ProduceAnswer | WriteTxnMarkersAnswer | FetchAnswer | ListOffsetsAnswer | DescribeProducersAnswer
+    TopicsDescribed
+    | ProduceAnswer
+    | WriteTxnMarkersAnswer
+    | FetchAnswer
+    | ListOffsetsAnswer
+    | DescribeProducersAnswer
+    | RecordsDeleted
+    | TopicsDeleted
 )

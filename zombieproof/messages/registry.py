@@ -66,6 +66,8 @@ APIS = (
     Api(ApiKey.HEARTBEAT, g.Heartbeat, g.GroupError, range(5), _GROUP),
     Api(ApiKey.LEAVE_GROUP, g.LeaveGroup, g.GroupLeft, range(2, 6), _GROUP),
     Api(ApiKey.SYNC_GROUP, g.SyncGroup, g.SyncGroupAnswer, range(3, 6), _GROUP),
+    Api(ApiKey.DELETE_TOPICS, p.DeleteTopics, p.TopicsDeleted, range(1, 7), Receiver.ANY_BROKER),
+    Api(ApiKey.DELETE_RECORDS, p.DeleteRecords, p.RecordsDeleted, range(3), _LEADER),
     Api(ApiKey.INIT_PRODUCER_ID, t.InitProducerId, t.InitProducerIdAnswer, range(7), _TRANSACTION),
     Api(
         ApiKey.ADD_PARTITIONS_TO_TXN,

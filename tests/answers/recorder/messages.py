@@ -27,6 +27,9 @@ from zombieproof.model.vocabulary import NONE, Error
 
 Values = Mapping[str, Any]
 
+BY_ID_SINCE = 6
+"""DeleteTopics names topics by their ids from here on, if it is asked to."""
+
 BESIDES: Values = {
     "replica_id": NONE,
     "timeout": 5_000,
@@ -97,7 +100,9 @@ def _more(request: Request, names: Names) -> Values:
     match request:
         case g.SyncGroup():
             return {"assignments": [{"member_id": request.member, "assignment": b"a"}]}
-        case p.DescribeTopics():
+        case p.DeleteTopics() if request.version < BY_ID_SINCE:
+            return {"topic_names": [names.topic(topic)["name"] for topic in request.topics]}
+        case p.DescribeTopics() | p.DeleteTopics():
             known = [names.topic(topic) for topic in request.topics]
             rows = [{"topic_id": row["topic_id"], "name": None} for row in known]
             return {"topics": rows if request.by_id else [{"topic_id": None, "name": row["name"]} for row in known]}

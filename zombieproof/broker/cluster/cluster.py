@@ -165,6 +165,7 @@ class Cluster:
         elif message.receiver in self.brokers:
             broker = self.brokers[message.receiver]
             broker.receive(message)
+            self._remove(self.metadata.take_deleted())
             self.replication.replicate(broker)
         elif not message.is_answer:
             self.network.answer(message.number, message.receiver, message.sender, None)
@@ -280,6 +281,14 @@ class Cluster:
                 if node in self.brokers:
                     self.brokers[node].add_replica(partition, self.stores[node, partition], was_clean=True)
         self._take_over(created)
+
+    def _remove(self, partitions: list[TopicPartition]) -> None:
+        """Topics were deleted: no broker has anything of them any more."""
+        for each in [known for known in self.stores if known[1] in partitions]:
+            del self.stores[each]
+        for broker in list(self.brokers.values()) if partitions else ():
+            broker.remove_replicas(partitions)
+            self.replication.replicate(broker)
 
     def raise_log_start(self, node: int, partition: TopicPartition, offset: int) -> None:
         """Records of a replica below `offset` are not served any more (retention)."""

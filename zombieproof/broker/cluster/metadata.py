@@ -66,6 +66,8 @@ class Metadata:
     topic_names: dict[UUID, str] = field(default_factory=dict)
     configs: dict[str, LogConfig] = field(default_factory=dict)
     default_config: LogConfig = field(default_factory=LogConfig)
+    deleted_ids: set[UUID] = field(default_factory=set)
+    deleted: list[TopicPartition] = field(default_factory=list)
     _topics: dict[str, list[TopicPartition]] = field(default_factory=dict)
 
     def create(self, topic: str, replicas: list[tuple[int, ...]], topic_id: UUID | None = None) -> None:
@@ -79,6 +81,21 @@ class Metadata:
             self.partitions[topic, number] = PartitionMetadata(nodes, nodes, nodes[0])
         self._topics[topic] = [(topic, number) for number in range(len(replicas))]
         self.version += 1
+
+    def delete(self, topic: str) -> None:
+        """A topic is gone; `deleted_ids` has its id for as long as something may be left of it."""
+        for partition in self._topics.pop(topic):
+            del self.partitions[partition]
+            self.deleted.append(partition)
+        topic_id = self.topic_ids.pop(topic)
+        del self.topic_names[topic_id]
+        self.deleted_ids.add(topic_id)
+        self.version += 1
+
+    def take_deleted(self) -> list[TopicPartition]:
+        """The partitions that were deleted since this was asked last."""
+        taken, self.deleted = self.deleted, []
+        return taken
 
     def count(self, topic: str) -> int:
         """How many partitions a topic has; 0: there is no such topic."""

@@ -8,6 +8,7 @@ nothing sent, that depends on it. All of that is memory: it is gone when the bro
 Source: reference §2.5, §3.3 to §3.5, §4.1, §7.5; ``KafkaApis.scala``, ``ReplicaManager.scala``.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,6 +32,7 @@ from zombieproof.broker.cluster.operations import (
     MarkersUnderWay,
     Need,
     QuestionsUnderWay,
+    WaitingDeletion,
     WaitingFetch,
 )
 from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
@@ -46,16 +48,19 @@ from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.partition.service import PartitionService
 from zombieproof.broker.partition.snapshots import SnapshotStore
 from zombieproof.broker.partition.verification_channel import VerificationChannel
-from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.controller import AllocateProducerIds
 from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, GroupRequest, TxnOffsetCommit
 from zombieproof.messages.partitions import (
     ConnectionClosed,
+    DeleteRecords,
+    DeleteTopics,
     DescribeProducers,
     DescribeTopics,
     Fetch,
     ListOffsets,
     Produce,
+    TopicsDeleted,
     WriteTxnMarkers,
 )
 from zombieproof.messages.registry import Receiver, api_of
@@ -63,6 +68,7 @@ from zombieproof.messages.transactions import TransactionRequest
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.statemachines.find_coordinator import find_coordinator
 from zombieproof.statemachines.group_coordinator import lookup
+from zombieproof.statemachines.partition_leader.deleting import deletes_topic
 
 __all__ = ["AppendFault", "Broker", "Software", "Store", "Surroundings"]
 
@@ -162,6 +168,13 @@ class Broker:
             # From here on it is where all replicas in sync are, which somebody else knows.
             replica.high_watermark = replica.high_watermark
         self.partitions.replicas[partition] = replica
+
+    def remove_replicas(self, partitions: list[TopicPartition]) -> None:
+        """These partitions were deleted: who waits for them is told so, and groups forget what they read of them."""
+        for partition in partitions:
+            if self.partitions.replicas.pop(partition, None) is not None:
+                self.desk.changed(partition)
+        self.groups.deletions.forget_partitions(partitions)
 
     def take_over(self, partition: TopicPartition) -> None:
         """Lead `partition` from now on, under the leader epoch that the metadata has."""
@@ -273,6 +286,19 @@ class Broker:
             WaitingFetch(number, request, now_ms), (*request.partitions, number), now_ms + request.max_wait_ms
         )
 
+    def _delete_records(self, number: int, request: DeleteRecords) -> None:
+        deletions, now_ms = self.partitions.delete_records(request), self._around.clock.now_ms()
+        self.desk.wait(WaitingDeletion(number, deletions), (*request.partitions, number), now_ms + request.timeout_ms)
+
+    def _delete_topics(self, number: int, request: DeleteTopics) -> None:
+        enabled, rows = self._around.settings.delete_topic_enable, dict[str, int]()
+        for name, times in Counter(request.topics).items():
+            exists = self._metadata.count(name) > 0
+            rows[name] = deletes_topic(enabled, times > 1, exists, request.by_id, name in INTERNAL_TOPICS)
+            if rows[name] == Error.NONE:
+                self._metadata.delete(name)
+        self.desk.answer(number, TopicsDeleted(rows))
+
     def _ask_coordinator(self, number: int, request: TransactionRequest) -> None:
         self.transactions.handle(number, request)
 
@@ -348,6 +374,8 @@ BEGINS: Mapping[ApiKey, Handler] = {
     ApiKey.TXN_OFFSET_COMMIT: Broker._start_offset_commit,  # noqa: SLF001
     ApiKey.FIND_COORDINATOR: Broker._find_coordinator,  # noqa: SLF001
     ApiKey.FETCH: Broker._start_fetch,  # noqa: SLF001
+    ApiKey.DELETE_TOPICS: Broker._delete_topics,  # noqa: SLF001
+    ApiKey.DELETE_RECORDS: Broker._delete_records,  # noqa: SLF001
     ApiKey.WRITE_TXN_MARKERS: Broker._write_markers,  # noqa: SLF001
 }
 """Requests that may have to wait in the broker, or concern two of its parts."""

@@ -6,7 +6,7 @@ the answer, or without one when the connection is lost or the time is over.
 Source: ``DelayedProduce.scala``, ``DelayedFetch.scala``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from zombieproof.broker.cluster.network import Answer
 from zombieproof.broker.coordinator.effects import Append
 from zombieproof.broker.group.offsets_commit import OffsetCommitInProgress
 from zombieproof.broker.partition.produce import ProduceInProgress
+from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.partition.service import PartitionService
 from zombieproof.broker.partition.verification_channel import VerificationRequest
 from zombieproof.formats.batches import Batch
@@ -35,11 +36,13 @@ from zombieproof.messages.partitions import (
     Produce,
     ProduceAnswer,
     Produced,
+    RecordsDeleted,
     WriteTxnMarkersAnswer,
 )
 from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.group_coordinator.commits import answer_of_log
 from zombieproof.statemachines.partition_leader.acknowledging import WAITS, acknowledge
+from zombieproof.statemachines.partition_leader.deleting import Deletion, has_followed
 from zombieproof.statemachines.partition_leader.offsets import FetchRead, fetch_goes
 
 InProgress = ProduceInProgress | OffsetCommitInProgress
@@ -147,6 +150,26 @@ class WaitingFetch:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingDeletion:
+    """A DeleteRecords, request `number`, that is carried out here, and waits for the other replicas."""
+
+    number: int
+    deletions: Mapping[TopicPartition, Deletion]
+
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> RecordsDeleted | None:
+        """The answer, when the records are gone at every replica that is up, or it is too late."""
+        rows = {tp: self._row(partitions.replica(tp), each, is_over) for tp, each in self.deletions.items()}
+        return None if any(error == WAITS for _, error in rows.values()) else RecordsDeleted(rows)
+
+    def _row(self, replica: Replica | None, deletion: Deletion, is_over: bool) -> tuple[int, int]:
+        if deletion.error != Error.NONE:
+            return NONE, deletion.error
+        low = NONE if replica is None else replica.low_watermark
+        error = has_followed(replica is not None and replica.leads, low, deletion.offset, is_over)
+        return low, error
+
+
+@dataclass(frozen=True, slots=True)
 class GroupTimer:
     """A group that looks at its clock at a time."""
 
@@ -208,7 +231,7 @@ class BlockUnderWay:
     """A request for a block of producer ids."""
 
 
-Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch | GroupTimer | AskAgain
+Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch | WaitingDeletion | GroupTimer | AskAgain
 """What waits for a state of a partition, or for a time."""
 
 Asking = QuestionsUnderWay | MarkersUnderWay | BlockUnderWay

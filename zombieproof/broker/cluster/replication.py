@@ -41,6 +41,8 @@ class Replication:
             return
         durable = min(self._durable_offset(partition, node) for node in known.in_sync)
         up = [node for node in known.replicas if node in self.brokers]
+        starts = [self.stores[node, partition].log.start_offset for node in up if node != known.leader]
+        self.brokers[known.leader].partitions.replicas[partition].start_elsewhere = min(starts, default=None)
         for node in up:
             self.brokers[node].replicated(partition, durable)
         replicated = self.brokers[known.leader].partitions.replicas[partition].high_watermark
@@ -54,10 +56,7 @@ class Replication:
         if leader is None or leader == node or node not in self.brokers:
             return
         theirs = self.stores[leader, partition].log
-        mine = self.stores[node, partition].log
-        self.brokers[node].partitions.catch_up(
-            partition, self.metadata.leader_epoch(partition), theirs.read(mine.end_offset), theirs.end_offset
-        )
+        self.brokers[node].partitions.catch_up(partition, self.metadata.leader_epoch(partition), theirs)
 
     def _durable_offset(self, partition: TopicPartition, node: int) -> int:
         return self.stores[node, partition].log.durable_offset

@@ -20,6 +20,7 @@ class Settings:
     producer_id_expiration_ms: int = 86_400_000
     producer_id_expiration_check_interval_ms: int = 600_000
     offsets_topic_num_partitions: int = 50
+    delete_topic_enable: bool = True
     offset_metadata_max_bytes: int = 4096
     offsets_retention_minutes: int = 10_080
     offsets_retention_check_interval_ms: int = 600_000

@@ -4,6 +4,8 @@ What goes is decided by the steps (``statemachines.classic_group.deletion``); he
 of a request are written together.
 """
 
+from collections.abc import Iterable
+
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
@@ -86,6 +88,15 @@ class Deletions:
             deletion.ended(group, pending, error, GroupEffects(), self._journal.begin())
             self._journal.take(name)
         return {name: deletion.error_of_deletion(each, error) for name, each in errors.items()}
+
+    def forget_partitions(self, partitions: Iterable[TopicPartition]) -> None:
+        """These partitions were deleted: no group has an offset in them, nor does one wait for a marker."""
+        gone = set(partitions)
+        for store in self._stores.all():
+            keys = (key for name in store.groups for key in store.offsets.keys(name))
+            tombstones = tuple(Record(key, None) for key in keys if (key.topic, key.partition) in gone)
+            if tombstones:
+                store.write(tombstones, self._clock.now_ms())
 
     def expire_offsets(self) -> None:
         """One sweep: offsets that nobody reads go when they are old, and groups without members and offsets go."""

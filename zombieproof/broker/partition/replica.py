@@ -86,7 +86,8 @@ class Replica:
         snapshots: where snapshots of producer state are kept; in memory, for as long as the replica lives, unless said.
 
     Each step adds to `written`, which the replicas of a broker share, if it moves the log. `config` are the settings of
-    its topic, which whoever has the replica sets.
+    its topic, which whoever has the replica sets. `start_elsewhere`: the least offset with which the log of another
+    replica begins that is up; None: there is no other.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Replica:
         self.leads = False
         self.config = LogConfig()
         self.in_sync = 1
+        self.start_elsewhere: int | None = None
         self._high_watermark: int | None = None
 
     # ---------------------------------------------------------------- offsets
@@ -205,14 +207,13 @@ class Replica:
         Raises:
             ValueError: it does not continue the log.
         """
+        self._make_room(batch)
         self.log.append(batch)
         self._note(self.producers.replay(batch))
 
     def _write(self, batch: Batch) -> Batch:
         placed = self._placed(batch)
-        if self.log.is_full(placed):
-            self.roll()
-            self.log.roll()
+        self._make_room(placed)
         written = self.log.append(placed)
         self.written.add(self.partition)
         return written
@@ -229,6 +230,12 @@ class Replica:
             leader_epoch=self.leader_epoch,
             base_offset=self.log.end_offset,
         )
+
+    def _make_room(self, batch: Batch) -> None:
+        """The store begins a new segment where it has to: every replica by itself, as its own files are."""
+        if self.log.is_full(batch):
+            self.roll()
+            self.log.roll()
 
     def _note(self, completed: CompletedTransaction | None) -> None:
         """The log is longer now, and `completed` has ended."""
@@ -304,6 +311,23 @@ class Replica:
         self.aborted = AbortedIndex(done.aborted)
         for offset in done.merged:
             self.producers.snapshots.delete(offset)
+
+    @property
+    def low_watermark(self) -> int:
+        """Everything below is gone at every replica that is up."""
+        here, elsewhere = self.log.start_offset, self.start_elsewhere
+        return here if elsewhere is None else min(here, elsewhere)
+
+    def delete_records(self, offset: int) -> None:
+        """Records below `offset` are gone for good when this returns; what follows this replica is to follow.
+
+        Raises:
+            StorageFailure: the store has failed.
+        """
+        if offset > self.log.start_offset:
+            self.raise_log_start(offset)
+            self.log.keep_start()
+            self.written.add(self.partition)
 
     def _replay_log(self) -> None:
         """Fold the log from where producer state ends."""

@@ -3,20 +3,22 @@
 Source: reference §3.5, §3.6, §6; ``ReplicaManager.scala``, ``KafkaApis.handleWriteTxnMarkersRequest``.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.coordinator import GroupCoordinator
+from zombieproof.broker.partition.log import Log, StorageFailure
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.partition.written import Written
-from zombieproof.formats.batches import Batch, Marker, size_of
-from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
+from zombieproof.formats.batches import Marker, size_of
+from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TopicPartition
 from zombieproof.messages.partitions import (
     EARLIEST,
     LATEST,
+    DeleteRecords,
     DescribeProducers,
     DescribeProducersAnswer,
     DescribeTopics,
@@ -34,7 +36,8 @@ from zombieproof.messages.partitions import (
     WriteTxnMarkersAnswer,
 )
 from zombieproof.model.vocabulary import NONE, Error, Origin
-from zombieproof.statemachines.partition_leader import front_door, markers
+from zombieproof.statemachines.partition_leader import deleting, front_door, markers
+from zombieproof.statemachines.partition_leader.deleting import Deletion
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
 
@@ -58,17 +61,28 @@ class PartitionService:
 
     def take_written(self) -> list[TopicPartition]:
         """The partitions that are led here and whose log has moved since this was asked last."""
-        return [partition for partition in self.written.take() if self.replicas[partition].leads]
+        known = ((partition, self.replicas.get(partition)) for partition in self.written.take())
+        return [partition for partition, replica in known if replica is not None and replica.leads]
 
-    def catch_up(self, partition: TopicPartition, leader_epoch: int, batches: Iterable[Batch], end_offset: int) -> None:
-        """Follow the leader, whose log holds `batches` and ends at `end_offset`."""
+    def catch_up(self, partition: TopicPartition, leader_epoch: int, theirs: Log) -> None:
+        """Follow the leader, whose log is `theirs`: have what it has, and begin where it begins."""
         replica = self.replicas[partition]
         replica.follow(leader_epoch)
-        if replica.log.end_offset > end_offset:
-            replica.truncate(end_offset)
+        if replica.log.end_offset > theirs.end_offset:
+            replica.truncate(theirs.end_offset)
+        batches = theirs.read(replica.log.end_offset)
+        if replica.log.end_offset < theirs.start_offset:
+            # What the leader has begins behind all that is here: nothing of it is in its log any more.
+            batches = theirs.read(theirs.start_offset)
+            first = next(batches, None)
+            replica.truncate_fully_and_start_at(theirs.start_offset if first is None else first.base_offset)
+            batches = chain(() if first is None else (first,), batches)
         for batch in batches:
             if batch.base_offset >= replica.log.end_offset:
                 replica.replicate(batch)
+        if replica.log.start_offset < theirs.start_offset:
+            replica.raise_log_start(theirs.start_offset)
+            replica.log.keep_start()
 
     # ---------------------------------------------------------------- markers
 
@@ -134,6 +148,28 @@ class PartitionService:
         if door.error != Error.NONE or replica is None:
             return Fetched(door.error)
         return replica.fetch(offset, request.isolation, min(left, request.partition_max_bytes))
+
+    def delete_records(self, request: DeleteRecords) -> dict[TopicPartition, Deletion]:
+        """Records go here, up to the offsets that are returned, where there is no error."""
+        return {partition: self._delete(partition, offset) for partition, offset in request.partitions.items()}
+
+    def _delete(self, partition: TopicPartition, offset: int) -> Deletion:
+        replica = self.replica(partition)
+        place = deleting.DeletionPlace(
+            self.metadata.exists(partition),
+            partition[0] in INTERNAL_TOPICS,
+            replica is not None and replica.leads,
+            replica is not None and replica.log.failure is not None,
+            replica is not None and replica.log.lets_records_go,
+            NONE if replica is None else replica.high_watermark,
+        )
+        deletion = deleting.deletes(place, offset)
+        if replica is not None and deletion.error == Error.NONE:
+            try:
+                replica.delete_records(deletion.offset)
+            except StorageFailure:
+                return deletion._replace(error=int(Error.KAFKA_STORAGE_ERROR))
+        return deletion
 
     def list_offsets(self, request: ListOffsets) -> ListOffsetsAnswer:
         """Answer ListOffsets."""

@@ -39,13 +39,15 @@ class SavedTopic(_Strict):
 
 
 class SavedCluster(_Strict):
-    """The whole file."""
+    """The whole file. `version` is that of the metadata; `deleted_ids`: topics of which folders may be left."""
 
     format: Literal[1] = 1
     cluster_id: str
     nodes: int
     next_producer_id: int
     topics: dict[str, SavedTopic]
+    version: int = 0
+    deleted_ids: tuple[UUID, ...] = ()
 
 
 def read_cluster(disk: Disk) -> SavedCluster | None:
@@ -97,6 +99,8 @@ def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: 
             topic: SavedTopic(id=metadata.topic_ids[topic], partitions=tuple(partitions))
             for topic, partitions in topics.items()
         },
+        version=metadata.version,
+        deleted_ids=tuple(sorted(metadata.deleted_ids)),
     )
 
 
@@ -112,4 +116,6 @@ def metadata_of(saved: SavedCluster, place: tuple[Placement, Placement] | None =
             metadata.partitions[topic, number] = PartitionMetadata(
                 partition.replicas, partition.in_sync, leader, partition.leader_epoch + 1
             )
+    metadata.version = max(metadata.version, saved.version)
+    metadata.deleted_ids = set(saved.deleted_ids)
     return metadata

@@ -8,11 +8,11 @@ Source: ``LogManager.java``, ``MetaProperties.java``, ``PartitionMetadata.java``
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.node import Store
@@ -31,6 +31,9 @@ RECOVERY_POINTS, LOG_STARTS = "recovery-point-offset-checkpoint", "log-start-off
 CLEANED_OFFSETS = "cleaner-offset-checkpoint"
 CLEAN_SHUTDOWN, IDENTITY, TOPIC_IDENTITY = ".kafka_cleanshutdown", "meta.properties", "partition.metadata"
 CHECKPOINT_INTERVAL_MS = 1000
+DISCARDED = "-delete"
+"""How the name of a folder ends whose topic was deleted."""
+LONGEST_NAME = 255
 
 
 @dataclass(slots=True)
@@ -88,6 +91,7 @@ class LogDirectory:
         self._checkpointed_ms = 0
         self.logs: dict[TopicPartition, SegmentLog] = {}
         self.cleaner = LogCleaner(self.logs, clock)
+        self._discarded: list[tuple[int, str]] = []
         disk.make_directory(path)
         self.was_clean = disk.exists(f"{path}/{CLEAN_SHUTDOWN}")
         self._recovery_points = self._read_checkpoint(RECOVERY_POINTS)
@@ -115,14 +119,71 @@ class LogDirectory:
         if is_new:
             self.disk.make_directory(directory)
         self._claim(directory, encoded(topic_id))
+        # What checkpoints say of a folder that was not there is of a topic that was deleted.
+        start = None if is_new else self._log_starts.get(partition)
+        synced = 0 if is_new else self._recovery_points.get(partition, 0)
         log = SegmentLog(
-            self.disk, directory, topic, self.config_of(topic), self._clock, self.durability, self._is_dirty
+            self.disk,
+            directory,
+            topic,
+            self.config_of(topic),
+            self._clock,
+            self.durability,
+            self._is_dirty,
+            self._checkpoint_starts,
         )
-        start, synced = self._log_starts.get(partition), self._recovery_points.get(partition, 0)
         log.open(start, synced, was_clean=self.was_clean)
-        log.cleaned_offset = self._cleaned_offsets.get(partition)
+        log.cleaned_offset = None if is_new else self._cleaned_offsets.get(partition)
         self.logs[partition] = log
         return Store(log, SnapshotFiles(self.disk, directory, log.fail))
+
+    # ---------------------------------------------------------------- topics that are deleted
+
+    def keep_only(self, partitions: Container[TopicPartition]) -> None:
+        """The folders of all others are renamed, to be removed later: nobody takes them for logs any more."""
+        gone = [partition for partition in self.logs if partition not in partitions]
+        for partition in gone:
+            log = self.logs.pop(partition)
+            self._dirty.pop(log, None)
+            self._discard(log.directory)
+        if gone:
+            self.checkpoint(at_once=True)
+
+    def remove_left_over(self, topic_ids: Iterable[UUID]) -> None:
+        """Remove folders that were renamed, and those of topics with these ids, which a crash has left."""
+        left = {encoded(each) for each in topic_ids}
+        for name in self.disk.listed(self.path):
+            directory = f"{self.path}/{name}"
+            if name.endswith(DISCARDED):
+                self._discarded.append((0, directory))
+            elif left and self._topic_id_of(directory) in left:
+                self._discard(directory)
+        if self._discarded:
+            self.disk.sync_directory(self.path)
+            self.remove_discarded(at_once=True)
+
+    def _topic_id_of(self, directory: str) -> str | None:
+        path = f"{directory}/{TOPIC_IDENTITY}"
+        with suppress(Undecodable):
+            return read_topic_id(self.disk.read(path)) if self.disk.exists(path) else None
+        return None
+
+    def _discard(self, directory: str) -> None:
+        """A new name that no partition has, no longer than a file system takes."""
+        parent, _, name = directory.rpartition("/")
+        topic, _, number = name.rpartition("-")
+        ending = f"-{number}.{uuid4().hex}{DISCARDED}"
+        path = f"{parent}/{topic[: LONGEST_NAME - len(ending)]}{ending}"
+        self.disk.rename(directory, path)
+        self._discarded.append((self._clock.now_ms(), path))
+
+    def remove_discarded(self, *, at_once: bool = False) -> None:
+        """Remove folders that were renamed long enough ago."""
+        due_ms = self._clock.now_ms() - self._default.file_delete_delay_ms
+        for renamed_ms, path in self._discarded:
+            if at_once or renamed_ms <= due_ms:
+                self.disk.remove(path)
+        self._discarded = [each for each in self._discarded if not at_once and each[0] > due_ms]
 
     def _claim(self, directory: str, topic_id: str) -> None:
         path = f"{directory}/{TOPIC_IDENTITY}"
@@ -140,6 +201,8 @@ class LogDirectory:
             known = ""
         if known == "":
             self.disk.write(path, 0, write_topic_id(topic_id))
+            self.disk.sync(path)
+            self.disk.sync_directory(directory)
 
     # ---------------------------------------------------------------- syncing
 
@@ -166,7 +229,7 @@ class LogDirectory:
             return
         self._checkpointed_ms = now_ms
         points = {partition: log.recovery_point for partition, log in self.logs.items() if log.recovery_point}
-        starts = {partition: log.start_offset for partition, log in self.logs.items() if log.start_offset}
+        starts = self._starts()
         if points != self._recovery_points or at_once:
             self._write_checkpoint(RECOVERY_POINTS, points)
         if starts != self._log_starts or at_once:
@@ -175,6 +238,15 @@ class LogDirectory:
         self.checkpoint_cleaned()
         if at_once:
             self.disk.sync_directory(self.path)
+
+    def _starts(self) -> dict[TopicPartition, int]:
+        return {partition: log.start_offset for partition, log in self.logs.items() if log.start_offset}
+
+    def _checkpoint_starts(self) -> None:
+        """Note at once where the logs begin."""
+        self._log_starts = self._starts()
+        self._write_checkpoint(LOG_STARTS, self._log_starts)
+        self.disk.sync_directory(self.path)
 
     def checkpoint_cleaned(self) -> None:
         """Note how far the logs were cleaned, if that has changed."""
@@ -210,6 +282,7 @@ class LogDirectory:
         for log in self.logs.values():
             log.close()
             log.remove_deleted(at_once=True)
+        self.remove_discarded(at_once=True)
         self.checkpoint(at_once=True)
         self.disk.write(f"{self.path}/{CLEAN_SHUTDOWN}", 0, b"")
         self.disk.sync(f"{self.path}/{CLEAN_SHUTDOWN}")

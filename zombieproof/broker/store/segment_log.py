@@ -37,6 +37,7 @@ class SegmentLog(LogFiles):
         directory: its folder, which exists.
         topic: what the records of internal topics are read as.
         is_dirty: called with the log when it has something to sync.
+        keep_start: called when the first offset that is served is to outlive a crash.
 
     `open` reads what is there. `cleaned_offset`: the cleaner has seen everything below; None: it was never here.
     """
@@ -50,9 +51,10 @@ class SegmentLog(LogFiles):
         clock: Clock,
         durability: Durability,
         is_dirty: Callable[["SegmentLog"], None],
+        keep_start: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(disk, directory, topic, config, clock, durability)
-        self._is_dirty = is_dirty
+        self._is_dirty, self._keep_start = is_dirty, keep_start
         self._recent: deque[tuple[Batch, int]] = deque()
         self._recent_bytes = 0
         self._encoded: tuple[Batch, bytes] | None = None
@@ -240,6 +242,20 @@ class SegmentLog(LogFiles):
             oldest = self.held[0].base_offset if self.held else offset
             self._aborted.forget_before(oldest)
         self._is_dirty(self)
+
+    @property
+    def lets_records_go(self) -> bool:
+        """Whether records may go before newer ones take their place."""
+        return self.config.is_deleted
+
+    def keep_start(self) -> None:
+        """What `start_offset` is is on the disk when this returns.
+
+        Raises:
+            StorageFailure: the disk has failed.
+        """
+        with self.failing():
+            self._keep_start()
 
     def compact(self, plan: Plan) -> Compacted:
         """A pass of the cleaner over the closed segments; see `compaction.compact`.

@@ -1,0 +1,308 @@
+"""DeleteTopics: what goes with a topic, what others are told afterwards, and what a crash leaves of it."""
+
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from zombieproof.broker.cluster.clock import ManualClock
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.embedded import Embedded
+from zombieproof.broker.store.fault_disk import Fate, FaultDisk
+from zombieproof.broker.store.log_directory import LogDirectory
+from zombieproof.broker.timers import RETENTION_MS
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.groups import (
+    OffsetCommit,
+    OffsetFetch,
+    OffsetFetchAnswer,
+    OffsetToCommit,
+    TxnOffsetCommit,
+)
+from zombieproof.messages.partitions import (
+    DeleteRecords,
+    DeleteTopics,
+    DescribeTopics,
+    Fetch,
+    FetchAnswer,
+    ListOffsets,
+    ListOffsetsAnswer,
+    Produce,
+    ProduceAnswer,
+    SentBatch,
+    TopicsDeleted,
+    TopicsDescribed,
+)
+from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
+from zombieproof.model.decisions.delete_topics import error_of_topic_deletion
+from zombieproof.model.vocabulary import NONE, Error, Isolation
+
+T: TopicPartition = ("t", 0)
+U: TopicPartition = ("u", 0)
+SETTINGS = Settings(
+    transaction_state_log_num_partitions=1, offsets_topic_num_partitions=1, group_initial_rebalance_delay_ms=0
+)
+UNKNOWN = Error.UNKNOWN_TOPIC_OR_PARTITION
+Host = Cluster | Embedded
+
+
+def cluster_of(nodes: int = 1) -> Cluster:
+    return Cluster(nodes, settings=SETTINGS, topics={"t": [tuple(range(1, nodes + 1))], "u": 1})
+
+
+def on(disk: FaultDisk) -> Embedded:
+    return Embedded(topics={"t": 2, "u": 1}, settings=SETTINGS, clock=ManualClock(), disk=disk)
+
+
+def deleted(host: Host, *names: str, by_id: bool = False) -> dict[str, int]:
+    answer = host.ask(DeleteTopics(6, names, by_id=by_id))
+    assert isinstance(answer, TopicsDeleted)
+    return answer.topics
+
+
+def produced(host: Host, partition: TopicPartition, value: str = "v") -> int:
+    batch = SentBatch(Batch(records=(Record(None, value.encode()),)))
+    answer = host.ask(Produce(9, None, -1, {partition: (batch,)}))
+    assert isinstance(answer, ProduceAnswer)
+    return answer.partitions[partition].error
+
+
+def described(host: Host, name: str) -> int:
+    answer = host.ask(DescribeTopics(12, (name,)))
+    assert isinstance(answer, TopicsDescribed)
+    return answer.topics[name]
+
+
+def values(host: Host, partition: TopicPartition) -> list[object]:
+    answer = host.ask(Fetch(12, Isolation.READ_COMMITTED, {partition: 0}, max_wait_ms=0))
+    assert isinstance(answer, FetchAnswer)
+    return [record.value for batch in answer.partitions[partition].batches for record in batch.records]
+
+
+# ---------------------------------------------------------------- what goes
+
+
+def test_nobody_finds_a_topic_that_was_deleted() -> None:
+    cluster = cluster_of(3)
+    produced(cluster, T)
+    assert deleted(cluster, "t") == {"t": Error.NONE}
+    assert produced(cluster, T) == UNKNOWN
+    assert described(cluster, "t") == UNKNOWN
+    fetched = cluster.ask(Fetch(12, Isolation.READ_COMMITTED, {T: 0}))
+    assert isinstance(fetched, FetchAnswer)
+    assert fetched.partitions[T].error == UNKNOWN
+    listed = cluster.ask(ListOffsets(5, Isolation.READ_COMMITTED, (T,)))
+    assert isinstance(listed, ListOffsetsAnswer)
+    assert listed.partitions[T] == (UNKNOWN, NONE)
+    assert cluster.ask(DeleteRecords(2, {T: 0})).partitions == {T: (NONE, UNKNOWN)}  # type: ignore[union-attr]  # its answer
+    assert [known for known in cluster.stores if known[1] == T] == []
+    assert all(T not in broker.partitions.replicas for broker in cluster.brokers.values())
+    assert described(cluster, "u") == Error.NONE
+
+
+def test_who_waits_at_a_topic_that_is_deleted_is_told_so() -> None:
+    cluster = cluster_of()
+    waiting = cluster.send(Fetch(12, Isolation.READ_COMMITTED, {T: 0}, max_wait_ms=60_000, min_bytes=1))
+    cluster.settle()
+    assert not waiting.is_over
+    deleted(cluster, "t")
+    assert isinstance(waiting.answer, FetchAnswer)
+    assert waiting.answer.partitions[T].error == UNKNOWN
+
+
+def test_a_topic_of_the_same_name_is_another_one() -> None:
+    cluster = cluster_of()
+    produced(cluster, T)
+    before = cluster.metadata.topic_ids["t"]
+    deleted(cluster, "t")
+    cluster.create_topic("t", 1)
+    assert cluster.metadata.topic_ids["t"] != before
+    assert before not in cluster.metadata.topic_names
+    assert values(cluster, T) == []
+    assert produced(cluster, T) == Error.NONE
+
+
+@pytest.mark.parametrize(
+    ("asked", "by_id", "expected"),
+    [
+        (("v",), False, {"v": Error.UNKNOWN_TOPIC_OR_PARTITION}),
+        (("v",), True, {"v": Error.UNKNOWN_TOPIC_ID}),
+        (("t", "u", "t"), False, {"t": Error.INVALID_REQUEST, "u": Error.NONE}),
+        ((TRANSACTION_STATE, CONSUMER_OFFSETS), False, dict.fromkeys((TRANSACTION_STATE, CONSUMER_OFFSETS), 17)),
+        ((), False, {}),
+    ],
+    ids=["unknown", "unknown id", "named twice", "internal", "none"],
+)
+def test_each_topic_is_answered_by_itself(asked: tuple[str, ...], by_id: bool, expected: dict[str, int]) -> None:
+    cluster = cluster_of()
+    assert deleted(cluster, *asked, by_id=by_id) == expected
+    assert described(cluster, "t") == Error.NONE
+    assert cluster.metadata.count(CONSUMER_OFFSETS) == 1
+
+
+def test_where_deletion_is_disabled_nothing_goes() -> None:
+    cluster = Cluster(settings=Settings(delete_topic_enable=False), topics={"t": 1})
+    assert deleted(cluster, "t") == {"t": Error.TOPIC_DELETION_DISABLED}
+    assert described(cluster, "t") == Error.NONE
+
+
+def test_each_guard_answers_before_those_below_it() -> None:
+    ladder = [(0, False, 73), (1, True, 42), (2, False, 3), (4, True, 17)]
+    asked = [False, True, False, False, True]
+    for place, _, error in ladder:
+        assert error_of_topic_deletion(*asked) == error
+        asked[place] = not asked[place]
+    assert error_of_topic_deletion(*asked) == 0
+
+
+# ---------------------------------------------------------------- groups and transactions
+
+
+def offsets(host: Host, group: str = "g") -> dict[TopicPartition, int]:
+    answer = host.ask(OffsetFetch(7, group, require_stable=False, partitions=(T, U)))
+    assert isinstance(answer, OffsetFetchAnswer)
+    return {partition: row.offset for partition, row in answer.partitions.items()}
+
+
+def test_the_offsets_of_groups_in_it_go_and_others_stay() -> None:
+    cluster = cluster_of()
+    cluster.ask(OffsetCommit(8, "g", (OffsetToCommit(T, 5, ""), OffsetToCommit(U, 6, ""))))
+    deleted(cluster, "t")
+    assert offsets(cluster) == {T: NONE, U: 6}
+    cluster.stop(1)
+    cluster.start(1)
+    assert offsets(cluster) == {T: NONE, U: 6}
+
+
+def opened(host: Host) -> tuple[int, int]:
+    """A transaction that has written into both topics."""
+    identity = host.ask(InitProducerId(4, "x", 60_000, NONE, NONE))
+    assert isinstance(identity, InitProducerIdAnswer)
+    who = identity.producer_id, identity.producer_epoch
+    for partition in (T, U):
+        records = (Record(None, b"in a transaction"),)
+        batch = SentBatch(Batch(*who, 0, transactional=True, records=records))
+        host.ask(Produce(12, "x", -1, {partition: (batch,)}))
+    return who
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_transaction_ends_without_the_partitions_that_are_gone(committed: bool) -> None:
+    cluster = cluster_of()
+    who = opened(cluster)
+    cluster.ask(TxnOffsetCommit(4, "x", "g", *who, (OffsetToCommit(T, 9, ""),)))
+    deleted(cluster, "t")
+    ended = cluster.ask(EndTxn(4, "x", *who, committed))
+    assert isinstance(ended, EndTxnAnswer)
+    assert ended.error == Error.NONE
+    cluster.sweep()
+    replica = cluster.brokers[1].partitions.replicas[U]
+    assert replica.fetch(0, Isolation.READ_COMMITTED).aborted == (() if committed else ((who[0], 0),))
+    assert replica.last_stable_offset == replica.log.end_offset
+    assert offsets(cluster)[T] == NONE, "what waited for the marker is gone with the topic"
+    again = cluster.ask(InitProducerId(4, "x", 60_000, NONE, NONE))
+    assert isinstance(again, InitProducerIdAnswer)
+    assert again.error == Error.NONE
+
+
+# ---------------------------------------------------------------- on a disk
+
+
+def folders(disk: FaultDisk) -> list[str]:
+    return [name for name in disk.listed("broker-1") if not name.startswith("__") and "-" in name[:2]]
+
+
+def test_folders_are_renamed_and_removed_later() -> None:
+    disk = FaultDisk()
+    embedded = on(disk)
+    deleted(embedded, "t")
+    renamed = [name for name in folders(disk) if name != "u-0"]
+    assert [name.partition(".")[0] for name in renamed] == ["t-0", "t-1"]
+    assert all(name.endswith("-delete") and len(name.partition(".")[2]) == 32 + len("-delete") for name in renamed)
+    assert isinstance(embedded.clock, ManualClock)
+    embedded.clock.advance(RETENTION_MS)
+    embedded.pump()
+    assert folders(disk) == ["u-0"]
+    embedded.close()
+
+
+def test_a_long_name_is_cut_so_that_a_folder_may_be_called_so() -> None:
+    disk, name = FaultDisk(), "t" * 249
+    embedded = on(disk)
+    embedded.create_topic(name, 1)
+    assert deleted(embedded, name) == {name: Error.NONE}
+    assert [len(each) for each in disk.listed("broker-1") if each.endswith("-delete")] == [255]
+    embedded.close()
+
+
+def states_after_crashes() -> list[tuple[bool, str]]:
+    """At every operation: whether the answer was told by then, and what is there after a crash."""
+    disk = FaultDisk()
+    embedded = on(disk)
+    for number in range(3):
+        assert produced(embedded, T, f"v{number}") == Error.NONE
+    embedded.ask(OffsetCommit(8, "g", (OffsetToCommit(T, 5, ""), OffsetToCommit(U, 6, ""))))
+    told, points = list[int](), list[tuple[FaultDisk, bool]]()
+    disk.before = lambda: points.extend((disk.survivor(fate, Random(len(points))), bool(told)) for fate in Fate)
+    told += deleted(embedded, "t").values()
+    produced(embedded, U)
+    embedded.close()
+    disk.before = None
+    found = []
+    for survivor, was_told in points:
+        again = Embedded(settings=SETTINGS, clock=ManualClock(), disk=survivor)
+        there = described(again, "t") == Error.NONE
+        left = [name for name in folders(survivor) if name.startswith("t-")]
+        state = "gone" if not there and not left else "there" if there and len(values(again, T)) == 3 else "torn"
+        again.create_topic("w", 1)
+        if not there:
+            again.create_topic("t", 1)
+            assert (values(again, T), produced(again, T)) == ([], Error.NONE)
+        again.abandon()
+        found.append((was_told, state))
+    return found
+
+
+def test_a_crash_at_every_operation_leaves_the_whole_topic_or_nothing_and_what_was_told_stays_so() -> None:
+    found = states_after_crashes()
+    assert {state for _, state in found} == {"there", "gone"}
+    assert {state for was_told, state in found if was_told} == {"gone"}
+
+
+def test_folders_that_go_before_it_is_known_that_they_go_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    remove = Cluster._remove
+
+    def too_early(cluster: Cluster, partitions: list[TopicPartition]) -> None:
+        logs = [store.log for (_, partition), store in cluster.stores.items() if partition in partitions]
+        remove(cluster, partitions)
+        for log in logs:
+            directory = log.directory  # type: ignore[attr-defined]  # a log on disk
+            log.move_to(directory + ".0-delete")  # type: ignore[attr-defined]  # a log on disk
+
+    monkeypatch.setattr(Cluster, "_remove", too_early)
+    assert "torn" in {state for _, state in states_after_crashes()}
+
+
+def test_what_is_left_of_a_deleted_topic_is_known_by_its_id_alone() -> None:
+    disk = FaultDisk()
+    embedded = on(disk)
+    ids = dict(embedded.cluster.metadata.topic_ids)
+    embedded.close()
+    directory = LogDirectory(disk, "broker-1", ManualClock())
+    directory.remove_left_over([UUID(int=1)])
+    assert folders(disk) == ["t-0", "t-1", "u-0"]
+    directory.remove_left_over([ids["u"]])
+    assert folders(disk) == ["t-0", "t-1"]
+
+
+def test_ids_of_topics_are_not_given_twice_after_a_restart() -> None:
+    disk = FaultDisk()
+    embedded = on(disk)
+    before = embedded.cluster.metadata.topic_ids["u"]
+    deleted(embedded, "u", "t")
+    embedded.close()
+    embedded = on(disk)
+    assert embedded.cluster.metadata.topic_ids["u"] != before
+    embedded.close()
