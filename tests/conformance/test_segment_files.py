@@ -49,8 +49,8 @@ class Scene:
 
     def __init__(self, disk: FaultDisk | None = None) -> None:
         self.disk, self.clock = disk or FailingDisk(), ManualClock()
-        self.directory = LogDirectory(self.disk, "d", self.clock, default=LogConfig(segment_bytes=1 << 20))
-        store = self.directory.open_store(("t", 0), UUID(int=1))
+        self.directory = LogDirectory(self.disk, "d", self.clock)
+        store = self.directory.open_store(("t", 0), UUID(int=1), LogConfig(segment_bytes=1 << 20))
         assert isinstance(store.log, SegmentLog)
         self.log, rules = store.log, preset("3.5")
         self.replica = Replica(("t", 0), store.log, rules, Settings(), self.clock, Journal(), Tokens(), store.snapshots)

@@ -42,8 +42,8 @@ class OnDisk(StoreContract):
 
     def on(self, disk: Disk) -> Store:
         self.disk = disk
-        self.directory = LogDirectory(disk, "d", ManualClock(), self.durability, self.config)
-        return self.directory.open_store(PARTITION, TOPIC_ID)
+        self.directory = LogDirectory(disk, "d", ManualClock(), self.durability)
+        return self.directory.open_store(PARTITION, TOPIC_ID, self.config)
 
     def reopen(self, store: Store) -> Store:
         self.directory.close()

@@ -34,8 +34,8 @@ class Place:
         self.open()
 
     def open(self) -> Replica:
-        self.directory = LogDirectory(self.disk, "d", self.clock, default=self.config)
-        self.store = self.directory.open_store(("t", 0), TOPIC_ID)
+        self.directory = LogDirectory(self.disk, "d", self.clock)
+        self.store = self.directory.open_store(("t", 0), TOPIC_ID, self.config)
         self.replica = replica_of(self.store, self.clock)
         self.replica.recover(self.directory.was_clean)
         self.replica.lead(3)

@@ -181,7 +181,7 @@ def compaction(stage: Stage) -> None:
         client.send(C0, stage.name())
         client.send_offsets(GROUP, {("in", 0): number + 1})
         if aborts:
-            noise.overwrite(C0, "filling", "x" * 900)
+            noise.overwrite(C0, "filling", "x" * 700)
             stage.clock.advance(CLEANER_MS)
             stage.embedded.pump()
         client.end(committed=not aborts)

@@ -20,6 +20,7 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.snapshots import MemorySnapshots
+from zombieproof.broker.store.config_names import config_named
 from zombieproof.formats.batches import Batch
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.plain import from_plain
@@ -107,6 +108,7 @@ def _metadata(told: Mapping[str, Any]) -> Metadata:
     for topic, known in told["topics"].items():
         each_partition = known["partitions"]
         metadata.create(topic, [tuple(each["replicas"]) for each in each_partition], UUID(known["id"]))
+        metadata.configs[topic] = config_named(known.get("config", {}))
         for number, each in enumerate(each_partition):
             places = tuple(each["replicas"]), tuple(each["in_sync"])
             metadata.partitions[topic, number] = PartitionMetadata(*places, each["leader"], each["leader_epoch"])
@@ -147,7 +149,9 @@ def _flushed(cluster: Cluster, cause: Cause) -> None:
 
 
 def _create(cluster: Cluster, cause: Cause) -> None:
-    cluster.create_topic(_fields(cause)["name"], [tuple(each) for each in _fields(cause)["replicas"]])
+    told = _fields(cause)
+    replicas = [tuple(each) for each in told["replicas"]]
+    cluster.create_topic(told["name"], replicas, config_named(told.get("config", {})))
 
 
 def _retention(cluster: Cluster, cause: Cause) -> None:

@@ -63,7 +63,8 @@ class Embedded:
         topics: topics that are to exist, each with its number of partitions or the replicas of each.
         durability: when an append counts as durable; see `Durability` for what each loses.
         clock: where the time comes from; the system's by default.
-        configs: the settings of logs by topic; those that are not named have `default_config`.
+        configs: the settings of logs by topic, which the directory keeps; topics that were never given any have
+            `default_config`.
         disk: the disk, in place of that of the operating system at `path`.
 
     Raises:
@@ -100,7 +101,7 @@ class Embedded:
         self._metadata, was_clean, count = Metadata(), True, nodes
         try:
             if self._disk is not None:
-                self._metadata, count = self._open(self._disk, nodes, durability, default_config, configs)
+                self._metadata, count = self._open(self._disk, nodes, durability)
                 was_clean = all(directory.was_clean for directory in self.directories.values())
             self._metadata.configs |= configs or {}
             self._metadata.default_config = default_config or LogConfig()
@@ -130,8 +131,6 @@ class Embedded:
         disk: Disk,
         nodes: int,
         durability: Durability,
-        default: LogConfig | None,
-        configs: Mapping[str, LogConfig] | None,
     ) -> tuple[Metadata, int]:
         """Take the lock, and know what the directory says of the cluster."""
         try:
@@ -149,14 +148,17 @@ class Embedded:
         for node in range(1, count + 1):
             folder = f"broker-{node}"
             identify(disk, folder, {"version": "1", "cluster.id": self._cluster_id, "node.id": str(node)})
-            self.directories[node] = LogDirectory(disk, folder, self.clock, durability, default, configs)
+            self.directories[node] = LogDirectory(disk, folder, self.clock, durability)
             self.directories[node].remove_left_over(metadata.deleted_ids)
         metadata.deleted_ids.clear()
         metadata.producer_ids.keep = self._keep_next_id
         return metadata, count
 
     def _open_store(self, node: int, partition: TopicPartition) -> Store:
-        return self.directories[node].open_store(partition, self._metadata.topic_ids[partition[0]])
+        topic = partition[0]
+        return self.directories[node].open_store(
+            partition, self._metadata.topic_ids[topic], self._metadata.config_of(topic)
+        )
 
     def _keep_next_id(self, next_id: int) -> None:
         """No block of producer ids is handed out before the disk knows that it is."""
@@ -307,14 +309,14 @@ class Embedded:
 
     # ---------------------------------------------------------------- administration
 
-    def create_topic(self, topic: str, partitions: int | Replicas = 1) -> None:
+    def create_topic(self, topic: str, partitions: int | Replicas = 1, config: LogConfig | None = None) -> None:
         """A new topic; see `Cluster.create_topic`. It is on the disk when this returns.
 
         Raises:
             ValueError: there is one, or Kafka takes no such name.
         """
         with self._pumping, self.lock:
-            self.cluster.create_topic(topic, partitions)
+            self.cluster.create_topic(topic, partitions, config)
             self._saved = self._save()
 
     def start(self) -> None:

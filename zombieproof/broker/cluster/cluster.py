@@ -24,6 +24,8 @@ from zombieproof.broker.cluster.waiting import FOR_EVER
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.snapshots import MemorySnapshots
 from zombieproof.broker.store.cleaner import CleanerSettings
+from zombieproof.broker.store.config import LogConfig
+from zombieproof.broker.store.config_names import named
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition, check_topic
 from zombieproof.model.releases import RELEASES, transaction_version_of
 from zombieproof.model.rules import Rules
@@ -260,8 +262,10 @@ class Cluster:
 
     # ---------------------------------------------------------------- administration
 
-    def create_topic(self, topic: str, partitions: int | Replicas) -> None:
+    def create_topic(self, topic: str, partitions: int | Replicas, config: LogConfig | None = None) -> None:
         """A new topic: so many partitions, spread over the nodes with one replica each, or with these replicas.
+
+        `config` None: it has the settings that the brokers have for topics without any of their own.
 
         Raises:
             ValueError: there is one of that name, or Kafka takes no such name or number.
@@ -272,7 +276,10 @@ class Cluster:
         replicas = self._spread(topic, partitions) if isinstance(partitions, int) else partitions
         if not replicas:
             raise ValueError(f"topic {topic!r} would have no partitions: at least 1 is needed")
-        self.journal.caused("create", name=topic, replicas=[list(each) for each in replicas])
+        if config is not None:
+            self.metadata.configs[topic] = config
+        of_topic = named(self.metadata.config_of(topic))
+        self.journal.caused("create", name=topic, replicas=[list(each) for each in replicas], config=of_topic)
         self.metadata.create(topic, replicas)
         created = self.metadata.partitions_of([topic])
         for partition in created:

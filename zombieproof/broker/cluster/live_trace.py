@@ -20,6 +20,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import MACHINES_BY_INDEX, NAMES_OF_DECISIONS, Journal
 from zombieproof.broker.cluster.network import Message
 from zombieproof.broker.cluster.node import Store
+from zombieproof.broker.store.config_names import named
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce
 from zombieproof.messages.plain import as_plain
@@ -312,7 +313,8 @@ def _described(cluster: Cluster, was_clean: bool) -> dict[str, Any]:
     """What a cluster is made of: enough to make an equal one."""
     nodes, metadata = cluster.nodes, cluster.metadata
     topics: dict[str, Any] = {
-        topic: {"id": str(topic_id), "partitions": []} for topic, topic_id in metadata.topic_ids.items()
+        topic: {"id": str(topic_id), "partitions": [], "config": named(metadata.config_of(topic))}
+        for topic, topic_id in metadata.topic_ids.items()
     }
     for (topic, _), known in sorted(metadata.partitions.items()):
         said = {"replicas": list(known.replicas), "in_sync": list(known.in_sync), "leader": known.leader}

@@ -87,6 +87,7 @@ class Metadata:
         for partition in self._topics.pop(topic):
             del self.partitions[partition]
             self.deleted.append(partition)
+        self.configs.pop(topic, None)
         topic_id = self.topic_ids.pop(topic)
         del self.topic_names[topic_id]
         self.deleted_ids.add(topic_id)

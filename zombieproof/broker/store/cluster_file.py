@@ -7,11 +7,12 @@ log for it, ``__cluster_metadata``.)
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from zombieproof.broker.cluster.metadata import NOBODY, Metadata, PartitionMetadata, Placement
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.store.config_names import config_named, named
 from zombieproof.broker.store.disk import Disk
 
 FILE = "cluster.json"
@@ -32,10 +33,17 @@ class SavedPartition(_Strict):
 
 
 class SavedTopic(_Strict):
-    """A topic with its partitions in order."""
+    """A topic with its partitions in order, and those of its settings that are not Kafka's defaults."""
 
     id: UUID
     partitions: tuple[SavedPartition, ...]
+    config: dict[str, str] = {}
+
+    @field_validator("config")
+    @classmethod
+    def _is_known(cls, config: dict[str, str]) -> dict[str, str]:
+        config_named(config)
+        return config
 
 
 class SavedCluster(_Strict):
@@ -96,7 +104,11 @@ def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: 
         nodes=nodes,
         next_producer_id=next_producer_id,
         topics={
-            topic: SavedTopic(id=metadata.topic_ids[topic], partitions=tuple(partitions))
+            topic: SavedTopic(
+                id=metadata.topic_ids[topic],
+                partitions=tuple(partitions),
+                config=named(metadata.configs[topic]) if topic in metadata.configs else {},
+            )
             for topic, partitions in topics.items()
         },
         version=metadata.version,
@@ -111,6 +123,8 @@ def metadata_of(saved: SavedCluster, place: tuple[Placement, Placement] | None =
         metadata.place_transactional_id, metadata.place_group = place
     for topic, known in saved.topics.items():
         metadata.create(topic, [partition.replicas for partition in known.partitions], known.id)
+        if known.config:
+            metadata.configs[topic] = config_named(known.config)
         for number, partition in enumerate(known.partitions):
             leader = partition.leader if partition.leader != NOBODY else partition.in_sync[0]
             metadata.partitions[topic, number] = PartitionMetadata(

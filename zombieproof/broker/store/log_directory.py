@@ -17,7 +17,7 @@ from uuid import UUID, uuid4
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.partition.log import Damaged
-from zombieproof.broker.store.config import INTERNAL_CONFIGS, Durability, LogConfig
+from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.log_cleaner import LogCleaner
 from zombieproof.broker.store.segment_log import SegmentLog
@@ -69,7 +69,6 @@ class LogDirectory:
 
     Args:
         path: the folder, below the disk's root; it is made where it is not there.
-        configs: the settings of topics that are not `default`; the internal topics have Kafka's unless they are given.
 
     Raises:
         Damaged: a checkpoint, or the identity of the directory, cannot be read.
@@ -81,12 +80,9 @@ class LogDirectory:
         path: str,
         clock: Clock,
         durability: Durability = Durability.FSYNC,
-        default: LogConfig | None = None,
-        configs: Mapping[str, LogConfig] | None = None,
     ) -> None:
         self.disk, self.path, self.durability = disk, path, durability
-        self._clock, self._default = clock, default or LogConfig()
-        self._configs = {**INTERNAL_CONFIGS, **(configs or {})}
+        self._clock = clock
         self._dirty: dict[SegmentLog, None] = {}
         self._checkpointed_ms = 0
         self.logs: dict[TopicPartition, SegmentLog] = {}
@@ -103,12 +99,8 @@ class LogDirectory:
             disk.remove(f"{path}/{CLEAN_SHUTDOWN}")
             disk.sync_directory(path)
 
-    def config_of(self, topic: str) -> LogConfig:
-        """The settings of a topic's logs."""
-        return self._configs.get(topic, self._default)
-
-    def open_store(self, partition: TopicPartition, topic_id: UUID) -> Store:
-        """The store of a partition: what its folder holds, or an empty one.
+    def open_store(self, partition: TopicPartition, topic_id: UUID, config: LogConfig | None = None) -> Store:
+        """The store of a partition: what its folder holds, or an empty one; `config` None: Kafka's defaults.
 
         Raises:
             Damaged: the folder is of another topic, or its log cannot be believed.
@@ -126,7 +118,7 @@ class LogDirectory:
             self.disk,
             directory,
             topic,
-            self.config_of(topic),
+            config or LogConfig(),
             self._clock,
             self.durability,
             self._is_dirty,
@@ -145,7 +137,7 @@ class LogDirectory:
         for partition in gone:
             log = self.logs.pop(partition)
             self._dirty.pop(log, None)
-            self._discard(log.directory)
+            self._discard(log.directory, log.config.file_delete_delay_ms)
         if gone:
             self.checkpoint(at_once=True)
 
@@ -157,7 +149,7 @@ class LogDirectory:
             if name.endswith(DISCARDED):
                 self._discarded.append((0, directory))
             elif left and self._topic_id_of(directory) in left:
-                self._discard(directory)
+                self._discard(directory, 0)
         if self._discarded:
             self.disk.sync_directory(self.path)
             self.remove_discarded(at_once=True)
@@ -168,22 +160,22 @@ class LogDirectory:
             return read_topic_id(self.disk.read(path)) if self.disk.exists(path) else None
         return None
 
-    def _discard(self, directory: str) -> None:
-        """A new name that no partition has, no longer than a file system takes."""
+    def _discard(self, directory: str, delay_ms: int) -> None:
+        """A new name that no partition has, no longer than a file system takes; after a while it is removed."""
         parent, _, name = directory.rpartition("/")
         topic, _, number = name.rpartition("-")
         ending = f"-{number}.{uuid4().hex}{DISCARDED}"
         path = f"{parent}/{topic[: LONGEST_NAME - len(ending)]}{ending}"
         self.disk.rename(directory, path)
-        self._discarded.append((self._clock.now_ms(), path))
+        self._discarded.append((self._clock.now_ms() + delay_ms, path))
 
     def remove_discarded(self, *, at_once: bool = False) -> None:
         """Remove folders that were renamed long enough ago."""
-        due_ms = self._clock.now_ms() - self._default.file_delete_delay_ms
-        for renamed_ms, path in self._discarded:
-            if at_once or renamed_ms <= due_ms:
+        now_ms = self._clock.now_ms()
+        for due_ms, path in self._discarded:
+            if at_once or due_ms <= now_ms:
                 self.disk.remove(path)
-        self._discarded = [each for each in self._discarded if not at_once and each[0] > due_ms]
+        self._discarded = [each for each in self._discarded if not at_once and each[0] > now_ms]
 
     def _claim(self, directory: str, topic_id: str) -> None:
         path = f"{directory}/{TOPIC_IDENTITY}"
