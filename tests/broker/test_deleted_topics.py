@@ -291,9 +291,9 @@ def test_what_is_left_of_a_deleted_topic_is_known_by_its_id_alone() -> None:
     ids = dict(embedded.cluster.metadata.topic_ids)
     embedded.close()
     directory = LogDirectory(disk, "broker-1", ManualClock())
-    directory.remove_left_over([UUID(int=1)])
+    directory.discarded.remove_left_over([UUID(int=1)])
     assert folders(disk) == ["t-0", "t-1", "u-0"]
-    directory.remove_left_over([ids["u"]])
+    directory.discarded.remove_left_over([ids["u"]])
     assert folders(disk) == ["t-0", "t-1"]
 
 
