@@ -35,7 +35,7 @@ SMALL = LogConfig(segment_bytes=300)
 
 
 def batch(value: str = "v") -> SentBatch:
-    return SentBatch(Batch(records=(Record(None, value.encode()),)))
+    return SentBatch(Batch(records=(Record(b"k", value.encode()),)))
 
 
 def produced(host: Cluster | Embedded, count: int, partition: TopicPartition = T, node: int = 1) -> None:

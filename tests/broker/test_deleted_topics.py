@@ -1,12 +1,15 @@
 """DeleteTopics: what goes with a topic, what others are told afterwards, and what a crash leaves of it."""
 
+from pathlib import Path
 from random import Random
 from uuid import UUID
 
 import pytest
 
+from zombieproof.bridge.again import live_again
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.live_trace import LiveTraceFile
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.fault_disk import Fate, FaultDisk
@@ -38,6 +41,7 @@ from zombieproof.messages.partitions import (
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
 from zombieproof.model.decisions.delete_topics import error_of_topic_deletion
 from zombieproof.model.vocabulary import NONE, Error, Isolation
+from zombieproof.traces.trace_file import read_live
 
 T: TopicPartition = ("t", 0)
 U: TopicPartition = ("u", 0)
@@ -291,9 +295,9 @@ def test_what_is_left_of_a_deleted_topic_is_known_by_its_id_alone() -> None:
     ids = dict(embedded.cluster.metadata.topic_ids)
     embedded.close()
     directory = LogDirectory(disk, "broker-1", ManualClock())
-    directory.remove_left_over([UUID(int=1)])
+    directory.discarded.remove_left_over([UUID(int=1)])
     assert folders(disk) == ["t-0", "t-1", "u-0"]
-    directory.remove_left_over([ids["u"]])
+    directory.discarded.remove_left_over([ids["u"]])
     assert folders(disk) == ["t-0", "t-1"]
 
 
@@ -306,3 +310,22 @@ def test_ids_of_topics_are_not_given_twice_after_a_restart() -> None:
     embedded = on(disk)
     assert embedded.cluster.metadata.topic_ids["u"] != before
     embedded.close()
+
+
+def test_a_live_run_in_which_records_and_topics_go_is_taken_again_from_its_trace(tmp_path: Path) -> None:
+    with LiveTraceFile(tmp_path / "run.jsonl") as trace:
+        embedded = Embedded(
+            topics={"t": 2, "u": 1}, settings=SETTINGS, clock=ManualClock(), disk=FaultDisk(), journal=trace
+        )
+        who = opened(embedded)
+        embedded.ask(EndTxn(4, "x", *who, True))
+        produced(embedded, T)
+        embedded.ask(DeleteRecords(2, {T: 1}))
+        deleted(embedded, "u")
+        assert produced(embedded, U) == UNKNOWN
+        assert produced(embedded, T) == Error.NONE
+        embedded.close()
+    record = read_live(tmp_path / "run.jsonl")
+    judged = live_again(record, "run.jsonl")
+    assert (judged.finding, judged.judged) == (None, len(record.events))
+    assert " removes records: promises are judged of what was there before" in judged.open_question

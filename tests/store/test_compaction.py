@@ -425,7 +425,9 @@ def test_a_live_run_in_which_logs_are_cleaned_is_taken_again_from_its_trace(tmp_
     judged = live_again(record, "run.jsonl")
     assert (judged.finding, judged.judged) == (None, len(record.events))
     first = next(event.number for event in record.events if event.cause.what == "compact")
-    assert judged.open_question.startswith(f"event {first} cleans a log: promises are judged of what was there before")
+    assert judged.open_question.startswith(
+        f"event {first} removes records: promises are judged of what was there before"
+    )
 
 
 def test_a_record_that_nobody_wrote_again_outlives_passes_and_restarts() -> None:

@@ -18,6 +18,7 @@ from zombieproof.broker.cluster.cluster import NoSuchNode
 from zombieproof.broker.cluster.live_trace import LiveTrace
 from zombieproof.broker.cluster.network import CLIENT, Message
 from zombieproof.broker.coordinator.steps import InvalidTransition
+from zombieproof.messages.partitions import DeleteRecords, DeleteTopics
 from zombieproof.messages.plain import NotPlain, from_plain
 from zombieproof.model.catalogue import IN_STATES
 from zombieproof.statemachines.kernel import IllegalTransition
@@ -42,6 +43,9 @@ JUDGED: Final = (
 
 EVERY_EVENT: Final = 300
 """Up to so many records in all logs the promises are judged after each event; with more, only at the end."""
+
+REMOVES: Final = ("compact", "retention")
+"""Causes by which records go, beside requests that want them to."""
 
 MOST: Final = 5_000
 """With more records than this they are not judged at all: each looks at every pair of records."""
@@ -161,10 +165,13 @@ class _Run:
             pass  # the event says so, which is compared
         except NoSuchNode as error:
             raise CannotHappen(str(error)) from error
-        if event.cause.what == "compact" and not self.not_judged:
+        if not self.not_judged and (
+            event.cause.what in REMOVES
+            or (before is not None and isinstance(before.body, DeleteRecords | DeleteTopics))
+        ):
             self.not_judged = (
-                f"event {event.number} cleans a log: promises are judged of what was there before, for they are about "
-                "whole logs; every event is as it must be"
+                f"event {event.number} removes records: promises are judged of what was there before, for they are "
+                "about whole logs; every event is as it must be"
             )
         if event.cause.what == "send":
             cause = event.cause

@@ -28,9 +28,10 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.store.cluster_file import FILE, metadata_of, read_cluster, saved_of, write_cluster
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk, InUse, RealDisk
-from zombieproof.broker.store.log_directory import LogDirectory, Syncing, encoded, identify, sync_all
+from zombieproof.broker.store.log_directory import LogDirectory, Syncing, identify, sync_all
 from zombieproof.broker.timers import Timers
 from zombieproof.broker.turns import Turns, Waiter
+from zombieproof.formats.identity import encoded
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import Rules
@@ -149,7 +150,7 @@ class Embedded:
             folder = f"broker-{node}"
             identify(disk, folder, {"version": "1", "cluster.id": self._cluster_id, "node.id": str(node)})
             self.directories[node] = LogDirectory(disk, folder, self.clock, durability)
-            self.directories[node].remove_left_over(metadata.deleted_ids)
+            self.directories[node].discarded.remove_left_over(metadata.deleted_ids)
         metadata.deleted_ids.clear()
         metadata.producer_ids.keep = self._keep_next_id
         return metadata, count

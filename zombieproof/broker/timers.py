@@ -77,7 +77,7 @@ class Timers:
                     if start > log.start_offset:
                         self.cluster.raise_log_start(node, partition, start)
                     log.remove_deleted()
-            directory.remove_discarded()
+            directory.discarded.remove()
 
     def _clean(self) -> None:
         """Each broker cleans its logs, the dirtiest first, until none is dirty enough."""

@@ -3,11 +3,15 @@
 Source: ``MetaProperties.java``, ``PartitionMetadata.java``.
 """
 
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from uuid import UUID
 
 from zombieproof.formats.faults import Undecodable
 
 TOPIC_VERSION = 0
+TOPIC_IDENTITY = "partition.metadata"
+"""The file in a partition's folder that says which topic it holds."""
 
 
 def read_properties(data: bytes | memoryview) -> dict[str, str]:
@@ -42,3 +46,8 @@ def write_topic_id(topic_id: str) -> bytes:
 
 def _lines(data: bytes | memoryview) -> list[str]:
     return bytes(data).decode(errors="replace").split("\n")
+
+
+def encoded(identity: UUID) -> str:
+    """A UUID as Kafka writes it: 22 characters of URL-safe base64."""
+    return urlsafe_b64encode(identity.bytes).decode().rstrip("=")

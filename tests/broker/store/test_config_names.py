@@ -7,7 +7,7 @@ import pytest
 
 from zombieproof.broker.embedded import DataDirectoryError, Embedded
 from zombieproof.broker.partition.log import Damaged
-from zombieproof.broker.store.config import Durability, LogConfig
+from zombieproof.broker.store.config import LogConfig
 from zombieproof.broker.store.config_names import NAMES, config_named, named
 from zombieproof.formats.compression import Codec
 from zombieproof.formats.record_batch import TimestampType
@@ -100,9 +100,7 @@ def test_a_setting_that_nobody_knows_is_told_with_its_place(tmp_path: Path) -> N
 
 
 def test_a_new_topic_of_a_name_has_nothing_of_the_one_before(tmp_path: Path) -> None:
-    with Embedded(
-        tmp_path / "data", topics={"t": 1}, configs={"t": SOME}, durability=Durability.PAGE_CACHE
-    ) as embedded:
+    with Embedded(tmp_path / "data", topics={"t": 1}, configs={"t": SOME}) as embedded:
         assert embedded.ask(DeleteTopics(5, ("t",))) is not None
         embedded.create_topic("t")
         assert embedded.directories[1].logs["t", 0].config == LogConfig()

@@ -96,11 +96,6 @@ class Log(Protocol):
         """Records below `offset` are not served any more (retention, DeleteRecords)."""
         ...
 
-    @property
-    def lets_records_go(self) -> bool:
-        """Whether records may go before newer ones take their place (``cleanup.policy`` has ``delete``)."""
-        ...
-
     def keep_start(self) -> None:
         """What `start_offset` is outlives a crash when this returns."""
         ...
@@ -199,11 +194,6 @@ class MemoryLog:
             end = self.end_offset
             self._batches = [batch for batch in self._batches if batch.last_offset >= offset]
             self._start = offset if self._batches else end
-
-    @property
-    def lets_records_go(self) -> bool:
-        """There are no settings."""
-        return True
 
     def keep_start(self) -> None:
         """There is nothing to be done."""

@@ -160,7 +160,7 @@ class PartitionService:
             partition[0] in INTERNAL_TOPICS,
             replica is not None and replica.leads,
             replica is not None and replica.log.failure is not None,
-            replica is not None and replica.log.lets_records_go,
+            replica is not None and replica.config.is_deleted,
             NONE if replica is None else replica.high_watermark,
         )
         deletion = deleting.deletes(place, offset)

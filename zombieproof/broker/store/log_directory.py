@@ -7,33 +7,37 @@ checkpoint of recovery points, which may be behind and is never before.
 Source: ``LogManager.java``, ``MetaProperties.java``, ``PartitionMetadata.java``.
 """
 
-from base64 import urlsafe_b64encode
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config import Durability, LogConfig
+from zombieproof.broker.store.discarded_folders import DiscardedFolders
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.log_cleaner import LogCleaner
 from zombieproof.broker.store.segment_log import SegmentLog
 from zombieproof.broker.store.snapshot_files import SnapshotFiles
 from zombieproof.formats.checkpoints import read_offsets, write_offsets
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.identity import read_properties, read_topic_id, write_properties, write_topic_id
+from zombieproof.formats.identity import (
+    TOPIC_IDENTITY,
+    encoded,
+    read_properties,
+    read_topic_id,
+    write_properties,
+    write_topic_id,
+)
 from zombieproof.formats.topics import TopicPartition
 
 RECOVERY_POINTS, LOG_STARTS = "recovery-point-offset-checkpoint", "log-start-offset-checkpoint"
 CLEANED_OFFSETS = "cleaner-offset-checkpoint"
-CLEAN_SHUTDOWN, IDENTITY, TOPIC_IDENTITY = ".kafka_cleanshutdown", "meta.properties", "partition.metadata"
+CLEAN_SHUTDOWN, IDENTITY = ".kafka_cleanshutdown", "meta.properties"
 CHECKPOINT_INTERVAL_MS = 1000
-DISCARDED = "-delete"
-"""How the name of a folder ends whose topic was deleted."""
-LONGEST_NAME = 255
 
 
 @dataclass(slots=True)
@@ -87,7 +91,7 @@ class LogDirectory:
         self._checkpointed_ms = 0
         self.logs: dict[TopicPartition, SegmentLog] = {}
         self.cleaner = LogCleaner(self.logs, clock)
-        self._discarded: list[tuple[int, str]] = []
+        self.discarded = DiscardedFolders(disk, path, clock)
         disk.make_directory(path)
         self.was_clean = disk.exists(f"{path}/{CLEAN_SHUTDOWN}")
         self._recovery_points = self._read_checkpoint(RECOVERY_POINTS)
@@ -137,45 +141,9 @@ class LogDirectory:
         for partition in gone:
             log = self.logs.pop(partition)
             self._dirty.pop(log, None)
-            self._discard(log.directory, log.config.file_delete_delay_ms)
+            self.discarded.add(log.directory, log.config.file_delete_delay_ms)
         if gone:
             self.checkpoint(at_once=True)
-
-    def remove_left_over(self, topic_ids: Iterable[UUID]) -> None:
-        """Remove folders that were renamed, and those of topics with these ids, which a crash has left."""
-        left = {encoded(each) for each in topic_ids}
-        for name in self.disk.listed(self.path):
-            directory = f"{self.path}/{name}"
-            if name.endswith(DISCARDED):
-                self._discarded.append((0, directory))
-            elif left and self._topic_id_of(directory) in left:
-                self._discard(directory, 0)
-        if self._discarded:
-            self.disk.sync_directory(self.path)
-            self.remove_discarded(at_once=True)
-
-    def _topic_id_of(self, directory: str) -> str | None:
-        path = f"{directory}/{TOPIC_IDENTITY}"
-        with suppress(Undecodable):
-            return read_topic_id(self.disk.read(path)) if self.disk.exists(path) else None
-        return None
-
-    def _discard(self, directory: str, delay_ms: int) -> None:
-        """A new name that no partition has, no longer than a file system takes; after a while it is removed."""
-        parent, _, name = directory.rpartition("/")
-        topic, _, number = name.rpartition("-")
-        ending = f"-{number}.{uuid4().hex}{DISCARDED}"
-        path = f"{parent}/{topic[: LONGEST_NAME - len(ending)]}{ending}"
-        self.disk.rename(directory, path)
-        self._discarded.append((self._clock.now_ms() + delay_ms, path))
-
-    def remove_discarded(self, *, at_once: bool = False) -> None:
-        """Remove folders that were renamed long enough ago."""
-        now_ms = self._clock.now_ms()
-        for due_ms, path in self._discarded:
-            if at_once or due_ms <= now_ms:
-                self.disk.remove(path)
-        self._discarded = [each for each in self._discarded if not at_once and each[0] > now_ms]
 
     def _claim(self, directory: str, topic_id: str) -> None:
         path = f"{directory}/{TOPIC_IDENTITY}"
@@ -274,7 +242,7 @@ class LogDirectory:
         for log in self.logs.values():
             log.close()
             log.remove_deleted(at_once=True)
-        self.remove_discarded(at_once=True)
+        self.discarded.remove(at_once=True)
         self.checkpoint(at_once=True)
         self.disk.write(f"{self.path}/{CLEAN_SHUTDOWN}", 0, b"")
         self.disk.sync(f"{self.path}/{CLEAN_SHUTDOWN}")
@@ -297,8 +265,3 @@ def identify(disk: Disk, path: str, entries: Mapping[str, str]) -> None:
     disk.write(f"{file}.tmp", 0, write_properties(entries))
     disk.sync(f"{file}.tmp")
     disk.rename(f"{file}.tmp", file)
-
-
-def encoded(identity: UUID) -> str:
-    """A UUID as Kafka writes it: 22 characters of URL-safe base64."""
-    return urlsafe_b64encode(identity.bytes).decode().rstrip("=")

@@ -243,11 +243,6 @@ class SegmentLog(LogFiles):
             self._aborted.forget_before(oldest)
         self._is_dirty(self)
 
-    @property
-    def lets_records_go(self) -> bool:
-        """Whether records may go before newer ones take their place."""
-        return self.config.is_deleted
-
     def keep_start(self) -> None:
         """What `start_offset` is is on the disk when this returns.
 
