@@ -26,7 +26,7 @@ SETTINGS = Settings(
 SMALL = LogConfig(segment_bytes=1_500, index_interval_bytes=200)
 SMALL_AND_COMPACTED = LogConfig(segment_bytes=1_500, index_interval_bytes=200, cleanup_policy="compact")
 OFTEN_CLEANED = LogConfig(
-    segment_bytes=900,
+    segment_bytes=1_000,
     index_interval_bytes=200,
     cleanup_policy="compact",
     min_cleanable_dirty_ratio=0.1,
@@ -181,7 +181,7 @@ def compaction(stage: Stage) -> None:
         client.send(C0, stage.name())
         client.send_offsets(GROUP, {("in", 0): number + 1})
         if aborts:
-            noise.overwrite(C0, "filling", "x" * 700)
+            noise.overwrite(C0, "filling", "x" * 900)
             stage.clock.advance(CLEANER_MS)
             stage.embedded.pump()
         client.end(committed=not aborts)
