@@ -21,7 +21,7 @@ from zombieproof.clients.settings import ProducerSettings
 from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction
 from zombieproof.clients.transport import Transport
 from zombieproof.clients.values import PartitionInfo, RecordMetadata
-from zombieproof.formats.record_batch import RecordHeader
+from zombieproof.formats.stored_records import RecordHeader
 from zombieproof.model.rules import Rules
 
 T = TypeVar("T")

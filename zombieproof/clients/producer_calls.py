@@ -22,7 +22,8 @@ from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTr
 from zombieproof.clients.transport import Transport
 from zombieproof.clients.values import OffsetAndMetadata, PartitionInfo
 from zombieproof.formats.batches import Record
-from zombieproof.formats.record_batch import HEADER, RecordHeader
+from zombieproof.formats.record_batch import HEADER
+from zombieproof.formats.stored_records import RecordHeader
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetToCommit
 from zombieproof.model.rules import Rules

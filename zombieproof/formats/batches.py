@@ -6,11 +6,13 @@ not know of these stays bytes. `encoding` makes bytes of batches, and batches of
 Source: reference §7.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zombieproof.formats.compression import Codec
-from zombieproof.formats.record_batch import RecordHeader, TimestampType
+from zombieproof.formats.record_batch import TimestampType
+from zombieproof.formats.stored_records import RecordHeader
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, TransactionState
 
@@ -123,7 +125,7 @@ class Encoded(NamedTuple):
     """
 
     data: bytes
-    records: tuple[Record, ...]
+    records: Sequence[Record]
     marker: Marker | None
     control_records: tuple[Record, ...]
 
@@ -132,6 +134,7 @@ class Encoded(NamedTuple):
 class Batch:
     """One record batch. `base_offset` is NONE until it is appended; `marker` makes it a control batch.
 
+    `records` are a tuple, or lie in the bytes of the batch until they are looked at (`packed_records`).
     `last_offset_delta` is one less than the number of records where the batch is whole. `is_empty_control`: a control
     batch whose marker was compacted away. `control_records`: of a control batch that is no plain marker (another kind,
     or a later version), what it holds, as bytes.
@@ -145,7 +148,7 @@ class Batch:
     producer_epoch: int = NONE
     base_sequence: int = NONE
     transactional: bool = False
-    records: tuple[Record, ...] = ()
+    records: Sequence[Record] = ()
     marker: Marker | None = None
     last_offset_delta: int = 0
     timestamp_ms: int = NONE

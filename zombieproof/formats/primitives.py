@@ -183,6 +183,15 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     raise Undecodable("a number is longer than 10 bytes", at)
 
 
+def _zigzag(number: int) -> bytes:
+    return write_uvarint((number << 1) ^ (number >> 63))
+
+
+SMALL = 4096
+SMALL_VARINTS = tuple(map(_zigzag, range(SMALL)))
+"""Nearly every number of a record is one of these: a length, a place in a batch, milliseconds since its first."""
+
+
 def write_varint(number: int) -> bytes:
     """A zigzag varint of a number of at most 64 bits."""
-    return write_uvarint((number << 1) ^ (number >> 63))
+    return SMALL_VARINTS[number] if 0 <= number < SMALL else _zigzag(number)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from zombieproof.broker.store.disk import Disk
 from zombieproof.formats.batches import Batch
-from zombieproof.formats.encoding import read_batch
+from zombieproof.formats.encoding import view_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.offset_indexes import (
     OffsetEntry,
@@ -124,7 +124,7 @@ class Segment:
             if header.base_offset + header.last_offset_delta < from_offset:
                 continue
             try:
-                batch = read_batch(data, at, self._topic)
+                batch = view_batch(data, at, self._topic)
             except Undecodable as fault:
                 raise Undecodable(str(fault), position) from fault
             if batch.base_offset < max(expected, self.base_offset):
