@@ -1,0 +1,81 @@
+"""The index of aborted transactions over the segments of a log: each segment has a file of its own.
+
+Source: ``TransactionIndex.java``, ``LocalLog.java``; reference §6.
+"""
+
+from collections.abc import Iterable
+
+from zombieproof.broker.partition.aborted_index import AbortedTransaction
+from zombieproof.broker.store.log_files import LogFiles
+from zombieproof.broker.store.segment import TRANSACTION_INDEX
+from zombieproof.formats.transaction_index import IndexEntry
+
+
+class AbortedFiles:
+    """The aborted transactions of one log of which its files tell, in the order of their markers.
+
+    `first_doubtful`: where the segments begin whose index could not be believed; None where all could.
+    """
+
+    def __init__(self, files: LogFiles) -> None:
+        self._files = files
+        self.entries: list[AbortedTransaction] = []
+        self.first_doubtful: int | None = None
+
+    def add(self, entry: AbortedTransaction) -> None:
+        """An aborted transaction ends with the newest marker.
+
+        Raises:
+            StorageFailure: the disk has failed.
+        """
+        with self._files.failing():
+            segment = self._files.held[self._files.index_of(entry.last_offset)]
+            self._files.names_changed |= segment.aborted_size == 0
+            segment.add_aborted(IndexEntry(*entry))
+        self._files.touched[segment.path(TRANSACTION_INDEX)] = None
+        self.entries.append(entry)
+
+    def forget_before(self, offset: int) -> None:
+        """The segments below `offset` are gone, and their files with them."""
+        self.entries = [entry for entry in self.entries if entry.last_offset >= offset]
+
+    def rewrite_last(self) -> None:
+        """The last segment's index of aborted transactions has those whose marker is still there."""
+        self.entries = [entry for entry in self.entries if entry.last_offset < self._files.end_offset]
+        if not self._files.held:
+            return
+        segment = self._files.held[-1]
+        if segment.exists(TRANSACTION_INDEX):
+            self._files.disk.truncate(segment.path(TRANSACTION_INDEX), 0)
+            segment.aborted_size = 0
+            for entry in self.entries:
+                if entry.last_offset >= segment.base_offset:
+                    segment.add_aborted(IndexEntry(*entry))
+            self._files.touched[segment.path(TRANSACTION_INDEX)] = None
+
+    def read(self, *, was_clean: bool) -> None:
+        """What the indexes of aborted transactions say; from `first_doubtful` on they have to be made anew."""
+        self.entries, self.first_doubtful = [], None
+        for segment in self._files.held:
+            entries, fault = segment.read_aborted()
+            is_last = segment is self._files.held[-1]
+            if fault is not None or (is_last and not was_clean):
+                self.first_doubtful = segment.base_offset
+                break
+            self.entries += [AbortedTransaction(*entry) for entry in entries]
+
+    def index_anew(self, entries: Iterable[AbortedTransaction]) -> None:
+        """The aborted transactions from `first_doubtful` on, as the batches tell them."""
+        if self.first_doubtful is None:
+            return
+        with self._files.failing():
+            for segment in self._files.held:
+                if segment.base_offset >= self.first_doubtful:
+                    self._files.disk.write(segment.path(TRANSACTION_INDEX), 0, b"")
+                    self._files.disk.truncate(segment.path(TRANSACTION_INDEX), 0)
+                    segment.aborted_size = 0
+                    self._files.touched[segment.path(TRANSACTION_INDEX)] = None
+            for entry in entries:
+                self.add(entry)
+        self.first_doubtful = None
+        self._files.flush()
