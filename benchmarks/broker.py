@@ -97,7 +97,7 @@ def transactions(
 def records(folder: Path, durability: Durability, seconds: float) -> tuple[float, float]:
     """Records of 100 bytes a second, 1,000 in a transaction: by the clock, and by CPU time."""
     with opened(folder, durability) as embedded:
-        producer = Producer(EmbeddedTransport(embedded), transactional_id="id", linger_ms=0, **QUICK)
+        producer = Producer(EmbeddedTransport(embedded), transactional_id="id", **QUICK)
         producer.init_transactions()
         count, started, cpu = 0, time.perf_counter(), time.process_time()
         while time.perf_counter() - started < seconds:

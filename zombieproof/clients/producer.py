@@ -288,6 +288,4 @@ def headers_of(value: object, key: object, headers: Headers) -> tuple[RecordHead
 
 def metadata_of(sent: SentRecord) -> RecordMetadata:
     """Where a record that is stored lies."""
-    stamped_ms = sent.record.timestamp_ms
-    assert stamped_ms is not None, "every record that is sent has its time"
-    return RecordMetadata(*sent.batch.partition, sent.offset, stamped_ms)
+    return RecordMetadata(*sent.batch.partition, sent.offset, sent.timestamp_ms)

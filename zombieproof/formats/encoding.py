@@ -6,6 +6,7 @@ packed them. A batch whose records or markers were changed, or that was made her
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from zombieproof.formats.batches import Batch, Encoded, Marker, Record
 from zombieproof.formats.control_records import EndMarker, read_end_marker, write_end_marker
@@ -22,6 +23,7 @@ from zombieproof.formats.record_batch import (
     header_at,
     read_records,
     rewritten,
+    sealed,
     sound_header_at,
 )
 from zombieproof.formats.record_batch import write_batch as encode
@@ -160,6 +162,17 @@ def write_batch(batch: Batch, versions: ValueVersions = KAFKA_4_3) -> bytes:
         for index, (each, time) in enumerate(zip(records, times, strict=True))
     )
     return encode(_header(batch, base_ms), stored)
+
+
+def packed_batch(batch: Batch, packed: bytes, count: int, base_timestamp_ms: int) -> Batch:
+    """`batch` with `count` records of applications that are encoded, and packed by its codec, as `packed`.
+
+    Raises:
+        Unwritable: a field has no place in the format.
+    """
+    data = sealed(_header(batch, base_timestamp_ms)._replace(record_count=count), packed)
+    records = PackedRecords(data, count)
+    return replace(batch, records=records, encoded=Encoded(data, records, None, ()))
 
 
 def _under_new_header(batch: Batch, encoded: Encoded) -> bytes | None:

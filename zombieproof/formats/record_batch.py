@@ -166,7 +166,8 @@ def write_batch(header: BatchHeader, records: Iterable[StoredRecord]) -> bytes:
                 f"last delta is {header.last_offset_delta}"
             )
         previous = record.offset_delta
-    return sealed(header._replace(record_count=len(stored)), write_section(stored))
+    section = pack_records(header.codec, write_section(stored))
+    return sealed(header._replace(record_count=len(stored)), section)
 
 
 def rewritten(data: bytes, header: BatchHeader) -> bytes:
@@ -178,23 +179,19 @@ def rewritten(data: bytes, header: BatchHeader) -> bytes:
     kept = header_at(data, 0)
     if header[5:] != kept[5:]:
         # What a broker sets beyond offset and leader epoch is covered by the checksum.
-        return _sealed(header, data[HEADER.size :])
+        return sealed(header, data[HEADER.size :])
     placed = bytearray(data)
     OFFSET_AND_LENGTH.pack_into(placed, 0, header.base_offset, kept.length)
     LEADER_EPOCH.pack_into(placed, LEADER_EPOCH_AT, header.leader_epoch)
     return bytes(placed)
 
 
-def sealed(header: BatchHeader, section: bytes) -> bytes:
-    """A batch of these records; `section` is packed here. Length, magic and checksum of `header` are made anew.
+def sealed(header: BatchHeader, packed: bytes) -> bytes:
+    """A batch of records that are packed as `header` says; length, magic and checksum are made anew.
 
     Raises:
         Unwritable: a field of the header does not fit into its bytes.
     """
-    return _sealed(header, pack_records(header.codec, section))
-
-
-def _sealed(header: BatchHeader, packed: bytes) -> bytes:
     try:
         covered = ATTRIBUTES_TO_COUNT.pack(*header[5:]) + packed
         length = len(covered) + CHECKSUMMED_FROM - LOG_OVERHEAD
