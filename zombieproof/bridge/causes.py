@@ -154,6 +154,12 @@ def _retention(cluster: Cluster, cause: Cause) -> None:
     cluster.raise_log_start(_node(cause), _partition(cause), int(_fields(cause)["offset"]))
 
 
+def _compact(cluster: Cluster, cause: Cause) -> None:
+    first_dirty, end = _fields(cause)["dirty"]
+    retention_ms = int(_fields(cause)["delete_retention_ms"])
+    cluster.compact(_node(cause), _partition(cause), (first_dirty, end), retention_ms)
+
+
 def _start(cluster: Cluster, cause: Cause) -> None:
     for topic, number, end in _fields(cause)["ends"]:
         cluster.stores[_node(cause), (topic, number)].log.truncate(end)
@@ -196,6 +202,7 @@ HAPPENS: Mapping[str, Callable[[Cluster, Cause], object]] = {
     "timer": _timer,
     "create": _create,
     "retention": _retention,
+    "compact": _compact,
     "configure": lambda cluster, cause: cluster.configure(_fields(cause)["name"], _fields(cause)["value"]),
     "upgrade": _upgrade,
     "finalize": lambda cluster, cause: cluster.finalize_transaction_version(_fields(cause)["version"]),

@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.log_directory import LogDirectory
 
 WAITS_MS = 50
 """How often brokers look at what has waited for too long."""
 RETENTION_MS = 300_000
 """``log.retention.check.interval.ms``"""
+CLEANER_MS = 15_000
+"""``log.cleaner.backoff.ms``"""
 
 
 def sweeps_of(cluster: Cluster) -> tuple[tuple[int, Callable[[], None]], ...]:
@@ -48,6 +51,7 @@ class Timers:
             (WAITS_MS, cluster.resend_markers),
             *sweeps_of(cluster),
             (RETENTION_MS, self._delete_old),
+            (CLEANER_MS, self._clean),
         ):
             self._timers.append(_Timer(interval_ms, act, now_ms + interval_ms))
 
@@ -71,3 +75,16 @@ class Timers:
                     if start > log.start_offset:
                         self.cluster.raise_log_start(node, partition, start)
                     log.remove_deleted()
+
+    def _clean(self) -> None:
+        """Each broker cleans its logs, the dirtiest first, until none is dirty enough."""
+        for node, directory in self.directories.items():
+            broker = self.cluster.brokers.get(node)
+            replicas = {} if broker is None else broker.partitions.replicas
+            while (dirt := directory.cleaner.dirtiest(replicas)) is not None:
+                retention_ms = directory.logs[dirt.partition].config.delete_retention_ms
+                try:
+                    self.cluster.compact(node, dirt.partition, (dirt.first_dirty_offset, dirt.end_offset), retention_ms)
+                except (StorageFailure, Damaged):
+                    directory.cleaner.uncleanable.add(dirt.partition)
+                directory.checkpoint_cleaned()

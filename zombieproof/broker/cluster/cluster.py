@@ -22,6 +22,7 @@ from zombieproof.broker.cluster.replication import Replication
 from zombieproof.broker.cluster.settings import RECONFIGURABLE, Settings
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.snapshots import MemorySnapshots
+from zombieproof.broker.store.cleaner import CleanerSettings
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition, check_topic
 from zombieproof.model.releases import RELEASES, transaction_version_of
 from zombieproof.model.rules import Rules
@@ -278,6 +279,13 @@ class Cluster:
         """Records of a replica below `offset` are not served any more (retention)."""
         self.journal.caused("retention", node=node, partition=partition, offset=offset)
         self.brokers[node].partitions.replicas[partition].raise_log_start(offset)
+
+    def compact(self, node: int, partition: TopicPartition, dirty: tuple[int, int], delete_retention_ms: int) -> None:
+        """A replica's log is cleaned up to where `dirty` ends, and was up to where it begins; see `Replica.compact`."""
+        self.journal.caused(
+            "compact", node=node, partition=partition, dirty=list(dirty), delete_retention_ms=delete_retention_ms
+        )
+        self.brokers[node].partitions.replicas[partition].compact(*dirty, CleanerSettings(delete_retention_ms))
 
     def configure(self, name: str, value: int) -> None:
         """Change a setting in all brokers, also in those that start later.

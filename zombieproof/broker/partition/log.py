@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
+from zombieproof.broker.store.cleaner import Compacted, Pass, Plan
 from zombieproof.formats.batches import Batch
 from zombieproof.model.vocabulary import NONE
 
@@ -95,6 +96,10 @@ class Log(Protocol):
         """Records below `offset` are not served any more (retention, DeleteRecords)."""
         ...
 
+    def compact(self, plan: Plan) -> Compacted:
+        """A pass of the cleaner: what is below the end of `plan` is as it leaves it, durable when this returns."""
+        ...
+
 
 class MemoryLog:
     """A log in memory. It outlives the broker that uses it, as a disk would."""
@@ -152,7 +157,7 @@ class MemoryLog:
         """Keep `batch`; a batch that already has an offset (a replica's) keeps it."""
         if batch.base_offset == NONE:
             batch = replace(batch, base_offset=self.end_offset)
-        elif batch.base_offset != self.end_offset:
+        elif batch.base_offset < self.end_offset:
             raise ValueError(
                 f"a batch at offset {batch.base_offset} cannot follow a log that ends at {self.end_offset}"
             )
@@ -185,3 +190,11 @@ class MemoryLog:
             end = self.end_offset
             self._batches = [batch for batch in self._batches if batch.last_offset >= offset]
             self._start = offset if self._batches else end
+
+    def compact(self, plan: Plan) -> Compacted:
+        """A pass of the cleaner over everything below the end of `plan`."""
+        below = bisect_left(self._batches, plan.end_offset, key=lambda batch: batch.last_offset)
+        one = Pass(plan, self._batches)
+        kept = [left for batch in self._batches[:below] if (left := one.left_of(batch)) is not None]
+        self._batches[:below] = kept
+        return Compacted(one.aborted_after(plan.end_offset))

@@ -162,6 +162,10 @@ class ProducerStates:
         known = self._producers.get(producer_id)
         return None if known is None else known.entry
 
+    def items(self) -> Iterator[tuple[int, ProducerEntry]]:
+        """Every producer id that is known, with what is known of it."""
+        return ((producer_id, self._producers[producer_id].entry) for producer_id in self)
+
     def last_timestamp_ms(self, producer_id: int) -> int:
         """When the last batch or marker of a producer id was written, as it says itself; NONE if it is unknown."""
         known = self._producers.get(producer_id)

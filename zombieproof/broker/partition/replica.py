@@ -25,9 +25,11 @@ from zombieproof.broker.partition.producer_states import (
 )
 from zombieproof.broker.partition.snapshots import SnapshotStore
 from zombieproof.broker.partition.written import Written
+from zombieproof.broker.store.cleaner import CleanerSettings, LastRecord, Plan
 from zombieproof.formats.batches import Batch, Marker, size_of
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import EVERYTHING, Fetched, ProducerDescription, ProducersDescribed
+from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Isolation, Mode, Origin, Row
 from zombieproof.statemachines.partition_leader import offsets
@@ -57,6 +59,11 @@ def _aborted(completed: CompletedTransaction) -> AbortedTransaction:
         completed.last_stable_offset,
     )
     return AbortedTransaction(of, first, last, stable)
+
+
+def _last_record(entry: ProducerEntry) -> LastRecord:
+    last = entry.batches[entry.batch_count - 1].last_offset if entry.batch_count else None
+    return LastRecord(last, entry.producer_epoch)
 
 
 class Replica:
@@ -243,6 +250,24 @@ class Replica:
         self.producers.snapshots.delete_before(offset)
         self.producers.on_log_start(offset)
 
+    def compact(self, first_dirty_offset: int, end_offset: int, settings: CleanerSettings) -> None:
+        """A pass of the cleaner over everything below `end_offset`, where a segment begins and all is stable.
+
+        Raises:
+            StorageFailure: the store has failed.
+            Damaged: a batch cannot be read.
+        """
+        known = {producer_id: _last_record(entry) for producer_id, entry in self.producers.items()}
+        now_ms, aborted = self._clock.now_ms(), tuple(self.aborted)
+        try:
+            done = self.log.compact(Plan(first_dirty_offset, end_offset, now_ms, aborted, known, settings))
+        except StorageFailure:
+            self.aborted = AbortedIndex(self.log.aborted())
+            raise
+        self.aborted = AbortedIndex(done.aborted)
+        for offset in done.merged:
+            self.producers.snapshots.delete(offset)
+
     def _replay_log(self) -> None:
         """Fold the log from where producer state ends."""
         for batch in self.log.read(self.producers.map_end_offset):
@@ -285,7 +310,7 @@ class Replica:
 
     def offset_for_time(self, timestamp_ms: int, isolation: Isolation) -> int:
         """The first offset with this time or a later one that such a reader may read; NONE if there is none."""
-        late = (batch for batch in self.log.read(self.log.start_offset) if batch.timestamp_ms >= timestamp_ms)
+        late = (batch for batch in self.log.read(self.log.start_offset) if _has_since(batch, timestamp_ms))
         first, reach = next(late, None), self._reach()
         found = NONE if first is None else _first_since(first, timestamp_ms)
         return offsets.offset_for_time(found, isolation, self.producers.readable(reach), reach, self.rules)
@@ -326,6 +351,12 @@ def _within(batches: Iterable[Batch], bound: int, most_bytes: int) -> Iterator[B
             return
         size += size_of(batch)
         yield batch
+
+
+def _has_since(batch: Batch, timestamp_ms: int) -> bool:
+    """Whether a batch has a record with this time or a later one; one of which all records are gone has none."""
+    is_empty = not batch.records and batch.marker is None and not batch.control_records
+    return batch.timestamp_ms >= timestamp_ms and not is_empty
 
 
 def _first_since(batch: Batch, timestamp_ms: int) -> int:

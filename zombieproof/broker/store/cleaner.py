@@ -17,7 +17,8 @@ Nothing is read or written here: batches in, batches out. Source: ``Cleaner.java
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import NamedTuple
 
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
@@ -48,6 +49,37 @@ class Cleaned(NamedTuple):
     end_offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a pass is to do.
+
+    Attributes:
+        first_dirty_offset: where the pass before ended (its `end_offset`).
+        end_offset: where the first segment begins that stays as it is; everything below is stable.
+        now_ms: the time of the pass.
+        aborted: the aborted transactions of the log.
+        producers: those that the partition still knows, by producer id.
+        settings: those of the topic.
+    """
+
+    first_dirty_offset: int
+    end_offset: int
+    now_ms: int
+    aborted: tuple[AbortedTransaction, ...]
+    producers: Mapping[int, LastRecord]
+    settings: CleanerSettings
+
+
+class Compacted(NamedTuple):
+    """The aborted transactions of which readers must still know, and the bases of the segments that were merged.
+
+    A merged one is part of the segment before it now.
+    """
+
+    aborted: tuple[AbortedTransaction, ...]
+    merged: tuple[int, ...] = ()
+
+
 def clean(
     batches: Sequence[Batch],
     aborted: Iterable[AbortedTransaction],
@@ -76,14 +108,11 @@ def clean(
     rest = tuple(batches[len(cleanable) :])
     if not cleanable:
         return Cleaned(rest, tuple(aborted), first_dirty_offset)
-    entries = tuple(aborted)
-    end_offset = cleanable[-1].last_offset + 1
-    transactions = _Transactions(entries)
-    newest = _newest_offsets(cleanable, transactions, first_dirty_offset)
-    one = _Pass(newest, transactions, end_offset, now_ms, settings or CleanerSettings(), producers or {})
+    entries, end_offset = tuple(aborted), cleanable[-1].last_offset + 1
+    plan = Plan(first_dirty_offset, end_offset, now_ms, entries, producers or {}, settings or CleanerSettings())
+    one = Pass(plan, cleanable)
     kept = [left for batch in cleanable if (left := one.left_of(batch)) is not None]
-    behind = (entry for entry in entries if entry.last_offset >= end_offset)
-    return Cleaned((*kept, *rest), (*one.still_aborted, *behind), end_offset)
+    return Cleaned((*kept, *rest), one.aborted_after(end_offset), end_offset)
 
 
 def _cleanable(batches: Sequence[Batch], last_stable_offset: int) -> Sequence[Batch]:
@@ -131,23 +160,34 @@ def _is_aborted(batch: Batch, transactions: _Transactions) -> bool:
     return batch.transactional and transactions.aborted(batch) is not None
 
 
-@dataclass(slots=True)
-class _Pass:
-    newest: Mapping[RecordKey, int]
-    transactions: _Transactions
-    end_offset: int
-    now_ms: int
-    settings: CleanerSettings
-    producers: Mapping[int, LastRecord]
-    still_aborted: list[AbortedTransaction] = field(default_factory=list)
-    _with_data: set[int] = field(default_factory=set)
-    """Producers of whom a batch was met since their last marker."""
+class Pass:
+    """A pass under way: it is told of every batch below the end of its plan, in order.
+
+    Args:
+        dirty: the batches from the first dirty offset on, up to the end of the plan at least; they are read once.
+
+    `still_aborted` are the aborted transactions that were met and of which readers must still know.
+    """
+
+    def __init__(self, plan: Plan, dirty: Iterable[Batch]) -> None:
+        self.end_offset, self._plan, self._now_ms = plan.end_offset, plan, plan.now_ms
+        self._transactions = _Transactions(plan.aborted)
+        below = takewhile(lambda batch: batch.last_offset < plan.end_offset, dirty)
+        self._newest = _newest_offsets(below, self._transactions, plan.first_dirty_offset)
+        self.still_aborted: list[AbortedTransaction] = []
+        self._with_data: set[int] = set()
+        """Producers of whom a batch was met since their last marker."""
+
+    def aborted_after(self, offset: int) -> tuple[AbortedTransaction, ...]:
+        """The aborted transactions of the log when everything below `offset` is as this pass leaves it."""
+        behind = (entry for entry in self._plan.aborted if entry.last_offset >= offset)
+        return (*(entry for entry in self.still_aborted if entry.last_offset < offset), *behind)
 
     def left_of(self, batch: Batch) -> Batch | None:
         """What is left of a batch; None: nothing."""
         if batch.is_control:
             return self._left_of_control(batch)
-        if _is_aborted(batch, self.transactions):
+        if _is_aborted(batch, self._transactions):
             self._with_data.add(batch.producer_id)
             return self._without_records(batch)
         if batch.transactional:
@@ -162,22 +202,22 @@ class _Pass:
         has_data = batch.producer_id in self._with_data
         if batch.marker is not None:
             self._with_data.discard(batch.producer_id)
-            entry = self.transactions.aborted(batch)
+            entry = self._transactions.aborted(batch)
             if not batch.marker.committed and has_data and entry is not None:
                 self.still_aborted.append(entry)
         is_marker = batch.marker is not None or batch.is_empty_control
         if not is_marker or (has_data and not batch.is_empty_control):
             return batch
         horizon_ms = delete_horizon_ms(batch)
-        if batch.is_empty_control or (horizon_ms is not None and horizon_ms <= self.now_ms):
+        if batch.is_empty_control or (horizon_ms is not None and horizon_ms <= self._now_ms):
             return self._without_records(batch)
         return batch if horizon_ms is not None else self._under_horizon(batch)
 
     def _stays(self, batch: Batch, record: Record, offset: int) -> bool:
-        if record.key is None or offset < self.newest.get(record.key, NONE):
+        if record.key is None or offset < self._newest.get(record.key, NONE):
             return False
         horizon_ms = delete_horizon_ms(batch)
-        return record.value is not None or horizon_ms is None or self.now_ms < horizon_ms
+        return record.value is not None or horizon_ms is None or self._now_ms < horizon_ms
 
     def _with_records(self, batch: Batch, kept: Sequence[int], has_tombstone: bool) -> Batch:
         horizon_ms = delete_horizon_ms(batch)
@@ -186,7 +226,7 @@ class _Pass:
         return self._under_horizon(batch) if has_tombstone and horizon_ms is None else batch
 
     def _under_horizon(self, batch: Batch) -> Batch:
-        horizon_ms = self.now_ms + self.settings.delete_retention_ms
+        horizon_ms = self._now_ms + self._plan.settings.delete_retention_ms
         return replace(batch, has_delete_horizon=True, base_timestamp_ms=horizon_ms)
 
     def _without_records(self, batch: Batch) -> Batch | None:
@@ -205,7 +245,7 @@ class _Pass:
         )
 
     def _is_last_of_its_producer(self, batch: Batch) -> bool:
-        known = None if batch.producer_id == NONE else self.producers.get(batch.producer_id)
+        known = None if batch.producer_id == NONE else self._plan.producers.get(batch.producer_id)
         if known is None:
             return False
         if known.last_data_offset is not None:

@@ -33,12 +33,20 @@ class LogConfig:
     delete_retention_ms: int = DAY_MS
     min_cleanable_dirty_ratio: float = 0.5
     min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = (1 << 63) - 1
+    segment_index_bytes: int = 10 << 20
     file_delete_delay_ms: int = 60_000
 
     @property
     def is_compacted(self) -> bool:
         """Whether of records with the same key the newest stays."""
         return "compact" in self.cleanup_policy
+
+    @property
+    def longest_segment_ms(self) -> int:
+        """How long records come into one segment: of a compacted log not for longer than they may stay dirty."""
+        is_bounded = self.is_compacted and self.max_compaction_lag_ms > 0
+        return min(self.segment_ms, self.max_compaction_lag_ms) if is_bounded else self.segment_ms
 
     @property
     def is_deleted(self) -> bool:

@@ -9,6 +9,7 @@ Source: ``LogManager.java``, ``MetaProperties.java``, ``PartitionMetadata.java``
 
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config import INTERNAL_CONFIGS, Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.log_cleaner import LogCleaner
 from zombieproof.broker.store.segment_log import SegmentLog
 from zombieproof.broker.store.snapshot_files import SnapshotFiles
 from zombieproof.formats.checkpoints import read_offsets, write_offsets
@@ -25,6 +27,7 @@ from zombieproof.formats.identity import read_properties, read_topic_id, write_p
 from zombieproof.formats.topics import TopicPartition
 
 RECOVERY_POINTS, LOG_STARTS = "recovery-point-offset-checkpoint", "log-start-offset-checkpoint"
+CLEANED_OFFSETS = "cleaner-offset-checkpoint"
 CLEAN_SHUTDOWN, IDENTITY, TOPIC_IDENTITY = ".kafka_cleanshutdown", "meta.properties", "partition.metadata"
 CHECKPOINT_INTERVAL_MS = 1000
 
@@ -80,10 +83,14 @@ class LogDirectory:
         self._dirty: dict[SegmentLog, None] = {}
         self._checkpointed_ms = 0
         self.logs: dict[TopicPartition, SegmentLog] = {}
+        self.cleaner = LogCleaner(self.logs, clock)
         disk.make_directory(path)
         self.was_clean = disk.exists(f"{path}/{CLEAN_SHUTDOWN}")
         self._recovery_points = self._read_checkpoint(RECOVERY_POINTS)
         self._log_starts = self._read_checkpoint(LOG_STARTS)
+        self._cleaned_offsets = dict[TopicPartition, int]()
+        with suppress(Damaged):  # Without it all that is compacted is dirty.
+            self._cleaned_offsets = self._read_checkpoint(CLEANED_OFFSETS)
         if self.was_clean:
             disk.remove(f"{path}/{CLEAN_SHUTDOWN}")
             disk.sync_directory(path)
@@ -109,6 +116,7 @@ class LogDirectory:
         )
         start, synced = self._log_starts.get(partition), self._recovery_points.get(partition, 0)
         log.open(start, synced, was_clean=self.was_clean)
+        log.cleaned_offset = self._cleaned_offsets.get(partition)
         self.logs[partition] = log
         return Store(log, SnapshotFiles(self.disk, directory, log.fail))
 
@@ -155,17 +163,28 @@ class LogDirectory:
         self._checkpointed_ms = now_ms
         points = {partition: log.recovery_point for partition, log in self.logs.items() if log.recovery_point}
         starts = {partition: log.start_offset for partition, log in self.logs.items() if log.start_offset}
-        for name, offsets, known in (
-            (RECOVERY_POINTS, points, self._recovery_points),
-            (LOG_STARTS, starts, self._log_starts),
-        ):
-            if offsets != known or at_once:
-                self.disk.write(f"{self.path}/{name}.tmp", 0, write_offsets(offsets))
-                self.disk.sync(f"{self.path}/{name}.tmp")
-                self.disk.rename(f"{self.path}/{name}.tmp", f"{self.path}/{name}")
+        if points != self._recovery_points or at_once:
+            self._write_checkpoint(RECOVERY_POINTS, points)
+        if starts != self._log_starts or at_once:
+            self._write_checkpoint(LOG_STARTS, starts)
         self._recovery_points, self._log_starts = points, starts
+        self.checkpoint_cleaned()
         if at_once:
             self.disk.sync_directory(self.path)
+
+    def checkpoint_cleaned(self) -> None:
+        """Note how far the logs were cleaned, if that has changed."""
+        cleaned = {
+            partition: log.cleaned_offset for partition, log in self.logs.items() if log.cleaned_offset is not None
+        }
+        if cleaned != self._cleaned_offsets:
+            self._write_checkpoint(CLEANED_OFFSETS, cleaned)
+            self._cleaned_offsets = cleaned
+
+    def _write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        self.disk.write(f"{self.path}/{name}.tmp", 0, write_offsets(offsets))
+        self.disk.sync(f"{self.path}/{name}.tmp")
+        self.disk.rename(f"{self.path}/{name}.tmp", f"{self.path}/{name}")
 
     def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         path = f"{self.path}/{name}"

@@ -9,12 +9,11 @@ Source: reference §7.3; ``LogLoader.java``.
 
 from zombieproof.broker.store.aborted_files import AbortedFiles
 from zombieproof.broker.store.leader_epochs import LeaderEpochs
-from zombieproof.broker.store.log_files import DELETED, LogFiles
+from zombieproof.broker.store.log_files import LogFiles
 from zombieproof.broker.store.segment import LOG, Segment
+from zombieproof.broker.store.swapping import finish_swaps
 from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
-
-CLEANED = ".cleaned"
 
 
 class LogLoader:
@@ -35,7 +34,7 @@ class LogLoader:
             Damaged: something below `synced_offset`, or in a sealed segment, cannot be read.
         """
         files = self._files
-        self._clear_up()
+        finish_swaps(files, self._reach)
         names = files.disk.listed(files.directory)
         bases = sorted(int(name.removesuffix(LOG)) for name in names if name.endswith(LOG) and name[:20].isdecimal())
         if not bases:
@@ -58,12 +57,12 @@ class LogLoader:
         files.recovery_point = files.end_offset
         self._aborted.read(was_clean=was_clean)
 
-    def _clear_up(self) -> None:
-        """Files that a crash left behind: renamed to be removed, or half made."""
-        for name in self._files.disk.listed(self._files.directory):
-            if name.endswith((DELETED, CLEANED, ".tmp")):
-                self._files.disk.remove(f"{self._files.directory}/{name}")
-                self._files.names_changed = True
+    def _reach(self, segment: Segment) -> int:
+        """Where a segment ends that was synced whole and is not in the log yet."""
+        _, fault = segment.scan(has_gaps=True)
+        if fault is not None:
+            raise self._files.damaged(segment, segment.size, fault)
+        return segment.end_offset
 
     def _load(self, segment: Segment) -> None:
         """A segment that was synced whole: by its indexes, or where they fail by its batches, all of them sound."""

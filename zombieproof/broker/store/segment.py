@@ -12,9 +12,11 @@ from collections.abc import Iterator
 
 from zombieproof.broker.store.disk import Disk
 from zombieproof.formats.batches import Batch
-from zombieproof.formats.encoding import view_batch
+from zombieproof.formats.encoding import read_batch, view_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.offset_indexes import (
+    OFFSET_ENTRY,
+    TIME_ENTRY,
     OffsetEntry,
     TimeEntry,
     read_offset_index,
@@ -42,12 +44,14 @@ def file_name(offset: int, suffix: str) -> str:
 class Segment:
     """A segment that begins at `base_offset`; an empty one has no files yet.
 
-    `end_offset` is the offset behind its last batch; `size` and the sizes of the indexes are bytes.
+    `end_offset` is the offset behind its last batch; `size` and the sizes of the indexes are bytes. `mark` stands
+    behind the names of its files while it is no part of the log yet.
     """
 
     def __init__(self, disk: Disk, directory: str, base_offset: int, topic: str, index_interval_bytes: int) -> None:
         self.base_offset = self.end_offset = base_offset
         self.size = self.aborted_size = 0
+        self.mark = ""
         self.max_timestamp_ms, self._max_timestamp_offset = NONE, base_offset
         self.first_timestamp_ms = NONE
         self._disk, self.directory, self._topic = disk, directory, topic
@@ -57,11 +61,16 @@ class Segment:
 
     def path(self, suffix: str) -> str:
         """One of its files."""
-        return f"{self.directory}/{file_name(self.base_offset, suffix)}"
+        return f"{self.directory}/{file_name(self.base_offset, suffix)}{self.mark}"
 
     def exists(self, suffix: str) -> bool:
         """Whether one of its files is there."""
         return self._disk.exists(self.path(suffix))
+
+    @property
+    def index_size(self) -> int:
+        """The bytes of the larger one of its two indexes."""
+        return max(len(self._offsets) * OFFSET_ENTRY.size, len(self._times) * TIME_ENTRY.size)
 
     # ---------------------------------------------------------------- writing
 
@@ -112,8 +121,8 @@ class Segment:
 
     # ---------------------------------------------------------------- reading
 
-    def read(self, from_offset: int) -> Iterator[Batch]:
-        """Every batch that reaches `from_offset` or goes beyond, in order.
+    def read(self, from_offset: int, *, is_raw: bool = False) -> Iterator[Batch]:
+        """Every batch that reaches `from_offset` or goes beyond, in order; `is_raw`: keys and values stay bytes.
 
         Raises:
             Undecodable: a batch does not match its checksum, or is not where it should be; `position` says where.
@@ -124,7 +133,7 @@ class Segment:
             if header.base_offset + header.last_offset_delta < from_offset:
                 continue
             try:
-                batch = view_batch(data, at, self._topic)
+                batch = read_batch(data, at) if is_raw else view_batch(data, at, self._topic)
             except Undecodable as fault:
                 raise Undecodable(str(fault), position) from fault
             if batch.base_offset < max(expected, self.base_offset):

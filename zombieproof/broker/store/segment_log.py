@@ -13,6 +13,8 @@ from dataclasses import replace
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
 from zombieproof.broker.store.aborted_files import AbortedFiles
+from zombieproof.broker.store.cleaner import Compacted, Plan
+from zombieproof.broker.store.compaction import compact
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.leader_epochs import LeaderEpochs
@@ -36,7 +38,7 @@ class SegmentLog(LogFiles):
         topic: what the records of internal topics are read as.
         is_dirty: called with the log when it has something to sync.
 
-    `open` reads what is there.
+    `open` reads what is there. `cleaned_offset`: the cleaner has seen everything below; None: it was never here.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class SegmentLog(LogFiles):
         self._recent_bytes = 0
         self._encoded: tuple[Batch, bytes] | None = None
         self._epochs, self._aborted = LeaderEpochs(self), AbortedFiles(self)
+        self.cleaned_offset: int | None = None
 
     # ---------------------------------------------------------------- reading
 
@@ -108,7 +111,7 @@ class SegmentLog(LogFiles):
         active, now_ms = self.held[-1], self.clock.now_ms()
         return (
             active.size + len(self._encode(batch)) > self.config.segment_bytes
-            or now_ms - active.first_timestamp_ms >= self.config.segment_ms
+            or now_ms - active.first_timestamp_ms >= self.config.longest_segment_ms
             or self.end_offset + batch.last_offset_delta - active.base_offset > 0x7FFFFFFF
         )
 
@@ -203,6 +206,8 @@ class SegmentLog(LogFiles):
             self._aborted.rewrite_last()
         self._forget_recent()
         self.recovery_point = min(self.recovery_point, self.end_offset)
+        if self.cleaned_offset is not None:
+            self.cleaned_offset = min(self.cleaned_offset, self.held[-1].base_offset)
         self.flush()
 
     def restart_at(self, offset: int) -> None:
@@ -215,6 +220,7 @@ class SegmentLog(LogFiles):
             self._epochs.write()
         self._forget_recent()
         self.start_offset = self.recovery_point = offset
+        self.cleaned_offset = None
         self.flush()
 
     def raise_start(self, offset: int) -> None:
@@ -234,6 +240,19 @@ class SegmentLog(LogFiles):
             oldest = self.held[0].base_offset if self.held else offset
             self._aborted.forget_before(oldest)
         self._is_dirty(self)
+
+    def compact(self, plan: Plan) -> Compacted:
+        """A pass of the cleaner over the closed segments; see `compaction.compact`.
+
+        Raises:
+            StorageFailure: the disk has failed; `aborted` says what is so then.
+            Damaged: a batch cannot be read.
+        """
+        with self.failing():
+            done = compact(self, self._aborted, plan)
+        self._forget_recent()
+        self.cleaned_offset = plan.end_offset
+        return done
 
     def expired_before(self, high_watermark: int) -> int:
         """Where the log would start by its settings of retention: the base of the first segment that stays."""
