@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zombieproof.formats.compression import Codec
-from zombieproof.formats.record_batch import TimestampType
+from zombieproof.formats.record_batch import BatchHeader, TimestampType, add_to_sequence
 from zombieproof.formats.stored_records import RecordHeader
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, TransactionState
@@ -191,6 +191,34 @@ class Batch:
         if self.base_sequence == NONE:
             return NONE
         return (self.base_sequence + self.last_offset_delta) & SEQUENCE_MAX
+
+
+class DataHeader(BatchHeader):
+    """The header of a batch of records, as far as producers are concerned; it is told in the words of `Batch`."""
+
+    __slots__ = ()
+    marker: None = None
+    is_empty_control = False
+
+    @property
+    def transactional(self) -> bool:
+        """Whether it belongs to a transaction."""
+        return self.is_transactional
+
+    @property
+    def timestamp_ms(self) -> int:
+        """The largest time of its records, or when the broker stamped it."""
+        return self.max_timestamp_ms
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last record."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last record, wrapped behind the largest; NONE where the batch has no sequences."""
+        return add_to_sequence(self.base_sequence, self.last_offset_delta)
 
 
 def size_of(batch: Batch) -> int:
