@@ -25,9 +25,12 @@ class PackedRecords(Sequence[Record]):
         self._data, self._count = data, count
         self._records: tuple[Record, ...] | None = None
 
-    @property
-    def unpacked(self) -> tuple[Record, ...]:
-        """The records; they are unpacked once."""
+    def unpack(self) -> tuple[Record, ...]:
+        """The records; they are unpacked once.
+
+        Raises:
+            Undecodable: the bytes do not hold what the header says.
+        """
         if self._records is None:
             header = header_at(self._data, 0)
             self._records = records_of(header, read_records(self._data, 0, header))
@@ -37,25 +40,25 @@ class PackedRecords(Sequence[Record]):
         return self._count
 
     def __iter__(self) -> Iterator[Record]:
-        return iter(self.unpacked)
+        return iter(self.unpack())
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> Record: ...
     @overload
     def __getitem__(self, index: slice) -> tuple[Record, ...]: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Record | tuple[Record, ...]:
-        return self.unpacked[index]
+        return self.unpack()[index]
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, PackedRecords):
-            return self is other or self.unpacked == other.unpacked
-        return self.unpacked == other if isinstance(other, tuple) else NotImplemented
+            return self is other or self.unpack() == other.unpack()
+        return self.unpack() == other if isinstance(other, tuple) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.unpacked)
+        return hash(self.unpack())
 
     def __repr__(self) -> str:
-        return repr(self.unpacked)
+        return repr(self.unpack())
 
 
 def records_of(header: BatchHeader, stored: Sequence[StoredRecord]) -> tuple[Record, ...]:

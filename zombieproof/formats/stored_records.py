@@ -66,7 +66,10 @@ def _read_record(section: bytes, at: int) -> tuple[StoredRecord, int]:
     attributes = section[at]
     timestamp_delta, at = read_varint(section, at + 1)
     offset_delta, at = read_varint(section, at)
-    key, at = _read_sized(section, at, end)
+    if section[at : at + 1] == NULL:
+        key, at = None, at + 1
+    else:
+        key, at = _read_sized(section, at, end)
     value, at = _read_sized(section, at, end)
     headers: Headers = ()
     if section[at : at + 1] == NO_HEADERS:

@@ -20,6 +20,7 @@ from zombieproof.formats.record_batch import (
     LOG_OVERHEAD,
     MAGIC,
     BatchHeader,
+    header_at,
     is_sound,
     sound_header_at,
 )
@@ -230,9 +231,9 @@ class Segment:
             self._indexes.passed(header.size, is_entry=is_entry)
 
     def _note_first(self) -> None:
-        first = next(self._batches(0), None)
-        if first is not None:
-            self.first_timestamp_ms = first[0].max_timestamp_ms
+        data = self._disk.read(self.path(LOG), 0, HEADER.size)
+        if len(data) == HEADER.size:
+            self.first_timestamp_ms = header_at(data, 0).max_timestamp_ms
 
     def scan(self, *, has_gaps: bool, known_below: int = 0) -> tuple[list[Stretch], str | None]:
         """Know the segment by its batches alone, up to the first that is not sound.
