@@ -18,7 +18,7 @@ from zombieproof.clients.producer import Producer
 from zombieproof.clients.read_committed import CorruptBatchError, FetchFilter
 from zombieproof.formats import record_batch
 from zombieproof.formats.batches import Batch, Record
-from zombieproof.formats.compression import Codec
+from zombieproof.formats.compression import Codec, unpack_records
 from zombieproof.formats.encoding import read_batch, view_batch, write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.packed_records import PackedRecords
@@ -35,7 +35,7 @@ class Unpacked:
     """How often the records of a batch were unpacked."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.count, unpack = 0, record_batch.unpack_records
+        self.count, unpack = 0, unpack_records
 
         def counted(codec: Codec, section: bytes | memoryview) -> bytes:
             self.count += codec is Codec.ZSTD
