@@ -67,7 +67,15 @@ class Walk:
 
     def go(self, steps: int) -> None:
         """Take steps, then let power fail everywhere, and look."""
-        kinds = [self.produce, self.transact, self.transact, self.commit, self.read, *[self.flush, self.arrive] * 4]
+        kinds = [
+            self.produce,
+            self.transact,
+            self.transact,
+            self.commit,
+            self.read,
+            self.wait,
+            *[self.flush, self.arrive] * 4,
+        ]
         for _ in range(steps):
             self.chance.choice(kinds)()
             if self.chance.random() < 0.015:
@@ -88,6 +96,11 @@ class Walk:
         leader = self.cluster.leader_of(at)
         if leader is not None:
             self.under_way.append((self.cluster.send(request, leader), learn))
+
+    def wait(self) -> None:
+        """Brokers go on with what asks again after a while."""
+        self.cluster.clock.advance(self.cluster.settings.add_partitions_to_txn_retry_backoff_ms)  # type: ignore[attr-defined]  # a clock that is moved by hand
+        self.cluster.end_waits()
 
     def produce(self) -> None:
         """A record of nobody's."""
@@ -213,6 +226,8 @@ class Walk:
             nodes = (self.chance.choice(nodes),)
         self.lost += crash(self.cluster, self.chance, nodes)
         settle(self.cluster)
+        self.cluster.resend_markers()
+        settle(self.cluster)
         self.listen()
         self.under_way, self.identity, self.busy = [], None, False
         self.look()
@@ -263,7 +278,7 @@ WALKS = 12
 def walked(nodes: int, seed: int) -> Walk:
     """A walk; the same for the same seed."""
     walk = Walk(nodes, Random(seed))
-    walk.go(400)
+    walk.go(600)
     return walk
 
 

@@ -1,12 +1,16 @@
 """Every example runs as it stands and ends as it says."""
 
 import os
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+
+MAIN = "import sys; from zombieproof.cli import main; sys.exit(main())"
 
 
 @pytest.fixture
@@ -30,7 +34,7 @@ def test_a_scenario_of_your_own_is_explored_and_told(examples: Path) -> None:
 
 @pytest.mark.parametrize("name", ["own_scenario.py", "own_model.py"])
 def test_a_file_of_your_own_is_checked_by_the_command(examples: Path, name: str) -> None:
-    command = [sys.executable, "-c", "import sys; from zombieproof.cli import main; sys.exit(main())", "check"]
+    command = [sys.executable, "-c", MAIN, "check"]
     done = _run(*command, examples / name, examples / name)
     assert (done.returncode, done.stderr) == (0, "")
     assert "pinned" not in done.stdout
@@ -60,6 +64,36 @@ def test_consume_transform_produce_is_exact_through_crash_and_zombie(examples: P
     assert "then: 100 orders, 100 have invoices, 0 doubled" in done.stdout
     assert "the second one goes on, and is told PRODUCER_FENCED" in done.stdout
     assert done.stdout.endswith("in the end: 120 orders, 120 have invoices, 0 doubled\n")
+
+
+def test_a_shop_goes_on_where_it_ended_also_when_it_was_killed(examples: Path, tmp_path: Path) -> None:
+    shop, data, trace = examples / "shop_on_disk.py", tmp_path / "data", tmp_path / "run.jsonl"
+    done = _run(sys.executable, shop, data, "--orders", "5", "--trace", trace)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("now: 5 orders sold, 5 taken from the stock\n")
+    with subprocess.Popen([sys.executable, "-u", shop, data, "--orders", "100000"], stdout=subprocess.PIPE) as killed:
+        assert killed.stdout is not None
+        assert killed.stdout.readline() == b"found: 5 orders sold, 5 taken from the stock\n"
+        time.sleep(0.5)
+        killed.kill()
+    done = _run(sys.executable, shop, data, "--orders", "1", "--durability", "page-cache")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = [int(number) for number in re.findall(r"\d+", done.stdout)]
+    assert told[0] == told[1] >= 5, "an order is in both topics, or in none"
+    assert told[2:] == [told[0] + 1] * 2
+    assert "a machine that loses its power loses the newest records" in done.stdout
+    for path in (data, trace):
+        judged = _run(sys.executable, "-c", MAIN, "replay", path)
+        assert (judged.returncode, judged.stderr) == (0, ""), judged.stdout
+
+
+def test_a_shop_in_what_is_no_data_directory_is_refused(examples: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    done = _run(sys.executable, examples / "shop_on_disk.py", file)
+    assert done.returncode == 2
+    assert "is a file: a data directory is a folder" in done.stderr
+    assert file.read_text() == "mine"
 
 
 def test_the_three_delivery_semantics_differ_under_the_same_crashes(examples: Path) -> None:

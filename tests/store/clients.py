@@ -40,6 +40,10 @@ NEVER_HAPPENS = frozenset(
     {Error.INVALID_TXN_STATE, Error.INVALID_PRODUCER_ID_MAPPING, Error.OUT_OF_ORDER_SEQUENCE_NUMBER}
 )
 TIMEOUT_MS = 60_000
+COMPACTED = "c"
+"""The topic whose records have keys: each value its own, so that none of them may go."""
+NOISE = b"noise "
+"""The keys of records that are in no history begin so."""
 
 
 class Notebook(HistoryWriter):
@@ -93,12 +97,21 @@ class Client:
         self.transaction = name
         self.notes.begin(self.process, name)
 
-    def send(self, partition: TopicPartition, *values: str) -> int:
-        """One batch with these values; the error."""
+    def send(self, partition: TopicPartition, *values: str, key: str | None = None) -> int:
+        """One batch with these values; the error. Where records have keys each value is its own, or all have `key`."""
         for value in values:
             self.notes.send(self.process, named(partition), value, self.transaction)
+        keyed = partition[0] == COMPACTED
+        records = tuple(Record((key or value).encode() if keyed else None, value.encode()) for value in values)
+        return self._produce(partition, values, records)
+
+    def overwrite(self, partition: TopicPartition, key: str, value: str | None) -> int:
+        """A record that nobody looks for: the next one with its key takes its place, and None removes it."""
+        encoded = None if value is None else value.encode()
+        return self._produce(partition, (), (Record(NOISE + key.encode(), encoded),))
+
+    def _produce(self, partition: TopicPartition, values: Iterable[str], records: tuple[Record, ...]) -> int:
         first = self.sequences.get(partition, 0)
-        records = tuple(Record(None, value.encode()) for value in values)
         batch = Batch(
             *self.identity,
             first,
@@ -117,7 +130,7 @@ class Client:
             else:
                 self.notes.not_sent(self.process, value, _outcome(told.error))
         if told.error == Error.NONE:
-            self.sequences[partition] = first + len(values)
+            self.sequences[partition] = first + len(records)
         if told.error == Error.KAFKA_STORAGE_ERROR:
             raise NoAnswer(f"the log of {named(partition)} is closed")
         return told.error
@@ -203,14 +216,14 @@ def read_all(
     skipping = set[int]()
     for batch in fetched.batches:
         firsts = aborted.get(batch.producer_id, [])
-        if firsts and firsts[0] <= batch.last_offset and batch.marker is None:
+        if firsts and firsts[0] <= batch.last_offset:
             skipping.add(batch.producer_id)
             firsts.pop(0)
         if batch.marker is not None:
             skipping.discard(batch.producer_id)
         elif not (batch.transactional and batch.producer_id in skipping):
             for offset, record in zip(batch.offsets, batch.records, strict=True):
-                if offset >= start:
+                if offset >= start and not (isinstance(record.key, bytes) and record.key.startswith(NOISE)):
                     notes.read(reader, name, offset, bytes(record.value).decode())  # type: ignore[arg-type]  # data
         position = batch.last_offset + 1
     notes.final_read(reader, name, position=position, end=end, since=since)

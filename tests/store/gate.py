@@ -21,7 +21,7 @@ from zombieproof.broker.store.fault_disk import Fault
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "crashes.md"
 DEPTHS = ("commit", "gate", "soak")
-SIZES = {"plain": 8, "transactions": 2, "fences": 2, "groups": 2, "restarts": 1}
+SIZES = {"plain": 8, "transactions": 2, "fences": 2, "groups": 2, "restarts": 1, "compaction": 1}
 """How long each workload is against the others: a crash point of the later ones costs more."""
 
 Job = Callable[[], Reached | None]

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,10 +16,19 @@ from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.group.offset_store import OffsetStore
 from zombieproof.broker.group.store import GroupStore
 from zombieproof.broker.partition.replica import Replica
+from zombieproof.broker.store import swapping
+from zombieproof.broker.store.cleaner import Pass
 from zombieproof.broker.store.fault_disk import Fault
-from zombieproof.broker.store.log_directory import Syncing
+from zombieproof.broker.store.log_cleaner import dirt_of
+from zombieproof.broker.store.log_files import LogFiles
+from zombieproof.broker.store.segment import Segment
 from zombieproof.broker.store.segment_log import SegmentLog
+from zombieproof.formats.batches import Batch
 from zombieproof.formats.record_batch import header_at
+from zombieproof.model.vocabulary import NONE
+
+SWAPPED = (".cleaned", ".swap", ".log", ".txnindex")
+"""Names of files that a swap of segments writes or renames."""
 
 
 def reached_by(row: str) -> Reached:
@@ -71,14 +80,6 @@ def no_name_is_synced(patch: pytest.MonkeyPatch) -> None:
 
 
 def answered_before_the_sync(patch: pytest.MonkeyPatch) -> None:
-    carry_out = Syncing.carry_out
-
-    def late(syncing: Syncing) -> None:
-        for log, end_offset, _, _ in syncing.parts:
-            log.synced(end_offset)
-        carry_out(syncing)
-
-    patch.setattr(Syncing, "carry_out", late)
     patch.setattr(Embedded, "_begin_sync", _synced_too_early(Embedded._begin_sync))
 
 
@@ -119,6 +120,61 @@ def offsets_are_not_read_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GroupStore, "load", blind)
 
 
+def cleaned_files_are_not_synced(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("zombieproof.broker.store.swapping.sync_cleaned", lambda _, cleaned: cleaned.write_indexes())
+
+
+def old_segments_go_before_the_new_one_counts(patch: pytest.MonkeyPatch) -> None:
+    def swap_in(files: LogFiles, cleaned: Segment, old: Sequence[Segment]) -> None:
+        for segment in old:
+            files.delete(segment)
+        files.held.insert(files.held.index(old[0]), cleaned)
+        swap(files, cleaned, [cleaned])
+        for segment in old:
+            files.held.remove(segment)
+
+    def swap(files: LogFiles, cleaned: Segment, replaced: Sequence[Segment]) -> None:
+        swapping.sync_cleaned(files, cleaned)
+        swapping._rename(files, cleaned, swapping.SWAP)
+        files.disk.sync_directory(files.directory)
+        swapping._rename(files, cleaned, "")
+
+    patch.setattr("zombieproof.broker.store.compaction.swap_in", swap_in)
+
+
+def swaps_are_dropped_by_whoever_finds_them(patch: pytest.MonkeyPatch) -> None:
+    finish = swapping.finish_swaps
+
+    def drop(files: LogFiles, reach: Callable[[Segment], int]) -> None:
+        for name in files.disk.listed(files.directory):
+            if name.endswith(swapping.SWAP):
+                files.disk.remove(f"{files.directory}/{name}")
+        finish(files, reach)
+
+    patch.setattr("zombieproof.broker.store.log_loader.finish_swaps", drop)
+
+
+def markers_go_before_their_data(patch: pytest.MonkeyPatch) -> None:
+    left_of = Pass._left_of_control
+
+    def without_markers(one: Pass, batch: Batch) -> Batch | None:
+        left = left_of(one, batch)
+        return left if batch.marker is None or batch.marker.committed else None
+
+    patch.setattr(Pass, "_left_of_control", without_markers)
+
+
+def the_cleaner_goes_beyond_what_is_stable(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        "zombieproof.broker.store.log_cleaner.dirt_of",
+        lambda partition, log, _, now_ms: dirt_of(partition, log, log.end_offset, now_ms),
+    )
+
+
+def the_newest_of_a_key_goes(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Pass, "_stays", lambda one, batch, record, offset: offset > one._newest.get(record.key, NONE))
+
+
 Loser = tuple[Callable[[pytest.MonkeyPatch], None], Callable[[], Reached]]
 
 LOSERS: dict[str, Loser] = {
@@ -130,6 +186,24 @@ LOSERS: dict[str, Loser] = {
     "the log is not read again": (the_log_is_not_read_again, lambda: crash_points("fences", 12, every=9)),
     "crashes during recovery lose the log": (no_file_is_synced, lambda: crash_in_recovery("fences", 12, 3)),
     "offsets are not read again": (offsets_are_not_read_again, lambda: crash_points("groups", 12, every=29)),
+    "cleaned files are not synced": (
+        cleaned_files_are_not_synced,
+        lambda: crash_points("compaction", 16, every=5, within=SWAPPED),
+    ),
+    "old segments go before the new one counts": (
+        old_segments_go_before_the_new_one_counts,
+        lambda: crash_points("compaction", 16, every=5, within=SWAPPED),
+    ),
+    "swaps are dropped by whoever finds them": (
+        swaps_are_dropped_by_whoever_finds_them,
+        lambda: crash_points("compaction", 16, every=5, within=SWAPPED),
+    ),
+    "markers go before their data": (markers_go_before_their_data, lambda: crash_points("compaction", 16, every=29)),
+    "the cleaner goes beyond what is stable": (
+        the_cleaner_goes_beyond_what_is_stable,
+        lambda: crash_points("compaction", 16, every=29),
+    ),
+    "the newest of a key goes": (the_newest_of_a_key_goes, lambda: crash_points("compaction", 16, every=29)),
     "checksums are not checked": (
         checksums_are_not_checked,
         lambda: bit_flips(0, 8191),

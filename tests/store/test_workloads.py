@@ -15,6 +15,7 @@ EXPECTED = {
     "fences": {"acknowledged", "committed", "aborted", "fenced"},
     "groups": {"acknowledged", "committed", "aborted", "offsets ok"},
     "restarts": {"acknowledged", "committed", "aborted"},
+    "compaction": {"acknowledged", "committed", "aborted", "offsets ok"},
 }
 
 
@@ -37,6 +38,14 @@ def test_a_workload_does_what_it_says(workload: str) -> None:
     assert judge_survivor(disk.survivor(Fate.DROPPED), notes) == []
     seals = [line for line in disk.log if line.startswith("write") and line.endswith(".index")]
     assert len(seals) > 4, "segments were sealed on the way"
+
+
+def test_logs_are_compacted_while_transactions_are_open_and_long_over() -> None:
+    disk = told("compaction")[0]
+    swapped = [line for line in disk.log if line.startswith("rename") and line.endswith(".log.swap")]
+    folders = {line.split()[1].rpartition("/")[0] for line in swapped}
+    assert folders >= {"broker-1/c-0", "broker-1/__transaction_state-0"}
+    assert len(swapped) > 5
 
 
 def test_each_group_whose_offsets_are_looked_at_has_some() -> None:

@@ -1,20 +1,22 @@
-"""Five fixed workloads. Each says all it does into a history, and all of it happens again in the same way."""
+"""Six fixed workloads. Each says all it does into a history, and all of it happens again in the same way."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from tests.store.clients import Client, Notebook
+from tests.store.clients import COMPACTED, Client, Notebook
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.timers import CLEANER_MS
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer, DeleteGroups
 
 T0: TopicPartition = ("t", 0)
 T1: TopicPartition = ("t", 1)
+C0: TopicPartition = (COMPACTED, 0)
 DATA = (T0, T1)
 GROUP = "g"
 SETTINGS = Settings(
@@ -22,13 +24,20 @@ SETTINGS = Settings(
 )
 SMALL = LogConfig(segment_bytes=1_500, index_interval_bytes=200)
 SMALL_AND_COMPACTED = LogConfig(segment_bytes=1_500, index_interval_bytes=200, cleanup_policy="compact")
-CONFIGS = {TRANSACTION_STATE: SMALL_AND_COMPACTED, CONSUMER_OFFSETS: SMALL_AND_COMPACTED}
+OFTEN_CLEANED = LogConfig(
+    segment_bytes=900,
+    index_interval_bytes=200,
+    cleanup_policy="compact",
+    min_cleanable_dirty_ratio=0.1,
+    delete_retention_ms=30_000,
+)
+CONFIGS = {TRANSACTION_STATE: SMALL_AND_COMPACTED, CONSUMER_OFFSETS: SMALL_AND_COMPACTED, COMPACTED: OFTEN_CLEANED}
 
 
 def open_on(disk: Disk, clock: ManualClock | None = None, durability: Durability = Durability.FSYNC) -> Embedded:
     """The cluster of all workloads: what the disk has of it, or a new one."""
     return Embedded(
-        topics={"t": 2, "in": 2},
+        topics={"t": 2, "in": 2, COMPACTED: 1},
         settings=SETTINGS,
         clock=clock or ManualClock(),
         default_config=SMALL,
@@ -152,10 +161,37 @@ def restarts(stage: Stage) -> None:
             stage.restart()
 
 
+def compaction(stage: Stage) -> None:
+    """Transactions in a topic that is cleaned while they are open, are aborted, and are long over.
+
+    Those that are to be aborted also overwrite a record of one that was committed.
+    """
+    client, noise = stage.client("a"), Client(stage.embedded, Notebook(), "noise")
+    noise.init()
+    overwritten = ""
+    for number in range(stage.size // 2):
+        aborts, value = number % 3 == 2, stage.name()
+        client.begin(stage.name())
+        client.send(C0, value if not aborts else stage.name(), key=overwritten if aborts else None)
+        for index in range(2):
+            noise.overwrite(C0, f"{(number + index) % 3}", None if number % 4 == 3 else "x" * 60)
+        client.send(C0, stage.name())
+        client.send_offsets(GROUP, {("in", 0): number + 1})
+        if aborts:
+            noise.overwrite(C0, "filling", "x" * 900)
+            stage.clock.advance(CLEANER_MS)
+            stage.embedded.pump()
+        client.end(committed=not aborts)
+        overwritten = value
+    stage.clock.advance(CLEANER_MS)
+    stage.embedded.pump()
+
+
 WORKLOADS: dict[str, Callable[[Stage], None]] = {
     "plain": plain,
     "transactions": transactions,
     "fences": fences,
     "groups": groups,
     "restarts": restarts,
+    "compaction": compaction,
 }

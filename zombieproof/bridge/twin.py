@@ -363,7 +363,8 @@ def first_twin(setup: Setup, rules: Rules | None = None, *, live_producers: bool
     cluster = (QueueingCluster if bounds.verification_queue else TwinCluster)(
         max(of_each[OFFSETS_PARTITION]),
         rules or setup.rules,
-        Settings(group_initial_rebalance_delay_ms=0),
+        # A leader of the model asks once: that it asks again before it answers is another order of the same steps.
+        Settings(group_initial_rebalance_delay_ms=0, add_partitions_to_txn_retry_backoff_max_ms=0),
         {
             TRANSACTION_STATE: [COORDINATOR_NODES],
             CONSUMER_OFFSETS: [of_each[OFFSETS_PARTITION]],

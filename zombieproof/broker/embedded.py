@@ -2,8 +2,9 @@
 
 Theory of operation: there is no thread of its own unless `start` makes one. Whoever waits drives the cluster (`pump`):
 he delivers what is in flight, then syncs all that waits to be durable at once, without keeping others from handing in
-requests meanwhile, and delivers what that has released. Others who wait look again when he is done; one of them drives
-on. So the requests that come in while a disk syncs share the next sync: a group commit, for any number of producers.
+requests meanwhile, and delivers what that has released. Others who wait sleep until they have what they wait for; when
+the driver has that, one of them drives on (`turns`). So the requests that come in while a disk syncs share the next
+sync: a group commit, for any number of producers.
 Source: DESIGN §6.
 """
 
@@ -27,8 +28,9 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.store.cluster_file import FILE, metadata_of, read_cluster, saved_of, write_cluster
 from zombieproof.broker.store.config import Durability, LogConfig
 from zombieproof.broker.store.disk import Disk, InUse, RealDisk
-from zombieproof.broker.store.log_directory import LogDirectory, Syncing, encoded, identify
+from zombieproof.broker.store.log_directory import LogDirectory, Syncing, encoded, identify, sync_all
 from zombieproof.broker.timers import Timers
+from zombieproof.broker.turns import Turns, Waiter
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import Rules
@@ -86,7 +88,8 @@ class Embedded:
         disk: Disk | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
-        self.lock, self._pumping, self._moved = threading.RLock(), threading.Lock(), threading.Condition()
+        self.lock, self._pumping = threading.RLock(), threading.Lock()
+        self._turns, self._news = Turns(), threading.Event()
         self._submitted: deque[_Submitted] = deque()
         self._waiting: dict[int, tuple[Exchange, Done]] = {}
         self._thread: threading.Thread | None = None
@@ -173,6 +176,8 @@ class Embedded:
         if self.is_closed:
             raise RuntimeError("the cluster was closed: open it again")
         self._submitted.append(_Submitted(request, node, done))
+        if not self._news.is_set():
+            self._news.set()
 
     def ask(self, request: Request, node: int | None = None, timeout_ms: int = 30_000) -> Answer | None:
         """The answer to a request; None: there was none in time, or the connection was lost."""
@@ -183,30 +188,43 @@ class Embedded:
 
     def wait_until(self, is_over: Callable[[], bool], timeout_ms: int) -> bool:
         """Drive the cluster, or let another drive it, until `is_over`; False: the time is over, or it is closed."""
-        deadline_ms = self.clock.now_ms() + timeout_ms
-        while not is_over():
-            left_ms = deadline_ms - self.clock.now_ms()
-            if left_ms <= 0 or self.is_closed:
-                return is_over()
-            if self._pumping.acquire(blocking=False):
-                try:
-                    moved = self._turn()
-                finally:
-                    self._pumping.release()
-                if not moved and not is_over() and not self._submitted:
-                    self._rest(min(left_ms, TICK_MS))
-            else:
-                with self._moved:
-                    self._moved.wait(TICK_MS / 1000)
-        return True
+        if is_over():
+            return True
+        deadline_ms, waiter = self.clock.now_ms() + timeout_ms, Waiter(is_over)
+        self._turns.come(waiter)
+        try:
+            while not is_over():
+                left_ms = deadline_ms - self.clock.now_ms()
+                if left_ms <= 0 or self.is_closed:
+                    return is_over()
+                if waiter.drives:
+                    self._drive(is_over, left_ms)
+                else:
+                    self._turns.sleep(waiter, min(left_ms, TICK_MS) / 1000)
+            return True
+        finally:
+            self._turns.leave(waiter)
 
-    def _rest(self, milliseconds: int) -> None:
+    def _drive(self, is_over: Callable[[], bool], left_ms: int) -> None:
+        try:
+            with self._pumping:
+                moved = self._turn(is_over)
+        finally:
+            self._turns.wake()
+        if not moved and not is_over():
+            self._rest(left_ms)
+
+    def _rest(self, left_ms: int) -> None:
         """Nothing is to be done: time goes on, and where it stands still whoever waits moves it."""
+        with self.lock:
+            due_ms = self.cluster.next_wait_ms - self.clock.now_ms()
+        milliseconds = min(left_ms, TICK_MS, max(due_ms, 1))
         if isinstance(self.clock, ManualClock):
             self.clock.advance(milliseconds)
-        else:
-            with self._moved:
-                self._moved.wait(milliseconds / 1000)
+            return
+        self._news.clear()
+        if not self._submitted and not self.is_closed:
+            self._news.wait(milliseconds / 1000)
 
     def pump(self) -> bool:
         """Deliver what is in flight, make durable what waits for it, and deliver what that has released.
@@ -215,30 +233,39 @@ class Embedded:
             False: nothing was to be done.
         """
         with self._pumping:
-            return self._turn()
+            moved = self._turn()
+        self._turns.wake()
+        return moved
 
-    def _turn(self) -> bool:
+    def _turn(self, is_over: Callable[[], bool] | None = None) -> bool:
+        """One turn of whoever drives, who leaves the syncs to the next one where `is_over` before them."""
         if self._broken is not None:
             raise self._broken
         if self.is_closed:
             return False
         try:
+            # Who is alone brings to its end what was begun before he hands in more, which may depend on it.
+            synced = is_over is not None and not self._turns.is_shared and self._sync()
             with self.lock:
                 moved = self._deliver()
-                syncing = self._begin_sync()
-            for _, each in syncing:
-                each.carry_out()
-            if syncing:
-                with self.lock:
-                    self._end_sync(syncing)
-                    self._deliver()
+            if is_over is not None and is_over():
+                return True
+            return self._sync() or moved or synced
         except BaseException as error:
             self._broken = error
             raise
-        finally:
-            with self._moved:
-                self._moved.notify_all()
-        return moved or bool(syncing)
+
+    def _sync(self) -> bool:
+        """Make durable what waits for it, and deliver what that releases; False: nothing waits."""
+        with self.lock:
+            syncing = self._begin_sync()
+        if not syncing:
+            return False
+        sync_all([each for _, each in syncing])
+        with self.lock:
+            self._end_sync(syncing)
+            self._deliver()
+        return True
 
     def _deliver(self) -> bool:
         moved = self._timers.run()
@@ -286,10 +313,10 @@ class Embedded:
 
     def start(self) -> None:
         """Drive the cluster by a thread of its own, until `close`: timers run also while nobody waits."""
-        self._thread = threading.Thread(target=self._drive, name="zombieproof-brokers", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="zombieproof-brokers", daemon=True)
         self._thread.start()
 
-    def _drive(self) -> None:
+    def _run(self) -> None:
         self.wait_until(lambda: self.is_closed, 1 << 62)
 
     def close(self) -> None:
@@ -301,6 +328,7 @@ class Embedded:
         if self.is_closed:
             return
         self.is_closed = True
+        self._news.set()
         if self._thread is not None:
             self._thread.join()
         try:

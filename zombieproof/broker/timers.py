@@ -7,8 +7,8 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.partition.log import Damaged, StorageFailure
 from zombieproof.broker.store.log_directory import LogDirectory
 
-WAITS_MS = 50
-"""How often brokers look at what has waited for too long."""
+MARKERS_MS = 50
+"""How often coordinators look at markers that could not be written."""
 RETENTION_MS = 300_000
 """``log.retention.check.interval.ms``"""
 CLEANER_MS = 15_000
@@ -47,8 +47,7 @@ class Timers:
     def __post_init__(self) -> None:
         cluster, now_ms = self.cluster, self.cluster.clock.now_ms()
         for interval_ms, act in (
-            (WAITS_MS, cluster.end_waits),
-            (WAITS_MS, cluster.resend_markers),
+            (MARKERS_MS, cluster.resend_markers),
             *sweeps_of(cluster),
             (RETENTION_MS, self._delete_old),
             (CLEANER_MS, self._clean),
@@ -58,6 +57,9 @@ class Timers:
     def run(self) -> bool:
         """Do what is due; False: nothing was. When the clock goes back, nothing waits for longer than its interval."""
         now_ms, ran = self.cluster.clock.now_ms(), False
+        if self.cluster.next_wait_ms <= now_ms:
+            self.cluster.end_waits()
+            ran = True
         for timer in self._timers:
             if not timer.due_ms - timer.interval_ms <= now_ms < timer.due_ms:
                 timer.act()

@@ -216,7 +216,7 @@ class ClusterTransport:
             until_ms,
             self._calls.next_ms,
             *self._due,
-            *(broker.desk.waits.next_ms for broker in cluster.brokers.values()),
+            cluster.next_wait_ms,
         ]
         if any(broker.coordinator.has_markers_to_write for broker in cluster.brokers.values()):
             times.append(now_ms + MARKERS_AGAIN_MS)

@@ -58,8 +58,13 @@ RECORDER = Settings(
     offsets_topic_num_partitions=2,
     group_initial_rebalance_delay_ms=0,
     unstable_api_versions_enable=True,
+    add_partitions_to_txn_retry_backoff_max_ms=0,
 )
-"""The settings of every recorded broker that a sequence does not repeat."""
+"""The settings of every recorded broker that a sequence does not repeat.
+
+But for the last: a recorded broker asked a coordinator again for a tenth of a second. Here everything has arrived when
+it asks first, and the time stands still.
+"""
 
 RECORDER_OF_THREE = replace(RECORDER, transaction_state_log_num_partitions=3, offsets_topic_num_partitions=3)
 

@@ -3,6 +3,8 @@
 Source: reference §1; ``Utils.abs(id.hashCode) % partitions`` in ``TransactionStateManager`` and ``GroupCoordinator``.
 """
 
+from functools import lru_cache
+
 
 def java_hash(text: str) -> int:
     """``String.hashCode`` of Java: 32 bit, over UTF-16 units."""
@@ -13,6 +15,7 @@ def java_hash(text: str) -> int:
     return value - (1 << 32) if value >= 1 << 31 else value
 
 
+@lru_cache(1 << 16)
 def partition_for(name: str, partitions: int) -> int:
     """The partition of ``__transaction_state`` or ``__consumer_offsets`` that owns an id or a group (reference §1)."""
     value = java_hash(name)

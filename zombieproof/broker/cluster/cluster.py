@@ -20,6 +20,7 @@ from zombieproof.broker.cluster.network import CLIENT, Answer, Exchange, Message
 from zombieproof.broker.cluster.node import Broker, Software, Store, Surroundings
 from zombieproof.broker.cluster.replication import Replication
 from zombieproof.broker.cluster.settings import RECONFIGURABLE, Settings
+from zombieproof.broker.cluster.waiting import FOR_EVER
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.snapshots import MemorySnapshots
 from zombieproof.broker.store.cleaner import CleanerSettings
@@ -224,6 +225,11 @@ class Cluster:
     def end_waits(self, node: int | None = None) -> None:
         """Each broker goes on with what has waited for long enough: fetches, appends, requests to other brokers."""
         self._on_each(node, Broker.end_waits)
+
+    @property
+    def next_wait_ms(self) -> int:
+        """When `end_waits` has something to do again; FOR_EVER if nothing waits for a time."""
+        return min((broker.desk.waits.next_ms for broker in self.brokers.values()), default=FOR_EVER)
 
     def resend_markers(self, node: int | None = None) -> None:
         """Each coordinator sends again the markers that could not be written."""

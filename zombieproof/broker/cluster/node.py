@@ -21,6 +21,7 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Message, Network, Request
 from zombieproof.broker.cluster.operations import (
     AppendUnderWay,
+    AskAgain,
     Asking,
     BlockUnderWay,
     GroupTimer,
@@ -307,6 +308,8 @@ class Broker:
         """`operation` waits no longer: `result` is what it has judged."""
         if isinstance(operation, GroupTimer):
             self.members.is_due(operation)
+        elif isinstance(operation, AskAgain):
+            self.writes.ask_again(operation)
         elif not isinstance(result, int):
             assert not isinstance(operation, AppendUnderWay | HeldAppend | Load), "they have an error as their outcome"
             self.desk.answer(operation.number, result)

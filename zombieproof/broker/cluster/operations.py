@@ -165,11 +165,28 @@ class WaitingMember:
 
 
 @dataclass(frozen=True, slots=True)
+class AskAgain:
+    """A Produce, request `number`, that first asked at `since_ms`, and does so again at a time or sooner."""
+
+    number: int
+    work: ProduceInProgress
+    since_ms: int
+
+    def judge(self, partitions: PartitionService, now_ms: int, is_over: bool) -> int | None:
+        """NONE: whatever ends the wait is a reason to ask."""
+        return int(Error.NONE)
+
+
+@dataclass(frozen=True, slots=True)
 class WriteUnderWay:
-    """A write of a client, request `number`, that has a question in the verification channel under its ticket."""
+    """A write of a client, request `number`, that has a question in the verification channel under its ticket.
+
+    It asked for the first time at `since_ms`.
+    """
 
     number: int
     work: InProgress
+    since_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +208,7 @@ class BlockUnderWay:
     """A request for a block of producer ids."""
 
 
-Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch | GroupTimer
+Judged = HeldAnswer | AppendUnderWay | HeldAppend | Load | WaitingFetch | GroupTimer | AskAgain
 """What waits for a state of a partition, or for a time."""
 
 Asking = QuestionsUnderWay | MarkersUnderWay | BlockUnderWay

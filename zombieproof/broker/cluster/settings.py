@@ -29,6 +29,8 @@ class Settings:
     group_min_session_timeout_ms: int = 6000
     group_max_session_timeout_ms: int = 1_800_000
     request_timeout_ms: int = 30_000
+    add_partitions_to_txn_retry_backoff_ms: int = 20
+    add_partitions_to_txn_retry_backoff_max_ms: int = 100
     min_insync_replicas: int = 1
     transaction_state_log_min_isr: int = 0
     unstable_api_versions_enable: bool = False

@@ -139,17 +139,23 @@ class Transactions:
             batch = Batch(records=(record,), timestamp_ms=self.desk.clock.now_ms())
             error = replica.append(batch, NO_GUARD, Origin.COORDINATOR).error
         if fault is not None or error != Error.NONE or replica is None:
-            return self.coordinator.appended(append, error if fault is None else fault.error)
+            return self._appended(append, error if fault is None else fault.error)
         under_way = AppendUnderWay(append, Need(partition, replica.log.end_offset, least), sends_markers)
         outcome = under_way.judge(self.desk.partitions, self.desk.clock.now_ms(), is_over=False)
         if outcome is not None:
-            return self.coordinator.appended(append, outcome)
+            return self._appended(append, outcome)
         self.desk.waits.add(under_way, (partition,), self.desk.timeout())
         return []
 
     def appended(self, operation: AppendUnderWay | HeldAppend, error: int) -> None:
         """An append has its outcome."""
-        self.carry_out(self.coordinator.appended(operation.append, error), operation.sends_markers)
+        self.carry_out(self._appended(operation.append, error), operation.sends_markers)
+
+    def _appended(self, append: Append, error: int) -> list[Effect]:
+        """The coordinator handles the outcome; whoever waits for a change of the id may then look again."""
+        effects = self.coordinator.appended(append, error)
+        self.desk.changed(append.transactional_id)
+        return effects
 
     @property
     def held_appends(self) -> list[Append]:

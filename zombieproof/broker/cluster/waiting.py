@@ -14,8 +14,8 @@ from zombieproof.formats.topics import TopicPartition
 
 Operation = TypeVar("Operation")
 
-Key = TopicPartition | int
-"""A partition whose log, high watermark or leader may change; or the number of a request."""
+Key = TopicPartition | int | str
+"""A partition whose log, high watermark or leader may change; the number of a request; a transactional id."""
 
 FOR_EVER = 1 << 63
 """A time (ms) that never comes."""

@@ -7,7 +7,7 @@ then need not be durable yet: whoever waits for that holds the answer back.
 Source: reference §3.2 to §3.4, §14; ``KafkaApis.handleProduceRequest``, ``ReplicaManager.handleProduceAppend``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -72,12 +72,23 @@ class ProduceInProgress:
                 effects = self._begin()
                 front_door.identities_enter(len(identities), effects, self.journal.begin())
                 self._passes(partition)
-        asked = [partition for partition in tuple(self.waiting) if self._must_ask(partition, replica_of)]
-        if not asked or self.request.transactional_id is None:
+        return self._questions(tuple(self.waiting), replica_of)
+
+    def _questions(self, partitions: Iterable[TopicPartition], replica_of: FindReplica) -> list[PartitionsToVerify]:
+        self.asked = tuple([partition for partition in partitions if self._must_ask(partition, replica_of)])
+        if not self.asked or self.request.transactional_id is None:
             return []
-        self.asked = tuple(asked)
-        ((producer_id, producer_epoch),) = identities
+        ((producer_id, producer_epoch),) = self._identities()
         return [PartitionsToVerify(self.request.transactional_id, producer_id, producer_epoch, self.asked, self.mode)]
+
+    def asks_again(self, errors: Mapping[TopicPartition, int], waited_ms: int) -> bool:
+        """Whether the coordinator is asked once more, instead of `handle_verification`; `waited_ms` since `start`."""
+        longest_ms = min(self.settings.add_partitions_to_txn_retry_backoff_max_ms, self.settings.request_timeout_ms)
+        return any(verification.asks_again(errors[each], self.mode, waited_ms, longest_ms) for each in self.asked)
+
+    def ask_again(self, replica_of: FindReplica) -> list[PartitionsToVerify]:
+        """The question once more, about what may still be asked about: a leader may have changed meanwhile."""
+        return self._questions(self.asked, replica_of)
 
     def handle_verification(self, errors: Mapping[TopicPartition, int]) -> None:
         """The channel's word on each partition that was asked about, as it has translated it."""

@@ -10,14 +10,24 @@ DAY_MS = 86_400_000
 
 
 class Durability(Enum):
-    """When an append is durable, and what is lost otherwise."""
+    """When an append is durable; `loses` says what that costs."""
 
     FSYNC = "fsync"
-    """When the disk has it: nothing that was acknowledged is lost, whatever stops the machine."""
+    """When the disk has it."""
     PAGE_CACHE = "page-cache"
-    """When the operating system has it: a process that is killed loses nothing, a machine without power the newest."""
+    """When the operating system has it."""
     MEMORY = "memory"
-    """At once, and nothing is written: all is lost when the process ends."""
+    """At once; nothing is written."""
+
+    @property
+    def loses(self) -> str:
+        """What of that which was acknowledged can be lost, for people."""
+        return {
+            Durability.FSYNC: "nothing is lost, whatever stops the machine",
+            Durability.PAGE_CACHE: "a process that is killed loses nothing; a machine that loses its power loses the "
+            "newest records, decisions about transactions among them",
+            Durability.MEMORY: "everything is lost when the process ends, and nothing is written",
+        }[self]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,18 @@ import os
 import shutil
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
 MOST_OPEN = 512
 """So many files are kept open."""
+FEW, MOST_AT_ONCE = 3, 16
+"""Fewer files are synced one after the other; so many are synced at once."""
+
+Job = Callable[[], None]
+"""Something that syncs, and raises `OSError` where that fails."""
 
 
 class InUse(OSError):
@@ -64,6 +71,10 @@ class Disk(Protocol):
         """The names in a folder outlive a crash."""
         ...
 
+    def side_by_side(self, jobs: Sequence[Job]) -> list[OSError | None]:
+        """Do jobs that sync, each something of its own, in any order or at once; how each has failed."""
+        ...
+
     def rename(self, old: str, new: str) -> None:
         """Move a file or folder; a file that was called `new` is gone."""
         ...
@@ -83,6 +94,19 @@ class Disk(Protocol):
     def close(self) -> None:
         """Close every file, and give up locks."""
         ...
+
+
+def one_by_one(jobs: Sequence[Job]) -> list[OSError | None]:
+    """Do jobs in their order; how each has failed."""
+    return [_failure_of(job) for job in jobs]
+
+
+def _failure_of(job: Job) -> OSError | None:
+    try:
+        job()
+    except OSError as error:
+        return error
+    return None
 
 
 class _Open:
@@ -106,6 +130,7 @@ class RealDisk:
         self._open: OrderedDict[str, _Open] = OrderedDict()
         self._books = threading.Lock()
         self._locks: list[_Open] = []
+        self._workers: ThreadPoolExecutor | None = None
 
     def name(self, path: str) -> str:
         """The whole path."""
@@ -161,6 +186,14 @@ class RealDisk:
         opened = _Open(self.root / path, os.O_RDONLY | os.O_DIRECTORY)
         os.fsync(opened.number)
 
+    def side_by_side(self, jobs: Sequence[Job]) -> list[OSError | None]:
+        """Do jobs at once where there are several: the operating system then has one commit for many of them."""
+        if len(jobs) < FEW:
+            return one_by_one(jobs)
+        if self._workers is None:
+            self._workers = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="zombieproof-sync")
+        return list(self._workers.map(_failure_of, jobs))
+
     def rename(self, old: str, new: str) -> None:
         """Move a file or folder."""
         self._forget(old)
@@ -187,6 +220,9 @@ class RealDisk:
 
     def close(self) -> None:
         """Close every file, and give up locks."""
+        if self._workers is not None:
+            self._workers.shutdown()
+            self._workers = None
         self._open.clear()
         self._locks.clear()
 

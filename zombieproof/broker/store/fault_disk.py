@@ -7,13 +7,13 @@ random part, and the last write may be torn. What is promised is only what `Disk
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 from random import Random
 
-from zombieproof.broker.store.disk import InUse
+from zombieproof.broker.store.disk import InUse, Job, one_by_one
 
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
@@ -188,6 +188,10 @@ class FaultDisk:
             if naming.directory == path:
                 naming.act(self._synced)
         self._namings = [naming for naming in self._namings if naming.directory != path]
+
+    def side_by_side(self, jobs: Sequence[Job]) -> list[OSError | None]:
+        """Do jobs in their order: what happens at the n-th operation is then the same each time."""
+        return one_by_one(jobs)
 
     def rename(self, old: str, new: str) -> None:
         """Move a file or folder."""

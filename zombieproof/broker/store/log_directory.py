@@ -1,16 +1,17 @@
 """The log directory of one broker: a folder for each partition, checkpoints, and what says whose it is.
 
 Theory of operation: logs that have something to sync are *dirty*. Whoever drives the broker takes all of them at once
-(`begin_sync`), syncs them, beside everything else if he likes (`Syncing.carry_out`), and says so (`Syncing.end`): one
+(`begin_sync`), syncs them, beside everything else if he likes (`sync_all`), and says so (`Syncing.end`): one
 sync for all that waits, which is what Kafka calls a group commit. How far each log is on the disk is noted in the
 checkpoint of recovery points, which may be behind and is never before.
 Source: ``LogManager.java``, ``MetaProperties.java``, ``PartitionMetadata.java``.
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 from zombieproof.broker.cluster.clock import Clock
@@ -36,16 +37,9 @@ CHECKPOINT_INTERVAL_MS = 1000
 class Syncing:
     """What is to be synced of some logs, and how far they are then on the disk."""
 
+    disk: Disk
     parts: list[tuple[SegmentLog, int, tuple[str, ...], bool]]
-    failed: dict[SegmentLog, OSError]
-
-    def carry_out(self) -> None:
-        """Sync; the logs may go on meanwhile."""
-        for log, _, files, names in self.parts:
-            try:
-                log.sync(files, names)
-            except OSError as error:
-                self.failed[log] = error
+    failed: dict[SegmentLog, OSError] = field(default_factory=dict)
 
     def end(self) -> list[SegmentLog]:
         """Say how far the logs are on the disk now; returned are those that have moved, or have failed."""
@@ -55,6 +49,16 @@ class Syncing:
             else:
                 log.synced(end_offset)
         return [log for log, *_ in self.parts]
+
+
+def sync_all(syncing: Sequence[Syncing]) -> None:
+    """Sync what is begun in some directories of one disk, side by side; their logs may go on meanwhile."""
+    every = [(each, log, partial(log.sync, files, names)) for each in syncing for log, _, files, names in each.parts]
+    if every:
+        errors = syncing[0].disk.side_by_side([job for *_, job in every])
+        for (each, log, _), error in zip(every, errors, strict=True):
+            if error is not None:
+                each.failed[log] = error
 
 
 class LogDirectory:
@@ -148,7 +152,7 @@ class LogDirectory:
             return None
         parts = [(log, *log.unsynced()) for log in self._dirty if log.failure is None]
         self._dirty.clear()
-        return Syncing(parts, {})
+        return Syncing(self.disk, parts)
 
     def partition_of(self, log: SegmentLog) -> TopicPartition:
         """Whose log it is."""

@@ -134,6 +134,15 @@ def answer_of_coordinator(error: int, mode: int) -> int:
     return int(error)
 
 
+def asks_again(error: int, mode: int, waited_ms: int, longest_ms: int) -> bool:
+    """Whether a leader asks the coordinator once more before it tells the producer anything (step 6).
+
+    The end of the transaction before is being completed, which takes as long as its markers: a producer that adds
+    partitions by producing need not learn of that unless it takes for `longest_ms`.
+    """
+    return error == Error.CONCURRENT_TRANSACTIONS and mode == Mode.ADD and waited_ms < longest_ms
+
+
 def answer_to_produce(error: int, mode: int) -> int:
     """What the producer is told when verification failed (step 6)."""
     if error in (

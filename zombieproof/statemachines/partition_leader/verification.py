@@ -13,6 +13,7 @@ from zombieproof.model.decisions.verification import (
     answer_of_coordinator,
     answer_to_produce,
     answer_to_txn_offset_commit,
+    asks_again,
     decide_verification,
     evolve_verification,
     mode_of_produce,
@@ -23,6 +24,16 @@ from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Error, PartitionEvent
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move, note
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects, answer
+
+__all__ = [
+    "NO_GUARD",
+    "Arrival",
+    "arrives",
+    "asks_again",
+    "concludes",
+    "mode_of",
+    "word_of_coordinator",
+]
 
 NO_GUARD = SENTINEL
 """The guard of a batch for which nobody was asked: it never verifies."""
