@@ -27,7 +27,7 @@ class EmbeddedTransport:
     """The way of any number of clients, in any threads, to one embedded cluster."""
 
     def __init__(self, embedded: Embedded) -> None:
-        self.embedded = embedded
+        self.embedded, self._clock = embedded, embedded.clock
         self._calls = Calls()
         self._books = threading.Lock()
         self._lines: dict[Line, deque[tuple[Produce, Done]]] = {}
@@ -41,7 +41,7 @@ class EmbeddedTransport:
 
     def now_ms(self) -> int:
         """The time of the cluster."""
-        return self.embedded.clock.now_ms()
+        return self._clock.now_ms()
 
     def send(self, node: int | None, body: Request, done: Done) -> None:
         """Hand in a request; nobody answers a Produce with acks 0. A cluster that was closed is a lost connection."""

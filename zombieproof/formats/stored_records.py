@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.primitives import read_varint, write_varint
+from zombieproof.formats.primitives import SMALL_VARINTS, read_varint, write_varint
+from zombieproof.model.vocabulary import NONE
 
 RecordHeader = tuple[str, bytes | None]
 """A header of a record. Bytes of its key that are not UTF-8 are kept as lone surrogates (``surrogateescape``)."""
 Headers = tuple[RecordHeader, ...]
 
 ATTRIBUTES = tuple(bytes((each,)) for each in range(256))
-NULL, NO_HEADERS = b"\x01", b"\x00"
+NULL, NULL_BYTE, NO_HEADERS = b"\x01", 1, b"\x00"
 
 
 class StoredRecord(NamedTuple):
@@ -45,41 +46,46 @@ def read_section(section: bytes, count: int, last_offset_delta: int) -> list[Sto
     if not section and count:
         raise Undecodable("the records are missing", 0)
     records = []
-    at = 0
-    previous = -1
-    for _ in range(count):
-        record, at = _read_record(section, at)
-        if not previous < record[0] <= last_offset_delta:
-            raise Undecodable(f"a record lies at offset delta {record[0]}, which its batch does not allow", at)
-        records.append(record)
-        previous = record[0]
+    at, previous = 0, -1
+    try:
+        for _ in range(count):
+            record, at = _read_record(section, at)
+            if not previous < record[0] <= last_offset_delta:
+                raise Undecodable(f"a record lies at offset delta {record[0]}, which its batch does not allow", at)
+            records.append(record)
+            previous = record[0]
+    except IndexError:
+        raise Undecodable("a record runs over the end", len(section)) from None
     if at != len(section):
         raise Undecodable(f"{len(section) - at} bytes follow the last record", at)
     return records
 
 
 def _read_record(section: bytes, at: int) -> tuple[StoredRecord, int]:
+    """The record at byte `at`, and where the next begins. Numbers of one byte are read in place: most are such."""
     length, at = read_varint(section, at)
     end = at + length
     if length < 1 or end > len(section):
         raise Undecodable(f"a record of {length} bytes does not fit into its batch", at)
-    attributes = section[at]
-    timestamp_delta, at = read_varint(section, at + 1)
-    offset_delta, at = read_varint(section, at)
-    if section[at : at + 1] == NULL:
-        key, at = None, at + 1
+    attributes, byte = section[at], section[at + 1]
+    time, at = ((byte >> 1) ^ -(byte & 1), at + 2) if byte < 0x80 else read_varint(section, at + 1)
+    byte = section[at]
+    delta, at = ((byte >> 1) ^ -(byte & 1), at + 1) if byte < 0x80 else read_varint(section, at)
+    key: bytes | None = None
+    if section[at] == NULL_BYTE:
+        at += 1
     else:
         key, at = _read_sized(section, at, end)
     value, at = _read_sized(section, at, end)
     headers: Headers = ()
-    if section[at : at + 1] == NO_HEADERS:
+    if at < end and section[at] == 0:
         at += 1
     else:
         headers, at = _read_headers(section, at, end)
     if at != end:
         is_what = "longer" if at > end else "shorter"
         raise Undecodable(f"a record is {is_what} than its length says", at)
-    return tuple.__new__(StoredRecord, (offset_delta, timestamp_delta, key, value, headers, attributes)), at
+    return tuple.__new__(StoredRecord, (delta, time, key, value, headers, attributes)), at
 
 
 def _read_headers(section: bytes, at: int, end: int) -> tuple[Headers, int]:
@@ -111,18 +117,22 @@ def _read_sized(section: bytes, at: int, end: int) -> tuple[bytes | None, int]:
 def write_section(records: Iterable[StoredRecord | Fields]) -> bytes:
     """The section of these records."""
     parts: list[bytes] = []
-    for offset_delta, timestamp_delta, key, value, headers, attributes in records:
+    small, large = SMALL_VARINTS, len(SMALL_VARINTS)  # There is no call for each number of each record.
+    for delta, time, key, value, headers, attributes in records:
+        size = NONE if value is None else len(value)
         body = b"".join(
             (
                 ATTRIBUTES[attributes],
-                write_varint(timestamp_delta),
-                write_varint(offset_delta),
+                small[time] if 0 <= time < large else write_varint(time),
+                small[delta] if 0 <= delta < large else write_varint(delta),
                 NULL if key is None else write_varint(len(key)) + key,
-                NULL if value is None else write_varint(len(value)) + value,
+                small[size] if 0 <= size < large else write_varint(size),
+                value or b"",
                 _write_headers(headers) if headers else NO_HEADERS,
             )
         )
-        parts += (write_varint(len(body)), body)
+        size = len(body)
+        parts += (small[size] if size < large else write_varint(size), body)
     return b"".join(parts)
 
 
