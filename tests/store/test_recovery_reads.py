@@ -198,6 +198,21 @@ def test_damage_that_a_start_does_not_look_at_is_found_by_who_reads_it() -> None
     assert found.counts["bits noticed"] == sum(found.counts.values())
 
 
+@pytest.mark.parametrize("harm", ["gone", "empty"])
+def test_leader_epochs_are_known_again_from_all_batches(harm: str) -> None:
+    broker, disk, _ = killed_late()
+    broker.replica.lead(5)
+    broker.write(40, producer_id=1)
+    broker.sync()
+    path = "d/t-0/leader-epoch-checkpoint"
+    before = disk.read(path)
+    disk.truncate(path, 0)
+    if harm == "gone":
+        disk.remove(path)
+    broker.start()
+    assert disk.read(path) == before
+
+
 def test_a_batch_of_another_leader_epoch_is_found_by_who_reads_it() -> None:
     broker, disk, _ = killed_late()
     disk.damage(LOG, 8 * 12 + 31)

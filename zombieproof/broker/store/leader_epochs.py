@@ -20,6 +20,9 @@ class LeaderEpochs:
         self._files = files
         self._entries: list[tuple[int, int]] = []
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def at(self, offset: int) -> int:
         """The epoch under which a batch at `offset` was written, as far as is known; NONE: it is not."""
         return next((epoch for epoch, start in reversed(self._entries) if start <= offset), NONE)

@@ -82,7 +82,9 @@ class LogLoader:
         What lies below the last entry of the index that was synced is not looked at before somebody reads it.
         """
         files, had_index = self._files, segment.exists(INDEX)
-        found, fault = segment.scan(has_gaps=files.config.is_compacted, known_below=synced_offset)
+        # Without the checkpoint of epochs only the batches tell where each begins.
+        known_below = synced_offset if self._epochs else 0
+        found, fault = segment.scan(has_gaps=files.config.is_compacted, known_below=known_below)
         if segment.end_offset < synced_offset:
             raise files.damaged(segment, segment.size, fault or f"it ends, and offset {synced_offset} was synced")
         ends = [each.first_offset for each in found[1:]] + [segment.end_offset]
