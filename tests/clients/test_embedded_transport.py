@@ -8,6 +8,7 @@ import pytest
 
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.journal import Journal
+from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.config import Durability
@@ -16,7 +17,8 @@ from zombieproof.clients.embedded_transport import EmbeddedTransport
 from zombieproof.clients.errors import ApplicationRecoverable, ProducerFailure
 from zombieproof.clients.producer import Producer
 from zombieproof.clients.read_committed import FetchFilter
-from zombieproof.messages.partitions import FetchAnswer
+from zombieproof.clients.transport import Done
+from zombieproof.messages.partitions import FetchAnswer, Produce
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import Isolation
 
@@ -165,3 +167,45 @@ def test_a_cluster_that_is_closed_under_its_clients_is_a_lost_connection() -> No
         assert future.done()
     with pytest.raises(ProducerFailure, match="closed by force"):
         late.result()
+
+
+class Watched(Embedded):
+    """A cluster that counts the Produce requests that it was handed, and those that it had at the same time."""
+
+    def __init__(self) -> None:
+        self.handed_in = self.under_way = self.most = 0
+        super().__init__(topics={"t": 1}, settings=FEW, durability=Durability.MEMORY)
+
+    def submit(self, request: Request, node: int | None, done: Done) -> None:
+        if not isinstance(request, Produce):
+            super().submit(request, node, done)
+            return
+        self.handed_in, self.under_way = self.handed_in + 1, self.under_way + 1
+        self.most = max(self.most, self.under_way)
+
+        def answered(answer: Answer | None) -> None:
+            self.under_way -= 1
+            done(answer)
+
+        super().submit(request, node, answered)
+
+
+def test_a_produce_waits_for_the_one_before_and_none_is_sent_twice() -> None:
+    with Watched() as embedded:
+        producer = Producer(EmbeddedTransport(embedded), transactional_id="shop")
+        producer.init_transactions()
+        for _ in range(3):
+            with producer.transaction():
+                sent = [producer.send("t", b"v" * 1000, partition=0) for _ in range(200)]
+            assert [each.result().offset - sent[0].result().offset for each in sent] == list(range(200))
+        assert embedded.most == 1, "a broker takes one from a connection at a time"
+        assert embedded.handed_in == 3 * 13, "16 records of a thousand bytes fill 16 KiB, and each batch leaves once"
+
+
+def test_a_transport_that_hands_in_everything_at_once_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def at_once(transport: EmbeddedTransport, line: tuple[int | None, str], body: Produce, done: Done) -> None:
+        transport.embedded.submit(body, line[0], done)
+
+    monkeypatch.setattr(EmbeddedTransport, "_produce", at_once)
+    with pytest.raises(AssertionError, match="one from a connection at a time"):
+        test_a_produce_waits_for_the_one_before_and_none_is_sent_twice()

@@ -3,11 +3,10 @@
 import pytest
 
 from tests.conformance.producer_client import EPOCH, LEADER, PID, TP0, TP1, Producer
-from zombieproof.formats.batches import Record
 from zombieproof.messages.transactions import AddPartitionsToTxn, EndTxn
 from zombieproof.model.vocabulary import Error, ProducerState
 
-RECORD = Record(None, b"value")
+CONTENT = 0, None, b"value", ()
 
 
 @pytest.mark.case("TP-001")
@@ -74,7 +73,7 @@ def test_tp_005_an_added_partition_is_drained_in_the_abortable_state() -> None:
     producer.exchange("APT", Error.TOPIC_AUTHORIZATION_FAILED)
     assert producer.state == ProducerState.ABORTABLE_ERROR
     for partition in (TP0, TP1):
-        producer.sender.accumulator.append(partition, RECORD, transactional=True, now_ms=producer.now_ms)
+        producer.sender.accumulator.append(partition, CONTENT, 0, transactional=True, now_ms=producer.now_ms)
     drained = producer.sender.drain(LEADER, producer.now_ms)
     assert list(drained) == [TP1], "the refused partition stays"
     assert producer.state == ProducerState.ABORTABLE_ERROR

@@ -28,13 +28,13 @@ from zombieproof.formats.faults import Undecodable, Unwritable
 from zombieproof.formats.record_batch import (
     HEADER,
     BatchHeader,
-    StoredRecord,
     TimestampType,
     header_at,
     is_sound,
     read_records,
 )
 from zombieproof.formats.record_batch import write_batch as write_stored
+from zombieproof.formats.stored_records import StoredRecord
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.formats.typed_records import ValueVersions
 from zombieproof.model.vocabulary import TransactionState

@@ -184,7 +184,7 @@ def segments_of(*sizes: tuple[int, int, int]) -> list[Segment]:
     for base, size, entries in sizes:
         segment = Segment(FaultDisk(), "d", base, "t", 100)
         segment.size = size
-        segment._offsets.extend(range(entries))
+        segment._indexes._offsets.extend(range(entries))
         found.append(segment)
     return found
 

@@ -6,9 +6,8 @@ Source: reference §5.3, §5.6; ``RecordAccumulator.java``.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from zombieproof.clients.batches import ProducerBatch, SentRecord, size_of
+from zombieproof.clients.batches import Content, ProducerBatch, SentRecord
 from zombieproof.clients.errors import Failure
-from zombieproof.formats.batches import Record
 from zombieproof.formats.compression import Codec
 from zombieproof.formats.record_batch import HEADER
 from zombieproof.formats.topics import TopicPartition
@@ -60,7 +59,8 @@ class Accumulator:
 
     def has_incomplete_until(self, place: int) -> bool:
         """Whether a record of the batches up to this place has no outcome yet."""
-        return any(batch.place <= place for batch in self._incomplete)
+        oldest = next(iter(self._incomplete), None)
+        return oldest is not None and oldest.place <= place
 
     @property
     def waiting(self) -> Iterable[TopicPartition]:
@@ -70,26 +70,22 @@ class Accumulator:
     # ---------------------------------------------------------------- records
 
     def append(
-        self, partition: TopicPartition, record: Record, transactional: bool, now_ms: int, size: int | None = None
+        self, partition: TopicPartition, content: Content, size: int, transactional: bool, now_ms: int
     ) -> SentRecord:
-        """A record joins the last batch of its partition, or begins a new one; `size` in bytes, if that is known."""
-        queue = self._queues.get(partition)
-        if queue is None:
-            queue = self._queues[partition] = []
-        if size is None:
-            size = size_of(record)
-        if not queue or self._is_full(queue[-1], size):
-            self.newest += 1
-            batch = ProducerBatch(partition, transactional, now_ms, self.batching.codec, self.newest)
-            queue.append(batch)
-            self._incomplete[batch] = None
+        """A record of so many bytes joins the last batch of its partition, or begins a new one."""
+        queue, batching = self._queues.get(partition), self.batching
+        if queue:
+            last = queue[-1]
+            is_full = last.size + size > batching.batch_size or len(last.records) >= batching.batch_records
+            if not is_full and last.is_open:
+                self.size += size
+                return last.add(content, size)
+        self.newest += 1
+        batch = ProducerBatch(partition, transactional, now_ms, batching.codec, self.newest)
+        self._queues.setdefault(partition, []).append(batch)
+        self._incomplete[batch] = None
         self.size += size
-        return queue[-1].add(record, size)
-
-    def _is_full(self, batch: ProducerBatch, more: int) -> bool:
-        batching = self.batching
-        is_full = batch.size + more > batching.batch_size or len(batch.records) >= batching.batch_records
-        return is_full or not batch.is_open
+        return batch.add(content, size)
 
     # ---------------------------------------------------------------- what leaves
 

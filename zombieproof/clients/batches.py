@@ -3,22 +3,48 @@
 Source: reference §5.3, §5.6; ``ProducerBatch.java``.
 """
 
+from typing import NamedTuple
+
 from zombieproof.clients.errors import Failure
 from zombieproof.formats.batches import Batch, Record
-from zombieproof.formats.compression import Codec
+from zombieproof.formats.compression import Codec, pack_records
+from zombieproof.formats.encoding import packed_batch
 from zombieproof.formats.record_batch import HEADER
+from zombieproof.formats.stored_records import Headers, write_section
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.producer.records import Batch as BatchView
+
+Content = tuple[int, bytes | None, bytes | None, Headers]
+"""Time (ms), key, value and headers of a record: what an application has said of it."""
+
+
+def content_of(record: Record, now_ms: int) -> Content:
+    """The content of a record of an application; one without a time is of now."""
+    key, value = record.key, record.value
+    assert key is None or isinstance(key, bytes), "the keys of applications are bytes"
+    assert value is None or isinstance(value, bytes), "the values of applications are bytes"
+    return now_ms if record.timestamp_ms is None else record.timestamp_ms, key, value, record.headers
 
 
 class SentRecord:
     """One record that was handed to a producer, and what became of it: that is known of its whole batch at once."""
 
-    __slots__ = ("batch", "index", "record")
+    __slots__ = ("_batch", "_index", "timestamp_ms")
 
-    def __init__(self, record: Record, batch: "ProducerBatch", index: int) -> None:
-        self.record, self.batch, self.index = record, batch, index
+    def __init__(self, batch: "ProducerBatch", index: int, timestamp_ms: int) -> None:
+        self._batch, self._index, self.timestamp_ms = batch, index, timestamp_ms
+
+    @property
+    def batch(self) -> "ProducerBatch":
+        """The batch that it is in now: one that was too large is split."""
+        while (parts := self._batch.parts) is not None:
+            middle = parts.middle
+            if self._index < middle:
+                self._batch = parts.first
+            else:
+                self._batch, self._index = parts.second, self._index - middle
+        return self._batch
 
     @property
     def is_done(self) -> bool:
@@ -33,18 +59,28 @@ class SentRecord:
     @property
     def offset(self) -> int:
         """Where it is stored; NONE until it is acknowledged, and if nobody knows it."""
-        return NONE if self.batch.base_offset == NONE else self.batch.base_offset + self.index
+        base_offset = self.batch.base_offset
+        return NONE if base_offset == NONE else base_offset + self._index
 
     @property
     def is_successful(self) -> bool:
         """Whether the record is stored."""
-        return self.batch.is_done and self.batch.error is None
+        return self.is_done and self.error is None
+
+
+class Parts(NamedTuple):
+    """What a batch was split into: its records up to `middle`, and those behind."""
+
+    middle: int
+    first: "ProducerBatch"
+    second: "ProducerBatch"
 
 
 class ProducerBatch:
     """Records for one partition. With a sequence it may have been stored already, and must not be numbered lightly.
 
-    `size`: how many bytes it has at most, before it is packed by `codec`; `place` tells older batches from newer ones.
+    `size`: how many bytes it has at most, before it is packed by `codec`; `place` tells older batches from newer ones;
+    `is_open`: it takes more records, because it was never sent.
     """
 
     def __init__(
@@ -57,9 +93,12 @@ class ProducerBatch:
     ) -> None:
         self.partition, self.transactional, self.created_ms = partition, transactional, created_ms
         self.codec, self.place = codec, place
-        self.records: list[SentRecord] = []
+        self.records: list[Content] = []
+        self.parts: Parts | None = None
+        self._packed: bytes | None = None
         self.size = HEADER.size
         self.producer_id = self.producer_epoch = self.base_sequence = NONE
+        self.is_open = True
         self.attempts = 0
         self.last_attempt_ms = created_ms
         self.has_been_renumbered = False
@@ -87,30 +126,20 @@ class ProducerBatch:
 
     def number(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
         """Give the batch its identity; a second time it counts as renumbered."""
+        self.is_open = False
         self.has_been_renumbered = self.has_sequence
         self.producer_id, self.producer_epoch, self.base_sequence = producer_id, producer_epoch, base_sequence
 
-    def add(self, record: Record, size: int) -> SentRecord:
+    def add(self, content: Content, size: int) -> SentRecord:
         """One more record of so many bytes; only before the batch has left."""
-        assert self.base_sequence == NONE, "a numbered batch is closed"
-        sent = SentRecord(record, self, len(self.records))
-        self.records.append(sent)
+        records = self.records
+        records.append(content)
         self.size += size
-        return sent
-
-    @property
-    def newest_ms(self) -> int:
-        """The largest time of its records; one that has none is as old as the batch."""
-        times = {sent.record.timestamp_ms for sent in self.records}
-        return max(self.created_ms if time is None else time for time in times)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it takes more records: it was never sent."""
-        return self.base_sequence == NONE and self.attempts == 0
+        return SentRecord(self, len(records) - 1, content[0])
 
     def retry(self, now_ms: int) -> None:
         """An attempt came to nothing, and another follows."""
+        self.is_open = False
         self.attempts += 1
         self.last_attempt_ms = now_ms
 
@@ -134,40 +163,49 @@ class ProducerBatch:
         parts = []
         for records in (self.records[:middle], self.records[middle:]):
             part = ProducerBatch(self.partition, self.transactional, self.created_ms, self.codec, self.place)
-            for sent in records:
-                sent.batch, sent.index = part, len(part.records)
-                part.records.append(sent)
-                part.size += size_of(sent.record)
+            part.records = records
+            part.size += sum(size_of(key, value, headers) for _, key, value, headers in records)
             parts.append(part)
+        self.parts = Parts(middle, *parts)
         return parts[0], parts[1]
 
     def send(self) -> Batch:
         """The batch as it goes out now; from here on its number is the one that the leader sees."""
         self.has_been_renumbered = False
-        return Batch(
+        records, times = self.records, [content[0] for content in self.records]
+        base_ms = times[0]
+        if self._packed is None:
+            stored = (
+                (delta, time_ms - base_ms, key, value, headers, 0)
+                for delta, (time_ms, key, value, headers) in enumerate(records)
+            )
+            self._packed = pack_records(self.codec, write_section(stored))
+        batch = Batch(
             producer_id=self.producer_id,
             producer_epoch=self.producer_epoch,
             base_sequence=self.base_sequence,
             transactional=self.transactional,
-            records=tuple(sent.record for sent in self.records),
-            last_offset_delta=len(self.records) - 1,
-            timestamp_ms=self.newest_ms,
+            last_offset_delta=len(records) - 1,
+            timestamp_ms=max(times),
             codec=self.codec,
         )
+        return packed_batch(batch, self._packed, len(records), base_ms)
 
 
 FEW_BYTES = 12
 """What a record has at most beside key, value, headers and lengths: attributes, time, offset, number of headers."""
 
 
-def size_of(record: Record) -> int:
+def size_of(key: bytes | None, value: bytes | None, headers: Headers) -> int:
     """How many bytes a record of an application has at most in its batch (``DefaultRecord``)."""
-    size, lengths = FEW_BYTES, 3 + 2 * len(record.headers)
-    if isinstance(record.value, bytes):
-        size += len(record.value)
-    if isinstance(record.key, bytes):
-        size += len(record.key)
-    for name, value in record.headers:
-        size += len(name.encode(errors="surrogateescape")) + len(value or b"")
+    size, lengths = FEW_BYTES, 3
+    if value is not None:
+        size += len(value)
+    if key is not None:
+        size += len(key)
+    if headers:
+        lengths += 2 * len(headers)
+        for name, told in headers:
+            size += len(name.encode(errors="surrogateescape")) + len(told or b"")
     # A length is a zigzag varint, and none is larger than the record.
     return size + lengths * (1 if size + 5 * lengths < 64 else 2 if size + 5 * lengths < 8192 else 5)

@@ -4,11 +4,13 @@ Theory of operation: who waits drives the cluster, as `Embedded` says, and makes
 waits. So a client's own times (a batch that lingers, a request that is repeated) count while somebody waits.
 """
 
+import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from zombieproof.broker.cluster.clock import ManualClock
-from zombieproof.broker.cluster.network import Request
+from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.embedded import Embedded
 from zombieproof.clients.transport import Calls, ClusterMetadata, Done, look_at
 from zombieproof.messages.partitions import Produce
@@ -17,12 +19,18 @@ TICK_MS = 10
 """How far a clock that only tests move goes on when there is nothing to do."""
 
 
+Line = tuple[int | None, str]
+"""The Produce requests of one transactional id to one node."""
+
+
 class EmbeddedTransport:
     """The way of any number of clients, in any threads, to one embedded cluster."""
 
     def __init__(self, embedded: Embedded) -> None:
-        self.embedded = embedded
+        self.embedded, self._clock = embedded, embedded.clock
         self._calls = Calls()
+        self._books = threading.Lock()
+        self._lines: dict[Line, deque[tuple[Produce, Done]]] = {}
         self._metadata, self._is_lost = ClusterMetadata(), False
         self.refresh_metadata()
 
@@ -33,13 +41,47 @@ class EmbeddedTransport:
 
     def now_ms(self) -> int:
         """The time of the cluster."""
-        return self.embedded.clock.now_ms()
+        return self._clock.now_ms()
 
     def send(self, node: int | None, body: Request, done: Done) -> None:
         """Hand in a request; nobody answers a Produce with acks 0. A cluster that was closed is a lost connection."""
-        is_answered = not isinstance(body, Produce) or body.acks != 0
+        if not isinstance(body, Produce):
+            self._submit(node, body, done)
+        elif body.acks == 0:
+            self._submit(node, body, _nobody)
+        elif body.transactional_id is None:
+            self._submit(node, body, done)
+        else:
+            self._produce((node, body.transactional_id), body, done)
+
+    def _produce(self, line: Line, body: Produce, done: Done) -> None:
+        """Hand in a Produce when the one before it of the same producer is answered.
+
+        A broker of Kafka takes the next request from a connection when it has answered the one before. Taken at once,
+        the second of a transaction would replace the question of the first to the coordinator, and both would be sent
+        again (``SocketServer.java``, ``AddPartitionsToTxnManager.java``).
+        """
+        with self._books:
+            waiting = self._lines.setdefault(line, deque())
+            waiting.append((body, done))
+            is_first = len(waiting) == 1
+        if is_first:
+            self._submit(line[0], body, lambda answer: self._produced(line, answer))
+
+    def _produced(self, line: Line, answer: Answer | None) -> None:
+        with self._books:
+            waiting = self._lines[line]
+            _, done = waiting.popleft()
+            following = waiting[0][0] if waiting else None
+            if following is None:
+                del self._lines[line]
+        if following is not None:
+            self._submit(line[0], following, lambda answer: self._produced(line, answer))
+        done(answer)
+
+    def _submit(self, node: int | None, body: Request, done: Done) -> None:
         try:
-            self.embedded.submit(body, node, done if is_answered else _nobody)
+            self.embedded.submit(body, node, done)
         except RuntimeError:
             self._is_lost = True
             self.call_at(self.now_ms(), lambda: done(None))

@@ -12,7 +12,7 @@ from zombieproof.clients.pending_transactions import PendingTransactions
 from zombieproof.clients.read_committed import FetchFilter, Part
 from zombieproof.clients.values import OffsetAndMetadata
 from zombieproof.formats.batches import RecordKey, RecordValue
-from zombieproof.formats.record_batch import RecordHeader
+from zombieproof.formats.stored_records import RecordHeader
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetched
 from zombieproof.model.rules import Rules

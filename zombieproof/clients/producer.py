@@ -21,7 +21,7 @@ from zombieproof.clients.settings import ProducerSettings
 from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction
 from zombieproof.clients.transport import Transport
 from zombieproof.clients.values import PartitionInfo, RecordMetadata
-from zombieproof.formats.record_batch import RecordHeader
+from zombieproof.formats.stored_records import RecordHeader
 from zombieproof.model.rules import Rules
 
 T = TypeVar("T")
@@ -288,6 +288,4 @@ def headers_of(value: object, key: object, headers: Headers) -> tuple[RecordHead
 
 def metadata_of(sent: SentRecord) -> RecordMetadata:
     """Where a record that is stored lies."""
-    stamped_ms = sent.record.timestamp_ms
-    assert stamped_ms is not None, "every record that is sent has its time"
-    return RecordMetadata(*sent.batch.partition, sent.offset, stamped_ms)
+    return RecordMetadata(*sent.batch.partition, sent.offset, sent.timestamp_ms)

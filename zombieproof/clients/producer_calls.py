@@ -6,7 +6,7 @@ Source: reference §5.2; ``KafkaProducer.java``; KIP-98, KIP-447, KIP-939.
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from zombieproof.clients.batches import ProducerBatch, SentRecord, size_of
+from zombieproof.clients.batches import Content, ProducerBatch, SentRecord, size_of
 from zombieproof.clients.errors import (
     BufferExhausted,
     Failure,
@@ -21,8 +21,8 @@ from zombieproof.clients.settings import ProducerSettings
 from zombieproof.clients.transactional_requests import GroupMetadata, PreparedTransaction
 from zombieproof.clients.transport import Transport
 from zombieproof.clients.values import OffsetAndMetadata, PartitionInfo
-from zombieproof.formats.batches import Record
-from zombieproof.formats.record_batch import HEADER, RecordHeader
+from zombieproof.formats.record_batch import HEADER
+from zombieproof.formats.stored_records import RecordHeader
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetToCommit
 from zombieproof.model.rules import Rules
@@ -40,6 +40,7 @@ class ProducerCalls(ProducerRuntime):
         name = settings.transactional_id or settings.client_id
         self._partitioner = Partitioner(name, settings.batch_size, ignores_keys=settings.partitioner_ignore_keys)
         self._largest = min(settings.max_request_size - HEADER.size, settings.buffer_memory)
+        self._buffer_memory = settings.buffer_memory
 
     # ---------------------------------------------------------------- the cluster
 
@@ -94,15 +95,15 @@ class ProducerCalls(ProducerRuntime):
         if self._is_closed:
             self._check_open()
         now_ms = self.transport.now_ms()
-        record = Record(key, value, NONE, headers, now_ms if timestamp_ms is None else timestamp_ms)
-        count, size, accumulator = self._counts.get(topic, 0), size_of(record), self.sender.accumulator
+        content = now_ms if timestamp_ms is None else timestamp_ms, key, value, headers
+        count, size, accumulator = self._counts.get(topic, 0), size_of(key, value, headers), self.sender.accumulator
         if size > self._largest:
-            return self._refused(topic, record, self._too_large(size))
+            return self._refused(topic, content, self._too_large(size))
         if partition is not None and not 0 <= partition < count:
             if partition < 0:
                 raise ValueError(f"partition {partition} of {topic}: legal is None, or a number from 0 on")
             return None
-        if count == 0 or accumulator.size + size > self.settings.buffer_memory:
+        if count == 0 or accumulator.size + size > self._buffer_memory:
             return None
         with self._lock:
             if partition is None:
@@ -110,7 +111,7 @@ class ProducerCalls(ProducerRuntime):
                 partition = self._partitioner.choose(topic, key, count, available, size)
             newest = accumulator.newest
             try:
-                sent = self.sender.send((topic, partition), record, now_ms, size)
+                sent = self.sender.add((topic, partition), content, size, now_ms)
             except ProducerFailure as failure:
                 raise self._as_told(failure)  # noqa: B904  # it has its cause, or is the failure itself
             if accumulator.newest != newest:
@@ -140,23 +141,23 @@ class ProducerCalls(ProducerRuntime):
             IllegalState, ProducerFailure: not now.
         """
         began_ms, limit_ms = self.transport.now_ms(), self.settings.max_block_ms
-        record = Record(key, value, NONE, headers, timestamp_ms)
+        content = began_ms if timestamp_ms is None else timestamp_ms, key, value, headers
+        size = size_of(key, value, headers)
         while True:
             sent = self.offer(topic, value, key, partition, timestamp_ms, headers)
             if sent is not None:
                 return sent
             left_ms = began_ms + limit_ms - self.transport.now_ms()
             if not (yield from self._find(topic, partition or 0, left_ms)):
-                return self._refused(topic, record, TopicUnknown(_name(topic, partition), limit_ms))
-            size = size_of(record)
+                return self._refused(topic, content, TopicUnknown(_name(topic, partition), limit_ms))
             self._do(self.sender.flush)
             if not (yield Wait(partial(self._has_room, size), max(left_ms, 0))):
-                return self._refused(topic, record, BufferExhausted(size, limit_ms))
+                return self._refused(topic, content, BufferExhausted(size, limit_ms))
 
     def _has_room(self, size: int) -> bool:
         return self.sender.accumulator.size + size <= self.settings.buffer_memory
 
-    def _refused(self, topic: str, record: Record, failure: ProducerFailure) -> SentRecord:
+    def _refused(self, topic: str, content: Content, failure: ProducerFailure) -> SentRecord:
         """A record that failed before it could be in a batch; what that makes of a transaction, the steps say."""
         lifecycle, refused = self.manager.lifecycle, ProducerBatch((topic, NONE), False, self.transport.now_ms())
         with self._lock:
@@ -164,7 +165,7 @@ class ProducerCalls(ProducerRuntime):
             if self.manager.is_transactional and (lifecycle.has_error or not may_fail):
                 self._told(lambda: self.manager.add_partition((topic, NONE)))
             self.sender.refuse_record(failure)
-        sent = refused.add(record, size_of(record))
+        sent = refused.add(content, 0)
         refused.fail(failure)
         return sent
 

@@ -15,6 +15,8 @@ from itertools import chain
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.clients.pending_transactions import HeldTransaction, PendingTransactions
 from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.packed_records import PackedRecords
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Fetch, Fetched
 from zombieproof.model.rules import Rules
@@ -114,7 +116,7 @@ class FetchFilter:
             corrupt_at: base offsets of batches whose checksum does not match. What is before the first is delivered.
 
         Raises:
-            CorruptBatchError: the first batch to be read is one of them.
+            CorruptBatchError: the first batch to be read is one of them, or its records are not what it says.
             FetchError: the answer is an error.
         """
         if fetched.error != Error.NONE:
@@ -130,9 +132,14 @@ class FetchFilter:
                 if not was_read:
                     raise CorruptBatchError(self.partition, batch.base_offset)
                 break
-            was_read = True
             aborted = self._begin_aborted(aborted, batch)
-            part = self._consume(batch)
+            try:
+                part = self._consume(batch)
+            except Undecodable as fault:
+                if was_read:
+                    break
+                raise CorruptBatchError(self.partition, batch.base_offset) from fault
+            was_read = True
             if part is not None:
                 found.append(part)
             self.position = batch.last_offset + 1
@@ -156,6 +163,8 @@ class FetchFilter:
         state, effects = self._state(batch.producer_id), self._effects
         state = reading.read(state, self.isolation, met, self.rules, effects, self.journal.begin())
         self._moved(batch.producer_id, state)
+        if isinstance(batch.records, PackedRecords) and (effects.delivers or effects.holds):
+            batch.records.unpack()
         if effects.delivers:
             first = max(self.position, self.delivered_to)
             return Part(max(first, batch.base_offset), batch.last_offset + 1, _records(batch, first))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zombieproof.clients.accumulator import ANY_SIZE, Accumulator, Batching
-from zombieproof.clients.batches import ProducerBatch, SentRecord
+from zombieproof.clients.batches import Content, ProducerBatch, SentRecord, content_of, size_of
 from zombieproof.clients.coordinator_answers import CoordinatorAnswer
 from zombieproof.clients.errors import (
     DeliveryTimedOut,
@@ -94,16 +94,22 @@ class Sender:
 
     # ------------------------------------------------------------ public calls
 
-    def send(self, partition: TopicPartition, record: Record, now_ms: int, size: int | None = None) -> SentRecord:
-        """Hand a record over, of `size` bytes if that is known; its outcome shows in what is returned.
+    def send(self, partition: TopicPartition, record: Record, now_ms: int) -> SentRecord:
+        """Hand a record over; its outcome shows in what is returned.
 
         Raises:
             IllegalState, ProducerFailure: the producer is closed, or does not take records now.
         """
+        content = content_of(record, now_ms)
+        return self.add(partition, content, size_of(*content[1:]), now_ms)
+
+    def add(self, partition: TopicPartition, content: Content, size: int, now_ms: int) -> SentRecord:
+        """As `send`, with a record as the application has handed it over, and its size in bytes."""
         if self._closing:
             raise IllegalState("the producer is closed")
-        self.manager.add_partition(partition)
-        return self.accumulator.append(partition, record, self.manager.is_transactional, now_ms, size)
+        manager = self.manager
+        manager.add_partition(partition)
+        return self.accumulator.append(partition, content, size, manager.transactional_id is not None, now_ms)
 
     def flush(self) -> None:
         """What waits for more records leaves as it is, until everything that is incomplete has its outcome."""

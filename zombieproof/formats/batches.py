@@ -6,11 +6,13 @@ not know of these stays bytes. `encoding` makes bytes of batches, and batches of
 Source: reference §7.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zombieproof.formats.compression import Codec
-from zombieproof.formats.record_batch import RecordHeader, TimestampType
+from zombieproof.formats.record_batch import BatchHeader, TimestampType, add_to_sequence
+from zombieproof.formats.stored_records import RecordHeader
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, TransactionState
 
@@ -123,7 +125,7 @@ class Encoded(NamedTuple):
     """
 
     data: bytes
-    records: tuple[Record, ...]
+    records: Sequence[Record]
     marker: Marker | None
     control_records: tuple[Record, ...]
 
@@ -132,6 +134,7 @@ class Encoded(NamedTuple):
 class Batch:
     """One record batch. `base_offset` is NONE until it is appended; `marker` makes it a control batch.
 
+    `records` are a tuple, or lie in the bytes of the batch until they are looked at (`packed_records`).
     `last_offset_delta` is one less than the number of records where the batch is whole. `is_empty_control`: a control
     batch whose marker was compacted away. `control_records`: of a control batch that is no plain marker (another kind,
     or a later version), what it holds, as bytes.
@@ -145,7 +148,7 @@ class Batch:
     producer_epoch: int = NONE
     base_sequence: int = NONE
     transactional: bool = False
-    records: tuple[Record, ...] = ()
+    records: Sequence[Record] = ()
     marker: Marker | None = None
     last_offset_delta: int = 0
     timestamp_ms: int = NONE
@@ -188,6 +191,34 @@ class Batch:
         if self.base_sequence == NONE:
             return NONE
         return (self.base_sequence + self.last_offset_delta) & SEQUENCE_MAX
+
+
+class DataHeader(BatchHeader):
+    """The header of a batch of records, as far as producers are concerned; it is told in the words of `Batch`."""
+
+    __slots__ = ()
+    marker: None = None
+    is_empty_control = False
+
+    @property
+    def transactional(self) -> bool:
+        """Whether it belongs to a transaction."""
+        return self.is_transactional
+
+    @property
+    def timestamp_ms(self) -> int:
+        """The largest time of its records, or when the broker stamped it."""
+        return self.max_timestamp_ms
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last record."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last record, wrapped behind the largest; NONE where the batch has no sequences."""
+        return add_to_sequence(self.base_sequence, self.last_offset_delta)
 
 
 def size_of(batch: Batch) -> int:

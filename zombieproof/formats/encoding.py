@@ -5,11 +5,13 @@ which no checksum covers, and the time where it stamps batches) is put in, and t
 packed them. A batch whose records or markers were changed, or that was made here, is encoded anew.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from zombieproof.formats.batches import Batch, Encoded, Marker, Record
 from zombieproof.formats.control_records import EndMarker, read_end_marker, write_end_marker
 from zombieproof.formats.faults import Undecodable
+from zombieproof.formats.packed_records import PackedRecords, records_of
 from zombieproof.formats.record_batch import (
     CONTROL_BIT,
     DELETE_HORIZON_BIT,
@@ -17,14 +19,15 @@ from zombieproof.formats.record_batch import (
     MAGIC,
     TRANSACTIONAL_BIT,
     BatchHeader,
-    StoredRecord,
     TimestampType,
     header_at,
     read_records,
     rewritten,
+    sealed,
     sound_header_at,
 )
 from zombieproof.formats.record_batch import write_batch as encode
+from zombieproof.formats.stored_records import StoredRecord
 from zombieproof.formats.topics import INTERNAL_TOPICS
 from zombieproof.formats.typed_records import KAFKA_4_3, ValueVersions, read_typed, write_typed
 from zombieproof.model.vocabulary import NONE
@@ -39,28 +42,54 @@ def read_batch(data: bytes | memoryview, at: int = 0, topic: str = "") -> Batch:
         Undecodable: it is cut short, does not match its checksum, or its records are not what it says.
     """
     header = sound_header_at(data, at)
-    found = tuple(_record(header, index, stored) for index, stored in enumerate(read_records(data, at, header)))
+    found = records_of(header, read_records(data, at, header))
     first_ms = header.max_timestamp_ms if not found or found[0].timestamp_ms is None else found[0].timestamp_ms
     marker, control_records = _control(found) if header.is_control else (None, ())
     records = () if header.is_control else _typed(topic, header.base_offset, found)
+    encoded = Encoded(bytes(data[at : at + header.size]), records, marker, control_records)
+    base_ms = None if header.base_timestamp_ms == first_ms else header.base_timestamp_ms
+    return batch_of(header, encoded, base_ms, is_empty_control=header.is_control and not found)
+
+
+def view_batch(data: bytes | memoryview, at: int = 0, topic: str = "") -> Batch:
+    """As `read_batch`, but the records of applications stay packed until somebody looks at them.
+
+    Then they are found not to be what the batch says, if they are not.
+
+    Raises:
+        Undecodable: it is cut short, or does not match its checksum.
+    """
+    header = sound_header_at(data, at)
+    if header.is_control or topic in INTERNAL_TOPICS:
+        return read_batch(data, at, topic)
+    packed = bytes(data[at : at + header.size])
+    encoded = Encoded(packed, PackedRecords(packed, header.record_count), None, ())
+    has_base = header.record_count == 0 or header.delete_horizon_ms is not None
+    return batch_of(header, encoded, header.base_timestamp_ms if has_base else None)
+
+
+def batch_of(
+    header: BatchHeader, encoded: Encoded, base_timestamp_ms: int | None = None, *, is_empty_control: bool = False
+) -> Batch:
+    """The batch of which there are a header and the bytes; `base_timestamp_ms` None: that of its first record."""
     return Batch(
         producer_id=header.producer_id,
         producer_epoch=header.producer_epoch,
         base_sequence=header.base_sequence,
         transactional=header.is_transactional,
-        records=records,
-        marker=marker,
+        records=encoded.records,
+        marker=encoded.marker,
         last_offset_delta=header.last_offset_delta,
         timestamp_ms=header.max_timestamp_ms,
         leader_epoch=header.leader_epoch,
         base_offset=header.base_offset,
-        is_empty_control=header.is_control and not found,
+        is_empty_control=is_empty_control,
         codec=header.codec,
         timestamp_type=header.timestamp_type,
-        base_timestamp_ms=None if header.base_timestamp_ms == first_ms else header.base_timestamp_ms,
+        base_timestamp_ms=base_timestamp_ms,
         has_delete_horizon=header.delete_horizon_ms is not None,
-        control_records=control_records,
-        encoded=Encoded(bytes(data[at : at + header.size]), records, marker, control_records),
+        control_records=encoded.control_records,
+        encoded=encoded,
     )
 
 
@@ -74,17 +103,6 @@ def read_batches(data: bytes | memoryview, topic: str = "") -> Iterator[Batch]:
     while at < len(data):
         yield read_batch(data, at, topic)
         at += header_at(data, at).size
-
-
-def _record(header: BatchHeader, index: int, stored: StoredRecord) -> Record:
-    time = header.base_timestamp_ms + stored.timestamp_delta
-    return Record(
-        stored.key,
-        stored.value,
-        NONE if stored.offset_delta == index else stored.offset_delta,
-        stored.headers,
-        None if time == header.max_timestamp_ms else time,
-    )
 
 
 def _typed(topic: str, base_offset: int, records: tuple[Record, ...]) -> tuple[Record, ...]:
@@ -146,6 +164,17 @@ def write_batch(batch: Batch, versions: ValueVersions = KAFKA_4_3) -> bytes:
     return encode(_header(batch, base_ms), stored)
 
 
+def packed_batch(batch: Batch, packed: bytes, count: int, base_timestamp_ms: int) -> Batch:
+    """`batch` with `count` records of applications that are encoded, and packed by its codec, as `packed`.
+
+    Raises:
+        Unwritable: a field has no place in the format.
+    """
+    data = sealed(_header(batch, base_timestamp_ms)._replace(record_count=count), packed)
+    records = PackedRecords(data, count)
+    return replace(batch, records=records, encoded=Encoded(data, records, None, ()))
+
+
 def _under_new_header(batch: Batch, encoded: Encoded) -> bytes | None:
     """The bytes that a batch came as, with what the broker sets; None where it does not hold what it came with."""
     same = encoded.records is batch.records and encoded.control_records is batch.control_records
@@ -162,7 +191,7 @@ def _under_new_header(batch: Batch, encoded: Encoded) -> bytes | None:
     return rewritten(encoded.data, header)
 
 
-def _stored_records(batch: Batch) -> tuple[Record, ...]:
+def _stored_records(batch: Batch) -> Sequence[Record]:
     """The records that lie in the batch: of a control batch those that it was read with, or the one of its marker."""
     if batch.control_records or batch.marker is None:
         return batch.control_records or batch.records

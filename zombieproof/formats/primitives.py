@@ -169,8 +169,12 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     Raises:
         Undecodable: it runs over the end, or over 10 bytes.
     """
-    if at < len(data) and (only := data[at]) < 0x80:
-        return (only >> 1) ^ -(only & 1), at + 1
+    if at + 1 < len(data):  # Nearly every number has one byte or two.
+        first, second = data[at], data[at + 1]
+        if first < 0x80:
+            return (first >> 1) ^ -(first & 1), at + 1
+        if second < 0x80:
+            return ((first & 0x7F | second << 7) >> 1) ^ -(first & 1), at + 2
     value = 0
     for index in range(VARINT_BYTES_MAX):
         if at >= len(data):
@@ -183,6 +187,15 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
     raise Undecodable("a number is longer than 10 bytes", at)
 
 
+def _zigzag(number: int) -> bytes:
+    return write_uvarint((number << 1) ^ (number >> 63))
+
+
+SMALL = 4096
+SMALL_VARINTS = tuple(map(_zigzag, range(SMALL)))
+"""Nearly every number of a record is one of these: a length, a place in a batch, milliseconds since its first."""
+
+
 def write_varint(number: int) -> bytes:
     """A zigzag varint of a number of at most 64 bits."""
-    return write_uvarint((number << 1) ^ (number >> 63))
+    return SMALL_VARINTS[number] if 0 <= number < SMALL else _zigzag(number)

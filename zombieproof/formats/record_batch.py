@@ -15,7 +15,7 @@ import crc32c
 
 from zombieproof.formats.compression import Codec, pack_records, unpack_records
 from zombieproof.formats.faults import Undecodable, Unwritable
-from zombieproof.formats.primitives import read_varint, write_varint
+from zombieproof.formats.stored_records import StoredRecord, read_section, write_section
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX
 
 HEADER = Struct(">qiibIhiqqqhii")
@@ -94,21 +94,6 @@ class BatchHeader(NamedTuple):
         return self.base_timestamp_ms if self.attributes & DELETE_HORIZON_BIT else None
 
 
-RecordHeader = tuple[str, bytes | None]
-"""A header of a record. Bytes of its key that are not UTF-8 are kept as lone surrogates (``surrogateescape``)."""
-
-
-class StoredRecord(NamedTuple):
-    """One record as it lies in its batch: offset and timestamp against those of the batch."""
-
-    offset_delta: int
-    timestamp_delta: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[RecordHeader, ...] = ()
-    attributes: int = 0
-
-
 def header_at(data: bytes | memoryview, at: int) -> BatchHeader:
     """The header that starts at byte `at`, whatever it says.
 
@@ -163,66 +148,7 @@ def read_records(data: bytes | memoryview, at: int, header: BatchHeader) -> list
         Undecodable: the records section is not what the header says.
     """
     section = unpack_records(header.codec, data[at + HEADER.size : at + header.size])
-    if not section and header.record_count:
-        raise Undecodable("the records are missing", 0)
-    records = []
-    at = 0
-    previous = -1
-    for _ in range(header.record_count):
-        record, at = _read_record(section, at)
-        if not previous < record.offset_delta <= header.last_offset_delta:
-            raise Undecodable(
-                f"a record lies at offset delta {record.offset_delta}, which its batch does not allow", at
-            )
-        records.append(record)
-        previous = record.offset_delta
-    if at != len(section):
-        raise Undecodable(f"{len(section) - at} bytes follow the last record", at)
-    return records
-
-
-def _read_record(section: bytes, at: int) -> tuple[StoredRecord, int]:
-    length, at = read_varint(section, at)
-    end = at + length
-    if length < 1 or end > len(section):
-        raise Undecodable(f"a record of {length} bytes does not fit into its batch", at)
-    attributes = section[at]
-    timestamp_delta, at = read_varint(section, at + 1)
-    offset_delta, at = read_varint(section, at)
-    key, at = _read_sized(section, at, end)
-    value, at = _read_sized(section, at, end)
-    headers: tuple[RecordHeader, ...] = ()
-    if section[at : at + 1] == b"\0":
-        at += 1
-    else:
-        headers, at = _read_headers(section, at, end)
-    if at != end:
-        is_what = "longer" if at > end else "shorter"
-        raise Undecodable(f"a record is {is_what} than its length says", at)
-    return tuple.__new__(StoredRecord, (offset_delta, timestamp_delta, key, value, headers, attributes)), at
-
-
-def _read_headers(section: bytes, at: int, end: int) -> tuple[tuple[RecordHeader, ...], int]:
-    count, at = read_varint(section, at)
-    if not 0 <= count <= end - at:
-        raise Undecodable(f"a record with {count} headers does not fit", at)
-    headers = []
-    for _ in range(count):
-        key, at = _read_sized(section, at, end)
-        if key is None:
-            raise Undecodable("a header of a record has no key", at)
-        value, at = _read_sized(section, at, end)
-        headers.append((key.decode(errors="surrogateescape"), value))
-    return tuple(headers), at
-
-
-def _read_sized(section: bytes, at: int, end: int) -> tuple[bytes | None, int]:
-    size, at = read_varint(section, at)
-    if size < 0:
-        return None, at
-    if at + size > end:
-        raise Undecodable(f"a field of {size} bytes does not fit into its record", at)
-    return section[at : at + size], at + size
+    return read_section(section, header.record_count, header.last_offset_delta)
 
 
 def write_batch(header: BatchHeader, records: Iterable[StoredRecord]) -> bytes:
@@ -240,8 +166,8 @@ def write_batch(header: BatchHeader, records: Iterable[StoredRecord]) -> bytes:
                 f"last delta is {header.last_offset_delta}"
             )
         previous = record.offset_delta
-    section = pack_records(header.codec, b"".join(map(_write_record, stored)))
-    return _sealed(header._replace(record_count=len(stored)), section)
+    section = pack_records(header.codec, write_section(stored))
+    return sealed(header._replace(record_count=len(stored)), section)
 
 
 def rewritten(data: bytes, header: BatchHeader) -> bytes:
@@ -253,35 +179,23 @@ def rewritten(data: bytes, header: BatchHeader) -> bytes:
     kept = header_at(data, 0)
     if header[5:] != kept[5:]:
         # What a broker sets beyond offset and leader epoch is covered by the checksum.
-        return _sealed(header, data[HEADER.size :])
+        return sealed(header, data[HEADER.size :])
     placed = bytearray(data)
     OFFSET_AND_LENGTH.pack_into(placed, 0, header.base_offset, kept.length)
     LEADER_EPOCH.pack_into(placed, LEADER_EPOCH_AT, header.leader_epoch)
     return bytes(placed)
 
 
-def _sealed(header: BatchHeader, section: bytes) -> bytes:
+def sealed(header: BatchHeader, packed: bytes) -> bytes:
+    """A batch of records that are packed as `header` says; length, magic and checksum are made anew.
+
+    Raises:
+        Unwritable: a field of the header does not fit into its bytes.
+    """
     try:
-        covered = ATTRIBUTES_TO_COUNT.pack(*header[5:]) + section
+        covered = ATTRIBUTES_TO_COUNT.pack(*header[5:]) + packed
         length = len(covered) + CHECKSUMMED_FROM - LOG_OVERHEAD
         head = header._replace(length=length, magic=MAGIC, crc=crc32c.crc32c(covered))
         return HEADER.pack(*head)[:CHECKSUMMED_FROM] + covered
     except struct.error as error:
         raise Unwritable(f"a field of {header} does not fit into its bytes: {error}") from error
-
-
-def _write_record(record: StoredRecord) -> bytes:
-    body = bytearray((record.attributes,))
-    body += write_varint(record.timestamp_delta)
-    body += write_varint(record.offset_delta)
-    body += _write_sized(record.key)
-    body += _write_sized(record.value)
-    body += write_varint(len(record.headers))
-    for key, value in record.headers:
-        body += _write_sized(key.encode(errors="surrogateescape"))
-        body += _write_sized(value)
-    return write_varint(len(body)) + body
-
-
-def _write_sized(field: bytes | None) -> bytes:
-    return b"\x01" if field is None else write_varint(len(field)) + field

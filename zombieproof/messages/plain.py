@@ -6,6 +6,7 @@ Bytes are an object with "bytes" (base64), a mapping one with "pairs", a set one
 
 import base64
 import binascii
+from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
@@ -62,7 +63,7 @@ def as_plain(value: object) -> Plain:
         return {"is": type(value).__name__, **said}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {"is": type(value).__name__, **{name: as_plain(getattr(value, name)) for name in value._fields}}
-    if isinstance(value, tuple):
+    if isinstance(value, Sequence):
         return [as_plain(each) for each in value]
     raise TypeError(f"{value!r} is no part of a message")
 

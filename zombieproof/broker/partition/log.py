@@ -7,7 +7,7 @@ from typing import Protocol
 
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
 from zombieproof.broker.store.cleaner import Compacted, Pass, Plan
-from zombieproof.formats.batches import Batch
+from zombieproof.formats.batches import Batch, DataHeader
 from zombieproof.model.vocabulary import NONE
 
 
@@ -82,6 +82,13 @@ class Log(Protocol):
 
     def read(self, from_offset: int = 0) -> Iterator[Batch]:
         """Every batch that reaches `from_offset` or goes beyond, in order."""
+        ...
+
+    def read_of_producers(self, from_offset: int) -> Iterator[Batch | DataHeader]:
+        """What was written by producer ids from `from_offset` on: whoever folds that knows all that is known of them.
+
+        Of batches with records the headers will do.
+        """
         ...
 
     def truncate(self, end_offset: int) -> None:
@@ -172,6 +179,10 @@ class MemoryLog:
         """Every batch that reaches `from_offset` or goes beyond, in order."""
         first = bisect_left(self._batches, from_offset, key=lambda batch: batch.last_offset)
         return iter(self._batches[first:])
+
+    def read_of_producers(self, from_offset: int) -> Iterator[Batch | DataHeader]:
+        """What was written by producer ids from `from_offset` on."""
+        return (batch for batch in self.read(from_offset) if batch.producer_id != NONE)
 
     def truncate(self, end_offset: int) -> None:
         """Drop every batch at or behind `end_offset`."""

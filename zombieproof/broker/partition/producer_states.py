@@ -16,7 +16,7 @@ from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.snapshots import MemorySnapshots, Snapshots, SnapshotStore, encode, entry_of
-from zombieproof.formats.batches import Batch
+from zombieproof.formats.batches import Batch, DataHeader
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, Error, Mode, Origin, PartitionEvent
@@ -139,7 +139,7 @@ class ProducerStates:
         """States that know nothing yet, with a journal of their own: to fold a log beside these."""
         return ProducerStates(self._subject, self.rules, self._settings, self._clock, Journal())
 
-    def as_of(self, offset: int, read: Callable[[int], Iterable[Batch]]) -> "ProducerStates":
+    def as_of(self, offset: int, read: Callable[[int], Iterable[Batch | DataHeader]]) -> "ProducerStates":
         """What was known at `offset`, beside these: the newest snapshot up to there, and what `read` gives then."""
         found, kept = self.blank(), self.snapshots.newest_up_to(offset)
         if kept is not None:
@@ -241,7 +241,7 @@ class ProducerStates:
             markers.appended(known.entry, marker, batch.base_offset, event, self.rules, effects, notes)
         return self._recorded(batch, was_open_since)
 
-    def replay(self, batch: Batch) -> CompletedTransaction | None:
+    def replay(self, batch: Batch | DataHeader) -> CompletedTransaction | None:
         """Fold a batch that is in the log, whatever it says: a follower's copy, or one's own after a restart.
 
         Raises:
@@ -264,13 +264,39 @@ class ProducerStates:
             )
         return self._recorded(batch, was_open_since)
 
-    def _known(self, batch: Batch) -> Remembered:
+    def fold(self, batches: Iterable[Batch | DataHeader]) -> Iterator[CompletedTransaction]:
+        """As `replay`, of all batches that a log has of producers: what is newest of each is known then.
+
+        A batch that says what the one before of its producer id has said does not move anything: of several only the
+        last is remembered.
+        """
+        said: dict[int, tuple[int, bool]] = {}
+        newest: dict[int, Batch | DataHeader] = {}
+        for batch in batches:
+            producer_id = batch.producer_id
+            if batch.marker is None and not batch.is_empty_control:
+                says = batch.producer_epoch, batch.transactional
+                if said.get(producer_id) == says:
+                    newest[producer_id] = batch
+                    continue
+                said[producer_id] = says
+            else:
+                said.pop(producer_id, None)
+            if producer_id in newest:
+                self.replay(newest.pop(producer_id))
+            completed = self.replay(batch)
+            if completed is not None:
+                yield completed
+        for batch in sorted(newest.values(), key=lambda each: each.base_offset):
+            self.replay(batch)
+
+    def _known(self, batch: Batch | DataHeader) -> Remembered:
         known = self._producers.get(batch.producer_id)
         if known is None:
             known = self._producers[batch.producer_id] = Remembered()
         return known
 
-    def _recorded(self, batch: Batch, was_open_since: int) -> CompletedTransaction | None:
+    def _recorded(self, batch: Batch | DataHeader, was_open_since: int) -> CompletedTransaction | None:
         """The step has remembered the batch."""
         self._journal.take(self._named(batch.producer_id))
         known = self._producers[batch.producer_id]

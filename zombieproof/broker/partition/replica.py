@@ -257,11 +257,12 @@ class Replica:
         start = self.log.start_offset
         self.producers.snapshots.keep_between(start + 1, self.log.end_offset)
         self.producers.reload(start)
-        if not clean or self.producers.map_end_offset < self.log.end_offset:
-            self._replay_log()
+        first, completed = self.producers.map_end_offset, list[AbortedTransaction]()
+        if not clean or first < self.log.end_offset:
+            completed = self._fold_log(self.producers, first)
             self.producers.take_snapshot()
             self.producers.reload(start)
-        self._rebuild_index()
+        self._rebuild_index(first, completed)
 
     def stop(self) -> None:
         """Stop in order: what is known of producers is kept in a snapshot."""
@@ -278,7 +279,8 @@ class Replica:
         if self._high_watermark is not None:
             self._high_watermark = min(self._high_watermark, self.log.end_offset)
         self.aborted.truncate(self.log.end_offset)
-        self._replay_log()
+        for batch in self.log.read(self.producers.map_end_offset):
+            self.producers.replay(batch)
         self.producers.on_high_watermark(self.high_watermark)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
@@ -329,19 +331,27 @@ class Replica:
             self.log.keep_start()
             self.written.add(self.partition)
 
-    def _replay_log(self) -> None:
-        """Fold the log from where producer state ends."""
-        for batch in self.log.read(self.producers.map_end_offset):
-            self.producers.replay(batch)
+    def _fold_log(self, producers: ProducerStates, first: int) -> list[AbortedTransaction]:
+        """Let `producers`, who know the log up to `first`, know it all; returned is what was aborted from there on."""
+        completed = producers.fold(self.log.read_of_producers(first))
+        found = [_aborted(each) for each in completed if each.is_aborted]
+        producers.map_end_offset = max(producers.map_end_offset, self.log.end_offset)
+        return found
 
-    def _rebuild_index(self) -> None:
-        """Know the aborted transactions: as far as the store does not tell them, fold the log once more."""
+    def _rebuild_index(self, folded_from: int, aborted: list[AbortedTransaction]) -> None:
+        """Know the aborted transactions: as far as the store does not tell them, fold the log.
+
+        Args:
+            folded_from: from here on it was folded just now.
+            aborted: those that this has found.
+        """
         known, first = tuple(self.log.aborted()), self.log.fold_from
-        found: list[AbortedTransaction] = []
+        found = list[AbortedTransaction]()
         if first < self.log.end_offset:
-            fold = self.producers.as_of(first, self.log.read)
-            completed = [fold.replay(batch) for batch in self.log.read(first)]
-            found = [_aborted(each) for each in completed if each is not None and each.is_aborted]
+            if folded_from <= first:
+                found = [each for each in aborted if each.last_offset >= first]
+            else:
+                found = self._fold_log(self.producers.as_of(first, self.log.read_of_producers), first)
             self.log.index_aborted_anew(found)
         self.aborted = AbortedIndex((*known, *found))
 

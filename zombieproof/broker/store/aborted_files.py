@@ -14,7 +14,7 @@ from zombieproof.formats.transaction_index import IndexEntry
 class AbortedFiles:
     """The aborted transactions of one log of which its files tell, in the order of their markers.
 
-    `first_doubtful`: where the segments begin whose index could not be believed; None where all could.
+    `first_doubtful`: from here on the batches have to tell of them; None: nowhere.
     """
 
     def __init__(self, files: LogFiles) -> None:
@@ -53,29 +53,38 @@ class AbortedFiles:
                     segment.add_aborted(IndexEntry(*entry))
             self._files.touched[segment.path(TRANSACTION_INDEX)] = None
 
-    def read(self, *, was_clean: bool) -> None:
-        """What the indexes of aborted transactions say; from `first_doubtful` on they have to be made anew."""
+    def read(self, synced_offset: int) -> None:
+        """What the indexes of aborted transactions say; from `first_doubtful` on they have to be made anew.
+
+        Whatever ends below `synced_offset` was synced with its batches.
+        """
         self.entries, self.first_doubtful = [], None
         for segment in self._files.held:
             entries, fault = segment.read_aborted()
-            is_last = segment is self._files.held[-1]
-            if fault is not None or (is_last and not was_clean):
+            if fault is not None:
                 self.first_doubtful = segment.base_offset
                 break
-            self.entries += [AbortedTransaction(*entry) for entry in entries]
+            is_last = segment is self._files.held[-1]
+            synced = [entry for entry in entries if entry.last_offset < synced_offset or not is_last]
+            self.entries += [AbortedTransaction(*entry) for entry in synced]
+            if is_last and synced_offset < segment.end_offset:
+                self.first_doubtful = max(segment.base_offset, synced_offset)
 
     def index_anew(self, entries: Iterable[AbortedTransaction]) -> None:
         """The aborted transactions from `first_doubtful` on, as the batches tell them."""
         if self.first_doubtful is None:
             return
-        with self._files.failing():
-            for segment in self._files.held:
-                if segment.base_offset >= self.first_doubtful:
-                    self._files.disk.write(segment.path(TRANSACTION_INDEX), 0, b"")
-                    self._files.disk.truncate(segment.path(TRANSACTION_INDEX), 0)
-                    segment.aborted_size = 0
-                    self._files.touched[segment.path(TRANSACTION_INDEX)] = None
-            for entry in entries:
+        files = self._files
+        with files.failing():
+            doubtful = files.held[files.index_of(self.first_doubtful) :]
+            kept = [entry for entry in self.entries if entry.last_offset >= doubtful[0].base_offset]
+            del self.entries[len(self.entries) - len(kept) :]
+            for segment in doubtful:
+                files.disk.write(segment.path(TRANSACTION_INDEX), 0, b"")
+                files.disk.truncate(segment.path(TRANSACTION_INDEX), 0)
+                segment.aborted_size = 0
+                files.touched[segment.path(TRANSACTION_INDEX)] = None
+            for entry in (*kept, *entries):
                 self.add(entry)
         self.first_doubtful = None
-        self._files.flush()
+        files.flush()

@@ -20,9 +20,17 @@ class LeaderEpochs:
         self._files = files
         self._entries: list[tuple[int, int]] = []
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def at(self, offset: int) -> int:
         """The epoch under which a batch at `offset` was written, as far as is known; NONE: it is not."""
         return next((epoch for epoch, start in reversed(self._entries) if start <= offset), NONE)
+
+    def contradicts(self, epoch: int, first_offset: int, end_offset: int) -> int | None:
+        """The first offset from `first_offset` on, and below `end_offset`, of which another epoch is known."""
+        starts = [first_offset, *(start for _, start in self._entries if start > first_offset)]
+        return next((at for at in starts if at < end_offset and self.at(at) not in (NONE, epoch)), None)
 
     def cut(self, end_offset: int) -> None:
         """Forget those that begin at or behind `end_offset`."""

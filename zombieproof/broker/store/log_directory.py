@@ -190,6 +190,9 @@ class LogDirectory:
         self._checkpointed_ms = now_ms
         points = {partition: log.recovery_point for partition, log in self.logs.items() if log.recovery_point}
         starts = self._starts()
+        for partition, log in self.logs.items():
+            if points.get(partition) != self._recovery_points.get(partition):
+                log.extend_indexes()
         if points != self._recovery_points or at_once:
             self._write_checkpoint(RECOVERY_POINTS, points)
         if starts != self._log_starts or at_once:

@@ -72,6 +72,9 @@ class LogFiles:
     def empty_segment(self, offset: int) -> Segment:
         """A segment with a file that holds nothing yet: without one a folder would not look like that of a log."""
         segment = self.new_segment(offset)
+        for suffix in SUFFIXES:
+            if segment.exists(suffix):  # an index that a crash has left without its log
+                self.disk.remove(segment.path(suffix))
         self.disk.write(segment.path(LOG), 0, b"")
         self.touched[segment.path(LOG)] = None
         self.names_changed = True

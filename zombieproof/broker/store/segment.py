@@ -6,25 +6,24 @@ segment is sealed, or the log is closed: until then they are in memory, and what
 Source: ``LogSegment.java``; reference §7.3.
 """
 
-from array import array
-from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from zombieproof.broker.store.disk import Disk
-from zombieproof.formats.batches import Batch
-from zombieproof.formats.encoding import read_batch
+from zombieproof.broker.store.segment_indexes import INDEX, TIME_INDEX, SegmentIndexes
+from zombieproof.formats.batches import Batch, DataHeader
+from zombieproof.formats.encoding import read_batch, view_batch
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.offset_indexes import (
-    OFFSET_ENTRY,
-    TIME_ENTRY,
-    OffsetEntry,
-    TimeEntry,
-    read_offset_index,
-    read_time_index,
-    write_offset_index,
-    write_time_index,
+from zombieproof.formats.record_batch import (
+    HEADER,
+    LOG_OVERHEAD,
+    MAGIC,
+    BatchHeader,
+    header_at,
+    is_sound,
+    sound_header_at,
 )
-from zombieproof.formats.record_batch import HEADER, BatchHeader, header_at, sound_header_at
 from zombieproof.formats.segments import PartKind, parts_of
 from zombieproof.formats.transaction_index import ENTRY, IndexEntry, read_index, write_index
 from zombieproof.model.vocabulary import NONE
@@ -32,13 +31,20 @@ from zombieproof.model.vocabulary import NONE
 READ_BYTES = 1 << 18
 """So much of a file is read at once, or one batch where it is larger."""
 
-LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX = ".log", ".index", ".timeindex", ".txnindex"
+LOG, TRANSACTION_INDEX = ".log", ".txnindex"
 SUFFIXES = (LOG, INDEX, TIME_INDEX, TRANSACTION_INDEX)
 
 
 def file_name(offset: int, suffix: str) -> str:
     """The name of a file of a segment, or of a snapshot: its offset with 20 digits."""
     return f"{offset:020d}{suffix}"
+
+
+class Stretch(NamedTuple):
+    """Batches of one leader epoch, one behind the other: the offset of the first."""
+
+    leader_epoch: int
+    first_offset: int
 
 
 class Segment:
@@ -52,12 +58,10 @@ class Segment:
         self.base_offset = self.end_offset = base_offset
         self.size = self.aborted_size = 0
         self.mark = ""
-        self.max_timestamp_ms, self._max_timestamp_offset = NONE, base_offset
+        self._looked_at = 0, 0
         self.first_timestamp_ms = NONE
         self._disk, self.directory, self._topic = disk, directory, topic
-        self._interval, self._since_entry = index_interval_bytes, 0
-        self._offsets, self._positions = array("q"), array("q")
-        self._times: list[TimeEntry] = []
+        self._indexes = SegmentIndexes(disk, self.path, base_offset, index_interval_bytes)
 
     def path(self, suffix: str) -> str:
         """One of its files."""
@@ -70,7 +74,12 @@ class Segment:
     @property
     def index_size(self) -> int:
         """The bytes of the larger one of its two indexes."""
-        return max(len(self._offsets) * OFFSET_ENTRY.size, len(self._times) * TIME_ENTRY.size)
+        return self._indexes.size
+
+    @property
+    def max_timestamp_ms(self) -> int:
+        """No batch of it is later."""
+        return self._indexes.max_timestamp_ms
 
     # ---------------------------------------------------------------- writing
 
@@ -82,20 +91,9 @@ class Segment:
     def _note(self, size: int, last_offset: int, max_timestamp_ms: int) -> None:
         if self.first_timestamp_ms == NONE:
             self.first_timestamp_ms = max_timestamp_ms
-        if max_timestamp_ms > self.max_timestamp_ms:
-            self.max_timestamp_ms, self._max_timestamp_offset = max_timestamp_ms, last_offset
-        if self._since_entry > self._interval:
-            self._offsets.append(last_offset)
-            self._positions.append(self.size)
-            self._note_time()
-            self._since_entry = 0
-        self._since_entry += size
+        self._indexes.note(self.size, size, last_offset, max_timestamp_ms)
         self.size += size
         self.end_offset = last_offset + 1
-
-    def _note_time(self) -> None:
-        if not self._times or self.max_timestamp_ms > self._times[-1].timestamp_ms:
-            self._times.append(TimeEntry(self.max_timestamp_ms, self._max_timestamp_offset))
 
     def add_aborted(self, entry: IndexEntry) -> None:
         """One more entry of the index of aborted transactions."""
@@ -104,20 +102,14 @@ class Segment:
 
     def write_indexes(self) -> list[str]:
         """Write both indexes as they are now, and let there be one of aborted transactions; returned are the files."""
-        if self.size:
-            self._note_time()
-        entries = map(OffsetEntry, self._offsets, self._positions)
-        self._rewrite(INDEX, write_offset_index(entries, self.base_offset))
-        self._rewrite(TIME_INDEX, write_time_index(self._times, self.base_offset))
+        self._indexes.write(has_batches=self.size > 0)
         if not self.exists(TRANSACTION_INDEX):
             self._disk.write(self.path(TRANSACTION_INDEX), 0, b"")
         return [self.path(suffix) for suffix in SUFFIXES]
 
-    def _rewrite(self, suffix: str, data: bytes) -> None:
-        path = self.path(suffix)
-        if self._disk.exists(path):
-            self._disk.truncate(path, 0)
-        self._disk.write(path, 0, data)
+    def extend_indexes(self) -> None:
+        """Write what was added to both indexes: a start after a crash then reads less."""
+        self._indexes.extend()
 
     # ---------------------------------------------------------------- reading
 
@@ -127,58 +119,79 @@ class Segment:
         Raises:
             Undecodable: a batch does not match its checksum, or is not where it should be; `position` says where.
         """
-        expected = NONE
-        for data, at, position in self._batches(self._floor(from_offset)):
-            header = header_at(data, at)
-            if header.base_offset + header.last_offset_delta < from_offset:
-                continue
-            try:
-                batch = read_batch(data, at, "" if is_raw else self._topic)
-            except Undecodable as fault:
-                raise Undecodable(str(fault), position) from fault
-            if batch.base_offset < max(expected, self.base_offset):
-                raise Undecodable(
-                    f"a batch at offset {batch.base_offset} stands behind offset {expected - 1}", position
-                )
-            expected = batch.last_offset + 1
+        for _, data, at, position in self._batches_from(from_offset):
+            with _at(position):
+                batch = read_batch(data, at) if is_raw else view_batch(data, at, self._topic)
             yield batch
+
+    def read_of_producers(self, from_offset: int) -> Iterator[Batch | DataHeader]:
+        """What was written by producer ids from `from_offset` on: batches, of those with records only the headers.
+
+        Raises:
+            Undecodable: as `read`.
+        """
+        for header, data, at, position in self._batches_from(from_offset):
+            if header.producer_id == NONE:
+                continue
+            if header.is_control:
+                with _at(position):
+                    yield view_batch(data, at, self._topic)
+            else:
+                if not self._looked_at[0] <= position < self._looked_at[1]:
+                    with _at(position):
+                        sound_header_at(data, at)
+                yield tuple.__new__(DataHeader, header)
+
+    def _batches_from(self, from_offset: int) -> Iterator[tuple[BatchHeader, memoryview, int, int]]:
+        """As `_batches`, those that reach an offset or go beyond; each is where it should be."""
+        floor, expected = self._indexes.floor(from_offset), self.base_offset
+        start = 0 if floor is None else floor.position
+        for found in self._batches(start):
+            header, position = found[0], found[3]
+            first, last = header.base_offset, header.base_offset + header.last_offset_delta
+            if not expected <= first <= last or (floor is not None and position == start and last != floor.offset):
+                raise Undecodable(f"a batch of the offsets {first} to {last} where {expected} is due", position)
+            expected = last + 1
+            if last >= from_offset:
+                yield found
 
     def position_of(self, offset: int) -> tuple[int, int]:
         """Where the first batch begins that reaches `offset` or goes beyond, and the offset behind the one before."""
         end = self.base_offset
-        for data, at, position in self._batches(self._floor(offset)):
-            header = header_at(data, at)
+        floor = self._indexes.floor(offset)
+        for header, _, _, position in self._batches(0 if floor is None else floor.position):
             if header.base_offset + header.last_offset_delta >= offset:
                 return position, end
             end = header.base_offset + header.last_offset_delta + 1
         return self.size, end
 
-    def _floor(self, offset: int) -> int:
-        """A byte at which a batch begins, none of those before which reaches `offset`."""
-        entry = bisect_right(self._offsets, offset) - 1
-        return 0 if entry < 0 else self._positions[entry]
-
-    def _batches(self, position: int) -> Iterator[tuple[bytes, int, int]]:
-        """The batches from a byte on: bytes that hold the next one whole, where in them it begins, where in the file.
+    def _batches(self, position: int, end: int | None = None) -> Iterator[tuple[BatchHeader, memoryview, int, int]]:
+        """The batches from a byte on: header, bytes that hold it whole, where in them it begins, where in the file.
 
         Raises:
-            Undecodable: the file ends, or a batch claims more than is there, before `size`.
+            Undecodable: the file ends, or a batch claims more than is there, before `end` (None: `size`).
         """
-        data, start, end = b"", position, self.size
+        data, at = memoryview(b""), 0
+        end = self.size if end is None else end
         while position < end:
-            at = position - start
-            if len(data) - at < HEADER.size or len(data) - at < header_at(data, at).size:
-                wanted = READ_BYTES if len(data) - at < HEADER.size else max(READ_BYTES, header_at(data, at).size)
-                data, start, at = self._disk.read(self.path(LOG), position, min(wanted, end - position)), position, 0
-                if len(data) < HEADER.size:
-                    raise Undecodable(f"{len(data)} bytes are left, and a batch has at least {HEADER.size}", position)
-            size = header_at(data, at).size
+            if len(data) - at < HEADER.size:
+                data, at = self._read_on(position, HEADER.size, end), 0
+            header = tuple.__new__(BatchHeader, HEADER.unpack_from(data, at))
+            size = header.length + LOG_OVERHEAD
             if not HEADER.size <= size <= end - position:
                 raise Undecodable(f"a batch of {size} bytes where {end - position} are left", position)
             if len(data) - at < size:
-                continue
-            yield data, at, position
+                data, at = self._read_on(position, size, end), 0
+            yield header, data, at, position
             position += size
+            at += size
+
+    def _read_on(self, position: int, least: int, end: int) -> memoryview:
+        wanted = min(max(READ_BYTES, least), end - position)
+        data = memoryview(self._disk.read(self.path(LOG), position, wanted))
+        if len(data) < least:
+            raise Undecodable(f"{len(data)} bytes are left, and a batch has at least {HEADER.size}", position)
+        return data
 
     def read_aborted(self) -> tuple[list[IndexEntry], str | None]:
         """The entries of the index of aborted transactions, and why it cannot be believed (None: it can)."""
@@ -202,62 +215,73 @@ class Segment:
         Raises:
             Undecodable: an index is missing or cannot be read, or does not fit the file.
         """
-        disk = self._disk
-        offsets = read_offset_index(disk.read(self.path(INDEX)), self.base_offset)
-        self._times = read_time_index(disk.read(self.path(TIME_INDEX)), self.base_offset)
-        whole = disk.size(self.path(LOG))
-        self._offsets, self._positions = (
-            array("q", (e.offset for e in offsets)),
-            array("q", (e.position for e in offsets)),
-        )
-        if self._times:
-            self.max_timestamp_ms, self._max_timestamp_offset = self._times[-1]
-        start = offsets[-1].position if offsets else 0
+        self._forget()
+        last, whole = self._indexes.read(), self._disk.size(self.path(LOG))
+        start = 0 if last is None else last.position
         if start >= whole and whole:
             raise Undecodable(f"the index goes to byte {start} of a file of {whole}", start)
         self.size = whole
-        first = next(self._batches(0), None)
-        if first is not None:
-            self.first_timestamp_ms = header_at(first[0], first[1]).max_timestamp_ms
-        for index, (data, at, position) in enumerate(self._batches(start)):
-            header = header_at(data, at)
-            last = header.base_offset + header.last_offset_delta
-            if offsets and index == 0 and last != offsets[-1].offset:
-                raise Undecodable(f"the index says offset {offsets[-1].offset}, the batch {last}", position)
-            self.end_offset = last + 1
-            self._since_entry = 0 if offsets and index == 0 else self._since_entry + header.size
+        self._note_first()
+        for header, _, _, position in self._batches(start):
+            end = header.base_offset + header.last_offset_delta
+            is_entry = last is not None and position == start
+            if last is not None and is_entry and end != last.offset:
+                raise Undecodable(f"the index says offset {last.offset}, the batch {end}", position)
+            self.end_offset = end + 1
+            self._indexes.passed(header.size, is_entry=is_entry)
 
-    def scan(self, *, has_gaps: bool) -> tuple[list[BatchHeader], str | None]:
+    def _note_first(self) -> None:
+        data = self._disk.read(self.path(LOG), 0, HEADER.size)
+        if len(data) == HEADER.size:
+            self.first_timestamp_ms = header_at(data, 0).max_timestamp_ms
+
+    def scan(self, *, has_gaps: bool, known_below: int = 0) -> tuple[list[Stretch], str | None]:
         """Know the segment by its batches alone, up to the first that is not sound.
 
         Args:
             has_gaps: offsets may be missing, because the log is compacted.
+            known_below: below this offset the index is believed, where it fits; the batches are not looked at.
 
         Returns:
-            The header of each batch, and what is wrong behind the last (None: nothing).
+            The stretches of one leader epoch that were looked at, and what is wrong behind the last (None: nothing).
         """
-        found: list[BatchHeader] = []
-        fault = None
         self._forget()
-        self.size = self._disk.size(self.path(LOG)) if self.exists(LOG) else 0
+        self.size = whole = self._disk.size(self.path(LOG)) if self.exists(LOG) else 0
+        start, expected = self._believed(known_below)
+        self.size = start
+        found, fault = list[Stretch](), None
         try:
-            for data, at, _ in self._batches(0):
-                header = sound_header_at(data, at)
-                fault = self._misplaced(header, found, has_gaps)
-                if fault is not None:
+            for header, data, at, _ in self._batches(start, whole):
+                if header.magic != MAGIC or not is_sound(header, data, at):
+                    sound_header_at(data, at)
+                first, end = header.base_offset, header.base_offset + header.last_offset_delta + 1
+                if first != expected and (first < expected or not has_gaps):
+                    fault = f"a batch at offset {first} where {expected} is due"
                     break
-                found.append(header)
+                self._note(header.length + LOG_OVERHEAD, end - 1, header.max_timestamp_ms)
+                if not found or found[-1].leader_epoch != header.leader_epoch:
+                    found.append(Stretch(header.leader_epoch, first))
+                expected = end
         except Undecodable as error:
             fault = str(error)
-        self._forget()
-        for header in found:
-            self._note(header.size, header.base_offset + header.last_offset_delta, header.max_timestamp_ms)
+        self._looked_at = start, self.size
         return found, fault
 
-    def _misplaced(self, header: BatchHeader, before: list[BatchHeader], has_gaps: bool) -> str | None:
-        expected = before[-1].base_offset + before[-1].last_offset_delta + 1 if before else self.base_offset
-        right = header.base_offset >= expected if has_gaps else header.base_offset == expected
-        return None if right else f"a batch at offset {header.base_offset} where {expected} is due"
+    def _believed(self, below: int) -> tuple[int, int]:
+        """The byte and the offset of the last batch below an offset that the index has, if it is there; or the begin.
+
+        What the index says of batches before that one is known then.
+        """
+        last = self._indexes.read_below(below) if below > self.base_offset else None
+        with suppress(Undecodable):
+            found = None if last is None else next(self._batches(last.position), None)
+            if last is not None and found is not None:
+                header = sound_header_at(found[1], found[2])
+                if header.base_offset + header.last_offset_delta == last.offset:
+                    self._note_first()
+                    return last.position, header.base_offset
+        self._indexes.forget()
+        return 0, self.base_offset
 
     def sound_batch_behind(self, position: int) -> int | None:
         """Where the next sound batch begins behind a byte that is not the begin of one; None: nowhere."""
@@ -282,7 +306,15 @@ class Segment:
         return True
 
     def _forget(self) -> None:
-        self.end_offset, self.size, self._since_entry = self.base_offset, 0, 0
-        self.max_timestamp_ms, self._max_timestamp_offset = NONE, self.base_offset
+        self.end_offset, self.size, self._looked_at = self.base_offset, 0, (0, 0)
         self.first_timestamp_ms = NONE
-        self._offsets, self._positions, self._times = array("q"), array("q"), []
+        self._indexes.forget()
+
+
+@contextmanager
+def _at(position: int | None) -> Iterator[None]:
+    """What cannot be read is told with its place in the file."""
+    try:
+        yield
+    except Undecodable as fault:
+        raise Undecodable(str(fault), position) from fault

@@ -8,7 +8,9 @@ Source: reference §7.3; ``LocalLog.java``, ``UnifiedLog.java``.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from typing import TypeVar
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
@@ -21,13 +23,16 @@ from zombieproof.broker.store.leader_epochs import LeaderEpochs
 from zombieproof.broker.store.log_files import LogFiles
 from zombieproof.broker.store.log_loader import LogLoader
 from zombieproof.broker.store.segment import LOG, Segment
-from zombieproof.formats.batches import Batch
+from zombieproof.formats.batches import Batch, DataHeader
 from zombieproof.formats.encoding import write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.model.vocabulary import NONE
 
 RECENT_BYTES = 1 << 16
 """So many bytes of the newest batches are kept in memory: who reads at the end of a log reads no file."""
+
+
+Found = TypeVar("Found", Batch, Batch | DataHeader)
 
 
 class SegmentLog(LogFiles):
@@ -71,15 +76,29 @@ class SegmentLog(LogFiles):
         """
         if self._recent and from_offset >= self._recent[0][0].base_offset:
             return iter([batch for batch, _ in self._recent if batch.last_offset >= from_offset])
-        return self._read_files(from_offset)
+        return self._read(from_offset, Segment.read)
 
-    def _read_files(self, from_offset: int) -> Iterator[Batch]:
-        first = self.index_of(from_offset)
-        for segment in self.held[first:]:
+    def read_of_producers(self, from_offset: int) -> Iterator[Batch | DataHeader]:
+        """What was written by producer ids from `from_offset` on; of batches with records only the headers."""
+        return self._read(from_offset, Segment.read_of_producers)
+
+    def _read(self, from_offset: int, read: Callable[[Segment, int], Iterator[Found]]) -> Iterator[Found]:
+        for segment in self.held[self.index_of(from_offset) :]:
             try:
-                yield from segment.read(from_offset)
+                for batch in read(segment, from_offset):
+                    known = self._epochs.at(batch.base_offset)
+                    if known not in (NONE, batch.leader_epoch):
+                        position = segment.position_of(batch.base_offset)[0]
+                        raise Undecodable(f"leader epoch {batch.leader_epoch} where {known} is due", position)
+                    yield batch
             except Undecodable as fault:
                 raise self.damaged(segment, fault.position, str(fault)) from fault
+
+    def extend_indexes(self) -> None:
+        """Write what was added to the indexes of the last segment; where the disk does not take it nothing is lost."""
+        if self.failure is None and self.held[-1].size:
+            with suppress(OSError):
+                self.held[-1].extend_indexes()
 
     # ---------------------------------------------------------------- appending
 
@@ -202,7 +221,7 @@ class SegmentLog(LogFiles):
                 self.remove(self.held.pop())
             if self.held and self.held[-1].size:
                 self.held[-1].cut(end_offset)
-                self.touched[self.held[-1].path(LOG)] = None
+                self.touched |= dict.fromkeys((self.held[-1].path(LOG), *self.held[-1].write_indexes()))
             self._epochs.cut(self.end_offset)
             self._epochs.write()
             self._aborted.rewrite_last()
