@@ -7,7 +7,8 @@ A send v t of g/in@4  the same, made of what group g has read from in at 4
 A ack v 7             v was acknowledged at offset 7 (?: not told)  A fail v / A fenced v / A lost v
 A offsets g in=5      sends offsets of the group                    A offsets ok / A offsets failed
 A commit, A abort     asks for the end                              A committed / A aborted / A end failed
-R reads t 0           a reader under read_committed starts at 0     U sees t 0: under read_uncommitted; B holds t 0: it buffers
+R reads t 0           a reader under read_committed starts at 0     U sees t 0: under read_uncommitted
+H holds t 0           a reader that buffers starts at 0
 R got v t 7           v was handed to R                             R final t 8 of 9: its last look
 F fetch g in=5        committed offsets, asked for just before (F peek: unstable ones count)
 """
