@@ -32,7 +32,7 @@ deep: .venv/ready ## the longest walks alone: many cuts of every recording, ever
 gate: .venv/ready ## crashes, kills, torn writes, failing disks and clocks that jump, at full depth (10 minutes); writes docs/crashes.md
 	$(BIN)/python -m tests.store.gate --depth gate --write $(ARGS)
 
-soak: .venv/ready ## random applications under random faults, 100,000 transactions, judged by what clients were told (ARGS="--seed 7")
+soak: .venv/ready ## random applications under random faults of messages and disks, 100,000 transactions, judged by what clients were told (ARGS="--seed 7")
 	$(BIN)/python -m tests.soak --transactions 100000 $(ARGS)
 
 lint: .venv/ready ## ruff, mypy and the layers

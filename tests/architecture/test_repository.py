@@ -25,6 +25,7 @@ GENERATED = {
     "docs/conformance.md": "make conformance",
     "docs/crashes.md": "make gate",
     "docs/faults.md": "python -m tests.faults",
+    "docs/histories.md": "python -m tests.traces.history",
     "docs/results.md": "zombieproof verify --write-results",
     "docs/rules.md": "zombieproof verify --write-results",
 }

@@ -100,3 +100,15 @@ def test_files_and_kept_histories_are_judged_together(good: Path) -> None:
     verdict = judge_history(writer.history(), good)
     assert {str(finding.anomaly) for finding in verdict.findings} == {"duplicate", "moved_write", "readers_disagree"}
     assert verdict.files == ["history", str(good)]
+
+
+def test_the_schema_is_printed(run: Any) -> None:
+    outcome = run("history", "--schema")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.json["$defs"]["Read"]["required"] == ["kind", "at", "reader", "partition", "offset", "value"]
+
+
+def test_the_schema_and_a_file_are_wrong_usage(run: Any, good: Path) -> None:
+    outcome = run("history", good, "--schema")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--schema judges nothing" in outcome.err

@@ -1,17 +1,19 @@
 """What is at work in a soak: instances of applications that write down what they ask, are told and read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
+from typing import Protocol
 
 from tests.live.consumer import BACKOFF_MS, LiveConsumer, Read
-from tests.live.stage import Task, Waits, pause
+from tests.live.stage import Client, Task, Waits, pause
 from tests.live.staged_producer import StagedProducer
-from tests.soak.weather import StormyStage
+from tests.soak.weather import Scene
 from zombieproof.clients.batches import SentRecord
 from zombieproof.clients.errors import Failure, IllegalState, ProducerFailure
 from zombieproof.clients.results import PendingResult
 from zombieproof.clients.sender import SenderSettings
 from zombieproof.clients.transactional_requests import GroupMetadata
+from zombieproof.clients.values import OffsetAndMetadata
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer, OffsetToCommit
 from zombieproof.model.vocabulary import Error, Isolation, ProducerState
@@ -23,6 +25,7 @@ TRANSACTION_TIMEOUT_MS = 3000
 SETTINGS = SenderSettings(delivery_timeout_ms=2_000, request_timeout_ms=1_000, retry_backoff_ms=20)
 SAID: dict[Isolation, Said] = {
     Isolation.READ_COMMITTED: "read_committed",
+    Isolation.READ_COMMITTED_BUFFERING: "read_committed_buffering",
     Isolation.READ_UNCOMMITTED: "read_uncommitted",
 }
 
@@ -41,9 +44,7 @@ def outcome_of(failure: Failure) -> Outcome:
 class Reader:
     """A consumer that writes down where it starts and what it gets."""
 
-    def __init__(
-        self, stage: StormyStage, writer: HistoryWriter, name: str, isolation: Isolation, group: str = ""
-    ) -> None:
+    def __init__(self, stage: Scene, writer: HistoryWriter, name: str, isolation: Isolation, group: str = "") -> None:
         self.stage, self.writer, self.name, self.isolation = stage, writer, name, isolation
         self.consumer = LiveConsumer(stage, isolation=isolation, group=group)
 
@@ -101,6 +102,56 @@ class Reader:
             yield from pause(self.stage, BACKOFF_MS)
 
 
+class TransactionCalls(Protocol):
+    """The calls that a producer makes about transactions: each is under way when it returns."""
+
+    @property
+    def state(self) -> int:
+        """The producer's."""
+        ...
+
+    def init_transactions(self) -> PendingResult:
+        """Take the transactional id."""
+        ...
+
+    def send_offsets(self, offsets: tuple[OffsetToCommit, ...], group: GroupMetadata, /) -> PendingResult:
+        """Commit offsets with the transaction."""
+        ...
+
+    def begin_commit(self) -> PendingResult:
+        """Commit."""
+        ...
+
+    def begin_abort(self) -> PendingResult:
+        """Abort."""
+        ...
+
+
+class ProcessProducer(Client, Protocol):
+    """What a process wants of its producer."""
+
+    @property
+    def manager(self) -> TransactionCalls:
+        """The calls about transactions."""
+        ...
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        ...
+
+    def send(self, partition: TopicPartition, value: bytes) -> SentRecord:
+        """Send a record."""
+        ...
+
+    def finished(self, result: PendingResult) -> Waits[None]:
+        """Wait for a call.
+
+        Raises:
+            ProducerFailure: it failed.
+        """
+        ...
+
+
 class Process:
     """One instance of an application that writes transactions; subclasses say what goes into them.
 
@@ -109,7 +160,7 @@ class Process:
 
     def __init__(
         self,
-        stage: StormyStage,
+        stage: Scene,
         writer: HistoryWriter,
         name: str,
         transactional_id: str,
@@ -118,12 +169,15 @@ class Process:
     ) -> None:
         self.stage, self.writer, self.name, self.ended, self.chance = stage, writer, name, ended, chance
         self.transactional_id = transactional_id
-        self.producer = StagedProducer(
-            stage, transactional_id, settings=SETTINGS, transaction_timeout_ms=TRANSACTION_TIMEOUT_MS
-        )
+        self.producer = self._make_producer()
         self.label = ""
         self.transactions = self.values = 0
         self._waiting: dict[str, SentRecord] = {}
+
+    def _make_producer(self) -> ProcessProducer:
+        """The producer of this instance, which has taken its place on the stage."""
+        timeout_ms = TRANSACTION_TIMEOUT_MS
+        return StagedProducer(self.stage, self.transactional_id, settings=SETTINGS, transaction_timeout_ms=timeout_ms)
 
     # ---------------------------------------------------------------- what is asked and told
 
@@ -144,6 +198,10 @@ class Process:
     def _is_alive(self) -> bool:
         return self.producer.manager.state != ProducerState.FATAL_ERROR
 
+    def padding(self) -> str:
+        """What a value has behind its name."""
+        return ""
+
     def prepare(self) -> Waits[None]:
         """What comes before the first transaction, and behind one that was aborted."""
         yield from ()
@@ -162,7 +220,7 @@ class Process:
     def send(self, partition: TopicPartition, inputs: tuple[Input, ...] = ()) -> None:
         """Send one record of this transaction; a producer that does not take it any more says so at once."""
         self.values += 1
-        value = f"{self.name}:{self.values}"
+        value = f"{self.name}:{self.values}{self.padding()}"
         self.writer.send(self.name, name_of(partition), value, self.label, inputs)
         try:
             self._waiting[value] = self.producer.send(partition, value.encode())
@@ -186,17 +244,18 @@ class Process:
         self.hear()
 
     def send_offsets(
-        self, group: str, partition: TopicPartition, offset: int, inputs: tuple[Input, ...]
+        self, who: GroupMetadata, offsets: Mapping[TopicPartition, OffsetAndMetadata], inputs: tuple[Input, ...]
     ) -> Waits[None]:
         """Commit how far a group has read, with the transaction.
 
         Raises:
             ProducerFailure: it failed.
         """
-        self.writer.commit_offsets(self.name, group, {name_of(partition): offset}, self.label, inputs)
+        by_name = {name_of(partition): at.offset for partition, at in offsets.items()}
+        self.writer.commit_offsets(self.name, who.group, by_name, self.label, inputs)
         try:
-            row = OffsetToCommit(partition, offset, "")
-            yield from self.producer.finished(self.producer.manager.send_offsets((row,), GroupMetadata(group)))
+            rows = tuple(OffsetToCommit(partition, *at) for partition, at in offsets.items())
+            yield from self.producer.finished(self.producer.manager.send_offsets(rows, who))
         except ProducerFailure as failure:
             self.writer.offsets_committed(self.name, outcome_of(failure))
             raise
@@ -297,7 +356,8 @@ class Copier(Process):
             for _ in range(1 if self.chance.random() < 0.9 else 2):
                 self.send(self.chance.choice(self.partitions), (made_of,))
         try:
-            yield from self.send_offsets(self.group, self.source, read[-1].offset + 1, tuple(left_out))
+            offsets = {self.source: OffsetAndMetadata(read[-1].offset + 1)}
+            yield from self.send_offsets(GroupMetadata(self.group), offsets, tuple(left_out))
         except ProducerFailure:
             yield from self.abort()
             is_committed = False
@@ -310,7 +370,7 @@ class Copier(Process):
 class Role:
     """A transactional id and whoever works under it: one instance, and the zombies of earlier ones."""
 
-    def __init__(self, stage: StormyStage, name: str, chance: Random, make: Callable[[str], Process]) -> None:
+    def __init__(self, stage: Scene, name: str, chance: Random, make: Callable[[str], Process]) -> None:
         self.stage, self.name, self.chance, self._make = stage, name, chance, make
         self.instances = 0
         self.failures: list[Exception] = []
@@ -337,17 +397,17 @@ class Role:
 
     def _fate(self) -> tuple[int, bool]:
         """When the present instance ends at the latest, and whether it comes back."""
-        weather, now_ms = self.stage.weather, self.stage.now_ms
+        now_ms = self.stage.now_ms
         ends = [
             (now_ms + 1 + int(self.chance.expovariate(1 / every_ms)), is_zombie)
-            for every_ms, is_zombie in ((weather.crash_ms, False), (weather.zombie_ms, True))
+            for every_ms, is_zombie in ((self.stage.crash_ms, False), (self.stage.zombie_ms, True))
             if every_ms
         ]
         return min(ends, default=(2**62, False))
 
     def _come_back(self, process: Process, task: Task[None]) -> Waits[None]:
         """It stood still for a while, and goes on as if nothing had happened."""
-        yield from self.stage.between(200)
+        yield from self.stage.between(self.stage.asleep_ms)
         if not self.stage.goes_on():
             return
         self.stage.tasks.append(task)

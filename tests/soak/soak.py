@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tests.conformance.end_to_end import NODES, replicated
+from tests.soak.machine import DiskWeather
 from tests.soak.processes import TRANSACTION_TIMEOUT_MS, Copier, Process, Reader, Role, Writer
 from tests.soak.weather import STORM, StormyStage, Weather, drawn
 from zombieproof.broker.cluster.cluster import Cluster
@@ -39,7 +40,7 @@ class Round:
     """What came of one round."""
 
     seed: int
-    weather: Weather
+    weather: Weather | DiskWeather
     history: History
     verdict: HistoryVerdict
     faults: Counter[str] = field(default_factory=Counter)

@@ -7,11 +7,14 @@ from random import Random
 
 import pytest
 
+from tests.soak import __main__ as program
 from tests.soak.mutants import MUTANTS, Mutant
+from tests.soak.rounds import Failed
 from tests.soak.soak import Soak, Stuck
 from tests.soak.weather import CALM, STORM, Weather, drawn
 from zombieproof.model.rules import preset
-from zombieproof.traces.history.history_file import format_event
+from zombieproof.traces.history.anomalies import Anomaly
+from zombieproof.traces.history.history_file import format_event, read_history
 from zombieproof.traces.history.judge import RULES, judge
 
 SHORT = 100
@@ -95,12 +98,48 @@ def test_the_verdict_is_that_of_the_history_alone() -> None:
     assert len(RULES) == 17
 
 
-@pytest.mark.parametrize(("arguments", "code"), [(["--transactions", "10"], 0), (["--transactions", "many"], 2)])
-def test_the_program_says_what_it_found(arguments: list[str], code: int, tmp_path: Path, repository_root: Path) -> None:
-    command = [sys.executable, "-m", "tests.soak", "--in-a-round", "10", "--keep", str(tmp_path), *arguments]
-    done = subprocess.run(command, cwd=repository_root, capture_output=True, text=True, check=False)
-    assert done.returncode == code, done.stderr
-    if code == 0:
-        assert "no anomaly" in done.stdout
-        assert "transactions/s" in done.stdout
-        assert "up to seed 1: rounds 1," in done.stdout
+def soaked(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.soak", "--in-a-round", "10", "--jobs", "1", *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+
+def test_the_program_says_what_it_found(tmp_path: Path, repository_root: Path) -> None:
+    done = soaked(repository_root, "--rounds", "1", "--keep", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:4]] == ["messages", "disks", "together"]
+    assert "transactions/s" in done.stdout
+    assert done.stdout.endswith("no anomaly\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (("--transactions", "many"), "--transactions"),
+        (("--transactions", "0"), "--transactions"),
+        (("--kind", "clocks"), "choose from"),
+        (("--keep", "nowhere/at/all"), "there is no such folder: make it, or name another"),
+    ],
+)
+def test_wrong_usage_is_refused(arguments: tuple[str, ...], fault: str, repository_root: Path) -> None:
+    done = soaked(repository_root, *arguments)
+    assert done.returncode == 2
+    assert fault in done.stderr
+
+
+def test_an_anomaly_keeps_its_history_and_says_how_to_take_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [mutant] = [each for each in MUTANTS if each.shows is Anomaly.DIRTY_READ]
+    found = Soak(7, SHORT, rules=mutant.rules).run()
+    stuck = Failed("messages, seed 9: stands still", 1)
+    monkeypatch.setattr(program, "rounds", lambda *_: iter([("messages", 7, found), ("disks", 9, stuck)]))
+    monkeypatch.setattr(sys, "argv", ["tests.soak", "--keep", str(tmp_path), "--in-a-round", str(SHORT)])
+    assert program.main() == 1
+    said = capsys.readouterr().out
+    assert f"again: python -m tests.soak --kind messages --seed 7 --rounds 1 --in-a-round {SHORT}" in said
+    assert "stands still" in said
+    assert f"kept as {tmp_path / 'soak-messages-7.jsonl'}" in said
+    kept = read_history(tmp_path / "soak-messages-7.jsonl")
+    assert judge(kept).findings
+    assert len(judge(kept).findings) == len(found.verdict.findings)

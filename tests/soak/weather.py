@@ -69,15 +69,19 @@ def _drawn_strength(hard: float, chance: Random) -> float:
     return hard * 5 if isinstance(hard, int) else hard / 5
 
 
-class StormyStage(Stage):
-    """Messages arrive as the weather has it; `is_over` ends all faults."""
+class Scene(Stage):
+    """A stage with faults, counted by their names; `is_over` ends them all.
 
-    def __init__(self, cluster: Cluster, chance: Random, weather: Weather) -> None:
+    Applications crash and come back as zombies: `crash_ms` and `zombie_ms` lie between two of each, 0: none does.
+    """
+
+    asleep_ms = 200
+    """How long a zombie stands still, on the average."""
+
+    def __init__(self, cluster: Cluster, chance: Random, faults: list[str], crash_ms: int, zombie_ms: int) -> None:
         super().__init__(cluster)
-        self.chance, self.weather = chance, weather
-        self.faults = dict.fromkeys(weather.faults, 0)
-        self._held: dict[tuple[int, bool], int] = {}
-        """Until when a message that is late is held back."""
+        self.chance, self.crash_ms, self.zombie_ms = chance, crash_ms, zombie_ms
+        self.faults = dict.fromkeys(faults, 0)
         self.is_over = False
 
     def goes_on(self) -> bool:
@@ -86,7 +90,21 @@ class StormyStage(Stage):
 
     def happened(self, fault: str) -> None:
         """Count a fault."""
-        self.faults[fault] += 1
+        self.faults[fault] = self.faults.get(fault, 0) + 1
+
+    def between(self, milliseconds: int) -> Waits[None]:
+        """Wait for about so long."""
+        yield from pause(self, 1 + int(self.chance.expovariate(1 / milliseconds)))
+
+
+class StormyStage(Scene):
+    """Messages arrive as the weather has it."""
+
+    def __init__(self, cluster: Cluster, chance: Random, weather: Weather) -> None:
+        super().__init__(cluster, chance, weather.faults, weather.crash_ms, weather.zombie_ms)
+        self.weather = weather
+        self._held: dict[tuple[int, bool], int] = {}
+        """Until when a message that is late is held back."""
 
     def deliver(self) -> None:
         """Messages arrive in the order in which they were sent, but for those that the weather takes."""
@@ -127,10 +145,6 @@ class StormyStage(Stage):
         for name in ("broker_gone", "leader_changes", "coordinator_deposed", "clock_jumps"):
             if getattr(self.weather, f"{name}_ms"):
                 self.start(getattr(self, f"_{name}")(getattr(self.weather, f"{name}_ms")))
-
-    def between(self, milliseconds: int) -> Waits[None]:
-        """Wait for about so long."""
-        yield from pause(self, 1 + int(self.chance.expovariate(1 / milliseconds)))
 
     def _broker_gone(self, milliseconds: int) -> Waits[None]:
         while self.goes_on():

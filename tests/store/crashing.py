@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from random import Random
 
 from tests.store.clients import Client, Notebook, fetch_offsets, read_all
@@ -18,6 +19,7 @@ from zombieproof.traces.history.verdict import HistoryFinding
 IN = (("in", 0), ("in", 1))
 LATER_MS = 44_000_000
 """Half a day after the workloads begin: no producer is forgotten for its silence."""
+FOUR_KIB = 4096
 GROUPS = ("simple", GROUP, f"{GROUP}0", f"{GROUP}1")
 
 
@@ -76,22 +78,24 @@ def crash_points(
     size: int,
     *,
     every: int = 1,
+    part: int = 0,
     fates: tuple[Fate, ...] = tuple(Fate),
     examine: Callable[[FaultDisk, Notebook], list[str]] = judge_survivor,
     within: tuple[str, ...] = (),
 ) -> Reached:
     """A workload once; at one of `every` operations of its disk what a crash there leaves is examined, by each fate.
 
+    `part` says at which one: 0 to `every` - 1 together examine all. Operations are counted in the first part.
     `within`: only where the operation before was one on a file whose name ends so.
     """
-    reached, disk, notes = Reached(), FaultDisk(), Notebook()
+    reached, disk, notes, points = Reached(), FaultDisk(), Notebook(), count(1)
 
     def look() -> None:
         if within and not (disk.log and disk.log[-1].endswith(within)):
             return
-        reached.counts["operations"] += 1
-        point = reached.counts["operations"]
-        if point % every:
+        point = next(points)
+        reached.counts["operations"] += part == 0
+        if point % every != part:
             return
         reached.counts["crash points"] += 1
         for fate in fates:
@@ -108,8 +112,11 @@ def crash_points(
     return reached
 
 
-def crash_in_recovery(workload: str, size: int, images: int) -> Reached:
-    """So many survivors of a workload, spread over it; each is opened, and crashes at every operation of that."""
+def crash_in_recovery(workload: str, size: int, images: int, *, part: int = 0, parts: int = 1) -> Reached:
+    """So many survivors of a workload, spread over it; each is opened, and crashes at every operation of that.
+
+    `part` 0 to `parts` - 1 together examine all.
+    """
     operations = crash_points(workload, size, every=1 << 30).counts["operations"]
     reached = Reached()
 
@@ -127,13 +134,18 @@ def crash_in_recovery(workload: str, size: int, images: int) -> Reached:
         open_on(image, ManualClock(LATER_MS)).abandon()
         return found
 
-    outer = crash_points(workload, size, every=max(operations // images, 1), fates=(Fate.RANDOM,), examine=again)
+    step = max(operations // images, 1)
+    outer = crash_points(workload, size, every=step * parts, part=step * part, fates=(Fate.RANDOM,), examine=again)
     reached.findings = outer.findings
     return reached
 
 
-def torn_writes(workload: str, size: int, *, every: int = 1) -> Reached:
-    """The last write of a workload to the log of a partition is cut at every byte (at most 4 KiB)."""
+def torn_writes(workload: str, size: int, *, every: int = 1, part: int = 0, longest: int = 0) -> Reached:
+    """The last write of a workload to the log of a partition is cut at every byte (at most 4 KiB).
+
+    `longest`: a record of so many bytes is written last. `part` says at which one of `every` bytes: 0 to `every` - 1
+    together cut at all.
+    """
     disk, notes = FaultDisk(), Notebook()
     stage = Stage(disk, notes, size)
     last: dict[str, tuple[FaultDisk, Notebook, int]] = {}
@@ -148,10 +160,14 @@ def torn_writes(workload: str, size: int, *, every: int = 1) -> Reached:
     cut: dict[str, tuple[str, int, bytes]] = {}
     disk.on_write = look
     WORKLOADS[workload](stage)
+    if longest:
+        stage.client(None).send(T0, stage.name().ljust(longest, "."))
     reached = Reached()
     for folder, (image, past, length) in last.items():
         path, at, data = cut[folder]
-        for kept in range(0, min(length, 4096) + 1, every):
+        reached.counts["writes"] += part == 0
+        reached.counts["writes of 4 KiB and more"] += part == 0 and length >= FOUR_KIB
+        for kept in range(part, min(length, FOUR_KIB) + 1, every):
             survivor = image.copy()
             survivor.write(path, at, data[:kept])
             survivor.sync(path)

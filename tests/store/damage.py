@@ -1,5 +1,6 @@
 """One bit of a log turns: it is noticed when the log is recovered, or it is not in live data."""
 
+from itertools import product
 from uuid import UUID
 
 from tests.store.crashing import Reached
@@ -18,23 +19,23 @@ RECORD = bytes(range(256)) * 16
 
 
 def fixed_log() -> tuple[FaultDisk, list[Batch]]:
-    """A log of 64 KiB that was closed in order."""
+    """A log of 64 KiB, to the byte, that was closed in order."""
     disk = FaultDisk()
     directory = LogDirectory(disk, "d", ManualClock())
     log = directory.open_store(("t", 0), UUID(int=1)).log
     batches: list[Batch] = []
     while disk.exists(LOG) is False or disk.size(LOG) + 2 * len(RECORD) < BYTES:
         batches.append(log.append(batch_of(RECORD, RECORD[:-300], producer_id=len(batches))))
+    # The last records are as long as it takes. The length of a length has steps: a second record fills them.
     room = BYTES - disk.size(LOG)
-    size = room
-    while True:  # The last record is as long as it takes.
+    for size, rest in product(range(room, 0, -1), range(3)):
         twin = disk.copy()
         again = LogDirectory(twin, "d", ManualClock()).open_store(("t", 0), UUID(int=1)).log
-        again.append(batch_of(RECORD[:1] * size))
-        if twin.size(LOG) <= BYTES:
+        again.append(batch_of(RECORD[:1] * size, RECORD[:1] * rest))
+        if twin.size(LOG) == BYTES:
+            batches.append(log.append(batch_of(RECORD[:1] * size, RECORD[:1] * rest)))
             break
-        size -= 1
-    batches.append(log.append(batch_of(RECORD[:1] * size)))
+    assert disk.size(LOG) == BYTES
     directory.close()
     return disk, batches
 

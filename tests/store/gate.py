@@ -5,6 +5,7 @@ may be. With ``--write`` the table is put into ``docs/crashes.md``.
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -37,8 +38,14 @@ class Row:
 
 
 def crash_points(depth: str) -> list[Job]:
-    size, every = {"commit": (16, 9), "gate": (45, 1), "soak": (120, 1)}[depth]
-    return [partial(crashing.crash_points, name, size * share, every=every) for name, share in SIZES.items()]
+    if depth == "commit":
+        return [partial(crashing.crash_points, name, 16 * share, every=9) for name, share in SIZES.items()]
+    size, parts = {"gate": (58, 6), "soak": (120, 12)}[depth]
+    return [
+        partial(crashing.crash_points, name, size * share, every=parts, part=part)
+        for name, share in SIZES.items()
+        for part in range(parts)
+    ]
 
 
 def kill_cycles(depth: str) -> list[Job]:
@@ -47,13 +54,21 @@ def kill_cycles(depth: str) -> list[Job]:
 
 
 def nested(depth: str) -> list[Job]:
-    images = {"commit": 1, "gate": 50, "soak": 250}[depth]
-    return [partial(crashing.crash_in_recovery, name, 16, images) for name in WORKLOADS if name != "plain"]
+    images, parts = {"commit": (1, 1), "gate": (50, 5), "soak": (250, 10)}[depth]
+    return [
+        partial(crashing.crash_in_recovery, name, 16, images, part=part, parts=parts)
+        for name in WORKLOADS
+        if name != "plain"
+        for part in range(parts)
+    ]
 
 
 def torn(depth: str) -> list[Job]:
     every = 40 if depth == "commit" else 1
-    return [partial(crashing.torn_writes, name, 16, every=every) for name in ("plain", "transactions", "fences")]
+    jobs: list[Job] = [partial(crashing.torn_writes, name, 16, every=every) for name in ("transactions", "fences")]
+    every, parts = (150, 1) if depth == "commit" else (8, 8)
+    long = partial(crashing.torn_writes, "plain", 4, every=every, longest=crashing.FOUR_KIB)
+    return jobs + [partial(long, part=part) for part in range(parts)]
 
 
 def flips(depth: str) -> list[Job]:
@@ -81,6 +96,7 @@ def pauses(depth: str) -> list[Job]:
     return [partial(clocks.paused_producers, cycles), partial(clocks.paused_coordinators, cycles)]
 
 
+# Parts of the first rows are the longest, those of the last rows short: no core waits long for the other in the end.
 ROWS = {
     "points": Row(
         "crash at each write point, three fates of what was not synced", "all points, 20,000 recoveries", crash_points
@@ -112,9 +128,11 @@ def run(names: list[str], depth: str, processes: int) -> dict[str, tuple[Reached
             if part is not None:
                 total.add(part)
             found[name] = total, spent + seconds, missing + (part is None)
-            sys.stderr.write(f"\r{number} of {len(tasks)} parts")
-            sys.stderr.flush()
-    sys.stderr.write("\n")
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\r{number} of {len(tasks)} parts")
+                sys.stderr.flush()
+    if sys.stderr.isatty():
+        sys.stderr.write("\n")
     return found
 
 
@@ -129,17 +147,21 @@ def table(found: dict[str, tuple[Reached, float, int]]) -> str:
 
 
 def main() -> int:
-    """0: nothing was wrong; 1: something was."""
+    """0: nothing was wrong; 1: something was; 130: interrupted."""
     parser = argparse.ArgumentParser(prog="python -m tests.store.gate", description="Stores under every fault.")
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all by default")
     parser.add_argument("--depth", choices=DEPTHS, default="gate")
-    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="one for each core by default")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     asked = parser.parse_args()
     if unknown := set(asked.rows) - set(ROWS):
         parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
     started = time.monotonic()
-    found = run(asked.rows or list(ROWS), asked.depth, asked.processes)
+    try:
+        found = run(asked.rows or list(ROWS), asked.depth, asked.processes)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 130
     text = table(found)
     said = [text, f"{asked.depth}: {time.monotonic() - started:.0f} s"]
     for reached, _, _ in found.values():

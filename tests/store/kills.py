@@ -25,10 +25,17 @@ class DeadlyDisk(RealDisk):
         self._left = at_sync
 
     def sync(self, path: str) -> None:
+        self._one_less()
+        super().sync(path)
+
+    def sync_directory(self, path: str) -> None:
+        self._one_less()
+        super().sync_directory(path)
+
+    def _one_less(self) -> None:
         self._left -= 1
         if self._left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-        super().sync(path)
 
 
 def kills(cycles: int, seed: int) -> Reached:

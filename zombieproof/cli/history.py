@@ -12,10 +12,12 @@ from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 from zombieproof.traces.history.history_file import HistoryError, read_history
 from zombieproof.traces.history.judge import judge
+from zombieproof.traces.history.schema import history_schema
 
 HELP = """Judge what clients were told and what they read, and nothing else.
 
-A history is JSON Lines, written around clients of any broker (HistoryWriter of the Python package writes it):
+A history is JSON Lines, written around clients of any broker, in any language (HistoryWriter of the Python package
+writes it, docs/histories.md says how, --schema prints the JSON Schema of a line):
 transactions that were begun, records and offsets that were sent, what was answered, what was read. Unknown outcomes
 stay unknown: either way is legal, but it is the same for every partition and every reader. Found are duplicates, lost
 writes, aborted and dirty reads, torn and hanging transactions, readers that go back or disagree, records that nobody
@@ -32,6 +34,16 @@ Examples:
   zombieproof history history.jsonl --format junit > history.xml
 
 \b
+A history by hand: a record was acknowledged, and a reader passed its place.
+  printf '%s\\n' > lost.jsonl \\
+    '{"kind":"history","format":"zombieproof-history","version":1}' \\
+    '{"at":1,"kind":"send","process":"A","partition":"t-0","value":"v"}' \\
+    '{"at":2,"kind":"sent","process":"A","value":"v","outcome":"acknowledged","offset":0}' \\
+    '{"at":3,"kind":"positioned","reader":"R","isolation":"read_committed","positions":{"t-0":0}}' \\
+    '{"at":5,"kind":"final_read","since":4,"reader":"R","partition":"t-0","position":1,"end":1}'
+  zombieproof history lost.jsonl
+
+\b
 Exit codes: 0 no anomaly, 1 there are some, 2 wrong usage, 3 a file is no
   history, or one in which nothing happened.
 """
@@ -43,11 +55,21 @@ def register(app: typer.Typer) -> None:
 
 
 def history_command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="histories of one clock")],
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help="histories of one clock")] = None,
     form: Annotated[Literal["text", "json", "junit"], typer.Option("--format", help="how to report")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="print the JSON Schema of a line, and judge nothing")
+    ] = False,
 ) -> int:
     """Run the command."""
+    if schema:
+        if files:
+            raise WrongUsage("--schema judges nothing: leave the files away, or --schema")
+        Screen().data(history_schema())
+        return Exit.HOLDS
+    if not files:
+        raise WrongUsage("missing argument FILE...: give histories of one clock, or --schema")
     form = form_of(form, as_json=as_json)
     for file in files:
         if not file.is_file():

@@ -20,6 +20,7 @@ def row(name: str, text: str, *found: Anomaly) -> Row:
 SENT = "A init x; A has x; A begin 1; A send v t; A ack v 0"
 BOTH = f"{SENT}; A send w u; A ack w 0"
 DONE = "A commit; A committed"
+MIXED = f"{SENT}; B begin 1; B send w t; B ack w 1; B commit; B committed; {DONE}"
 COPY = "C init x; C has x; C begin 1; C send o t of g/in@0; C ack o 0; C offsets g in=1; C offsets ok"
 COPIED = f"{COPY}; C commit; C committed"
 
@@ -224,6 +225,31 @@ TABLE = (
     row(
         "a reader that is sent back",
         "A send v t; A ack v 0; A send w t; A ack w 1; R reads t 0; R got v t 0; R got w t 1; R reads t 0; R got v t 0",
+    ),
+    row(
+        "a reader that buffers and gets what was committed first first",
+        f"{MIXED}; H holds t 0; H got w t 1; H got v t 0; H final t 4 of 4",
+    ),
+    row(
+        "a reader that buffers and is handed an offset again",
+        f"{MIXED}; H holds t 0; H got w t 1; H got v t 0; H got w t 1",
+        Anomaly.READER_GOES_BACK,
+    ),
+    row(
+        "a reader that buffers and gets a transaction backwards",
+        f"{SENT}; A send w t; A ack w 1; {DONE}; H holds t 0; H got w t 1; H got v t 0",
+        Anomaly.READER_GOES_BACK,
+    ),
+    row("a reader that buffers and holds the older one back", f"{MIXED}; H holds t 0; H got w t 1"),
+    row(
+        "a reader that buffers and forgets the older one",
+        f"{MIXED}; H holds t 0; H got w t 1; H final t 4 of 4",
+        Anomaly.LOST_WRITE,
+    ),
+    row(
+        "a reader that buffers and gets what is open",
+        f"{SENT}; H holds t 0; H got v t 0; {DONE}",
+        Anomaly.DIRTY_READ,
     ),
     row(
         "a reader of two partitions",

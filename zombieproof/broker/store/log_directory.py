@@ -160,8 +160,10 @@ class LogDirectory:
         else:
             known = ""
         if known == "":
-            self.disk.write(path, 0, write_topic_id(topic_id))
-            self.disk.sync(path)
+            # A name that is cut is another name: it is there whole, or not at all.
+            self.disk.write(f"{path}.tmp", 0, write_topic_id(topic_id))
+            self.disk.sync(f"{path}.tmp")
+            self.disk.rename(f"{path}.tmp", path)
             self.disk.sync_directory(directory)
 
     # ---------------------------------------------------------------- syncing

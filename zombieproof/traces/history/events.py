@@ -24,7 +24,8 @@ _FORM = ConfigDict(extra="forbid", strict=True)
 
 Name = Annotated[str, Field(min_length=1)]
 Offset = Annotated[int, Field(ge=0)]
-Isolation = Literal["read_committed", "read_uncommitted"]
+Isolation = Literal["read_committed", "read_committed_buffering", "read_uncommitted"]
+"""How a reader reads. Who buffers is handed each transaction when its marker is there: not in the order of offsets."""
 Outcome = Literal["ok", "failed", "fenced", "unknown"]
 
 

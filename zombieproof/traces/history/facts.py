@@ -169,9 +169,19 @@ class Span:
         return self.positioned.positions[self.partition]
 
     @property
+    def is_committed(self) -> bool:
+        """Whether the reader gets only what is committed."""
+        return self.isolation != "read_uncommitted"
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether records are handed out in the order of their offsets."""
+        return self.isolation != "read_committed_buffering"
+
+    @property
     def end(self) -> int:
         """What is below was passed; the reader said so, or it has read what follows."""
-        last = self.reads[-1].offset + 1 if self.reads else self.start
+        last = self.reads[-1].offset + 1 if self.reads and self.is_in_order else self.start
         return last if self.final is None else max(last, self.final.position)
 
     def passed_over(self, offsets: Sequence[int]) -> Iterator[int]:
@@ -182,9 +192,10 @@ class Span:
 
     def passing(self, offset: int) -> Event:
         """The event that shows that the reader is past `offset`."""
-        index = bisect_right(self.reads, offset, key=_OFFSET)
-        if index < len(self.reads):
-            return self.reads[index]
+        if self.is_in_order:
+            index = bisect_right(self.reads, offset, key=_OFFSET)
+            if index < len(self.reads):
+                return self.reads[index]
         return self.final if self.final is not None else self.positioned
 
 

@@ -193,7 +193,7 @@ class Fold:
             self.facts.strangers.append(event)
             return
         write.reads.append(event)
-        if write.transaction is not None and write.transaction.seen is None and span.isolation == "read_committed":
+        if write.transaction is not None and write.transaction.seen is None and span.is_committed:
             write.transaction.seen = event
 
     def _final_read(self, event: FinalRead) -> None:

@@ -103,7 +103,7 @@ def _known_records(facts: Facts, partitions: set[str]) -> dict[str, list[int]]:
         if write.send.partition in partitions and write.offset != NOTHING and _is_committed(write):
             found[write.send.partition].add(write.offset)
     for span in facts.spans:
-        if span.partition in partitions and span.isolation == "read_committed":
+        if span.partition in partitions and span.is_committed:
             found[span.partition].update(read.offset for read in span.reads)
     return {partition: sorted(offsets) for partition, offsets in found.items()}
 

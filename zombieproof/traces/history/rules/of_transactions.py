@@ -10,7 +10,7 @@ from zombieproof.traces.history.rules.committed_offsets import CommittedOffsets
 
 def committed_reads(facts: Facts) -> Iterator[tuple[Write, Read]]:
     """Each write with the first read of it under read_committed."""
-    committed = {span.reader for span in facts.spans if span.isolation == "read_committed"}
+    committed = {span.reader for span in facts.spans if span.is_committed}
     for write in facts.writes.values():
         read = next((read for read in write.reads if read.reader in committed), None)
         if read is not None:
@@ -42,7 +42,7 @@ def a_transaction_is_there_as_a_whole(facts: Facts) -> Iterator[Found]:
     names: dict[Transaction, str] = {}
     for write, span, is_behind_end in facts.passed_over:
         transaction = write.transaction
-        if transaction is None or span.isolation != "read_committed" or transaction in absent:
+        if transaction is None or not span.is_committed or transaction in absent:
             continue
         known_at = transaction.known_at
         if is_behind_end and (known_at is None or span.final is None or span.final.since <= known_at):
@@ -72,6 +72,6 @@ def no_transaction_is_open_for_ever(facts: Facts) -> Iterator[Found]:
     """When every time-out is over, a read_committed reader reaches the end of the log."""
     for span in facts.spans:
         final = span.final
-        if final is not None and span.isolation == "read_committed" and span.end < final.end:
+        if final is not None and span.is_committed and span.end < final.end:
             message = f"{span.reader} is held back at {span.end} of {span.partition}, which ends at {final.end}"
             yield Found(Anomaly.HANGING_TRANSACTION, message, (final,))

@@ -73,7 +73,7 @@ def no_acknowledged_record_is_lost(facts: Facts) -> Iterator[Found]:
     told = set[str]()
     for write, span, is_behind_end in facts.passed_over:
         ending = write.transaction.told if write.transaction is not None else write.sent
-        is_owed = write.fate is Fate.COMMITTED or span.isolation == "read_uncommitted"
+        is_owed = write.fate is Fate.COMMITTED or not span.is_committed
         if not is_owed or write.sent is None or write.send.value in told:
             continue
         known_at = max(event.at for event in (write.sent, ending) if event is not None)
