@@ -110,7 +110,7 @@ class GroupProtocol:
     """An assignor that a member knows, and what it says to it (of a consumer: `formats.consumer_protocol`)."""
 
     name: Annotated[str, Wire("Name")]
-    metadata: Annotated[bytes, Wire("Metadata")]
+    metadata: Annotated[bytes, Wire("Metadata")] = b""
 
 
 CONSUMERS = "consumer"
@@ -249,13 +249,22 @@ class GroupError:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupHeartbeat:
-    """API key 68, version 0 (KIP-848): epoch 0 joins, -1 leaves."""
+    """API key 68, versions 0 and 1 (KIP-848): epoch 0 joins, -1 leaves, -2 leaves a static member's place to another.
+
+    From version 1 on the member makes up its id. `topics`, `topic_pattern`, `assignor`, `owned` None and a rebalance
+    time-out of -1: as said before. Where nothing else is said the member has nothing, and the time of Kafka's consumer.
+    """
 
     version: int
     group: GroupId
     member: MemberId
     epoch: Annotated[int, Wire("MemberEpoch")]
     topics: Annotated[tuple[str, ...] | None, Wire("SubscribedTopicNames")] = None
+    instance: Annotated[str | None, Wire("InstanceId")] = None
+    rebalance_timeout_ms: Annotated[int, Wire("RebalanceTimeoutMs")] = 300_000
+    topic_pattern: Annotated[str | None, Wire("SubscribedTopicRegex", since=1)] = None
+    assignor: Annotated[str | None, Wire("ServerAssignor")] = None
+    owned: Annotated[tuple[TopicPartition, ...] | None, Rows("TopicPartitions", index="", ids_since=0)] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ class Error(IntEnum):
     NON_EMPTY_GROUP = 68
     GROUP_ID_NOT_FOUND = 69
     MEMBER_ID_REQUIRED = 79
+    GROUP_MAX_SIZE_REACHED = 81
     FENCED_INSTANCE_ID = 82
     GROUP_SUBSCRIBED_TO_TOPIC = 86
     INVALID_RECORD = 87
@@ -75,6 +76,8 @@ class Error(IntEnum):
     UNKNOWN_TOPIC_ID = 100
     TRANSACTIONAL_ID_NOT_FOUND = 105
     FENCED_MEMBER_EPOCH = 110
+    UNRELEASED_INSTANCE_ID = 111
+    UNSUPPORTED_ASSIGNOR = 112
     STALE_MEMBER_EPOCH = 113
     TRANSACTION_ABORTABLE = 120
     INVALID_REGULAR_EXPRESSION = 128
@@ -248,6 +251,27 @@ class MembershipEvent(IntEnum):
     JOIN = 1
     STAY = 2
     LEAVE = 3
+    REPLACE = 4
+    """A static member comes back, and takes the place that it left."""
+    LEAVE_PLACE = 5
+    """A static member goes, and its place waits for it."""
+
+
+class ConsumerMemberState(IntEnum):
+    """How far a member of a consumer group is on its way to what it shall have (``MemberState``)."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+
+
+class ConsumerMemberEvent(IntEnum):
+    """What becomes of what a member of a consumer group has."""
+
+    NOTHING = 0
+    REVOKE = 1
+    AWAIT = 2
+    SETTLE = 3
 
 
 class ConsumerState(IntEnum):
@@ -487,6 +511,10 @@ class Row(IntEnum):
     OFFSET_EXPIRED = 207
     SESSION_TIMEOUT = 208
     MEMBER_WAITS = 209
+    GROUP_FULL = 210
+    UNKNOWN_ASSIGNOR = 211
+    UNRELEASED_INSTANCE = 212
+    REBALANCE_TIMEOUT = 213
     GROUP_IN_USE = 248
     GROUP_DELETED = 249
     EMPTY_ID = 251
