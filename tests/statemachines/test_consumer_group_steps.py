@@ -174,7 +174,7 @@ def test_a_request_is_judged_by_itself_before_its_group_is_looked_up(
         (S.UNREVOKED_PARTITIONS, 2, Reconciliation(keeps_revoked=True), None, 2),
         (S.UNREVOKED_PARTITIONS, 2, Reconciliation(), E.SETTLE, 3),
         (S.UNREVOKED_PARTITIONS, 2, Reconciliation(awaits=True), E.AWAIT, 3),
-        (S.UNREVOKED_PARTITIONS, 1, Reconciliation(loses=True, keeps_lost=True), E.REVOKE, 2),
+        (S.UNREVOKED_PARTITIONS, 1, Reconciliation(loses=True, keeps_lost=True), E.REVOKE, 1),
         (S.UNREVOKED_PARTITIONS, 3, Reconciliation(loses=True, keeps_lost=True), E.REVOKE, 3),
         (S.UNRELEASED_PARTITIONS, 3, Reconciliation(awaits=True), E.AWAIT, 3),
         (S.UNRELEASED_PARTITIONS, 3, Reconciliation(), E.SETTLE, 3),

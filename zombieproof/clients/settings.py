@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from zombieproof.broker.group.assignors import SERVER_ASSIGNORS
 from zombieproof.clients.assignors import ASSIGNORS
 from zombieproof.formats.compression import Codec
 from zombieproof.model.vocabulary import Isolation
@@ -214,10 +215,10 @@ def _words(value: object) -> object:
     return [word.strip() for word in value.split(",")] if isinstance(value, str) else value
 
 
-def _one_of(*legal: str) -> BeforeValidator:
+def _one_of(*legal: str | None) -> BeforeValidator:
     def check(value: object) -> object:
         if value not in legal:
-            raise ValueError(f"legal is {', '.join(legal)}")
+            raise ValueError(f"legal is {', '.join(each for each in legal if each is not None)}")
         return value
 
     return BeforeValidator(check)
@@ -255,6 +256,7 @@ class ConsumerSettings(ClientSettings):
     group_id: Name | None = None
     group_instance_id: Name | None = None
     group_protocol: Annotated[str, _one_of("classic", "consumer")] = "classic"
+    group_remote_assignor: Annotated[str | None, _one_of(None, *SERVER_ASSIGNORS)] = None
     partition_assignment_strategy: Assignors = ("range", "cooperative-sticky")
     session_timeout_ms: Positive = 45_000
     heartbeat_interval_ms: Positive = 3_000
@@ -279,6 +281,8 @@ class ConsumerSettings(ClientSettings):
     def _go_together(self) -> "ConsumerSettings":
         if self.group_protocol == "consumer":
             self._hold_for_consumer_protocol()
+        elif self.group_remote_assignor is not None:
+            raise RuleBroken("group.remote.assignor needs group.protocol=consumer: members of a classic group assign")
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
             raise RuleBroken(
                 f"heartbeat.interval.ms {self.heartbeat_interval_ms} must be less than session.timeout.ms "
@@ -304,8 +308,6 @@ class ConsumerSettings(ClientSettings):
                 raise RuleBroken(
                     f"{in_kafkas_words(name)} cannot be set with group.protocol=consumer: the broker decides it"
                 )
-        if self.group_instance_id is not None:
-            raise RuleBroken("group.instance.id cannot be set with group.protocol=consumer: no broker here has it")
 
     @property
     def commits_by_itself(self) -> bool:

@@ -150,7 +150,7 @@ class ConsumerGroup:
             keeps_revoked=said is None or not said.isdisjoint(member.revoking),
             loses=bool(lost),
             keeps_lost=said is None or not said.isdisjoint(lost),
-            awaits=not shall.isdisjoint(self._held(shall - member.partitions.keys())),
+            awaits=bool(self._held_by_others(member, shall - member.partitions.keys())),
         )
 
     def follow(self, member: ConsumerMember, effects: ConsumerGroupEffects) -> None:
@@ -162,7 +162,7 @@ class ConsumerGroup:
         if effects.revokes or effects.gives:
             member.partitions = {tp: epoch for tp, epoch in member.partitions.items() if tp in shall}
         if effects.gives:
-            free = sorted(wanted - self._held(wanted))
+            free = sorted(wanted - self._held_by_others(member, wanted))
             member.partitions |= dict.fromkeys(free, self.assignment_epoch)
             member.revoking = {}
 
@@ -170,12 +170,12 @@ class ConsumerGroup:
         read = self.read_by(member)
         return {partition for partition in member.target if partition[0] in read}
 
-    def _held(self, wanted: set[TopicPartition]) -> set[TopicPartition]:
-        """What of it somebody has, or has not given back yet."""
+    def _held_by_others(self, member: ConsumerMember, wanted: set[TopicPartition]) -> set[TopicPartition]:
+        """What of it another member has, or has not given back yet."""
         if not wanted:
             return wanted
-        members = self.members.values()
-        return {tp for member in members for held in (member.partitions, member.revoking) for tp in held} & wanted
+        others = (each for each in self.members.values() if each is not member)
+        return {tp for each in others for held in (each.partitions, each.revoking) for tp in held} & wanted
 
     # ---------------------------------------------------------------- the log
 

@@ -243,6 +243,7 @@ class ConsumerMembers:
         before, read = group.topics(), {each: topics_of(each, topics) or () for each in group.wanted_patterns()}
         changes = read != group.patterns
         group.patterns, group.patterns_version = dict(sorted(read.items())), self._metadata.version
+        group.counts = self._counts(group)
         reconciling.patterns_read(group, changes, group.topics() != before, self._clock.now_ms(), effects)
         if effects.appends:
             self._write(store, group, effects)

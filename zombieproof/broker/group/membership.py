@@ -117,6 +117,8 @@ class Membership:
         error, group = work.effects.error, self._group(work)
         if error != Error.NONE or not isinstance(group, ClassicGroup):
             member = work.seat.name if error == Error.MEMBER_ID_REQUIRED else request.member
+            if error == Error.GROUP_MAX_SIZE_REACHED:
+                member = ""
             return JoinGroupAnswer(error, member=member)
         leader = work.former_leader if work.effects.leader == LeaderShown.FORMER else group.leader
         skips = work.pending.replaces and leader == work.seat.name
@@ -225,6 +227,7 @@ class Membership:
             settings.group_initial_rebalance_delay_ms,
             settings.group_min_session_timeout_ms,
             settings.group_max_session_timeout_ms,
+            settings.group_max_size,
         )
 
     def _carry_out(self, work: _Work) -> None:

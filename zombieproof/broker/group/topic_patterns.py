@@ -13,10 +13,15 @@ from collections.abc import Iterable
 
 NOT_IN_RE2 = re.compile(r"\(\?(?:<?[=!]|>|\(|P[=>]|#)|\\[1-9]|(?:[*+?]|\{[0-9,]+\})\+")
 """What Python understands and RE2 does not."""
+REPETITION = re.compile(r"(?<=[{,])([0-9]+)(?=[,}])")
+MOST_REPETITIONS = 1_000
+"""RE2 repeats nothing more often."""
 
 
 def topics_of(pattern: str, topics: Iterable[str]) -> tuple[str, ...] | None:
     """The topics that a pattern means, in order; None: it is no regular expression."""
+    if any(int(number) > MOST_REPETITIONS for number in REPETITION.findall(pattern)):
+        return None
     without_escapes = re.sub(r"\\[^1-9]", "_", pattern)
     if NOT_IN_RE2.search(without_escapes) is not None:
         return None

@@ -42,13 +42,9 @@ def decide_reconciliation(state: int, epoch: int, target_epoch: int, facts: Reco
     return int(ConsumerMemberEvent.SETTLE)
 
 
-def epoch_after(state: int, epoch: int, target_epoch: int, event: int) -> int:
-    """The member's epoch: while it gives back it stays behind, by one less for each time that it has."""
-    if event != ConsumerMemberEvent.REVOKE:
-        return int(target_epoch)
-    if state == ConsumerMemberState.UNREVOKED_PARTITIONS and epoch < target_epoch:
-        return int(epoch + 1)
-    return int(epoch)
+def epoch_after(epoch: int, target_epoch: int, event: int) -> int:
+    """The member's epoch: as long as it has to give something back it stays in the one that it has."""
+    return int(epoch) if event == ConsumerMemberEvent.REVOKE else int(target_epoch)
 
 
 def decide_time(session_until_ms: int, revoke_until_ms: int, now_ms: int) -> AppendVerdict:

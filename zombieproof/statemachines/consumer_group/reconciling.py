@@ -40,7 +40,7 @@ def reconcile(
     """The member takes the next step to what it shall have, and its heartbeat is answered, or made durable first."""
     event = decide_reconciliation(member.state, member.epoch, group.assignment_epoch, facts)
     if event != NOTHING:
-        epoch = epoch_after(member.state, member.epoch, group.assignment_epoch, event)
+        epoch = epoch_after(member.epoch, group.assignment_epoch, event)
         member.previous_epoch = member.epoch
         member.epoch = epoch
         member.state = move(notes, MachineIndex.CONSUMER_MEMBER, member.state, event)
