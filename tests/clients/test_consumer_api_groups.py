@@ -18,7 +18,6 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.group.classic_group import ClassicGroup
 from zombieproof.clients.consumer import Consumer
 from zombieproof.clients.consumer_errors import CommitRefused, FencedInstance, GroupRefused, RebalanceUnderWay
-from zombieproof.clients.consumer_membership import ConsumerMembership
 from zombieproof.clients.errors import AbortableError
 from zombieproof.clients.producer import Producer
 from zombieproof.clients.transport import ClusterTransport, Transport
@@ -349,73 +348,6 @@ def test_offsets_of_an_open_transaction_are_waited_for(transport: ClusterTranspo
     producer.commit_transaction()
     assert together(second, rounds=10) == []
     assert second.position(P0) == 2
-
-
-# ---------------------------------------------------------------- KIP-848
-
-
-def consumer_member(transport: ClusterTransport, listener: Listener | None = None) -> Consumer:
-    return member(transport, listener, group_protocol="consumer")
-
-
-def test_members_of_the_consumer_protocol_share_and_go_on(transport: ClusterTransport) -> None:
-    write(transport, "a", "b", partition=3)
-    heard = Listener()
-    first = consumer_member(transport, heard)
-    assert values(together(first)) == ["a", "b"]
-    first.commit()
-    second = consumer_member(transport)
-    together(first, second, rounds=40)
-    assert sorted(numbers(first) + numbers(second)) == ALL
-    assert (len(numbers(first)), len(numbers(second))) == (2, 2)
-    assert heard.told == [("assigned", ALL), ("revoked", numbers(second))], "what it keeps it keeps"
-    write(transport, "c", partition=3)
-    assert values(together(first, second)) == ["c"]
-    second.close()
-    together(first, rounds=40)
-    assert numbers(first) == ALL
-
-
-def test_a_member_of_an_older_epoch_commits_nothing(transport: ClusterTransport) -> None:
-    process = Frozen(transport)
-    zombie = member(process, group_protocol="consumer")
-    together(zombie)
-    epoch = zombie.group_metadata().generation
-    process.is_frozen = True
-    second = consumer_member(transport)
-    together(second, rounds=40)
-    process.thaw()
-    assert zombie.group_metadata().generation == epoch
-    zombie.commit({P0: 1})
-    together(zombie, second, rounds=60)
-    assert zombie.group_metadata().generation > epoch
-    stale = zombie.group_metadata()
-    zombie.runtime._membership.epoch = 1  # type: ignore[union-attr]  # as if it had never heard of the others
-    with pytest.raises(CommitRefused, match="STALE_MEMBER_EPOCH"):
-        zombie.commit({P0: 1})
-    assert stale.generation > 1
-
-
-def test_a_commit_that_crosses_the_next_epoch_is_repeated_in_it(transport: ClusterTransport) -> None:
-    first = consumer_member(transport)
-    together(first)
-    membership = first.runtime._membership
-    assert isinstance(membership, ConsumerMembership)
-    epoch, membership.epoch = membership.epoch, 1
-
-    def hear() -> None:
-        membership.epoch = epoch
-
-    transport.call_at(transport.now_ms(), hear)
-    first.commit({P0: 5})
-    assert first.committed([P0]) == {P0: OffsetAndMetadata(5)}
-
-
-def test_two_protocols_do_not_share_a_group(transport: ClusterTransport) -> None:
-    first = consumer_member(transport)
-    together(first)
-    with pytest.raises(GroupRefused, match="INCONSISTENT_GROUP_PROTOCOL"):
-        together(member(transport))
 
 
 # ---------------------------------------------------------------- what is wrong is noticed
