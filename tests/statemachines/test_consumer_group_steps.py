@@ -188,7 +188,7 @@ def test_a_member_is_in_the_epoch_of_the_assignment_when_it_has_given_back(
     reconciling.reconcile(Group(3, 3), member, facts, HOST, effects, notes)
     assert (member.epoch, effects.epoch) == (after, after)
     moves = [(each.machine, each.event) for each in notes.moves[: notes.count]]
-    assert moves == ([] if event is None else [(MachineIndex.CONSUMER_MEMBER, event)])
+    assert moves == ([] if event is None else [(MachineIndex.CONSUMER_GROUP, event)])
     assert (effects.revokes, effects.gives) == (event is E.REVOKE, event in (E.AWAIT, E.SETTLE))
     assert effects.replies == (event is None)
     assert member.previous_epoch == (1 if event is None else epoch)

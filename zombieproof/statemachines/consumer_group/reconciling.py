@@ -43,7 +43,7 @@ def reconcile(
         epoch = epoch_after(member.epoch, group.assignment_epoch, event)
         member.previous_epoch = member.epoch
         member.epoch = epoch
-        member.state = move(notes, MachineIndex.CONSUMER_MEMBER, member.state, event)
+        member.state = move(notes, MachineIndex.CONSUMER_GROUP, member.state, event)
         effects.revokes = event == ConsumerMemberEvent.REVOKE
         effects.gives = not effects.revokes
         effects.tells_change = True

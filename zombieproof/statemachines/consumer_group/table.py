@@ -12,8 +12,8 @@ from zombieproof.model.vocabulary import ConsumerMemberEvent as E
 from zombieproof.model.vocabulary import ConsumerMemberState as S
 from zombieproof.statemachines.kernel import Machine, T
 
-CONSUMER_MEMBER = Machine(
-    name="consumer_member",
+CONSUMER_GROUP = Machine(
+    name="consumer_group",
     states=S,
     events=E,
     initial=S.STABLE,
