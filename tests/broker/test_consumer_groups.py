@@ -1,4 +1,6 @@
-"""Groups of the consumer protocol at one broker: what changes while members are in, and what a failed append takes back."""
+"""Groups of the consumer protocol at one broker: changes while members are in, and appends that fail."""
+
+from typing import Any
 
 import pytest
 
@@ -212,7 +214,7 @@ def test_who_may_take_its_time_is_not_removed_for_giving_back_late(host: GroupHo
         ),
     ],
 )
-def test_settings_are_within_their_bounds(given: dict[str, int], rule: str) -> None:
+def test_settings_are_within_their_bounds(given: dict[str, Any], rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
         Settings(**given)
 

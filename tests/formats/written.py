@@ -13,8 +13,8 @@ from uuid import UUID
 
 from zombieproof.formats.batches import (
     Batch,
-    GroupKey,
     ConsumerMemberValue,
+    GroupKey,
     GroupValue,
     Marker,
     OffsetKey,

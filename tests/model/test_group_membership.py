@@ -208,6 +208,6 @@ def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     ],
 )
 def test_a_group_has_room_for_those_who_are_in_and_for_so_many(
-    state: S, is_member: bool, awaits: bool, members: int, awaiting: int, room: bool
+    state: ClassicGroupState, is_member: bool, awaits: bool, members: int, awaiting: int, room: bool
 ) -> None:
     assert has_room(state, is_member, awaits, members, awaiting, 2) == room

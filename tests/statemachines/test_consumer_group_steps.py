@@ -182,7 +182,7 @@ def test_a_request_is_judged_by_itself_before_its_group_is_looked_up(
     ],
 )
 def test_a_member_is_in_the_epoch_of_the_assignment_when_it_has_given_back(
-    state: S, epoch: int, facts: Reconciliation, event: E | None, after: int
+    state: ConsumerMemberState, epoch: int, facts: Reconciliation, event: ConsumerMemberEvent | None, after: int
 ) -> None:
     member, notes, effects = Member(epoch, 1, state), Notes(), ConsumerGroupEffects()
     reconciling.reconcile(Group(3, 3), member, facts, HOST, effects, notes)

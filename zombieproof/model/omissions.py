@@ -152,8 +152,7 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "of a consumer group: a change of its protocol while members are in; racks; what the group coordinator tells of "
-        "groups; settings of single groups",
+        "of a consumer group: a change of its protocol while members are in; racks; descriptions; its own settings",
         "only which generation or epoch a commit has to name matters to a transaction",
         "GroupMetadataManager.java (convertToConsumerGroup, convertToClassicGroup); KIP-848, KIP-1101, KIP-881",
         "a group changes its protocol with who comes when nobody is in; members of the other protocol are refused, "

@@ -1,4 +1,4 @@
-"""Sequences of groups of the consumer protocol (KIP-848): epochs, what is given back and taken, silence, static members.
+"""Sequences of groups of the consumer protocol (KIP-848): epochs, what moves, silence, static members.
 
 Written like ``neighbours``. A heartbeat says no more than is given: that the member owns nothing, and the rebalance
 time-out of Kafka's consumer, unless it says otherwise (`owned` None: nothing of what it owns).

@@ -1,4 +1,4 @@
-"""Sequences that lie beside recorded ones: topics named by id, static members, late commits, members that wait, KIP-848.
+"""Sequences that lie beside recorded ones: topics named by id, static members, late commits, members.
 
 What a real Kafka answers to them is in ``tests/answers/neighbours.jsonl.gz``. Written like recordings, without answers.
 """

@@ -1,4 +1,4 @@
-"""A group of the consumer protocol in memory (KIP-848): its members, what they have and shall have (reference §4.1, O8).
+"""A group of the consumer protocol in memory (KIP-848): its members, and what each has and shall have (O8).
 
 What a member says and what follows is decided by the steps (``statemachines.consumer_group``); here members, topics and
 partitions have names.
@@ -59,7 +59,8 @@ class ConsumerGroup:
 
     `patterns`: which topics the members' regular expressions mean, of those that have been read; `reads_patterns`: they
     are to be read. `counts`: how many partitions the topics had, None: that is to be looked up; `metadata_version`: of
-    the metadata that was looked at, `patterns_version`: the same for them. `wakes_ms` is when it looks at its clock next, NONE: never.
+    the metadata that was looked at, `patterns_version`: the same for them. `wakes_ms` is when it looks at its clock
+    next, NONE: never.
     """
 
     name: str
