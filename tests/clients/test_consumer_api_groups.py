@@ -19,10 +19,14 @@ from zombieproof.broker.group.classic_group import ClassicGroup
 from zombieproof.clients.consumer import Consumer
 from zombieproof.clients.consumer_errors import CommitRefused, FencedInstance, GroupRefused, RebalanceUnderWay
 from zombieproof.clients.errors import AbortableError
+from zombieproof.clients.group_link import GroupLink
 from zombieproof.clients.producer import Producer
+from zombieproof.clients.settings import ConsumerSettings
+from zombieproof.clients.tasks import Tasks
 from zombieproof.clients.transport import ClusterTransport, Transport
 from zombieproof.clients.values import OffsetAndMetadata
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import FindCoordinator
 from zombieproof.model.vocabulary import ClassicGroupState
 
 P0: TopicPartition = ("t", 0)
@@ -383,3 +387,36 @@ def _keeps(self: Any, partitions: Any) -> None:
 
     for partition in partitions:
         self.readers.setdefault(partition, PartitionReader(partition, self.isolation, self.pending))
+
+
+def test_a_topic_that_grows_is_noticed_when_what_is_known_of_the_cluster_is_old(
+    transport: ClusterTransport, cluster: Cluster
+) -> None:
+    """A topic that was not there is one that had no partitions."""
+    consumer = Consumer(transport, {**GROUP, "enable.auto.commit": False, "metadata.max.age.ms": 60_000})
+    consumer.subscribe(["t", "later"])
+    together(consumer)
+    cluster.create_topic("later", 1)
+    for _ in range(50):
+        consumer.poll(1000)
+    assert ("later", 0) not in consumer.assignment()
+    for _ in range(15):
+        consumer.poll(1000)
+    assert ("later", 0) in consumer.assignment()
+
+
+def test_a_group_that_cannot_be_reached_is_asked_less_and_less_often(transport: ClusterTransport) -> None:
+    settings = ConsumerSettings({**GROUP, "retry.backoff.ms": 100, "retry.backoff.max.ms": 1000})
+    link, now_ms = GroupLink(transport, settings, "g"), transport.now_ms()
+    assert [link.back_off().until_ms - now_ms for _ in range(6)] == [100, 200, 400, 800, 1000, 1000]
+    answered_twice(link, transport)
+    assert link.back_off().until_ms - transport.now_ms() == 100, "an answer without a pause behind it ends the row"
+
+
+def answered_twice(link: GroupLink, transport: ClusterTransport) -> None:
+    """Ask twice, and be answered."""
+    tasks = Tasks(transport)
+    for _ in range(2):
+        task = tasks.start(link.ask(FindCoordinator(6, "g", 0)))
+        transport.wait_until(lambda task=task: task.is_over, 1000)  # type: ignore[misc]  # bound in its own round
+        assert task.is_over

@@ -473,11 +473,13 @@ FAULTS: tuple[Fault, ...] = (
         "    if is_elsewhere(request):\n"
         "        reply(effects, request.lookup_error)\n"
         "        return\n"
-        "    verdict = decide_join_group(group, request.sender, request.version, _is_full(group, members, member, host))\n",
+        "    verdict = decide_join_group("
+        "group, request.sender, request.version, _is_full(group, members, member, host))\n",
         after="    if is_elsewhere(request):\n"
         "        reply(effects, request.lookup_error)\n"
         "        return\n"
-        "    verdict = decide_join_group(group, request.sender, request.version, _is_full(group, members, member, host))\n"
+        "    verdict = decide_join_group("
+        "group, request.sender, request.version, _is_full(group, members, member, host))\n"
         "    if terms.error != Error.NONE and verdict.error == Error.NONE:\n"
         "        verdict = terms\n",
         net=NEIGHBOURS,

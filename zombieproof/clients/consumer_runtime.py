@@ -86,6 +86,7 @@ class ConsumerRuntime:
         self._beginning: Task[None] | None = None
         self._committing: Task[None] | None = None
         self._commit_due_ms = transport.now_ms() + settings.auto_commit_interval_ms
+        self._refreshed_ms = transport.now_ms()
         self.is_closed = False
 
     # ---------------------------------------------------------------- what is read
@@ -180,6 +181,7 @@ class ConsumerRuntime:
         self._commit_by_itself()
         goes_on = True
         while True:
+            self._refresh_metadata()
             yield from self._take_part()
             self._find_positions()
             records = self.fetcher.hand_out(self.settings.max_poll_records)
@@ -188,6 +190,12 @@ class ConsumerRuntime:
             if records or left_ms <= 0 or not goes_on:
                 return records
             goes_on = yield Wait(self._change(), left_ms)
+
+    def _refresh_metadata(self) -> None:
+        """What is known of the cluster is looked at anew when it is old, so that topics that have grown are noticed."""
+        if self.transport.now_ms() >= self._refreshed_ms + self.settings.metadata_max_age_ms:
+            self._refreshed_ms = self.transport.now_ms()
+            self.transport.refresh_metadata()
 
     def _change(self) -> Callable[[], bool]:
         """Whether something has happened since; the application lives while it waits."""

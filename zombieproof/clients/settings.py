@@ -80,6 +80,9 @@ NotNegative = Annotated[int, BeforeValidator(_number), Field(ge=0, le=MOST)]
 class ClientSettings(BaseModel):
     """What every client has. Times in milliseconds, sizes in bytes.
 
+    `client_id` names a client in the logs and quotas of a broker, which brokers in this process have not; here only a
+    producer without transactional id goes by it where it spreads records without keys.
+
     Args:
         given: settings by Kafka's names.
         named: settings by their names with underscores.
