@@ -10,11 +10,12 @@ from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
-from zombieproof.broker.group.assignors import SERVER_ASSIGNORS
 from zombieproof.broker.group.classic_group import ClassicGroup
 from zombieproof.broker.group.consumer_group import ConsumerGroup, ConsumerMember
+from zombieproof.broker.group.consumer_heartbeats import listen, said_of, shape_of
 from zombieproof.broker.group.effects import GroupEffect, Reply, WakeAt
-from zombieproof.broker.group.membership import AnyGroup, MemberIds
+from zombieproof.broker.group.member_ids import MemberIds
+from zombieproof.broker.group.senders import AnyGroup
 from zombieproof.broker.group.store import GroupStore, GroupStores
 from zombieproof.broker.group.topic_patterns import topics_of
 from zombieproof.formats.topics import INTERNAL_TOPICS
@@ -27,7 +28,6 @@ from zombieproof.statemachines.consumer_group.heartbeat import (
     ConsumerGroupEffects,
     HeartbeatFacts,
     HeartbeatHost,
-    HeartbeatShape,
 )
 
 
@@ -65,7 +65,7 @@ class ConsumerMembers:
     def heartbeat(self, request: ConsumerGroupHeartbeat, number: int) -> list[GroupEffect]:
         """ConsumerGroupHeartbeat: it is answered at once, and somebody may be removed later."""
         found, effects = self._stores.find(request.group), ConsumerGroupEffects()
-        steps.arrives(_shape(request), found.error, effects, self._journal.begin())
+        steps.arrives(shape_of(request), found.error, effects, self._journal.begin())
         self._journal.take(request.group)
         if effects.replies or found.store is None:
             return [Reply(number, (request.group,), ConsumerGroupHeartbeatAnswer(effects.error))]
@@ -108,7 +108,7 @@ class ConsumerMembers:
             del group.members[group.holder(request.instance)]
         if effects.subscribes:
             group.members[work.name] = member
-            _listen(member, request)
+            listen(member, request)
         group.forget_patterns()
         if effects.compares and (effects.subscribes or group.metadata_version != self._metadata.version):
             group.counts = self._counts(group)
@@ -147,7 +147,7 @@ class ConsumerMembers:
         request, member = work.request, work.member
         said = ConsumerMember(instance=member.instance, topics=member.topics, topic_pattern=member.topic_pattern)
         said.rebalance_timeout_ms, said.assignor = member.rebalance_timeout_ms, member.assignor
-        _listen(said, request)
+        listen(said, request)
         other_pattern = said.topic_pattern != member.topic_pattern
         means_something = said.topic_pattern is None or said.topic_pattern in work.group.patterns
         return Beat(
@@ -156,7 +156,7 @@ class ConsumerMembers:
             (request.topics, request.topic_pattern) != (None, None)
             and request.rebalance_timeout_ms != NONE
             and request.owned is not None,
-            _said(said) != _said(member),
+            said_of(said) != said_of(member),
         )
 
     def _facts(self, work: _Work) -> HeartbeatFacts:
@@ -267,39 +267,6 @@ class ConsumerMembers:
         if effects.reads_patterns:
             return [WakeAt(name, self._clock.now_ms())]
         return _wake(group)
-
-
-def _shape(request: ConsumerGroupHeartbeat) -> HeartbeatShape:
-    return HeartbeatShape(
-        request.version,
-        request.epoch,
-        has_group_id=request.group != "",
-        has_member_id=request.member != "",
-        has_instance=request.instance is not None,
-        instance_is_empty=request.instance == "",
-        subscribes=(request.topics, request.topic_pattern) != (None, None),
-        begins=request.rebalance_timeout_ms != NONE and request.owned == (),
-        assignor_is_known=request.assignor is None or request.assignor in SERVER_ASSIGNORS,
-    )
-
-
-def _listen(member: ConsumerMember, request: ConsumerGroupHeartbeat) -> None:
-    """A member is what it says; of what it does not say it is what it was."""
-    if request.topics is not None:
-        member.topics = request.topics
-    if request.topic_pattern is not None:
-        member.topic_pattern = request.topic_pattern or None
-    if request.instance is not None:
-        member.instance = request.instance
-    if request.rebalance_timeout_ms != NONE:
-        member.rebalance_timeout_ms = request.rebalance_timeout_ms
-    if request.assignor is not None:
-        member.assignor = request.assignor
-
-
-def _said(member: ConsumerMember) -> tuple[object, ...]:
-    topics, pattern, instance = member.topics, member.topic_pattern, member.instance
-    return topics, pattern, instance, member.rebalance_timeout_ms, member.assignor
 
 
 def _wake(group: ConsumerGroup) -> list[GroupEffect]:

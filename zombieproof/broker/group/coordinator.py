@@ -19,7 +19,8 @@ from zombieproof.broker.group.classic_group import ClassicGroup
 from zombieproof.broker.group.consumer_members import ConsumerMembers
 from zombieproof.broker.group.deletions import Deletions
 from zombieproof.broker.group.effects import GroupEffect, Reply
-from zombieproof.broker.group.membership import MemberIds, Membership
+from zombieproof.broker.group.member_ids import MemberIds
+from zombieproof.broker.group.membership import Membership
 from zombieproof.broker.group.offsets_commit import CommitContext, OffsetCommitInProgress, commit_offsets
 from zombieproof.broker.group.store import GroupStore, GroupStores
 from zombieproof.broker.partition.replica import Replica
