@@ -40,7 +40,6 @@ BESIDES: Values = {
     "protocol_name": "range",
     "protocols": [{"name": "range", "metadata": b"x"}],
     "topic_partitions": [],
-    "rebalance_timeout": 300_000,
 }
 """What Kafka's clients say in any message that has such a field."""
 
