@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         RebalanceUnderWay,
         TimedOut,
     )
-    from zombieproof.clients.consumer_runtime import RebalanceListener
+    from zombieproof.clients.consumer_operations import RebalanceListener
     from zombieproof.clients.embedded_transport import EmbeddedTransport
     from zombieproof.clients.errors import (
         AbortableError,
@@ -242,7 +242,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
         "RebalanceUnderWay",
         "TimedOut",
     ),
-    "zombieproof.clients.consumer_runtime": ("RebalanceListener",),
+    "zombieproof.clients.consumer_operations": ("RebalanceListener",),
     "zombieproof.clients.partition_reader": ("ConsumerRecord",),
     "zombieproof.clients.pending_transactions": ("SpillFailed",),
     "zombieproof.clients.read_committed": ("CorruptBatchError",),

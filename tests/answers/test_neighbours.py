@@ -8,11 +8,19 @@ from typing import Any
 import pytest
 
 from tests.answers.recorder.neighbours import neighbours
+from zombieproof.broker.group import consumer_group, topic_patterns
+from zombieproof.broker.group.assignors import SERVER_ASSIGNORS
+from zombieproof.broker.group.consumer_group import ConsumerGroup
+from zombieproof.broker.group.consumer_members import ConsumerMembers
 from zombieproof.conformance.in_process import InProcess
 from zombieproof.conformance.recording import Recorded, read
 from zombieproof.conformance.runner import play
 from zombieproof.conformance.tally import play_all
+from zombieproof.model.decisions import consumer_group_heartbeat as decisions
+from zombieproof.model.decisions.verdicts import append_accepted
+from zombieproof.model.vocabulary import NOTHING, MembershipEvent, Row
 from zombieproof.statemachines.classic_group import joining, membership, rebalances
+from zombieproof.statemachines.consumer_group import heartbeat, reconciling
 from zombieproof.statemachines.kernel import IllegalTransition
 
 NEIGHBOURS = Path(__file__).with_name("neighbours.jsonl.gz")
@@ -115,6 +123,34 @@ def test_members_that_wait_otherwise_answer_otherwise(
     assert any(_differs(each) for each in waiting)
 
 
+OTHERWISE: list[tuple[Any, str, Any]] = [
+    (joining, "has_room", lambda *_: True),
+    (joining, "remove", lambda members, member: None),
+    (heartbeat, "assignment_is_due", lambda group_epoch, assignment_epoch, *_: group_epoch > assignment_epoch),
+    (heartbeat, "decide_shape", lambda said: append_accepted(Row.NO_ROW, NOTHING)),
+    (decisions, "decide_static_member", decisions.decide_dynamic_member),
+    (decisions, "decide_epoch", lambda facts, epoch: append_accepted(Row.MEMBER_IS_IN, MembershipEvent.STAY)),
+    (reconciling, "epoch_after", lambda epoch, target_epoch, event: target_epoch),
+    (reconciling, "decide_time", lambda *_: append_accepted(Row.NO_ROW, NOTHING)),
+    (reconciling, "patterns_are_due", lambda *_: False),
+    (ConsumerGroup, "_held_by_others", lambda group, member, wanted: set()),
+    (ConsumerGroup, "forget_patterns", lambda group: group.patterns.clear()),
+    (ConsumerMembers, "loaded", lambda members, group: group.members.clear() or []),
+    (consumer_group, "server_assignor", lambda wanted: SERVER_ASSIGNORS["uniform"]),
+    (topic_patterns, "MOST_REPETITIONS", 2_000),
+]
+"""Parts of the steps and drivers of groups, each wrong."""
+
+
+@pytest.mark.parametrize(("where", "name", "wrong"), OTHERWISE, ids=lambda each: str(getattr(each, "__name__", each)))
+def test_groups_that_are_wrong_answer_otherwise(
+    where: Any, name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, name, wrong)
+    members = [each for each in recorded().values() if "group.consumer.session.timeout.ms" in each.sequence.config]
+    assert any(_differs(each) for each in members)
+
+
 def _differs(each: Recorded) -> bool:
     """A step that leaves the table is told as well."""
     try:
@@ -132,9 +168,11 @@ ERRORS: dict[str, tuple[str, int, set[int]]] = {
     "Heartbeat": ("Heartbeat", 3, {0, 22, 24, 25, 27, 82}),
     "LeaveGroup": ("LeaveGroup", 3, {0, 24, 25, 82}),
     "SyncGroup": ("SyncGroup", 3, {0, 22, 25, 27, 82}),
-    "JoinGroup": ("JoinGroup", 3, {0, 26}),
-    "JoinGroup that may name an instance": ("JoinGroup", 5, {0, 25, 26, 79, 82}),
-    "Answered": ("Answered", 0, {0, 16, 25, 27, 82}),
+    "JoinGroup": ("JoinGroup", 3, {0, 23, 24, 25, 26, 81}),
+    "JoinGroup that may name an instance": ("JoinGroup", 5, {0, 23, 24, 25, 26, 79, 81, 82}),
+    "Answered": ("Answered", 0, {0, 16, 23, 24, 25, 26, 27, 82}),
+    "ConsumerGroupHeartbeat": ("ConsumerGroupHeartbeat", 1, {0, 25, 42, 69, 81, 82, 110, 111, 112, 128}),
+    "OffsetCommit to members": ("OffsetCommit", 9, {0, 25, 113}),
     "DeleteGroups": ("DeleteGroups", 2, {0, 68, 69}),
 }
 
@@ -152,7 +190,7 @@ def codes(answer: Any) -> set[int]:
     """The errors of an answer: by name, in rows of topics and members at the end, in rows of offsets in the middle."""
     if isinstance(answer, dict):
         own = {answer["error"]} if "error" in answer else set[int]()
-        rows = (value for name, value in answer.items() if name not in ("aborted", "batches"))
+        rows = (value for name, value in answer.items() if name not in ("aborted", "batches", "assignment"))
         return own.union(*(codes(value) for value in rows))
     if not isinstance(answer, list) or not answer:
         return set()

@@ -21,7 +21,9 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.live_trace import LiveTrace, LiveTraceFile
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.embedded import Embedded
+from zombieproof.clients.consumer import Consumer
 from zombieproof.clients.read_committed import FetchFilter
+from zombieproof.clients.transport import ClusterTransport
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.messages.partitions import FetchAnswer, Produce, ProduceAnswer, SentBatch
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
@@ -91,6 +93,30 @@ def test_every_line_satisfies_the_schema(tmp_path: Path) -> None:
         stormy(trace, 0)
     for line in path.read_text().splitlines():
         checker.validate(json.loads(line))
+
+
+def test_members_of_the_consumer_protocol_do_the_same_again(tmp_path: Path) -> None:
+    """One gives back, one is silent for too long: its partitions pass on by time alone."""
+    path = tmp_path / "run.jsonl"
+    with LiveTraceFile(path) as trace:
+        cluster = Cluster(3, topics={"t": 4}, journal=trace)
+        transport = ClusterTransport(cluster)
+        given = {"group.id": "g", "group.protocol": "consumer", "enable.auto.commit": False}
+        members = [Consumer(transport, given) for _ in range(2)]
+        for number, each in enumerate(members):
+            each.subscribe("t")
+            for _ in range(20):
+                for other in members[: number + 1]:
+                    other.poll(1000)
+        assert [len(each.assignment()) for each in members] == [2, 2]
+        members[0].crash()
+        for _ in range(60):
+            members[1].poll(1000)
+        assert len(members[1].assignment()) == 4
+    moved = {(move.machine, move.event) for event in read_live(path).events for move in event.moves}
+    assert moved >= {("consumer_group", "REVOKE"), ("consumer_group", "SETTLE"), ("consumer_group", "AWAIT")}
+    found = live_again(read_live(path), path.name)
+    assert (found.finding, found.open_question) == (None, "")
 
 
 def test_every_machine_of_the_protocol_tells_its_moves(tmp_path: Path) -> None:

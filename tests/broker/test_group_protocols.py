@@ -3,7 +3,8 @@
 import pytest
 
 from tests.broker.group_host import GROUP, GroupHost
-from zombieproof.broker.group.classic_group import ClassicGroup, GroupMember, chosen_by
+from zombieproof.broker.group.classic_group import ClassicGroup
+from zombieproof.broker.group.classic_member import GroupMember, chosen_by
 from zombieproof.broker.group.store import GroupStore
 from zombieproof.formats.batches import GroupKey, GroupValue
 from zombieproof.messages.groups import (

@@ -27,6 +27,7 @@ from zombieproof.broker.partition import producer_states
 from zombieproof.broker.partition.aborted_index import AbortedIndex
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.partition.snapshots import entry_of
+from zombieproof.formats.batches import GroupValue
 from zombieproof.model.decisions import transition
 from zombieproof.model.omissions import MEMORY_ONLY
 from zombieproof.model.records import Transaction
@@ -312,6 +313,15 @@ def remembers_too_much(load: Callable[..., None]) -> Callable[..., None]:
 DECIDED: list[Operation] = [*OPEN, ("produce", X, 0), ("starve", True), ("end", X, True)]
 ABORTED: list[Operation] = [*OPEN, ("produce", X, 0), ("end", X, False)]
 WAITING: list[Operation] = [*OPEN, ("txn_commit", X)]
+
+
+def without_epochs_before(value: GroupValue) -> GroupValue:
+    consumers = tuple(
+        (name, replace(member, previous_epoch=dict(value.members)[name])) for name, member in value.consumers
+    )
+    return replace(value, consumers=consumers)
+
+
 BAD_HOSTS: dict[str, tuple[object, str, object, list[Operation]]] = {
     "a coordinator that does not read its log": (transaction_store, "last_values", lambda _: {}, OPEN),
     "a coordinator that does not go on with what was decided": (
@@ -345,7 +355,7 @@ BAD_HOSTS: dict[str, tuple[object, str, object, list[Operation]]] = {
     "a group coordinator that loses the epoch before": (
         consumer_group_log,
         "loaded_consumer_group",
-        lambda name, value: loaded_consumer_group(name, replace(value, previous_epochs=())),
+        lambda name, value: loaded_consumer_group(name, without_epochs_before(value)),
         MEMBERS_CHANGE,
     ),
 }

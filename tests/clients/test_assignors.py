@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zombieproof.clients.assignors import ASSIGNORS, Assigned, Assignor, Members, Subscriber, balance, owners
+from zombieproof.broker.group.assignors import Assigned
+from zombieproof.clients.assignors import ASSIGNORS, Assignor, Members, Subscriber, balance, owners
 from zombieproof.formats.consumer_protocol import Subscription
 from zombieproof.formats.topics import TopicPartition
 

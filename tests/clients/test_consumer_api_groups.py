@@ -18,12 +18,15 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.group.classic_group import ClassicGroup
 from zombieproof.clients.consumer import Consumer
 from zombieproof.clients.consumer_errors import CommitRefused, FencedInstance, GroupRefused, RebalanceUnderWay
-from zombieproof.clients.consumer_membership import ConsumerMembership
 from zombieproof.clients.errors import AbortableError
+from zombieproof.clients.group_link import GroupLink
 from zombieproof.clients.producer import Producer
+from zombieproof.clients.settings import ConsumerSettings
+from zombieproof.clients.tasks import Tasks
 from zombieproof.clients.transport import ClusterTransport, Transport
 from zombieproof.clients.values import OffsetAndMetadata
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.groups import FindCoordinator
 from zombieproof.model.vocabulary import ClassicGroupState
 
 P0: TopicPartition = ("t", 0)
@@ -351,73 +354,6 @@ def test_offsets_of_an_open_transaction_are_waited_for(transport: ClusterTranspo
     assert second.position(P0) == 2
 
 
-# ---------------------------------------------------------------- KIP-848
-
-
-def consumer_member(transport: ClusterTransport, listener: Listener | None = None) -> Consumer:
-    return member(transport, listener, group_protocol="consumer")
-
-
-def test_members_of_the_consumer_protocol_share_and_go_on(transport: ClusterTransport) -> None:
-    write(transport, "a", "b", partition=3)
-    heard = Listener()
-    first = consumer_member(transport, heard)
-    assert values(together(first)) == ["a", "b"]
-    first.commit()
-    second = consumer_member(transport)
-    together(first, second, rounds=40)
-    assert sorted(numbers(first) + numbers(second)) == ALL
-    assert (len(numbers(first)), len(numbers(second))) == (2, 2)
-    assert heard.told == [("assigned", ALL), ("revoked", numbers(second))], "what it keeps it keeps"
-    write(transport, "c", partition=3)
-    assert values(together(first, second)) == ["c"]
-    second.close()
-    together(first, rounds=40)
-    assert numbers(first) == ALL
-
-
-def test_a_member_of_an_older_epoch_commits_nothing(transport: ClusterTransport) -> None:
-    process = Frozen(transport)
-    zombie = member(process, group_protocol="consumer")
-    together(zombie)
-    epoch = zombie.group_metadata().generation
-    process.is_frozen = True
-    second = consumer_member(transport)
-    together(second, rounds=40)
-    process.thaw()
-    assert zombie.group_metadata().generation == epoch
-    zombie.commit({P0: 1})
-    together(zombie, second, rounds=60)
-    assert zombie.group_metadata().generation > epoch
-    stale = zombie.group_metadata()
-    zombie.runtime._membership.epoch = 1  # type: ignore[union-attr]  # as if it had never heard of the others
-    with pytest.raises(CommitRefused, match="STALE_MEMBER_EPOCH"):
-        zombie.commit({P0: 1})
-    assert stale.generation > 1
-
-
-def test_a_commit_that_crosses_the_next_epoch_is_repeated_in_it(transport: ClusterTransport) -> None:
-    first = consumer_member(transport)
-    together(first)
-    membership = first.runtime._membership
-    assert isinstance(membership, ConsumerMembership)
-    epoch, membership.epoch = membership.epoch, 1
-
-    def hear() -> None:
-        membership.epoch = epoch
-
-    transport.call_at(transport.now_ms(), hear)
-    first.commit({P0: 5})
-    assert first.committed([P0]) == {P0: OffsetAndMetadata(5)}
-
-
-def test_two_protocols_do_not_share_a_group(transport: ClusterTransport) -> None:
-    first = consumer_member(transport)
-    together(first)
-    with pytest.raises(GroupRefused, match="INCONSISTENT_GROUP_PROTOCOL"):
-        together(member(transport))
-
-
 # ---------------------------------------------------------------- what is wrong is noticed
 
 
@@ -451,3 +387,36 @@ def _keeps(self: Any, partitions: Any) -> None:
 
     for partition in partitions:
         self.readers.setdefault(partition, PartitionReader(partition, self.isolation, self.pending))
+
+
+def test_a_topic_that_grows_is_noticed_when_what_is_known_of_the_cluster_is_old(
+    transport: ClusterTransport, cluster: Cluster
+) -> None:
+    """A topic that was not there is one that had no partitions."""
+    consumer = Consumer(transport, {**GROUP, "enable.auto.commit": False, "metadata.max.age.ms": 60_000})
+    consumer.subscribe(["t", "later"])
+    together(consumer)
+    cluster.create_topic("later", 1)
+    for _ in range(50):
+        consumer.poll(1000)
+    assert ("later", 0) not in consumer.assignment()
+    for _ in range(15):
+        consumer.poll(1000)
+    assert ("later", 0) in consumer.assignment()
+
+
+def test_a_group_that_cannot_be_reached_is_asked_less_and_less_often(transport: ClusterTransport) -> None:
+    settings = ConsumerSettings({**GROUP, "retry.backoff.ms": 100, "retry.backoff.max.ms": 1000})
+    link, now_ms = GroupLink(transport, settings, "g"), transport.now_ms()
+    assert [link.back_off().until_ms - now_ms for _ in range(6)] == [100, 200, 400, 800, 1000, 1000]
+    answered_twice(link, transport)
+    assert link.back_off().until_ms - transport.now_ms() == 100, "an answer without a pause behind it ends the row"
+
+
+def answered_twice(link: GroupLink, transport: ClusterTransport) -> None:
+    """Ask twice, and be answered."""
+    tasks = Tasks(transport)
+    for _ in range(2):
+        task = tasks.start(link.ask(FindCoordinator(6, "g", 0)))
+        transport.wait_until(lambda task=task: task.is_over, 1000)  # type: ignore[misc]  # bound in its own round
+        assert task.is_over

@@ -18,7 +18,7 @@ from tests.conformance.cases import Case, NotRunnable
 from tests.conformance.phrases import Fields, check, error_name, error_of, listed, matched, partition_of
 from zombieproof.broker.cluster.metadata import Metadata, PartitionMetadata
 from zombieproof.broker.group.store import GroupStore
-from zombieproof.formats.batches import Batch, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
+from zombieproof.formats.batches import Batch, ConsumerMemberValue, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
 from zombieproof.formats.consumer_group_records import records_of
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.messages.groups import OffsetDelete, OffsetsDeleted, OffsetToCommit, TxnOffsetCommit
@@ -145,7 +145,7 @@ def _set_up_group(scene: Scene, phrase: object) -> None:
         members,
         leader="" if match["unread"] else member,
         assignment_epoch=scene.generation,
-        topics=tuple((name, ("bar",)) for name, _ in members),
+        consumers=tuple((name, ConsumerMemberValue(scene.generation, topics=("bar",))) for name, _ in members),
     )
     topic_ids = scene.host.metadata.topic_ids
     scene.write(*((Record(GroupKey(GROUP), value),) if is_classic else records_of(GROUP, value, topic_ids)))

@@ -16,7 +16,7 @@ class Fault(NamedTuple):
         sentence: what goes wrong.
         file: of ``zombieproof/statemachines``; its folder is the machine.
         before, after: a text that stands once in that file, and the faulty one.
-        scenario, bounds: where the checker notices it.
+        scenario, bounds: where the checker notices it; "" of a machine that no scenario has (members of groups).
         breaks, steps: the promise that the shortest counterexample breaks, and its length.
         net: the test at live parts that fails.
     """
@@ -40,6 +40,13 @@ class Fault(NamedTuple):
         return f"{self.machine}: {self.sentence}"
 
 
+def of_groups(sentence: str, file: str, before: str, after: str, net: str) -> Fault:
+    """A fault of who is in a group, which no scenario has."""
+    return Fault(sentence, file, before, after, "", "", "", 0, net)
+
+
+NEIGHBOURS = "tests/answers/test_neighbours.py::test_every_neighbour_is_answered_as_a_real_kafka_answered"
+"""What a real Kafka was asked besides."""
 RECORDINGS = "tests/answers/test_sample.py::test_every_answer_of_the_sample_is_given_again"
 """A sample of what real brokers answered."""
 
@@ -446,5 +453,73 @@ FAULTS: tuple[Fault, ...] = (
         breaks="a_reader_gets_committed_records_only",
         steps=10,
         net="tests/clients/test_read_committed.py::test_what_each_isolation_gets_of_the_same_log",
+    ),
+    of_groups(
+        sentence="who a member is, and what it says, is looked at before whether there is room for it",
+        file="classic_group/joining.py",
+        before="decide_join_group(group, request.sender, request.version, _is_full(group, members, member, host))\n",
+        after="decide_join_group(group, request.sender, request.version)\n"
+        "    if verdict.error == Error.NONE and _is_full(group, members, member, host):\n"
+        "        verdict = decide_join_group(group, request.sender, request.version, True)\n",
+        net=NEIGHBOURS,
+    ),
+    of_groups(
+        sentence="the session time-out of a member that joins is looked at after its group",
+        file="classic_group/joining.py",
+        before="    if terms.error != Error.NONE:\n"
+        "        note(notes, Decision.JOIN_GROUP, terms.row, terms.error)\n"
+        "        reply(effects, terms.error)\n"
+        "        return\n"
+        "    if is_elsewhere(request):\n"
+        "        reply(effects, request.lookup_error)\n"
+        "        return\n"
+        "    verdict = decide_join_group("
+        "group, request.sender, request.version, _is_full(group, members, member, host))\n",
+        after="    if is_elsewhere(request):\n"
+        "        reply(effects, request.lookup_error)\n"
+        "        return\n"
+        "    verdict = decide_join_group("
+        "group, request.sender, request.version, _is_full(group, members, member, host))\n"
+        "    if terms.error != Error.NONE and verdict.error == Error.NONE:\n"
+        "        verdict = terms\n",
+        net=NEIGHBOURS,
+    ),
+    of_groups(
+        sentence="a member that a full group does not take again stays in it",
+        file="classic_group/joining.py",
+        before="        remove(members, member)\n",
+        after="        pass\n",
+        net=NEIGHBOURS,
+    ),
+    of_groups(
+        sentence="a heartbeat of a member that is to give something back is answered with the epoch of the assignment",
+        file="consumer_group/reconciling.py",
+        before="    effects.epoch = member.epoch\n",
+        after="    effects.epoch = group.assignment_epoch\n",
+        net=NEIGHBOURS,
+    ),
+    of_groups(
+        sentence="what a member is to give back is free before it says that it has given it back",
+        file="consumer_group/reconciling.py",
+        before="        effects.revokes = event == ConsumerMemberEvent.REVOKE\n",
+        after="        effects.revokes = False\n",
+        net="tests/clients/test_consumer_protocol.py::test_nobody_gets_a_partition_before_its_owner_has_given_it_back",
+    ),
+    of_groups(
+        sentence="the time in which a member has to give back begins anew with each of its heartbeats",
+        file="consumer_group/reconciling.py",
+        before="    effects.epoch = member.epoch\n",
+        after="    if member.revoke_until_ms != NONE:\n"
+        "        member.revoke_until_ms = host.now_ms + member.rebalance_timeout_ms\n"
+        "    effects.epoch = member.epoch\n",
+        net=NEIGHBOURS,
+    ),
+    of_groups(
+        sentence="a static member that leaves its place has a session of its own from then on",
+        file="consumer_group/heartbeat.py",
+        before="        member.epoch = LEAVES_PLACE\n",
+        after="        member.epoch = LEAVES_PLACE\n"
+        "        member.session_until_ms = host.now_ms + host.session_timeout_ms\n",
+        net=NEIGHBOURS,
     ),
 )

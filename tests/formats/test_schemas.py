@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zombieproof.formats import consumer_group_records, offsets_log, transaction_log
-from zombieproof.formats.batches import GroupKey, GroupValue, OffsetKey, OffsetValue, Record
+from zombieproof.formats.batches import ConsumerMemberValue, GroupKey, GroupValue, OffsetKey, OffsetValue, Record
 from zombieproof.formats.consumer_group_records import GroupRecord, GroupRecordType, groups_of, read_record, records_of
 from zombieproof.formats.faults import Undecodable, Unwritable
 from zombieproof.formats.schema import UNKNOWN_TAGS, Array, Field, Message, Schema, Struct, read_message, write_message
@@ -181,9 +181,25 @@ GROUP = GroupValue(
     generation=5,
     members=(("m-1", 5), ("m-2", 4)),
     assignment_epoch=5,
-    topics=(("m-1", ("t", "u")), ("m-2", ())),
-    partitions=(("m-1", ((("t", 0), 5), (("t", 1), 3), (("u", 0), 5))), ("m-2", ())),
-    previous_epochs=(("m-1", 4), ("m-2", 4)),
+    consumers=(
+        (
+            "m-1",
+            ConsumerMemberValue(
+                previous_epoch=4,
+                state=2,
+                partitions=((("t", 0), 5), (("t", 1), 3), (("u", 0), 5)),
+                revoking=((("u", 1), 2),),
+                target=(("t", 0), ("t", 1), ("u", 0), ("u", 2)),
+                topics=("t", "u"),
+                topic_pattern="u.*",
+                instance="i",
+                rebalance_timeout_ms=1000,
+                assignor="range",
+            ),
+        ),
+        ("m-2", ConsumerMemberValue(4)),
+    ),
+    patterns=(("u.*", ("u",)),),
 )
 
 
@@ -203,6 +219,7 @@ def test_a_consumer_group_is_what_its_records_tell() -> None:
     assert groups_of(records, NAMES) == {"g": GROUP}
     assert [record.type.name for record in records] == [
         "GROUP",
+        "REGULAR_EXPRESSION",
         *(["MEMBER", "TARGET_OF_MEMBER", "CURRENT_OF_MEMBER"] * 2),
         "TARGET",
     ]
@@ -212,6 +229,10 @@ def test_tombstones_take_members_and_groups_back() -> None:
     records = group_records(records_of("g", GROUP, IDS))
     gone = GroupRecord(GroupRecordType.MEMBER, Message(5, {"GroupId": "g", "MemberId": "m-1"}), None)
     assert [name for name, _ in groups_of([*records, gone], NAMES)["g"].members] == ["m-2"]
+    unread = GroupRecord(
+        GroupRecordType.REGULAR_EXPRESSION, Message(16, {"GroupId": "g", "RegularExpression": "u.*"}), None
+    )
+    assert groups_of([*records, unread], NAMES)["g"].patterns == ()
     assert groups_of([*records, records[0]._replace(value=None)], NAMES) == {}
 
 
@@ -221,7 +242,8 @@ def test_a_partition_of_which_no_epoch_is_told_is_there_since_the_members_epoch(
         if record.type is GroupRecordType.CURRENT_OF_MEMBER and record.value is not None:
             for topic in record.value.fields["AssignedPartitions"]:
                 del topic["AssignmentEpochs"]
-    assert dict(groups_of(records, NAMES)["g"].partitions)["m-1"] == ((("t", 0), 5), (("t", 1), 5), (("u", 0), 5))
+    read = dict(groups_of(records, NAMES)["g"].consumers)["m-1"]
+    assert read.partitions == ((("t", 0), 5), (("t", 1), 5), (("u", 0), 5))
 
 
 def test_a_topic_that_nobody_knows_and_epochs_that_do_not_match_are_refused() -> None:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from zombieproof.formats.batches import (
     Batch,
+    ConsumerMemberValue,
     GroupKey,
     GroupValue,
     Marker,
@@ -131,9 +132,13 @@ CONSUMER = GroupValue(
     generation=5,
     members=(("c-1", 5), ("c-2", 4)),
     assignment_epoch=5,
-    topics=(("c-1", ("t",)), ("c-2", ("t",))),
-    partitions=(("c-1", ((("t", 0), 5),)), ("c-2", ((("t", 1), 4), (("t", 2), 3)))),
-    previous_epochs=(("c-1", 4), ("c-2", 4)),
+    consumers=(
+        ("c-1", ConsumerMemberValue(4, 0, ((("t", 0), 5),), target=(("t", 0),), topics=("t",))),
+        (
+            "c-2",
+            ConsumerMemberValue(4, 0, ((("t", 1), 4), (("t", 2), 3)), target=(("t", 1), ("t", 2)), topics=("t",)),
+        ),
+    ),
 )
 
 

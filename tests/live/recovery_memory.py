@@ -32,6 +32,7 @@ from zombieproof.model.records import CachedBatch, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, PartitionEvent, TransactionState, TransactionVersion
 from zombieproof.statemachines.classic_group.members import Standing
 from zombieproof.statemachines.classic_group.rebalances import loaded
+from zombieproof.statemachines.consumer_group import reconciling
 from zombieproof.statemachines.coordinator.completion import drive
 from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
@@ -321,6 +322,9 @@ def sessions(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
     for group in group_store(kept).groups.values():
         if isinstance(group, ClassicGroup):
             loaded(group.records, kept.clock.now_ms())
+        else:
+            for member in group.members.values():
+                reconciling.loaded(member, kept.clock.now_ms(), kept.settings.group_consumer_session_timeout_ms)
 
 
 def unwritten_group(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
@@ -349,7 +353,8 @@ def taken_along(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None
 def last_assignment(kept: Cluster, recovered: Cluster, torn: frozenset[int]) -> None:
     for group in group_store(kept).groups.values():
         if isinstance(group, ConsumerGroup):
-            group.assigned_ms = NONE
+            group.assigned_ms = group.patterns_read_ms = group.metadata_version = group.patterns_version = NONE
+            group.counts = None
 
 
 # -------------------------------------------------------------------- all of it

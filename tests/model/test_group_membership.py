@@ -4,9 +4,11 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from zombieproof.model.decisions.group_members import Identity, decide_identity
 from zombieproof.model.decisions.heartbeat import decide_classic_heartbeat, error_of_heartbeat_elsewhere
-from zombieproof.model.decisions.join_group import decide_join_group, decide_join_terms, knows_that_it_leads
+from zombieproof.model.decisions.join_group import decide_join_group, decide_join_terms, has_room, knows_that_it_leads
 from zombieproof.model.decisions.leave_group import decide_leave_group, is_of_the_whole_request
 from zombieproof.model.decisions.sync_group import decide_sync_group
 from zombieproof.model.rules import Rules
@@ -43,12 +45,14 @@ LADDERS: dict[str, Any] = {
             "group": group(**WRONG),
             "sender": sender(member=1, instance=1, is_pending=True, shares_protocol=False),
             "version": 5,
+            "is_full": True,
         },
         (
             ("it speaks KIP-848", {}, Row.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, 0),
             ("but nobody is in it", {"group.empty": True}, Row.NOT_KNOWN, Error.UNKNOWN_MEMBER_ID, NOTHING),
             ("the group exists", {"group.known": True}, Row.O4, Error.COORDINATOR_NOT_AVAILABLE, NOTHING),
-            ("and lives", {"group.dead": False}, Row.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, NOTHING),
+            ("and lives", {"group.dead": False}, Row.GROUP_FULL, Error.GROUP_MAX_SIZE_REACHED, NOTHING),
+            ("there is room", {"is_full": False}, Row.OTHER_PROTOCOL, Error.INCONSISTENT_GROUP_PROTOCOL, NOTHING),
             ("all know an assignor", {"sender.shares_protocol": True}, Row.MEMBER_JOINS, Error.NONE, E.REBALANCE),
             ("the id was not given out", {"sender.is_pending": False}, Row.UNKNOWN_MEMBER, Error.UNKNOWN_MEMBER_ID, 0),
             ("the instance is", {"sender.instance_is_known": True}, Row.FENCED_INSTANCE, Error.FENCED_INSTANCE_ID, 0),
@@ -187,3 +191,23 @@ def test_a_coordinator_that_reads_its_log_takes_members_for_alive() -> None:
 
 def test_rows_answer_in_the_brokers_order(rung: Callable[[], None]) -> None:
     rung()
+
+
+@pytest.mark.parametrize(
+    ("state", "is_member", "awaits", "members", "awaiting", "room"),
+    [
+        (S.EMPTY, False, False, 9, 9, True),
+        (S.DEAD, False, False, 9, 9, True),
+        (S.PREPARING_REBALANCE, True, False, 2, 1, True),
+        (S.PREPARING_REBALANCE, True, False, 2, 2, False),
+        (S.PREPARING_REBALANCE, True, True, 2, 2, True),
+        (S.COMPLETING_REBALANCE, False, False, 1, 0, True),
+        (S.COMPLETING_REBALANCE, False, False, 2, 0, False),
+        (S.STABLE, True, False, 2, 0, True),
+        (S.STABLE, False, False, 2, 0, False),
+    ],
+)
+def test_a_group_has_room_for_those_who_are_in_and_for_so_many(
+    state: ClassicGroupState, is_member: bool, awaits: bool, members: int, awaiting: int, room: bool
+) -> None:
+    assert has_room(state, is_member, awaits, members, awaiting, 2) == room

@@ -22,8 +22,6 @@ from zombieproof.statemachines.classic_group.effects import (
 )
 from zombieproof.statemachines.classic_group.members import NO_RESULT, GroupMembers, Standing, next_deadline
 from zombieproof.statemachines.classic_group.members import Member as ClassicMember
-from zombieproof.statemachines.consumer_group import heartbeat as consumer
-from zombieproof.statemachines.consumer_group.heartbeat import Beat, ConsumerGroupEffects, HeartbeatFacts, HeartbeatHost
 from zombieproof.statemachines.find_coordinator import find_coordinator
 from zombieproof.statemachines.group_coordinator.offsets import Asked, error_of_marker, is_read
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes
@@ -620,98 +618,6 @@ def test_a_group_goes_with_the_last_of_its_offsets(
     told = GroupEffects()
     deletion.end_sweep(PendingRequest(), members, left_over, transactions, tombstones, told)
     assert wanted(told) == effects
-
-
-# ---------------------------------------------------------------- the consumer protocol
-
-
-@dataclass(slots=True)
-class Epochs:
-    generation: int = 2
-    assignment_epoch: int = 2
-    assigned_ms: int = 0
-
-
-@dataclass(slots=True)
-class Member:
-    epoch: int = 2
-    previous_epoch: int = 1
-
-
-HOST = HeartbeatHost(Error.NONE, now_ms=1000, interval_ms=1000)
-KNOWN = HeartbeatFacts(True, True, True, True, False, True, 2, 1)
-STRANGER = KNOWN._replace(has_member_id=False, member_is_known=False, member_epoch=0, previous_epoch=0)
-
-
-def beat(
-    group: Epochs, member: Member, said: Beat, facts: HeartbeatFacts = KNOWN, host: HeartbeatHost = HOST
-) -> ConsumerGroupEffects:
-    effects = ConsumerGroupEffects()
-    consumer.heartbeat(group, member, said, facts, host, effects, Notes())
-    return effects
-
-
-def test_a_member_that_joins_raises_the_epoch_and_has_the_new_assignment() -> None:
-    group, member = Epochs(), Member(0, 0)
-    effects = beat(group, member, Beat(0, True), STRANGER)
-    assert wanted(effects) == {
-        "gives_id": 1,
-        "subscribes": 1,
-        "assigns": 1,
-        "appends": 1,
-        "epoch": 3,
-        "tells_assignment": 1,
-    }
-    assert (group.generation, group.assignment_epoch, group.assigned_ms) == (3, 3, 1000)
-    assert (member.epoch, member.previous_epoch) == (3, 0)
-
-
-def test_an_assignment_that_is_not_due_leaves_a_member_in_its_epoch() -> None:
-    group, member = Epochs(assigned_ms=1), Member()
-    effects = beat(group, member, Beat(2, True))
-    assert wanted(effects) == {"subscribes": 1, "appends": 1, "epoch": 2}
-    assert (group.generation, group.assignment_epoch) == (3, 2)
-    later = beat(group, member, Beat(2, False), host=HOST._replace(now_ms=1001))
-    assert wanted(later) == {"assigns": 1, "appends": 1, "epoch": 3, "tells_assignment": 1}
-
-
-def test_a_member_that_says_all_is_told_all() -> None:
-    assert wanted(beat(Epochs(), Member(), Beat(2, False))) == {"replies": 1, "epoch": 2}
-    told = beat(Epochs(), Member(), Beat(2, False, is_full=True))
-    assert wanted(told) == {"replies": 1, "epoch": 2, "tells_assignment": 1}
-
-
-def test_a_member_that_only_lives_is_answered_without_an_append() -> None:
-    assert wanted(beat(Epochs(), Member(), Beat(2, False))) == {"replies": 1, "epoch": 2}
-
-
-def test_a_member_leaves_and_the_epoch_rises() -> None:
-    group = Epochs()
-    assert wanted(beat(group, Member(), Beat(-1, False))) == {"leaves": 1, "appends": 1, "epoch": -1}
-    assert (group.generation, group.assignment_epoch) == (3, 2)
-
-
-@pytest.mark.parametrize(("error", "restores"), [(Error.NONE, 0), (Error.NOT_COORDINATOR, 1)])
-def test_a_change_that_is_not_durable_is_taken_back(error: Error, restores: int) -> None:
-    effects = beat(Epochs(), Member(0, 0), Beat(0, True), STRANGER)
-    consumer.appended(error, effects)
-    assert (effects.replies, effects.error, effects.restores, effects.appends) == (1, error, restores, 0)
-
-
-@pytest.mark.parametrize(
-    ("facts", "host", "said", "error"),
-    [
-        (KNOWN, HOST._replace(lookup_error=Error.NOT_COORDINATOR), Beat(2, False), Error.NOT_COORDINATOR),
-        (KNOWN._replace(has_group_id=False), HOST._replace(lookup_error=16), Beat(2, False), Error.INVALID_REQUEST),
-        (KNOWN, HOST, Beat(7, False), Error.FENCED_MEMBER_EPOCH),
-    ],
-)
-def test_a_refused_heartbeat_changes_nothing(
-    facts: HeartbeatFacts, host: HeartbeatHost, said: Beat, error: Error
-) -> None:
-    group = Epochs()
-    assert wanted(beat(group, Member(), said, facts, host)) == {"replies": 1, "error": error}
-    assert group == Epochs()
 
 
 # ---------------------------------------------------------------- what only reads

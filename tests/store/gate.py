@@ -40,7 +40,7 @@ class Row:
 def crash_points(depth: str) -> list[Job]:
     if depth == "commit":
         return [partial(crashing.crash_points, name, 16 * share, every=9) for name, share in SIZES.items()]
-    size, parts = {"gate": (58, 6), "soak": (120, 12)}[depth]
+    size, parts = {"gate": (38, 6), "soak": (120, 12)}[depth]
     return [
         partial(crashing.crash_points, name, size * share, every=parts, part=part)
         for name, share in SIZES.items()

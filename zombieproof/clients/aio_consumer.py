@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 
 from zombieproof.clients.aio import wait_until
 from zombieproof.clients.consumer_calls import ConsumerCalls
-from zombieproof.clients.consumer_runtime import Call, Offsets, Operation
+from zombieproof.clients.consumer_operations import Call, Offsets, Operation
 from zombieproof.clients.partition_reader import ConsumerRecord
 from zombieproof.clients.values import OffsetAndMetadata
 from zombieproof.formats.topics import TopicPartition

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import cycle
 
+from zombieproof.broker.group.assignors import Assigned, balanced, ranges
 from zombieproof.formats.consumer_protocol import Subscription
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
@@ -25,8 +26,6 @@ class Subscriber:
 
 
 Members = Mapping[str, Subscriber]
-Assigned = dict[str, list[TopicPartition]]
-"""What each member gets, in order."""
 
 
 def _in_order(members: Members) -> list[str]:
@@ -45,16 +44,8 @@ def _readers(members: Members, counts: Mapping[str, int]) -> dict[str, list[str]
 
 
 def assign_ranges(members: Members, counts: Mapping[str, int]) -> Assigned:
-    """Of each topic a range to each of its readers; the first ones get one more where it does not divide."""
-    assigned: Assigned = {name: [] for name in members}
-    for topic, readers in _readers(members, counts).items():
-        share, more = divmod(counts[topic], len(readers))
-        first = 0
-        for place, name in enumerate(readers):
-            end = first + share + (place < more)
-            assigned[name] += [(topic, number) for number in range(first, end)]
-            first = end
-    return assigned
+    """Of each topic a range to each of its readers."""
+    return ranges(list(members), _readers(members, counts), counts, {})
 
 
 def assign_round_robin(members: Members, counts: Mapping[str, int]) -> Assigned:
@@ -85,38 +76,8 @@ def owners(members: Members) -> dict[TopicPartition, str]:
 
 
 def balance(members: Members, counts: Mapping[str, int]) -> Assigned:
-    """The balanced assignment that moves little: nobody has two more than another one who could take one of them."""
-    readers, had = _readers(members, counts), owners(members)
-    assigned: Assigned = {name: [] for name in _in_order(members)}
-    free = []
-    for partition in ((topic, number) for topic in readers for number in range(counts[topic])):
-        owner = had.get(partition, "")
-        if owner in readers[partition[0]]:
-            assigned[owner].append(partition)
-        else:
-            free.append(partition)
-    for partition in sorted(free, key=lambda each: (len(readers[each[0]]), each)):
-        _fewest(assigned, readers[partition[0]]).append(partition)
-    while _move_one(assigned, readers, had):
-        pass
-    return {name: sorted(partitions) for name, partitions in assigned.items()}
-
-
-def _fewest(assigned: Assigned, among: list[str]) -> list[TopicPartition]:
-    return min((assigned[name] for name in among), key=len)
-
-
-def _move_one(assigned: Assigned, readers: Mapping[str, list[str]], had: Mapping[TopicPartition, str]) -> bool:
-    """Move a partition from one who has many to one who has two less; what was not theirs before goes first."""
-    for giver in sorted(assigned, key=lambda name: -len(assigned[name])):
-        partitions = assigned[giver]
-        for partition in sorted(sorted(partitions, reverse=True), key=lambda each: had.get(each) == giver):
-            taker = _fewest(assigned, readers[partition[0]])
-            if len(taker) + 1 < len(partitions):
-                partitions.remove(partition)
-                taker.append(partition)
-                return True
-    return False
+    """The balanced assignment that moves little, of what the members have."""
+    return balanced(_in_order(members), _readers(members, counts), counts, owners(members))
 
 
 def assign_cooperatively(members: Members, counts: Mapping[str, int]) -> Assigned:

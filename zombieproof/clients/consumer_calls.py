@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from zombieproof.clients.consumer_runtime import ConsumerRuntime, RebalanceListener, as_offset
+from zombieproof.clients.consumer_operations import RebalanceListener, as_offset
+from zombieproof.clients.consumer_runtime import ConsumerRuntime
 from zombieproof.clients.settings import ConsumerSettings
 from zombieproof.clients.transactional_requests import GroupMetadata
 from zombieproof.clients.transport import Transport

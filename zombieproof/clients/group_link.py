@@ -15,6 +15,7 @@ from zombieproof.messages.groups import CoordinatorFound, FindCoordinator
 from zombieproof.model.vocabulary import Error
 
 FIND_COORDINATOR_VERSION = 6
+MOST_DOUBLINGS = 31
 
 
 class MemberReaction(Enum):
@@ -68,10 +69,14 @@ class GroupLink:
     def __init__(self, transport: Transport, settings: ConsumerSettings, group: str) -> None:
         self._transport, self._settings, self.group = transport, settings, group
         self.node: int | None = None
+        self._failures, self._has_backed_off = 0, False
 
     def ask(self, request: Request, timeout_ms: int | None = None) -> Steps[Answer | None]:
         """Ask the coordinator; None: it could not be found, or did not answer, and a back-off is over."""
         timeout_ms = self._settings.request_timeout_ms if timeout_ms is None else timeout_ms
+        if not self._has_backed_off:
+            self._failures = 0
+        self._has_backed_off = False
         if self.node is None:
             yield from self._look_up()
         if self.node is None:
@@ -97,5 +102,9 @@ class GroupLink:
         yield self.back_off()
 
     def back_off(self) -> Pause:
-        """A pause before something is tried again."""
-        return Pause(self._transport.now_ms() + self._settings.retry_backoff_ms)
+        """A pause before something is tried again: twice as long each time, up to a limit (KIP-580)."""
+        settings = self._settings
+        grown_ms = settings.retry_backoff_ms << min(self._failures, MOST_DOUBLINGS)
+        self._failures, self._has_backed_off = self._failures + 1, True
+        pause_ms = max(settings.retry_backoff_ms, min(grown_ms, settings.retry_backoff_max_ms))
+        return Pause(self._transport.now_ms() + pause_ms)

@@ -95,8 +95,11 @@ def settings_of(recorded: Recorded) -> Settings:
             raise recorded.refused(f"config {name}", f"{value} is out of range; legal is 1 to {most}")
         given[known[name].name] = value
     base = RECORDER if recorded.sequence.config.get("nodes", 1) == 1 else RECORDER_OF_THREE
-    # The names are those of fields, and the values were compared with their kinds.
-    return replace(base, **given)  # type: ignore[arg-type]
+    try:
+        # The names are those of fields, and the values were compared with their kinds.
+        return replace(base, **given)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise recorded.refused("config", str(error)) from error
 
 
 def topics_of(recorded: Recorded) -> Mapping[str, int | Replicas]:

@@ -45,11 +45,11 @@ LEFT_OUT: frozenset[Field] = frozenset(
         (p.ProducerDescription, "last_timestamp_ms"),
         (g.OffsetFetched, "leader_epoch"),
         (g.CoordinatorFound, "node"),
-        *((g.JoinGroup, name) for name in ("protocol_type", "protocols")),
+        (g.GroupProtocol, "metadata"),
         *((g.JoinGroupAnswer, name) for name in ("protocol_type", "protocol", "members", "skips_assignment")),
         *((g.SyncGroup, name) for name in ("assignments", "protocol_type", "protocol")),
         *((g.SyncGroupAnswer, name) for name in ("assignment", "protocol_type", "protocol")),
-        *((g.ConsumerGroupHeartbeatAnswer, name) for name in ("heartbeat_interval_ms", "assignment")),
+        (g.ConsumerGroupHeartbeatAnswer, "heartbeat_interval_ms"),
     }
 )
 """Fields that no recording has: what was asked had their defaults, and what was answered differs from run to run."""
@@ -59,14 +59,23 @@ OPTIONAL: frozenset[Field] = frozenset(
         (g.JoinGroup, "instance"),
         (g.JoinGroup, "session_timeout_ms"),
         (g.JoinGroup, "rebalance_timeout_ms"),
+        (g.JoinGroup, "protocol_type"),
+        (g.JoinGroup, "protocols"),
         (g.SyncGroup, "instance"),
         (g.OffsetCommit, "instance"),
-        (g.ConsumerGroupHeartbeat, "topics"),
+        *((g.ConsumerGroupHeartbeat, name) for name in ("topics", "instance", "rebalance_timeout_ms")),
+        *((g.ConsumerGroupHeartbeat, name) for name in ("topic_pattern", "assignor", "owned")),
         (p.DescribeTopics, "by_id"),
         (p.MarkerToWrite, "transaction_version"),
     }
 )
 """Fields of requests that a recording may leave out in every version."""
+
+SAID_AS_NOTHING: frozenset[Field] = frozenset({(g.ConsumerGroupHeartbeat, "owned")})
+"""Optional fields of which a recording says by null that a request has nothing there; others have their defaults."""
+
+TOLD_BY_SOME: frozenset[tuple[str, str]] = frozenset({("ConsumerGroupHeartbeat", "assignment")})
+"""By API, what only some recordings have of its answers: it is compared where it was recorded."""
 
 AS_LISTS: frozenset[type] = frozenset({g.OffsetToCommit, g.OffsetFetched, g.Leaver, g.LeaverLeft, t.TransactionListing})
 """Records that stand as lists without names."""

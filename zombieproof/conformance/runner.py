@@ -10,6 +10,7 @@ from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.conformance import forms
 from zombieproof.conformance.comparison import Difference, Json, answering, canonical, errors_in
 from zombieproof.conformance.in_process import settings_of
+from zombieproof.conformance.recorded_names import TOLD_BY_SOME
 from zombieproof.conformance.recording import Recorded
 from zombieproof.conformance.steps import Step
 from zombieproof.conformance.subject import Closed, Impossible, Role, Silence, Subject, role_of
@@ -62,6 +63,9 @@ def play(recorded: Recorded, subject_of: SubjectOf) -> Played:
             got = player.answer(step)
         except (UnknownSymbol, Impossible) as error:
             raise recorded.refused(f"sequence {sequence.id}, step {number}", str(error)) from error
+        got = {
+            name: value for name, value in got.items() if name in step.answer or (step.api, name) not in TOLD_BY_SOME
+        }
         if canonical(got, count) != canonical(step.answer, count):
             decision = answering(step.api, player.subject.decisions(), errors_in(got))
             request = step.request.model_dump(mode="json", exclude_unset=True)

@@ -62,7 +62,7 @@ class _Writer:
     def _value(self, field: FieldOfMessage, value: Any, place: TopicPartition | None) -> JsonValue:
         if isinstance(value, dict):
             return [self._row(key, value[key]) for key in sorted(value)]
-        if field.entity == Entity.PARTITION:
+        if field.entity == Entity.PARTITION and value is not None:
             return [self._row(partition) for partition in sorted(value)]
         if isinstance(value, tuple):
             return [self._record(row, place) if is_record(type(row)) else row for row in value]

@@ -5,7 +5,7 @@ from typing import Any
 
 from zombieproof.broker.cluster.network import Request
 from zombieproof.conformance.forms import BatchForm, Form, has_default
-from zombieproof.conformance.recorded_names import AS_LISTS, LEFT_OUT, name_of
+from zombieproof.conformance.recorded_names import AS_LISTS, LEFT_OUT, SAID_AS_NOTHING, name_of
 from zombieproof.conformance.symbols import IDS_OF_NO_TOPIC, Symbols
 from zombieproof.formats.batches import Batch, Marker, Record
 from zombieproof.formats.topics import TopicPartition
@@ -53,7 +53,7 @@ class _Reader:
             value = getattr(form, name_of(message, field.name), None)
             if value is not None:
                 found[field.name] = self._value(message, field, value, form)
-            elif not has_default(message, field.name):
+            elif not has_default(message, field.name) or _is_nothing(message, field.name, form):
                 found[field.name] = None
         return found
 
@@ -126,6 +126,10 @@ class _Reader:
             last_offset_delta=whole if form.last_offset_delta is None else form.last_offset_delta,
         )
         return SentBatch(batch, form.base_offset, form.corrupt)
+
+
+def _is_nothing(message: type, name: str, form: Form) -> bool:
+    return (message, name) in SAID_AS_NOTHING and name_of(message, name) in form.model_fields_set
 
 
 def _names(message: type) -> frozenset[str]:

@@ -64,14 +64,38 @@ class GroupKey:
     group: str
 
 
+Since = tuple[tuple[TopicPartition, int], ...]
+"""Partitions, each with the epoch in which somebody got it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerMemberValue:
+    """What else survives of a member of a consumer group: the epoch before its own, and Kafka's ``MemberState``.
+
+    It has `partitions`, gives `revoking` back, and is to have `target`. What it has said: static instance, topics, a
+    regular expression of more of them, rebalance time-out (ms) and assignor; None and -1: nothing.
+    Source: ``ConsumerGroupCurrentMemberAssignmentValue``, ``ConsumerGroupMemberMetadataValue``.
+    """
+
+    previous_epoch: int
+    state: int = 0
+    partitions: Since = ()
+    revoking: Since = ()
+    target: tuple[TopicPartition, ...] = ()
+    topics: tuple[str, ...] = ()
+    topic_pattern: str | None = None
+    instance: str | None = None
+    rebalance_timeout_ms: int = NONE
+    assignor: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class GroupValue:
     """What of a group survives its coordinator: generation (or group epoch) and members with their (member) epochs.
 
     Of a classic group also the leader, the static instance of each member that has one, and of each member that has
-    said so its session and rebalance time-outs (ms); of a consumer group the epoch of its assignment, the epoch that
-    each member had before, the topics that it reads, and since which epoch it has which partition
-    (``ConsumerGroupCurrentMemberAssignmentValue``).
+    said so its session and rebalance time-outs (ms); of a consumer group the epoch of its assignment, what there is of
+    each member (`consumers`), and which topics each regular expression has been found to mean (`patterns`).
 
     Of a classic group that its leader has assigned, also the type and name of the protocol, and of each member what it
     says to the assignor and what it got from it, as bytes (`formats.consumer_protocol`).
@@ -82,9 +106,8 @@ class GroupValue:
     leader: str = ""
     instances: tuple[tuple[str, str], ...] = ()
     assignment_epoch: int = NONE
-    topics: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    partitions: tuple[tuple[str, tuple[tuple[TopicPartition, int], ...]], ...] = ()
-    previous_epochs: tuple[tuple[str, int], ...] = ()
+    consumers: tuple[tuple[str, ConsumerMemberValue], ...] = ()
+    patterns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     timeouts: tuple[tuple[str, tuple[int, int]], ...] = ()
     protocol_type: str = "consumer"
     protocol: str | None = None

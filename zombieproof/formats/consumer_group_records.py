@@ -4,12 +4,12 @@ Source: ``ConsumerGroup*Key.json``, ``ConsumerGroup*Value.json`` (4.3), ``GroupC
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import NamedTuple
 from uuid import UUID
 
-from zombieproof.formats.batches import GroupValue, Record
+from zombieproof.formats.batches import ConsumerMemberValue, GroupValue, Record
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.primitives import Fields
 from zombieproof.formats.schema import Array, Field, Message, Schema, Struct, read_message, write_message
@@ -17,8 +17,6 @@ from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
 
 NEVER_FLEXIBLE = 1 << 15
-STABLE_MEMBER = 0
-"""``MemberState.STABLE``: it has what it shall have."""
 
 
 class GroupRecordType(IntEnum):
@@ -144,41 +142,48 @@ def write_record(record: GroupRecord) -> Record:
 def records_of(group: str, value: GroupValue, topic_ids: Mapping[str, UUID]) -> tuple[Record, ...]:
     """The records that tell of `group` what `value` tells: of the group, its assignment, and each member.
 
-    A partition stands in the log under the id of its topic. What a member is to get is what it has.
+    A partition stands in the log under the id of its topic. When a regular expression was read is not told.
 
     Raises:
         Unwritable: a field does not fit into its bytes.
         KeyError: a topic has no id.
     """
-    topics, partitions, before = dict(value.topics), dict(value.partitions), dict(value.previous_epochs)
-    found = [_record(GroupRecordType.GROUP, (group,), {"Epoch": value.generation})]
-    for member, epoch in value.members:
-        metadata: Struct = {
-            "InstanceId": None,
+    epochs, found = dict(value.members), [_record(GroupRecordType.GROUP, (group,), {"Epoch": value.generation})]
+    for pattern, topics in value.patterns:
+        resolved: Struct = {"Topics": list(topics), "Version": 0, "Timestamp": 0}
+        found.append(_record(GroupRecordType.REGULAR_EXPRESSION, (group, pattern), resolved))
+    for name, member in value.consumers:
+        values = _values_of(epochs[name], member, topic_ids)
+        found += (_record(kind, (group, name), said) for kind, said in values.items())
+    found.append(_record(GroupRecordType.TARGET, (group,), {"AssignmentEpoch": value.assignment_epoch}))
+    return tuple(found)
+
+
+def _values_of(epoch: int, member: ConsumerMemberValue, topic_ids: Mapping[str, UUID]) -> dict[GroupRecordType, Struct]:
+    """What the records of one member say."""
+    target = _owned(((partition, NONE) for partition in member.target), topic_ids)
+    return {
+        GroupRecordType.MEMBER: {
+            "InstanceId": member.instance,
             "RackId": None,
             "ClientId": "",
             "ClientHost": "",
-            "SubscribedTopicNames": list(topics.get(member, ())),
-            "SubscribedTopicRegex": None,
-            "RebalanceTimeoutMs": NONE,
-            "ServerAssignor": None,
-        }
-        owned = _owned(partitions.get(member, ()), topic_ids)
-        target = [{"TopicId": each["TopicId"], "Partitions": each["Partitions"]} for each in owned]
-        current: Struct = {
+            "SubscribedTopicNames": list(member.topics),
+            "SubscribedTopicRegex": member.topic_pattern,
+            "RebalanceTimeoutMs": member.rebalance_timeout_ms,
+            "ServerAssignor": member.assignor,
+        },
+        GroupRecordType.TARGET_OF_MEMBER: {
+            "TopicPartitions": [{"TopicId": each["TopicId"], "Partitions": each["Partitions"]} for each in target]
+        },
+        GroupRecordType.CURRENT_OF_MEMBER: {
             "MemberEpoch": epoch,
-            "PreviousMemberEpoch": before.get(member, epoch),
-            "State": STABLE_MEMBER,
-            "AssignedPartitions": owned,
-            "PartitionsPendingRevocation": [],
-        }
-        found += (
-            _record(GroupRecordType.MEMBER, (group, member), metadata),
-            _record(GroupRecordType.TARGET_OF_MEMBER, (group, member), {"TopicPartitions": target}),
-            _record(GroupRecordType.CURRENT_OF_MEMBER, (group, member), current),
-        )
-    found.append(_record(GroupRecordType.TARGET, (group,), {"AssignmentEpoch": value.assignment_epoch}))
-    return tuple(found)
+            "PreviousMemberEpoch": member.previous_epoch,
+            "State": member.state,
+            "AssignedPartitions": _owned(member.partitions, topic_ids),
+            "PartitionsPendingRevocation": _owned(member.revoking, topic_ids),
+        },
+    }
 
 
 def _record(kind: GroupRecordType, key: tuple[str, ...], value: Struct) -> Record:
@@ -198,10 +203,8 @@ def _owned(partitions: Iterable[tuple[TopicPartition, int]], topic_ids: Mapping[
 
 @dataclass(slots=True)
 class _Member:
-    topics: tuple[str, ...] = ()
     epoch: int = 0
-    previous_epoch: int = 0
-    partitions: tuple[tuple[TopicPartition, int], ...] = ()
+    value: ConsumerMemberValue = field(default_factory=lambda: ConsumerMemberValue(0))
 
 
 @dataclass(slots=True)
@@ -209,6 +212,7 @@ class _Group:
     generation: int = 0
     assignment_epoch: int = NONE
     members: dict[str, _Member] = field(default_factory=dict)
+    patterns: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def groups_of(records: Iterable[GroupRecord], topic_names: Mapping[UUID, str]) -> dict[str, GroupValue]:
@@ -232,6 +236,8 @@ def _take_back(groups: dict[str, _Group], name: str, record: GroupRecord) -> Non
         groups.pop(name, None)
     elif record.type is GroupRecordType.MEMBER and name in groups:
         groups[name].members.pop(record.key.fields["MemberId"], None)
+    elif record.type is GroupRecordType.REGULAR_EXPRESSION and name in groups:
+        groups[name].patterns.pop(record.key.fields["RegularExpression"], None)
 
 
 def _take(group: _Group, record: GroupRecord, value: Struct, topic_names: Mapping[UUID, str]) -> None:
@@ -240,13 +246,35 @@ def _take(group: _Group, record: GroupRecord, value: Struct, topic_names: Mappin
             group.generation = value["Epoch"]
         case GroupRecordType.TARGET:
             group.assignment_epoch = value["AssignmentEpoch"]
-        case GroupRecordType.MEMBER:
+        case GroupRecordType.REGULAR_EXPRESSION:
+            group.patterns[record.key.fields["RegularExpression"]] = tuple(value["Topics"])
+        case GroupRecordType.MEMBER | GroupRecordType.TARGET_OF_MEMBER | GroupRecordType.CURRENT_OF_MEMBER:
             member = group.members.setdefault(record.key.fields["MemberId"], _Member())
-            member.topics = tuple(value["SubscribedTopicNames"])
-        case GroupRecordType.CURRENT_OF_MEMBER:
-            member = group.members.setdefault(record.key.fields["MemberId"], _Member())
-            member.epoch, member.previous_epoch = value["MemberEpoch"], value["PreviousMemberEpoch"]
-            member.partitions = tuple(_partitions(value["AssignedPartitions"], member.epoch, topic_names))
+            _take_of_member(member, record.type, value, topic_names)
+
+
+def _take_of_member(member: _Member, kind: GroupRecordType, value: Struct, topic_names: Mapping[UUID, str]) -> None:
+    if kind is GroupRecordType.MEMBER:
+        member.value = replace(
+            member.value,
+            topics=tuple(value["SubscribedTopicNames"]),
+            topic_pattern=value["SubscribedTopicRegex"],
+            instance=value["InstanceId"],
+            rebalance_timeout_ms=value["RebalanceTimeoutMs"],
+            assignor=value["ServerAssignor"],
+        )
+    elif kind is GroupRecordType.TARGET_OF_MEMBER:
+        target = _partitions(value["TopicPartitions"], NONE, topic_names)
+        member.value = replace(member.value, target=tuple(partition for partition, _ in target))
+    else:
+        member.epoch = value["MemberEpoch"]
+        member.value = replace(
+            member.value,
+            previous_epoch=value["PreviousMemberEpoch"],
+            state=value["State"],
+            partitions=tuple(_partitions(value["AssignedPartitions"], member.epoch, topic_names)),
+            revoking=tuple(_partitions(value["PartitionsPendingRevocation"], member.epoch, topic_names)),
+        )
 
 
 def _partitions(
@@ -269,7 +297,6 @@ def _value_of(group: _Group) -> GroupValue:
         generation=group.generation,
         members=tuple((name, member.epoch) for name, member in members.items()),
         assignment_epoch=group.assignment_epoch,
-        topics=tuple((name, member.topics) for name, member in members.items()),
-        partitions=tuple((name, member.partitions) for name, member in members.items()),
-        previous_epochs=tuple((name, member.previous_epoch) for name, member in members.items()),
+        consumers=tuple((name, member.value) for name, member in members.items()),
+        patterns=tuple(group.patterns.items()),
     )

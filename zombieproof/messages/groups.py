@@ -1,108 +1,68 @@
-"""Requests to a group coordinator and to any broker, and their answers. Source: reference §4, §2.5, §7.5; KIP-848."""
+"""Requests to a group coordinator and to any broker, and their answers. Source: reference §4, §2.5, §7.5; KIP-848.
+
+Here are those of the classic protocol and of groups as a whole; the others are in files of their own, and named here.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated
 
-from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.partitions import UnknownTopicIds
-from zombieproof.messages.schema import Entity, Ours, Pairs, Rows, Wire
-from zombieproof.messages.transactions import ErrorCode, ProducerEpoch, ProducerId, TransactionalId
+from zombieproof.messages.consumer_groups import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
+from zombieproof.messages.group_names import GenerationId, GroupId, InstanceId, MemberId
+from zombieproof.messages.offsets import (
+    OFFSETS_BY_ID_SINCE,
+    OffsetCommit,
+    OffsetDelete,
+    OffsetFetch,
+    OffsetFetchAnswer,
+    OffsetFetched,
+    OffsetsCommitted,
+    OffsetsDeleted,
+    OffsetToCommit,
+    TxnOffsetCommit,
+)
+from zombieproof.messages.schema import Entity, Pairs, Wire
+from zombieproof.messages.transactions import ErrorCode
 from zombieproof.model.vocabulary import NONE
 
-OFFSETS_BY_ID_SINCE = 10
-"""OffsetCommit and OffsetFetch name topics by their ids from here on."""
-
-GroupId = Annotated[str, Wire("GroupId", entity=Entity.GROUP)]
-MemberId = Annotated[str, Wire("MemberId", entity=Entity.MEMBER)]
-GenerationId = Annotated[int, Wire("GenerationId")]
-InstanceId = Annotated[str | None, Wire("GroupInstanceId")]
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetToCommit:
-    """The offset of one topic partition, with the application's metadata and the leader epoch of the record there."""
-
-    partition: Annotated[TopicPartition, Ours("the row that the others stand in")]
-    offset: Annotated[int, Wire("CommittedOffset")]
-    metadata: Annotated[str, Wire("CommittedMetadata")]
-    leader_epoch: Annotated[int, Wire("CommittedLeaderEpoch", since=2)] = NONE
-
-
-@dataclass(frozen=True, slots=True)
-class TxnOffsetCommit:
-    """API key 28, versions 0-5; generation -1, member "" and instance None: not given."""
-
-    version: int
-    transactional_id: TransactionalId
-    group: GroupId
-    producer_id: ProducerId
-    producer_epoch: ProducerEpoch
-    offsets: Annotated[tuple[OffsetToCommit, ...], Rows("Topics")]
-    generation: Annotated[int, Wire("GenerationId", since=3)] = NONE
-    member: Annotated[str, Wire("MemberId", since=3, entity=Entity.MEMBER)] = ""
-    instance: Annotated[str | None, Wire("GroupInstanceId", since=3)] = None
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetCommit:
-    """API key 8, versions 8-10. `unknown_topic_ids` are topics that version 10 named by an id of no topic."""
-
-    version: int
-    group: GroupId
-    offsets: Annotated[tuple[OffsetToCommit, ...], Rows("Topics", ids_since=OFFSETS_BY_ID_SINCE)]
-    generation: Annotated[int, Wire("GenerationIdOrMemberEpoch")] = NONE
-    member: MemberId = ""
-    instance: Annotated[str | None, Wire("GroupInstanceId", since=7)] = None
-    unknown_topic_ids: UnknownTopicIds = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetsCommitted:
-    """The error of each partition: the answer of both commits."""
-
-    errors: Annotated[dict[TopicPartition, int], Rows("Topics", values=("ErrorCode",), ids_since=OFFSETS_BY_ID_SINCE)]
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetFetch:
-    """API key 9, versions 7-10, of one group; `partitions` None asks for all that it has.
-
-    `unknown_topic_ids` are topics that version 10 named by an id of no topic.
-    """
-
-    version: int
-    group: Annotated[
-        str, Wire("GroupId", until=7, entity=Entity.GROUP), Wire("Groups.GroupId", since=8, entity=Entity.GROUP)
-    ]
-    require_stable: Annotated[bool, Wire("RequireStable", since=7)]
-    partitions: Annotated[
-        tuple[TopicPartition, ...] | None,
-        Rows("Topics", until=7, partitions="PartitionIndexes", index=""),
-        Rows("Groups.Topics", since=8, partitions="PartitionIndexes", index="", ids_since=OFFSETS_BY_ID_SINCE),
-    ]
-    unknown_topic_ids: UnknownTopicIds = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetFetched:
-    """The committed offset of one partition, -1 and "" where there is none."""
-
-    error: ErrorCode
-    offset: Annotated[int, Wire("CommittedOffset")] = NONE
-    metadata: Annotated[str, Wire("Metadata")] = ""
-    leader_epoch: Annotated[int, Wire("CommittedLeaderEpoch", since=5)] = NONE
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetFetchAnswer:
-    """`error` is that of the whole request."""
-
-    error: Annotated[int, Wire("ErrorCode", since=2, until=7), Wire("Groups.ErrorCode", since=8)]
-    partitions: Annotated[
-        dict[TopicPartition, OffsetFetched],
-        Rows("Topics", until=7),
-        Rows("Groups.Topics", since=8, ids_since=OFFSETS_BY_ID_SINCE),
-    ]
+__all__ = [
+    "CONSUMERS",
+    "OFFSETS_BY_ID_SINCE",
+    "SAYS_NOTHING",
+    "ConsumerGroupHeartbeat",
+    "ConsumerGroupHeartbeatAnswer",
+    "CoordinatorFound",
+    "DeleteGroups",
+    "FindCoordinator",
+    "GenerationId",
+    "GroupAnswer",
+    "GroupError",
+    "GroupId",
+    "GroupLeft",
+    "GroupProtocol",
+    "GroupRequest",
+    "GroupsDeleted",
+    "Heartbeat",
+    "InstanceId",
+    "JoinGroup",
+    "JoinGroupAnswer",
+    "JoinedMember",
+    "LeaveGroup",
+    "Leaver",
+    "LeaverLeft",
+    "MemberAssignment",
+    "MemberId",
+    "OffsetCommit",
+    "OffsetDelete",
+    "OffsetFetch",
+    "OffsetFetchAnswer",
+    "OffsetFetched",
+    "OffsetToCommit",
+    "OffsetsCommitted",
+    "OffsetsDeleted",
+    "SyncGroup",
+    "SyncGroupAnswer",
+    "TxnOffsetCommit",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +70,7 @@ class GroupProtocol:
     """An assignor that a member knows, and what it says to it (of a consumer: `formats.consumer_protocol`)."""
 
     name: Annotated[str, Wire("Name")]
-    metadata: Annotated[bytes, Wire("Metadata")]
+    metadata: Annotated[bytes, Wire("Metadata")] = b""
 
 
 CONSUMERS = "consumer"
@@ -245,47 +205,6 @@ class GroupError:
     """The answer of Heartbeat."""
 
     error: ErrorCode
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerGroupHeartbeat:
-    """API key 68, version 0 (KIP-848): epoch 0 joins, -1 leaves."""
-
-    version: int
-    group: GroupId
-    member: MemberId
-    epoch: Annotated[int, Wire("MemberEpoch")]
-    topics: Annotated[tuple[str, ...] | None, Wire("SubscribedTopicNames")] = None
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerGroupHeartbeatAnswer:
-    """Who the member is and in which epoch, when to come again, and what it reads; None: what it read before."""
-
-    error: ErrorCode
-    member: MemberId = ""
-    epoch: Annotated[int, Wire("MemberEpoch")] = 0
-    heartbeat_interval_ms: Annotated[int, Wire("HeartbeatIntervalMs")] = 0
-    assignment: Annotated[
-        tuple[TopicPartition, ...] | None, Rows("Assignment.TopicPartitions", index="", ids_since=0)
-    ] = None
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetDelete:
-    """API key 47, version 0."""
-
-    version: int
-    group: GroupId
-    partitions: Annotated[tuple[TopicPartition, ...], Rows("Topics")]
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetsDeleted:
-    """`error` is that of the whole request; a row for each partition where it is NONE."""
-
-    error: ErrorCode
-    errors: Annotated[dict[TopicPartition, int], Rows("Topics", values=("ErrorCode",))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ APIS = (
         Receiver.CONTROLLER,
         brokers_since=0,
     ),
-    Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, g.ConsumerGroupHeartbeat, g.ConsumerGroupHeartbeatAnswer, range(1), _GROUP),
+    Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, g.ConsumerGroupHeartbeat, g.ConsumerGroupHeartbeatAnswer, range(2), _GROUP),
 )
 """In the order of their keys. Of ListTransactions every coordinator is asked, each for what it has."""
 

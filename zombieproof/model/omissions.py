@@ -152,16 +152,16 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "of a consumer group: how many its members may be; of the consumer protocol also session time-outs and "
-        "partitions that are to be given back",
+        "of a consumer group: a change of its protocol while members are in; racks; descriptions; its own settings",
         "only which generation or epoch a commit has to name matters to a transaction",
-        "GroupMetadataManager.java, ClassicGroup.java; KIP-345, KIP-848",
-        "silent members of a consumer group stay, and a partition is its new member's before the old one has given it "
-        "back",
+        "GroupMetadataManager.java (convertToConsumerGroup, convertToClassicGroup); KIP-848, KIP-1101, KIP-881",
+        "a group changes its protocol with who comes when nobody is in; members of the other protocol are refused, "
+        "as with group.consumer.migration.policy=disabled",
         (
-            Absent(Sort.FIELD, "group_max_size", "zombieproof.broker.cluster.settings.Settings"),
-            Absent(Sort.FIELD, "session_timeout_ms", f"{_MESSAGES}.groups.ConsumerGroupHeartbeat"),
-            Absent(Sort.FIELD, "group_consumer_session_timeout_ms", "zombieproof.broker.cluster.settings.Settings"),
+            Absent(Sort.FIELD, "group_consumer_migration_policy", "zombieproof.broker.cluster.settings.Settings"),
+            Absent(Sort.FIELD, "rack", f"{_MESSAGES}.groups.ConsumerGroupHeartbeat"),
+            Absent(Sort.API, "69"),
+            Absent(Sort.API, "44"),
         ),
     ),
     Omission(
@@ -481,8 +481,8 @@ MEMORY_ONLY: Final = (
     ),
     MemoryOnly(
         "when a member was heard of last",
-        "Member.until_ms",
-        "its session begins anew",
+        "Member.until_ms, ConsumerMember.session_until_ms",
+        "its session, and the time that it has to give something back, begin anew",
         "GroupMetadataManager.onLoaded",
     ),
     MemoryOnly(
@@ -499,9 +499,9 @@ MEMORY_ONLY: Final = (
     ),
     MemoryOnly(
         "when a consumer group was assigned last",
-        "ConsumerGroup.assigned_ms",
-        "the next assignment is due at once",
-        "KIP-1263",
+        "ConsumerGroup.assigned_ms, patterns_read_ms, counts",
+        "the next assignment is due at once, and so is the reading of regular expressions",
+        "KIP-1263; ConsumerGroup.lastResolvedRegularExpressionRefreshTimeMs",
     ),
 )
 """Everything that memory knows and no log: whoever reads the logs answers as before, but for this."""

@@ -70,6 +70,7 @@ class Error(IntEnum):
     GROUP_ID_NOT_FOUND = 69
     TOPIC_DELETION_DISABLED = 73
     MEMBER_ID_REQUIRED = 79
+    GROUP_MAX_SIZE_REACHED = 81
     FENCED_INSTANCE_ID = 82
     GROUP_SUBSCRIBED_TO_TOPIC = 86
     INVALID_RECORD = 87
@@ -78,6 +79,8 @@ class Error(IntEnum):
     UNKNOWN_TOPIC_ID = 100
     TRANSACTIONAL_ID_NOT_FOUND = 105
     FENCED_MEMBER_EPOCH = 110
+    UNRELEASED_INSTANCE_ID = 111
+    UNSUPPORTED_ASSIGNOR = 112
     STALE_MEMBER_EPOCH = 113
     TRANSACTION_ABORTABLE = 120
     INVALID_REGULAR_EXPRESSION = 128
@@ -253,6 +256,27 @@ class MembershipEvent(IntEnum):
     JOIN = 1
     STAY = 2
     LEAVE = 3
+    REPLACE = 4
+    """A static member comes back, and takes the place that it left."""
+    LEAVE_PLACE = 5
+    """A static member goes, and its place waits for it."""
+
+
+class ConsumerMemberState(IntEnum):
+    """How far a member of a consumer group is on its way to what it shall have (``MemberState``)."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+
+
+class ConsumerMemberEvent(IntEnum):
+    """What becomes of what a member of a consumer group has."""
+
+    NOTHING = 0
+    REVOKE = 1
+    AWAIT = 2
+    SETTLE = 3
 
 
 class ConsumerState(IntEnum):
@@ -492,6 +516,10 @@ class Row(IntEnum):
     OFFSET_EXPIRED = 207
     SESSION_TIMEOUT = 208
     MEMBER_WAITS = 209
+    GROUP_FULL = 210
+    UNKNOWN_ASSIGNOR = 211
+    UNRELEASED_INSTANCE = 212
+    REBALANCE_TIMEOUT = 213
     TOO_LARGE = 221
     RECORDS_REFUSED = 222
     GROUP_IN_USE = 248

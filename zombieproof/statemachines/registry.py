@@ -1,9 +1,10 @@
-"""All machines, by name: those of the transaction protocol, and the one beside it that live brokers need as well."""
+"""All machines, by name: those of the transaction protocol, and those beside it that live brokers need as well."""
 
 from collections.abc import Mapping
 
 from zombieproof.statemachines.classic_group import CLASSIC_GROUP
 from zombieproof.statemachines.consumer import CONSUMER
+from zombieproof.statemachines.consumer_group import CONSUMER_GROUP
 from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.statemachines.group_coordinator import GROUP_COORDINATOR
 from zombieproof.statemachines.kernel import Machine
@@ -15,5 +16,9 @@ MACHINES: Mapping[str, Machine] = {
 }
 """The machines of the protocol: what the checker explores, and traces tell of."""
 
-ALL_MACHINES: Mapping[str, Machine] = {**MACHINES, CLASSIC_GROUP.name: CLASSIC_GROUP}
+ALL_MACHINES: Mapping[str, Machine] = {
+    **MACHINES,
+    CLASSIC_GROUP.name: CLASSIC_GROUP,
+    CONSUMER_GROUP.name: CONSUMER_GROUP,
+}
 """Every machine that there is: what is drawn and listed."""

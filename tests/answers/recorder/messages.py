@@ -106,8 +106,14 @@ def _more(request: Request, names: Names) -> Values:
             known = [names.topic(topic) for topic in request.topics]
             rows = [{"topic_id": row["topic_id"], "name": None} for row in known]
             return {"topics": rows if request.by_id else [{"topic_id": None, "name": row["name"]} for row in known]}
-        case g.ConsumerGroupHeartbeat() if request.topics is not None:
-            return {"subscribed_topic_names": [names.topic(topic)["name"] for topic in request.topics]}
+        case g.ConsumerGroupHeartbeat():
+            topics = request.topics
+            return {
+                "subscribed_topic_names": None if topics is None else [names.topic(each)["name"] for each in topics],
+                "subscribed_topic_regex": None
+                if request.topic_pattern is None
+                else names.pattern(request.topic_pattern),
+            }
         case _:
             return {}
 
@@ -211,9 +217,13 @@ class _Told:
             return (self.message(record, told),)
         at = list(_reached(told, wire.name))
         if isinstance(wire, Rows):
+            if not at and type(None) in get_args(field.kind):
+                return None
             rows = dict(row for topics in at for row in self._rows(field, wire, topics))
             return rows if get_origin(field.kind) is dict else tuple(rows)
         value: Any = at[0] if at else None
+        if isinstance(value, timedelta):
+            value = value // timedelta(milliseconds=1)
         if isinstance(wire, Pairs):
             pairs = (
                 [] if value is None else [(self._key(wire, row), int(getattr(row, snake(wire.value)))) for row in value]
@@ -231,7 +241,7 @@ class _Told:
         record = record_in(field.kind)
         for topic in topics or ():
             for row in getattr(topic, snake(wire.partitions)):
-                place = self._names.topic_of(topic), getattr(row, snake(wire.index))
+                place = self._names.topic_of(topic), getattr(row, snake(wire.index)) if wire.index else int(row)
                 said = tuple(int(getattr(row, snake(name))) for name in wire.values)
                 yield place, self.message(record, row) if record is not None else said[0] if len(said) == 1 else said
 

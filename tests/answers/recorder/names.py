@@ -34,6 +34,12 @@ class Names:
         topic_id = None if topic == ZERO_TOPIC_ID else self.ids.get(real, self._unknown)
         return {"name": real, "topic": real, "topic_id": topic_id}
 
+    def pattern(self, pattern: str) -> str:
+        """A regular expression of topics, which stand in it by their names."""
+        for topic, real in self.topics.items():
+            pattern = pattern.replace(topic, real)
+        return pattern
+
     def topic_of(self, row: Any) -> str:
         """The topic that a row of an answer is about."""
         if not hasattr(row, "topic_id") or getattr(row, "name", None):

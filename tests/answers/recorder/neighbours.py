@@ -1,4 +1,4 @@
-"""Sequences that lie beside recorded ones: topics named by id, static members, late offset commits, members that wait.
+"""Sequences that lie beside recorded ones: topics named by id, static members, late commits, members.
 
 What a real Kafka answers to them is in ``tests/answers/neighbours.jsonl.gz``. Written like recordings, without answers.
 """
@@ -6,6 +6,7 @@ What a real Kafka answers to them is in ``tests/answers/neighbours.jsonl.gz``. W
 from collections.abc import Iterator
 from typing import Any
 
+from tests.answers.recorder import consumer_groups as consumers
 from tests.answers.recorder.joins import DELAYED, SETTINGS, delayed_joins, joins
 
 Json = dict[str, Any]
@@ -19,7 +20,10 @@ def neighbours(kafka: str, tv: int) -> list[Json]:
     has_ids = not kafka.startswith("3.")
     deleted = [*_deleted_groups(), *(_deleted_consumer_groups() if has_ids else ())]
     scripts = [*_members(), *_late_commits(), *deleted, *(_by_id() if has_ids else _fetched_by_id(17))]
-    families: tuple[tuple[Json, Any], ...] = (({}, scripts), (SETTINGS, joins()), (DELAYED, delayed_joins()))
+    families: list[tuple[Json, Any]] = [({}, scripts), (SETTINGS, joins()), (DELAYED, delayed_joins())]
+    if has_ids:
+        families.append((consumers.SETTINGS, consumers.consumer_groups()))
+        families.append((consumers.SMALL, consumers.full_groups()))
     return [
         {
             "id": f"n-{rule}/{kafka}/tv{tv}",

@@ -25,16 +25,41 @@ class Settings:
     offsets_retention_minutes: int = 10_080
     offsets_retention_check_interval_ms: int = 600_000
     group_consumer_assignment_interval_ms: int = 1000
+    group_consumer_session_timeout_ms: int = 45_000
+    group_consumer_min_session_timeout_ms: int = 45_000
+    group_consumer_max_session_timeout_ms: int = 60_000
     group_consumer_heartbeat_interval_ms: int = 5000
+    group_consumer_min_heartbeat_interval_ms: int = 5000
+    group_consumer_max_heartbeat_interval_ms: int = 15_000
+    group_consumer_max_size: int = 2_147_483_647
+    group_consumer_regex_refresh_interval_ms: int = 600_000
     group_initial_rebalance_delay_ms: int = 3000
     group_min_session_timeout_ms: int = 6000
     group_max_session_timeout_ms: int = 1_800_000
+    group_max_size: int = 2_147_483_647
     request_timeout_ms: int = 30_000
     add_partitions_to_txn_retry_backoff_ms: int = 20
     add_partitions_to_txn_retry_backoff_max_ms: int = 100
     min_insync_replicas: int = 1
     transaction_state_log_min_isr: int = 0
     unstable_api_versions_enable: bool = False
+
+    def __post_init__(self) -> None:
+        """Bounds are kept, as Kafka does when it starts.
+
+        Raises:
+            ValueError: a setting of the consumer protocol is out of its bounds.
+        """
+        for name in ("session_timeout_ms", "heartbeat_interval_ms"):
+            value, least, most = (getattr(self, f"group_consumer_{bound}{name}") for bound in ("", "min_", "max_"))
+            if not least <= value <= most:
+                kafkas = f"group.consumer.{name.replace('_', '.')}"
+                raise ValueError(f"{kafkas} is {value}; legal is {least} to {most}, which are settings of their own")
+        if self.group_consumer_heartbeat_interval_ms >= self.group_consumer_session_timeout_ms:
+            raise ValueError(
+                f"group.consumer.heartbeat.interval.ms {self.group_consumer_heartbeat_interval_ms} must be less than "
+                f"group.consumer.session.timeout.ms {self.group_consumer_session_timeout_ms}"
+            )
 
 
 RECONFIGURABLE = frozenset({"min_insync_replicas", "producer_id_expiration_ms"})

@@ -7,44 +7,16 @@ names, and the requests that wait for them.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from zombieproof.broker.group.effects import Drop, GroupEffect, Reply, WaitForOthers
+from zombieproof.broker.group.classic_member import NO_REQUEST, GroupMember, chosen_by, dropped, known_by_all
+from zombieproof.broker.group.effects import GroupEffect, Reply
 from zombieproof.formats.batches import GroupValue
 from zombieproof.messages.groups import CONSUMERS, JoinedMember, JoinGroupAnswer, SyncGroupAnswer
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, Error
-from zombieproof.statemachines.classic_group.effects import Identity, Wait
-from zombieproof.statemachines.classic_group.members import NO_RESULT, GroupMembers, Member, Standing
+from zombieproof.statemachines.classic_group.effects import Identity
+from zombieproof.statemachines.classic_group.members import NO_RESULT, GroupMembers, Standing
 
-NO_REQUEST = 0
 NO_PROTOCOL = "range"
 """What a member knows of which the log does not say it."""
-
-
-@dataclass(slots=True)
-class GroupMember(Member):
-    """A member by its names (`instance` None: it is not static), and its requests that wait.
-
-    `protocols`: the assignors that it knows, the one it likes best first, with what it says to each; `assignment`: what
-    it got. Both are bytes that only members understand.
-    """
-
-    name: str = ""
-    instance: str | None = None
-    protocols: Mapping[str, bytes] = field(default_factory=dict)
-    assignment: bytes = b""
-    join_number: int = NO_REQUEST
-    sync_number: int = NO_REQUEST
-
-    def waits(self, wait: int, number: int) -> list[GroupEffect]:
-        """Request `number` waits; one that waited for the same is not answered any more."""
-        if wait == Wait.JOIN:
-            former, self.join_number = self.join_number, number
-        else:
-            former, self.sync_number = self.sync_number, number
-        return [*_dropped(former), WaitForOthers(number)]
-
-
-def _dropped(number: int) -> list[GroupEffect]:
-    return [] if number == NO_REQUEST else [Drop(number)]
 
 
 @dataclass(slots=True)
@@ -189,7 +161,7 @@ class ClassicGroup:
         for seat in [seat for seat in self.seats if seat.standing == Standing.NOBODY]:
             self.seats.remove(seat)
             self._by_name.pop(seat.name, None)
-            effects += [*_dropped(seat.join_number), *_dropped(seat.sync_number)]
+            effects += [*dropped(seat.join_number), *dropped(seat.sync_number)]
         return effects
 
     def take_results(self) -> list[GroupEffect]:
@@ -252,22 +224,6 @@ class ClassicGroup:
                 if seat.assignment or seat.protocols.get(self.protocol or "", b"")
             ),
         )
-
-
-def known_by_all(members: Iterable[GroupMember]) -> frozenset[str]:
-    """The assignors that each of these members knows."""
-    known = [frozenset(member.protocols) for member in members]
-    return frozenset.intersection(*known) if known else frozenset()
-
-
-def chosen_by(members: list[GroupMember]) -> str | None:
-    """The assignor that most like best, of those that all know; of several the one that the first of them likes.
-
-    Source: ``ClassicGroup.selectProtocol``.
-    """
-    candidates = known_by_all(members)
-    votes = [next(name for name in member.protocols if name in candidates) for member in members if candidates]
-    return max(votes, key=votes.count, default=None)
 
 
 def loaded_classic_group(name: str, value: GroupValue) -> ClassicGroup:

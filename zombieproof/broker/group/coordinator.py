@@ -19,7 +19,8 @@ from zombieproof.broker.group.classic_group import ClassicGroup
 from zombieproof.broker.group.consumer_members import ConsumerMembers
 from zombieproof.broker.group.deletions import Deletions
 from zombieproof.broker.group.effects import GroupEffect, Reply
-from zombieproof.broker.group.membership import MemberIds, Membership
+from zombieproof.broker.group.member_ids import MemberIds
+from zombieproof.broker.group.membership import Membership
 from zombieproof.broker.group.offsets_commit import CommitContext, OffsetCommitInProgress, commit_offsets
 from zombieproof.broker.group.store import GroupStore, GroupStores
 from zombieproof.broker.partition.replica import Replica
@@ -71,9 +72,13 @@ class GroupCoordinator:
 
     def load(self, partition: int, replica: Replica) -> list[GroupEffect]:
         """Groups and offsets of `partition` are what the log of `replica` says; sessions begin."""
-        groups = self._stores.load(partition, replica).groups.values()
-        classic = (group for group in groups if isinstance(group, ClassicGroup))
-        return [effect for group in classic for effect in self.membership.loaded(group)]
+        effects = list[GroupEffect]()
+        for group in self._stores.load(partition, replica).groups.values():
+            if isinstance(group, ClassicGroup):
+                effects += self.membership.loaded(group)
+            else:
+                effects += self.consumer_members.loaded(group)
+        return effects
 
     def resign(self, partition: int) -> list[GroupEffect]:
         """Somebody else leads `partition`: NOT_COORDINATOR, also for who waits."""
@@ -106,7 +111,7 @@ class GroupCoordinator:
 
     def time_passes(self, group: str) -> list[GroupEffect]:
         """Whatever is due in a group happens."""
-        return self.membership.time_passes(group)
+        return [*self.membership.time_passes(group), *self.consumer_members.time_passes(group)]
 
     def _commit_offsets(self, request: OffsetCommit) -> OffsetsCommitted:
         return commit_offsets(request, self._commit_context())
@@ -188,6 +193,6 @@ HANDLERS: Mapping[ApiKey, Handler] = {
     ApiKey.TXN_OFFSET_COMMIT: GroupCoordinator._refuse_to_wait,  # noqa: SLF001
     ApiKey.DELETE_GROUPS: _at_once(lambda groups, request: groups.deletions.delete_groups(request)),
     ApiKey.OFFSET_DELETE: _at_once(lambda groups, request: groups.deletions.delete_offsets(request)),
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: _at_once(lambda groups, request: groups.consumer_members.heartbeat(request)),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: lambda groups, request, number: groups.consumer_members.heartbeat(request, number),
 }
 """Every request that goes to a group coordinator."""

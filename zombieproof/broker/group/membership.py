@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.settings import Settings
-from zombieproof.broker.group.classic_group import ClassicGroup, GroupMember, NoGroup
+from zombieproof.broker.group.classic_group import ClassicGroup, NoGroup
+from zombieproof.broker.group.classic_member import GroupMember
 from zombieproof.broker.group.effects import GroupEffect, Reply, WakeAt
-from zombieproof.broker.group.store import FoundGroup, Group, GroupStores
+from zombieproof.broker.group.member_ids import MemberIds
+from zombieproof.broker.group.senders import AnyGroup, protocols_of, records_of, seat_of, with_protocols
+from zombieproof.broker.group.store import FoundGroup, GroupStores
 from zombieproof.messages.groups import (
     CONSUMERS,
     GroupAnswer,
@@ -35,26 +38,11 @@ from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
     GroupEffects,
     GroupHost,
-    Identity,
     LeaderShown,
     MemberRequest,
     PendingRequest,
 )
-from zombieproof.statemachines.classic_group.members import GroupMembers, next_deadline
-
-AnyGroup = Group | NoGroup
-
-
-class MemberIds:
-    """Ids of members that nobody had: leader epochs tell coordinators apart, and starts of the same one."""
-
-    def __init__(self, clock: Clock) -> None:
-        self.given, self._clock = 0, clock
-
-    def next(self, group: str, leader_epoch: int) -> str:
-        """An id for a member of `group`."""
-        self.given += 1
-        return f"{group}-{leader_epoch}-{self._clock.now_ms()}-{self.given}"
+from zombieproof.statemachines.classic_group.members import next_deadline
 
 
 @dataclass(slots=True)
@@ -90,7 +78,7 @@ class Membership:
             request.version,
             request.group != "",
             work.found.error,
-            _with_protocols(group.sender(request.member, request.instance), group, request),
+            with_protocols(group.sender(request.member, request.instance), group, request),
             session_timeout_ms=request.session_timeout_ms,
             rebalance_timeout_ms=request.rebalance_timeout_ms,
         )
@@ -102,10 +90,10 @@ class Membership:
             work.former_leader = group.leader
             group.seat(work.seat)
         joining.join(
-            group, _records(group), work.seat, work.pending, said, self._host(), work.effects, self._journal.begin()
+            group, records_of(group), work.seat, work.pending, said, self._host(), work.effects, self._journal.begin()
         )
         if work.effects.error == Error.NONE:
-            work.seat.protocols = _protocols(request)
+            work.seat.protocols = protocols_of(request)
             if isinstance(group, ClassicGroup) and not group.members.keys() - {work.seat.name}:
                 group.protocol_type = request.protocol_type
         self._carry_out(work)
@@ -117,6 +105,8 @@ class Membership:
         error, group = work.effects.error, self._group(work)
         if error != Error.NONE or not isinstance(group, ClassicGroup):
             member = work.seat.name if error == Error.MEMBER_ID_REQUIRED else request.member
+            if error == Error.GROUP_MAX_SIZE_REACHED:
+                member = ""
             return JoinGroupAnswer(error, member=member)
         leader = work.former_leader if work.effects.leader == LeaderShown.FORMER else group.leader
         skips = work.pending.replaces and leader == work.seat.name
@@ -130,7 +120,7 @@ class Membership:
             shares = group.is_protocol(request.protocol_type, request.protocol)
             said = said._replace(sender=said.sender._replace(shares_protocol=shares))
         work.assignments = {each.member: each.assignment for each in request.assignments}
-        steps.sync(group, _records(group), work.seat, work.pending, said, work.effects, self._journal.begin())
+        steps.sync(group, records_of(group), work.seat, work.pending, said, work.effects, self._journal.begin())
         self._carry_out(work)
         if work.effects.replies:
             error, group = work.effects.error, self._group(work)
@@ -159,10 +149,10 @@ class Membership:
         group = self._group(work)
         for leaver in leavers:
             sender, effects = group.sender(leaver.member, leaver.instance), GroupEffects()
-            seat = _seat(group, leaver.member, leaver.instance)
+            seat = seat_of(group, leaver.member, leaver.instance)
             steps.leave(
                 group,
-                _records(group),
+                records_of(group),
                 seat,
                 work.pending,
                 said._replace(sender=sender),
@@ -173,7 +163,7 @@ class Membership:
             self._journal.take(request.group)
             rows.append(LeaverLeft(leaver.member, leaver.instance, effects.error))
         work.effects = GroupEffects()
-        steps.all_left(group, _records(group), work.pending, self._host(), work.effects, self._journal.begin())
+        steps.all_left(group, records_of(group), work.pending, self._host(), work.effects, self._journal.begin())
         self._carry_out(work)
         error = work.effects.error
         self._reply(work, GroupLeft(error, tuple(rows) if names_leavers and error == Error.NONE else ()))
@@ -210,7 +200,7 @@ class Membership:
         """A request of somebody who has to be a member already."""
         work = self._begin(request.group, number)
         group = self._group(work)
-        work.seat = _seat(group, request.member, None)
+        work.seat = seat_of(group, request.member, None)
         sender = group.sender(request.member, request.instance)
         has_group_id = request.group != ""
         return work, MemberRequest(request.version, has_group_id, work.found.error, sender, request.generation)
@@ -225,6 +215,7 @@ class Membership:
             settings.group_initial_rebalance_delay_ms,
             settings.group_min_session_timeout_ms,
             settings.group_max_session_timeout_ms,
+            settings.group_max_size,
         )
 
     def _carry_out(self, work: _Work) -> None:
@@ -246,7 +237,7 @@ class Membership:
             group = self._group(work)
             steps.appended(
                 group,
-                _records(group),
+                records_of(group),
                 work.seat,
                 work.pending,
                 error,
@@ -280,32 +271,6 @@ class Membership:
         """All that is to be done, and when the group looks at its clock next."""
         group = self._group(work)
         return work.done if not isinstance(group, ClassicGroup) else [*work.done, *group.clear(), *_wake(group)]
-
-
-def _protocols(request: JoinGroup) -> dict[str, bytes]:
-    return {each.name: each.metadata for each in request.protocols}
-
-
-def _with_protocols(sender: Identity, group: AnyGroup, request: JoinGroup) -> Identity:
-    """What the group knows of who joins, with how its protocols stand to those of the others."""
-    protocols = _protocols(request)
-    if not isinstance(group, ClassicGroup):
-        return sender._replace(shares_protocol=bool(request.protocol_type and protocols))
-    said = list(group.find(request.member).protocols.items()) if request.member else None
-    return sender._replace(
-        shares_protocol=group.shares_protocol(request.protocol_type, protocols),
-        has_news=said not in (None, list(protocols.items())),
-        changes_protocol=group.protocol_with(protocols, request.instance) != group.protocol,
-    )
-
-
-def _records(group: AnyGroup) -> GroupMembers:
-    """The members of a group; a group that has no such members has none."""
-    return group.records if isinstance(group, ClassicGroup) else GroupMembers()
-
-
-def _seat(group: AnyGroup, member: str, instance: str | None) -> GroupMember:
-    return group.find(member, instance) if isinstance(group, ClassicGroup) else GroupMember(name=member)
 
 
 def _wake(group: ClassicGroup) -> list[GroupEffect]:

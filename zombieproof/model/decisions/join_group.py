@@ -4,7 +4,8 @@ Behaviour: a new member gets its id and opens a rebalance, and so does the leade
 something new to say to the assignors; while a rebalance is open whoever joins takes part in it, and waits until it
 ends. A member that joins again otherwise is told the generation that it is in. All have to know one assignor. Nobody
 joins a group that speaks the consumer protocol (KIP-848), as if its members' assignors were none that a classic member
-knows.
+knows. Whether there is room (KIP-389) is looked at before what a member says and who it is, so that a static member
+that begins anew does not get its own place in a full group (recordings ``n-guard-*``).
 Versions: 4 answers a new dynamic member with its id only, and the member joins with it (KIP-394); 5 carries the static
 instance (KIP-345); 9 tells a static member that takes its place again that it leads (KIP-814).
 Source: ``GroupCoordinatorService.joinGroup``, ``GroupMetadataManager.classicGroupJoinToClassicGroup``.
@@ -28,7 +29,16 @@ def decide_join_terms(has_group_id: bool, session_timeout_ms: int, least_ms: int
     return append_accepted(Row.NO_ROW, NOTHING)
 
 
-def decide_join_group(group: ClassicFacts, sender: Identity, version: int) -> AppendVerdict:
+def has_room(state: int, is_member: bool, awaits_join: bool, members: int, awaiting: int, most: int) -> bool:
+    """Whether somebody may join a group of at most `most`: while it rebalances those count who have joined already."""
+    if state in (ClassicGroupState.EMPTY, ClassicGroupState.DEAD):
+        return True
+    if state == ClassicGroupState.PREPARING_REBALANCE:
+        return awaits_join or awaiting < most
+    return is_member or members < most
+
+
+def decide_join_group(group: ClassicFacts, sender: Identity, version: int, is_full: bool = False) -> AppendVerdict:
     """REBALANCE: a rebalance begins or goes on with the sender; NOTHING without an error: it learns the generation."""
     if group.is_consumer and not group.empty:
         return append_refused(Error.INCONSISTENT_GROUP_PROTOCOL, Row.OTHER_PROTOCOL)
@@ -36,6 +46,8 @@ def decide_join_group(group: ClassicFacts, sender: Identity, version: int) -> Ap
         return append_refused(Error.UNKNOWN_MEMBER_ID, Row.NOT_KNOWN)
     if group.dead:
         return append_refused(Error.COORDINATOR_NOT_AVAILABLE, Row.O4)
+    if is_full:
+        return append_refused(Error.GROUP_MAX_SIZE_REACHED, Row.GROUP_FULL)
     if not sender.shares_protocol:
         return append_refused(Error.INCONSISTENT_GROUP_PROTOCOL, Row.OTHER_PROTOCOL)
     if sender.member == NONE:

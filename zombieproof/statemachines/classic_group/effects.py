@@ -127,12 +127,13 @@ class MemberRequest(NamedTuple):
 
 
 class GroupHost(NamedTuple):
-    """The time, and the settings of a broker for groups of the classic protocol, in milliseconds."""
+    """The time, and the settings of a broker for groups of the classic protocol: milliseconds, and members."""
 
     now_ms: int
     initial_delay_ms: int
     least_session_ms: int
     most_session_ms: int
+    most_members: int = 2_147_483_647
 
 
 def reply(effects: GroupEffects, error: int) -> None:

@@ -5,7 +5,7 @@ speaks the consumer protocol and is empty, begins as an empty classic one, durab
 Source: reference §4.1; ``GroupMetadataManager.classicGroupJoinToClassicGroup``.
 """
 
-from zombieproof.model.decisions.join_group import decide_join_group, decide_join_terms
+from zombieproof.model.decisions.join_group import decide_join_group, decide_join_terms, has_room
 from zombieproof.model.vocabulary import NONE, NOTHING, Error
 from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
@@ -25,8 +25,11 @@ from zombieproof.statemachines.classic_group.members import (
     Standing,
     answer_join,
     answer_sync,
+    awaiting,
     is_in,
     keep_alive,
+    remove,
+    size,
 )
 from zombieproof.statemachines.classic_group.rebalances import rebalance
 from zombieproof.statemachines.notes import Decision, Notes, note
@@ -56,8 +59,10 @@ def join(
     if is_elsewhere(request):
         reply(effects, request.lookup_error)
         return
-    verdict = decide_join_group(group, request.sender, request.version)
+    verdict = decide_join_group(group, request.sender, request.version, _is_full(group, members, member, host))
     note(notes, Decision.JOIN_GROUP, verdict.row, verdict.error)
+    if verdict.error == Error.GROUP_MAX_SIZE_REACHED and is_in(member):
+        remove(members, member)
     if verdict.error not in (Error.NONE, Error.MEMBER_ID_REQUIRED):
         reply(effects, verdict.error)
         return
@@ -74,6 +79,13 @@ def join(
         return
     pending.operation = int(Operation.JOIN)
     effects.append = int(GroupAppend.NEW_GROUP)
+
+
+def _is_full(group: GroupRecord, members: GroupMembers, member: Member, host: GroupHost) -> bool:
+    if not group.known or group.is_consumer:
+        return False
+    awaits = is_in(member) and member.awaits_join
+    return not has_room(group.state, is_in(member), awaits, size(members), awaiting(members), host.most_members)
 
 
 def admit(

@@ -80,6 +80,14 @@ def size(group: GroupMembers) -> int:
     return found
 
 
+def awaiting(group: GroupMembers) -> int:
+    """How many members have joined, and wait for the others."""
+    found = 0
+    for member in group.members:
+        found += 1 if is_in(member) and member.awaits_join else 0
+    return found
+
+
 def all_have_joined(group: GroupMembers) -> bool:
     """Whether nobody has to be waited for: neither members, nor those who have got an id to join with."""
     for member in group.members:
