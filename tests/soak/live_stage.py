@@ -10,8 +10,9 @@ from tests.soak.machine import DiskWeather, Machine
 from tests.soak.weather import Scene
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.store.fault_disk import Fault
-from zombieproof.clients.consumer_runtime import Call, ConsumerRuntime
-from zombieproof.clients.consumer_runtime import Wait as ConsumerWait
+from zombieproof.clients.consumer_operations import Call
+from zombieproof.clients.consumer_operations import Wait as ConsumerWait
+from zombieproof.clients.consumer_runtime import ConsumerRuntime
 from zombieproof.clients.producer_runtime import Wait as ProducerWait
 from zombieproof.clients.settings import ConsumerSettings
 from zombieproof.clients.transport import Calls
