@@ -17,7 +17,6 @@ from zombieproof.broker.coordinator.steps import InvalidTransition
 from zombieproof.checker.engine.hosts import difference
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.narration import describe
 from zombieproof.checker.transactions.state import Setup, State, Trail
 from zombieproof.model.vocabulary import Error, Row
@@ -122,24 +121,21 @@ class _Path:
     def take(self, actions: Sequence[int]) -> Iterator[LiveStep]:
         """Each step when it is taken, and compared."""
         for number, action in enumerate(actions, start=1):
-            kind = self._kind(number, action)
+            self._check(number, action)
             text = describe(self.state, action, self.setup)
             before = copied(self.state)
             if not self.model.step(self.state, action, self.setup, Trail()):
                 raise ValueError(f"step {number}: action {action} is not possible here")
             self.model.normalise(self.state, self.setup)
-            if kind in commands.BETWEEN_BROKERS:
-                raise _Over(Arrival.NO_LEVER, f"{text}: {commands.BETWEEN_BROKERS[kind]}")
             try:
                 did = self._live(action, text)
             except (IllegalTransition, InvalidTransition) as refused:
                 raise self._refused(before, str(refused), number == len(actions)) from refused
             yield LiveStep(number, text, did)
 
-    def _kind(self, number: int, action: int) -> Action:
+    def _check(self, number: int, action: int) -> None:
         if not 0 <= action < self.model.actions:
             raise ValueError(f"step {number}: there is no action {action}; legal: 0 to {self.model.actions - 1}")
-        return Action(ACTIONS[action][0])
 
     def _refused(self, before: State, refused: str, is_last: bool) -> _Over:
         """A live machine raises where the checker notes a move that no table has: nothing can follow."""

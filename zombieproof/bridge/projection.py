@@ -14,8 +14,11 @@ from zombieproof.bridge.abstractions import (
     without_sequence,
     without_time,
 )
+from zombieproof.bridge.appends import Appends, Place
+from zombieproof.bridge.between_brokers import answered_blocks, requests_for_blocks
+from zombieproof.bridge.clusters import COORDINATOR_NODES, UnhurriedCoordinator
+from zombieproof.bridge.clusters import UnderWay as LiveAppend
 from zombieproof.bridge.commands import COORDINATORS
-from zombieproof.bridge.flights import COORDINATOR_NODES
 from zombieproof.bridge.names import Lost, Names, leading_log
 from zombieproof.bridge.requests import (
     GROUP,
@@ -26,9 +29,12 @@ from zombieproof.bridge.requests import (
     generation_of,
 )
 from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.broker.cluster.node import Broker
 from zombieproof.broker.coordinator.store import last_values
 from zombieproof.broker.group.offset_store import OffsetStore
+from zombieproof.checker.transactions.id_blocks import LATER_MS
+from zombieproof.checker.transactions.marker_actions import AT_LOG
 from zombieproof.checker.transactions.state import (
     CACHED,
     IDS,
@@ -36,30 +42,29 @@ from zombieproof.checker.transactions.state import (
     NODES,
     PRODUCER_IDS,
     READERS,
+    Allocation,
     CheckedEntry,
     Group,
     LogRecord,
     Node,
     Partition,
     Reader,
+    UnderWay,
 )
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, TransactionValue
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages.controller import AllocateProducerIdsAnswer
 from zombieproof.model.records import GroupOffset, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, Isolation, LogEntry
 from zombieproof.statemachines.partition_leader.questions import Lane
+from zombieproof.statemachines.producer_ids import ProducerIdBlocks
 
 NOT_PROJECTED: Mapping[str, str] = {
     "clients": "applications are the checker's own functions: the live part of a twin is the cluster",
     "ghost": "no broker knows what applications were told; a twin works decisions out from the durable records",
     "budget": "how often a fault may still happen is a bound of the exploration",
     "overflow": "the live system has no capacities",
-    "appends": "a twin's appends are durable at once, and none is ever under way",
-    "next_block": "a twin's brokers have their blocks of producer ids when they start",
-    "blocks": "a twin's brokers have their blocks of producer ids when they start",
-    "allocations": "a twin's brokers have their blocks of producer ids when they start",
-    "given": "producer ids are named by `Names`",
 }
 """Fields of `State` that have no live counterpart, and why."""
 
@@ -109,7 +114,7 @@ def _node(cluster: Cluster, broker: Broker | None, names: Names) -> Node:
         believes=True,
         epoch=epoch,
         cache=[_held(broker, held, names) for held in cache],
-        driving=[int(_drives(broker, epoch, TRANSACTIONAL_IDS[k])) for k in range(IDS)],
+        driving=[_drives(broker, epoch, TRANSACTIONAL_IDS[k]) for k in range(IDS)],
     )
 
 
@@ -123,15 +128,39 @@ def _held(broker: Broker, transaction: Transaction, names: Names) -> Transaction
     )
 
 
-def _drives(broker: Broker, epoch: int, transactional_id: str) -> bool:
-    """Whether it is at work on the end of a decided transaction, in its present office.
+def _drives(broker: Broker, epoch: int, transactional_id: str) -> int:
+    """Whether it is at work on the end of a decided transaction, in its present office: with markers, or at the log.
 
     What is left of an earlier office is dropped when its answer comes (FORGET).
     """
     pending = broker.coordinator.channel.pending.get(transactional_id)
     if pending is not None:
-        return pending.coordinator_epoch == epoch
-    return broker.coordinator.is_driving(transactional_id)
+        return int(pending.coordinator_epoch == epoch)
+    if isinstance(broker.coordinator, UnhurriedCoordinator):
+        return AT_LOG if broker.coordinator.is_at_log(transactional_id, epoch) else 0
+    return int(broker.coordinator.is_driving(transactional_id))
+
+
+def appends(cluster: Cluster, known: Appends, names: Names) -> list[UnderWay]:
+    """The appends of both brokers that may coordinate, made or not, told or not."""
+    return [UnderWay() if found is None else _append(cluster, *found, names) for found in known.in_place(cluster)]
+
+
+def _append(cluster: Cluster, place: Place, append: LiveAppend, names: Names) -> UnderWay:
+    broker, pending = cluster.brokers[place.node], append.pending
+    return UnderWay(
+        phase=append.phase,
+        node=COORDINATOR_NODES.index(place.node),
+        subject=TRANSACTIONAL_IDS.index(append.transactional_id),
+        label=place.label,
+        error=append.error,
+        pending=replace(
+            pending,
+            producer_id=names.producer_id(pending.producer_id),
+            partitions=in_first_use(broker.numbers.partitions(pending.partitions)),
+            target=_held(broker, pending.target, names),
+        ),
+    )
 
 
 def coordinator(cluster: Cluster) -> int:
@@ -149,6 +178,47 @@ def highest_epoch(cluster: Cluster) -> int:
 def next_producer_id(names: Names) -> int:
     """The producer id that comes into use next."""
     return len(names.producer_ids)
+
+
+# ---------------------------------------------------------------- blocks of producer ids
+
+
+def next_block(cluster: Cluster) -> int:
+    """The first producer id that the controller never handed out."""
+    return cluster.metadata.producer_ids.next_id
+
+
+def blocks(cluster: Cluster) -> list[ProducerIdBlocks]:
+    """The blocks of each broker that may coordinate; the checker's answers come at time 0."""
+    return [_blocks(cluster, cluster.brokers[node].producer_ids._blocks) for node in COORDINATOR_NODES[:NODES]]
+
+
+def _blocks(cluster: Cluster, live: ProducerIdBlocks) -> ProducerIdBlocks:
+    answers_came_ms = cluster.clock.now_ms() - LATER_MS
+    return replace(live, not_before_ms=live.not_before_ms and live.not_before_ms - answers_came_ms)
+
+
+def allocations(cluster: Cluster) -> list[Allocation]:
+    """What is under way between each of them and the controller."""
+    return [_allocation(cluster, node) for node in COORDINATOR_NODES[:NODES]]
+
+
+def _allocation(cluster: Cluster, node: int) -> Allocation:
+    answer, late = answered_blocks(cluster, node), answered_blocks(cluster, node, is_late=True)
+    return Allocation(bool(requests_for_blocks(cluster, node)), _first_of(answer), _first_of(late))
+
+
+def _first_of(answers: list[LiveMessage]) -> int:
+    if not answers:
+        return NONE
+    (answer,) = answers
+    assert isinstance(answer.body, AllocateProducerIdsAnswer), "an answer of the controller"
+    return answer.body.first
+
+
+def given(names: Names) -> list[int]:
+    """Which producer id each name stands for."""
+    return [*_known(names), *(0 for _ in range(PRODUCER_IDS - len(names.producer_ids)))]
 
 
 # ---------------------------------------------------------------- questions of leaders

@@ -14,8 +14,16 @@ import pickle
 from dataclasses import dataclass, field, replace
 
 from zombieproof.bridge import commands, projection
+from zombieproof.bridge.appends import Appends, forget_fresh_metadata
+from zombieproof.bridge.clusters import (
+    COORDINATOR_NODES,
+    AppendsCluster,
+    BlocksCluster,
+    QueueingCluster,
+    TwinCluster,
+)
 from zombieproof.bridge.commands import COORDINATORS
-from zombieproof.bridge.flights import COORDINATOR_NODES, InFlight, Sent, messages
+from zombieproof.bridge.flights import InFlight, Sent, messages
 from zombieproof.bridge.names import Lost, Names, OutOfScope, leading_log
 from zombieproof.bridge.producers import LiveProducers, Surroundings
 from zombieproof.bridge.projection import Consumer
@@ -34,20 +42,17 @@ from zombieproof.bridge.requests import (
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import Journal, KeptJournal
+from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.operations import QuestionsUnderWay
 from zombieproof.broker.cluster.settings import Settings
-from zombieproof.broker.partition.verification_channel import (
-    Question,
-    VerificationChannel,
-    VerificationRequest,
-    Verified,
-)
+from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.transactions import coordinator_appends, network
 from zombieproof.checker.transactions.model import initial_state
 from zombieproof.checker.transactions.state import (
     MESSAGES,
+    PRODUCER_IDS,
     Bounds,
     Budget,
     Client,
@@ -62,7 +67,6 @@ from zombieproof.checker.transactions.state import (
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import TransactionValue
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from zombieproof.messages.controller import AllocateProducerIds, AllocateProducerIdsAnswer
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, Error, Isolation, TransactionState
@@ -91,6 +95,7 @@ class Beside:
     lost: dict[int, Lost] = field(default_factory=dict)
     consumers: list[Consumer] = field(default_factory=list)
     producers: LiveProducers | None = None
+    appends: Appends = field(default_factory=Appends)
 
 
 class Twin:
@@ -106,6 +111,9 @@ class Twin:
     def prepare(self) -> None:
         """Make it ready for a step to be tried."""
         self.scratch = copied(self.state), Trail()
+        if self.setup.bounds.appends_travel == 1:
+            unused = [n for n in range(PRODUCER_IDS) if not coordinator_appends._is_used(self.state, n)]
+            self.beside.names.free(unused)
 
     def freeze(self) -> None:
         """Make it ready for steps to be tried, and to be cloned."""
@@ -125,8 +133,8 @@ class Twin:
         if journal.contradictions or any(each.error == Error.UNKNOWN_SERVER_ERROR for each in journal.decisions):
             self.beside.ghost.insane = True
         journal.clear()
-        self.beside.names.update(self.cluster, self.beside.lost)
-        flights = messages(self.cluster, self.beside.sent, self.beside.names, self.setup)
+        self.look()
+        flights = messages(self.cluster, self.beside.sent, self.beside.names, self.setup, self.beside.appends)
         state = self.brokers()
         for slot, flight in enumerate(flights):
             network.copy(flight.message, state.messages[slot])
@@ -137,6 +145,16 @@ class Twin:
                 self.lose_on_its_way(flight)
         if self.beside.producers is not None:
             self.beside.producers.compare(self.state, self.beside.names.producer_id)
+
+    def look(self, label: int = 0) -> None:
+        """Name what is new, and place appends that are; a request that asked for one now has `label`."""
+        names, cluster = self.beside.names, self.cluster
+        if self.setup.bounds.appends_travel == 1:
+            for node in COORDINATOR_NODES:
+                if node != cluster.leader_of(COORDINATORS):
+                    forget_fresh_metadata(cluster, node, names.producer_ids)
+        names.update(cluster, self.beside.lost)
+        self.beside.appends.update(cluster, label)
 
     def lose_on_its_way(self, flight: InFlight) -> None:
         """A message will never arrive; a leader that waits for the answer to it waits no longer."""
@@ -157,9 +175,9 @@ class Twin:
         known = beside.clients, beside.ghost, beside.budget
         clients, ghost, budget = pickle.loads(pickle.dumps(known, pickle.HIGHEST_PROTOCOL))
         there = initial_state(self.setup)
-        return replace(
+        state = replace(
             there,
-            lanes=projection.lanes(cluster) if there.lanes else [],
+            lanes=projection.lanes(cluster) if self.setup.bounds.verification_queue == 1 else there.lanes,
             clients=clients,
             nodes=projection.nodes(cluster, beside.names),
             durable=projection.durable(cluster, beside.names),
@@ -170,8 +188,20 @@ class Twin:
             budget=budget,
             coordinator=projection.coordinator(cluster),
             highest_epoch=projection.highest_epoch(cluster),
-            next_producer_id=projection.next_producer_id(beside.names),
         )
+        self._project_between_brokers(state)
+        return state
+
+    def _project_between_brokers(self, state: State) -> None:
+        """What a state says of appends and producer ids; where ids come with records that travel none is counted."""
+        cluster, names, bounds = self.cluster, self.beside.names, self.setup.bounds
+        if bounds.appends_travel == 1:
+            state.appends = projection.appends(cluster, self.beside.appends, names)
+        else:
+            state.next_producer_id = projection.next_producer_id(names)
+        if bounds.id_blocks > 0:
+            state.next_block, state.given = projection.next_block(cluster), projection.given(names)
+            state.blocks, state.allocations = projection.blocks(cluster), projection.allocations(cluster)
 
     # ---------------------------------------------------------------- steps
 
@@ -247,13 +277,13 @@ class Twin:
 
     # ---------------------------------------------------------------- ghost facts
 
-    def remember_decisions(self, ends: int, message: Message | None) -> None:
+    def remember_decisions(self, ends: int, label: int, *, by_client: bool) -> None:
         """Who opened which transaction and what became of it, from the records behind number `ends` of the log.
 
-        `message` is the request that was handled, None for what coordinators do by themselves.
+        `label` is that of the request that was handled, 0 for what coordinators do by themselves; `by_client`: it is
+        a client's EndTxn.
         """
         ghost, node = self.beside.ghost, self.state.coordinator
-        label = 0 if message is None else message.label
         for batch in leading_log(self.cluster, COORDINATORS)[ends:]:
             (record,) = batch.records
             if not isinstance(record.value, TransactionValue):
@@ -263,48 +293,9 @@ class Twin:
             if state == TransactionState.ONGOING and not was_open:
                 ghost.owner[k] = label
             if state in ENDED and was_open:
-                if message is not None and message.kind == Kind.END_TXN and ghost.owner[k] != label:
+                if by_client and ghost.owner[k] != label:
                     ghost.usurped = True
                 coordinator_appends.decide_label(State(ghost=ghost), k, ENDED[state])
-
-
-OF_PRODUCER_IDS = AllocateProducerIds | AllocateProducerIdsAnswer
-
-
-@dataclass(slots=True)
-class QuestionsAlone(VerificationChannel):
-    """Each question travels at once and alone, as in the checker's state where no scenario asks for the queue."""
-
-    nodes: dict[int, int] = field(default_factory=dict)
-
-    def ask(self, node: int | None, question: Question) -> list[Verified]:
-        """Let a question wait in a lane of its own."""
-        if node is None:
-            return VerificationChannel.ask(self, None, question)
-        self.nodes[question.ticket] = node
-        return VerificationChannel.ask(self, question.ticket, question)
-
-    def drain(self) -> list[VerificationRequest]:
-        """The requests to send now, each to the node that its question is for."""
-        return [sent._replace(node=self.nodes.pop(sent.lane)) for sent in VerificationChannel.drain(self)]
-
-
-class QueueingCluster(Cluster):
-    """A cluster whose brokers have their producer ids when they start."""
-
-    def _start(self, node: int, was_clean: bool) -> None:
-        super()._start(node, was_clean)
-        while ids := [message for message in self.network.in_flight if isinstance(message.body, OF_PRODUCER_IDS)]:
-            self.deliver(ids[0])
-
-
-class TwinCluster(QueueingCluster):
-    """The same, and its brokers ask coordinators question by question."""
-
-    def _start(self, node: int, was_clean: bool) -> None:
-        super()._start(node, was_clean)
-        broker = self.brokers[node]
-        broker.writes.channel = QuestionsAlone(broker.software.rules, self.journal)
 
 
 def _in_order(state: State, flights: list[InFlight]) -> list[InFlight | None]:
@@ -347,21 +338,25 @@ def first_twin(setup: Setup, rules: Rules | None = None, *, live_producers: bool
         OutOfScope: the scenario has what a twin cannot do.
     """
     bounds, budget = setup.bounds, setup.budget
-    if bounds.answers_travel or bounds.appends_travel or bounds.id_blocks or bounds.keep_refused_copies:
+    if bounds.answers_travel or bounds.keep_refused_copies:
         raise OutOfScope("a twin knows the state in its smallest form")
+    if sum(map(bool, (bounds.appends_travel, bounds.verification_queue, bounds.id_blocks))) > 1:
+        raise OutOfScope("in a twin one thing travels between brokers: appends, questions of leaders, or blocks")
     if min(_ids(bounds)) < 0 <= max(_ids(bounds)):
         raise OutOfScope("producer ids are named in the order of one coordinator: all have transactional ids, or none")
-    if (rules or setup.rules).leader_reads_log == 0:
-        raise OutOfScope("no rule of live brokers lets a replica lead that has not read what it has")
-    if bounds.verification_queue and (budget.leaderless or budget.leader_changes):
-        raise OutOfScope("where questions wait, leaders stay")
+    if (rules or setup.rules).leader_reads_log == 0 and bounds.grouped:
+        raise OutOfScope("no live group coordinator leads that has not read what it has")
+    travels = bounds.verification_queue or bounds.appends_travel or bounds.id_blocks
+    if travels and (budget.leaderless or budget.leader_changes):
+        raise OutOfScope("where something travels between brokers, leaders of partitions stay")
     if budget.leaderless and (budget.leader_changes or bounds.grouped or bounds.readers):
         raise OutOfScope("a partition without a leader has one replica, and nobody reads it")
     replicas = 1 + setup.budget.leader_changes
     broker = iter(range(3, 100))
     of_each = {tp: tuple(next(broker) for _ in range(replicas)) for tp in PARTITIONS}
-    cluster = (QueueingCluster if bounds.verification_queue else TwinCluster)(
-        max(of_each[OFFSETS_PARTITION]),
+    controller = max(of_each[OFFSETS_PARTITION]) + 1
+    cluster = _kind_of_cluster(bounds)(
+        controller if bounds.id_blocks else controller - 1,
         rules or setup.rules,
         # A leader of the model asks once: that it asks again before it answers is another order of the same steps.
         Settings(group_initial_rebalance_delay_ms=0, add_partitions_to_txn_retry_backoff_max_ms=0),
@@ -372,6 +367,9 @@ def first_twin(setup: Setup, rules: Rules | None = None, *, live_producers: bool
             INPUT[0]: [COORDINATOR_NODES],
         },
         clock=ManualClock(MUCH_MS),
+        metadata=Metadata(producer_ids=ProducerIdController(0, bounds.id_blocks), controller=controller)
+        if bounds.id_blocks
+        else None,
         journal=KeptJournal(),
     )
     state = initial_state(setup)
@@ -387,3 +385,12 @@ def first_twin(setup: Setup, rules: Rules | None = None, *, live_producers: bool
     twin = Twin(cluster, beside, setup, state, [])
     twin.refresh()
     return twin
+
+
+def _kind_of_cluster(bounds: Bounds) -> type[QueueingCluster]:
+    """Where what travels between brokers travels that a scenario asks for."""
+    if bounds.verification_queue:
+        return QueueingCluster
+    if bounds.appends_travel:
+        return AppendsCluster
+    return BlocksCluster if bounds.id_blocks else TwinCluster
