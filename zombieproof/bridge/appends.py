@@ -3,7 +3,7 @@
 The checker gives an append the first free place and keeps it there; a live one is known by its broker and a number.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -60,15 +60,12 @@ class Appends:
         return [None if each is None or each[:2] not in there else (each, there[each[:2]]) for each in self.places]
 
 
-def forget_fresh_metadata(cluster: Cluster, deposed: int, known: list[int]) -> None:
-    """A deposed coordinator forgets what it has just made up of an id; `known` are the producer ids until then.
+def forget_fresh_metadata(cluster: Cluster, deposed: int, known: Sequence[Transaction]) -> None:
+    """A deposed coordinator forgets what it has just made up of an id; `known` is what it held before, by id.
 
     So does the checker's, in the same step: it can never log it, and its append is refused because of that.
     """
-    for transactional_id in list(_held(cluster, deposed)):
-        if _held(cluster, deposed)[transactional_id].producer_id not in known:
-            cluster.brokers[deposed].coordinator._store.drop(COORDINATORS[1], transactional_id)
-
-
-def _held(cluster: Cluster, node: int) -> dict[str, Transaction]:
-    return dict(cluster.brokers[node].coordinator.entries(COORDINATORS[1]))
+    coordinator = cluster.brokers[deposed].coordinator
+    for transactional_id in list(coordinator.entries(COORDINATORS[1])):
+        if not known[TRANSACTIONAL_IDS.index(transactional_id)].known:
+            coordinator._store.drop(COORDINATORS[1], transactional_id)

@@ -148,13 +148,14 @@ class Twin:
 
     def look(self, label: int = 0) -> None:
         """Name what is new, and place appends that are; a request that asked for one now has `label`."""
-        names, cluster = self.beside.names, self.cluster
-        if self.setup.bounds.appends_travel == 1:
-            for node in COORDINATOR_NODES:
-                if node != cluster.leader_of(COORDINATORS):
-                    forget_fresh_metadata(cluster, node, names.producer_ids)
-        names.update(cluster, self.beside.lost)
-        self.beside.appends.update(cluster, label)
+        bounds = self.setup.bounds
+        if bounds.appends_travel == 1 or bounds.id_blocks > 0:
+            deposed = 1 - projection.coordinator(self.cluster)
+            held = self.state.nodes[deposed]
+            if held.believes:
+                forget_fresh_metadata(self.cluster, COORDINATOR_NODES[deposed], held.cache)
+        self.beside.names.update(self.cluster, self.beside.lost)
+        self.beside.appends.update(self.cluster, label)
 
     def lose_on_its_way(self, flight: InFlight) -> None:
         """A message will never arrive; a leader that waits for the answer to it waits no longer."""
