@@ -312,6 +312,7 @@ SCOPES: tuple[Scope, ...] = (
             expirations=1,
         ),
         transitions=210,
+        ways=1,
     ),
     Scope(
         transaction_scenario(

@@ -264,6 +264,7 @@ def test_what_a_twin_cannot_do_is_refused(bounds: dict[str, int], why: str) -> N
         first_twin(setup)
 
 
+@pytest.mark.slow
 def test_a_leader_that_knows_nothing_does_so_on_both_sides() -> None:
     setup = BY_NAME["leaders"].setup
     without = replace(setup, rules=with_switches(setup.rules, off=("leader_reads_log",)))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from zombieproof.bridge import commands
+from zombieproof.bridge import commands, words
 from zombieproof.bridge.names import OutOfScope
 from zombieproof.bridge.producers import ClientsDiffer
 from zombieproof.bridge.steps import may_try, step
@@ -34,7 +34,7 @@ class Arrival(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LiveStep:
-    """A step that was taken: what happens in the checker's words, and what the live parts decided, moved, sent."""
+    """A step that was taken: what happens in the checker's words, and what the live parts decided, moved, hold."""
 
     number: int
     text: str
@@ -150,10 +150,11 @@ class _Path:
     def _live(self, action: int, text: str) -> tuple[str, ...]:
         """Do it live; what was done, in words."""
         self.twin.prepare()
+        before = words.held(self.twin.cluster)
         try:
             if not may_try(self.twin, action) or not step(self.twin, action):
                 raise _Over(Arrival.DIFFERS, f"{text}: the checker does it, and the live system has nothing to do")
-            did = _did(self.twin)
+            did = (*_did(self.twin), *words.changes(before, words.held(self.twin.cluster)))
             self.twin.refresh()
         except ClientsDiffer as differ:
             raise _Over(Arrival.DIFFERS, str(differ)) from differ
