@@ -8,11 +8,11 @@ import pytest
 
 from tests.bridge.paths import SCENARIOS, chosen_for, stories, walk
 from zombieproof.bridge import between_brokers, commands, producers
+from zombieproof.bridge.beginning import first_twin
 from zombieproof.bridge.between_brokers import answered_blocks
 from zombieproof.bridge.clusters import UnhurriedCoordinator
 from zombieproof.bridge.commands import COMMANDS
 from zombieproof.bridge.live import Arrival, LiveRun, LiveStep, run_live
-from zombieproof.bridge.twin import first_twin
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
 from zombieproof.checker.scenario import Scenario
@@ -35,7 +35,8 @@ CLIENTS_DIFFER = {
     ("late_produce", "no_epoch_of_its_own_for_each_transaction"): GIVES_UP_FOR_GOOD,
 }
 """Where no epoch can be raised (before KIP-360) a live producer that gives a batch up does not go on; the checker's
-clients leave nothing unresolved (`zombieproof.model.omissions`), and do. With their clients the brokers arrive."""
+clients leave nothing unresolved (`zombieproof.model.omissions`), and do. So is Kafka's producer (reference §5.6: fatal
+if no bump is possible). With the checker's clients the brokers arrive."""
 
 REFUSED_LIVE = {
     ("id_expiration", "an_open_transaction_is_buried"),
@@ -97,7 +98,7 @@ def test_what_there_is_no_lever_for_is_said_and_nothing_is_skipped(scenario: str
 @pytest.mark.parametrize(
     ("scenario", "bounds", "why"),
     [
-        ("one_transaction", {"answers_travel": 1}, "in its smallest form"),
+        ("one_transaction", {"answers_travel": 1}, "hears an answer in the step that gives it"),
         ("appends_under_way", {"verification_queue": 1}, "one thing travels between brokers"),
         ("producer_id_blocks", {"leader_changes": 1}, "leaders of partitions stay"),
     ],

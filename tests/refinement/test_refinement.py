@@ -11,11 +11,12 @@ import pytest
 
 from tests.refinement.exploration import Differs, Explored, live_reachable, live_steps, pack, reachable, refined, walked
 from tests.refinement.scopes import SCOPES, Scope
-from zombieproof.bridge import commands, flights, projection
+from zombieproof.bridge import commands, flights, projected_travels, projection
+from zombieproof.bridge.beginning import first_twin
 from zombieproof.bridge.flights import InFlight
 from zombieproof.bridge.names import OutOfScope
 from zombieproof.bridge.steps import step
-from zombieproof.bridge.twin import Twin, first_twin
+from zombieproof.bridge.twin import Twin
 from zombieproof.checker.scenario import Scenario, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions import late_copies
@@ -87,6 +88,16 @@ LATE = transaction_scenario(
 )
 
 
+DOUBLED = transaction_scenario(
+    "doubled",
+    "A request is there twice, and another producer takes the id over.",
+    (((Op.SEND_0, Op.COMMIT),), ((),)),
+    distinct=0,
+    sometimes=(),
+    doubled=1,
+)
+
+
 @cache
 def explored(name: str) -> Explored:
     scope = BY_NAME[name]
@@ -121,7 +132,11 @@ def test_every_kind_of_action_is_taken_in_some_scope() -> None:
 
 
 def test_every_field_of_a_state_is_projected_or_listed() -> None:
-    projected = {field.name for field in fields(State)} & {*vars(projection), flights.messages.__name__}
+    projected = {field.name for field in fields(State)} & {
+        *vars(projection),
+        *vars(projected_travels),
+        flights.messages.__name__,
+    }
     assert projected | set(projection.NOT_PROJECTED) == {field.name for field in fields(State)}
     assert not projected & set(projection.NOT_PROJECTED)
 
@@ -150,6 +165,16 @@ def _setup(scenario: Scenario, rules: str) -> Setup:
     setup = scenario.setup(scenario.own_rules(rules), scenario.bounds)
     assert isinstance(setup, Setup)
     return setup
+
+
+@pytest.mark.sample("newest")
+@pytest.mark.parametrize("rules", ["newest", "4.0", "3.9", "2.5"])
+def test_copies_that_are_refused_for_good_may_stay_in_flight(rules: str) -> None:
+    drops = _setup(DOUBLED, rules)
+    keeps = replace(drops, bounds=replace(drops.bounds, keep_refused_copies=1))
+    live = refined(keeps)
+    assert live.states == reachable(keeps).states
+    assert len(live.states) > len(reachable(drops).states)
 
 
 @pytest.mark.sample("newest")
@@ -251,7 +276,7 @@ def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
 @pytest.mark.parametrize(
     ("bounds", "why"),
     [
-        ({"keep_refused_copies": 1}, "in its smallest form"),
+        ({"answers_travel": 1}, "hears an answer in the step that gives it"),
         ({"id_blocks": 1, "appends_travel": 1}, "one thing travels between brokers"),
         ({"appends_travel": 1, "leader_changes": 1}, "leaders of partitions stay"),
     ],

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from zombieproof.bridge import commands, words
+from zombieproof.bridge.beginning import first_twin
 from zombieproof.bridge.names import OutOfScope
 from zombieproof.bridge.producers import ClientsDiffer
 from zombieproof.bridge.steps import may_try, step
-from zombieproof.bridge.twin import Twin, copied, first_twin
+from zombieproof.bridge.twin import Twin, copied
 from zombieproof.broker.coordinator.steps import InvalidTransition
 from zombieproof.checker.engine.hosts import difference
 from zombieproof.checker.engine.layout import layout_of

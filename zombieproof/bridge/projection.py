@@ -1,7 +1,8 @@
 """A live cluster as the checker's state: a function for each field of `State`.
 
 What the live system knows and the checker's record does not hold is left out by ``abstractions``; messages are in
-``flights``. What has no live counterpart at all is in `NOT_PROJECTED`.
+``flights``, appends and blocks of producer ids in ``projected_travels``. What has no live counterpart at all is in
+`NOT_PROJECTED`.
 """
 
 from collections.abc import Mapping
@@ -14,10 +15,7 @@ from zombieproof.bridge.abstractions import (
     without_sequence,
     without_time,
 )
-from zombieproof.bridge.appends import Appends, Place
-from zombieproof.bridge.between_brokers import answered_blocks, requests_for_blocks
 from zombieproof.bridge.clusters import COORDINATOR_NODES, UnhurriedCoordinator
-from zombieproof.bridge.clusters import UnderWay as LiveAppend
 from zombieproof.bridge.commands import COORDINATORS
 from zombieproof.bridge.names import Lost, Names, leading_log
 from zombieproof.bridge.requests import (
@@ -29,11 +27,9 @@ from zombieproof.bridge.requests import (
     generation_of,
 )
 from zombieproof.broker.cluster.cluster import Cluster
-from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.broker.cluster.node import Broker
 from zombieproof.broker.coordinator.store import last_values
 from zombieproof.broker.group.offset_store import OffsetStore
-from zombieproof.checker.transactions.id_blocks import LATER_MS
 from zombieproof.checker.transactions.marker_actions import AT_LOG
 from zombieproof.checker.transactions.state import (
     CACHED,
@@ -42,23 +38,19 @@ from zombieproof.checker.transactions.state import (
     NODES,
     PRODUCER_IDS,
     READERS,
-    Allocation,
     CheckedEntry,
     Group,
     LogRecord,
     Node,
     Partition,
     Reader,
-    UnderWay,
 )
 from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, TransactionValue
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.controller import AllocateProducerIdsAnswer
 from zombieproof.model.records import GroupOffset, PendingOffset, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, Isolation, LogEntry
 from zombieproof.statemachines.partition_leader.questions import Lane
-from zombieproof.statemachines.producer_ids import ProducerIdBlocks
 
 NOT_PROJECTED: Mapping[str, str] = {
     "clients": "applications are the checker's own functions: the live part of a twin is the cluster",
@@ -113,12 +105,13 @@ def _node(cluster: Cluster, broker: Broker | None, names: Names) -> Node:
     return Node(
         believes=True,
         epoch=epoch,
-        cache=[_held(broker, held, names) for held in cache],
+        cache=[held_as(broker, held, names) for held in cache],
         driving=[_drives(broker, epoch, TRANSACTIONAL_IDS[k]) for k in range(IDS)],
     )
 
 
-def _held(broker: Broker, transaction: Transaction, names: Names) -> Transaction:
+def held_as(broker: Broker, transaction: Transaction, names: Names) -> Transaction:
+    """What a broker holds of an id, or has on its way into the log."""
     return replace(
         without_time(transaction),
         producer_id=names.producer_id(transaction.producer_id),
@@ -141,28 +134,6 @@ def _drives(broker: Broker, epoch: int, transactional_id: str) -> int:
     return int(broker.coordinator.is_driving(transactional_id))
 
 
-def appends(cluster: Cluster, known: Appends, names: Names) -> list[UnderWay]:
-    """The appends of both brokers that may coordinate, made or not, told or not."""
-    return [UnderWay() if found is None else _append(cluster, *found, names) for found in known.in_place(cluster)]
-
-
-def _append(cluster: Cluster, place: Place, append: LiveAppend, names: Names) -> UnderWay:
-    broker, pending = cluster.brokers[place.node], append.pending
-    return UnderWay(
-        phase=append.phase,
-        node=COORDINATOR_NODES.index(place.node),
-        subject=TRANSACTIONAL_IDS.index(append.transactional_id),
-        label=place.label,
-        error=append.error,
-        pending=replace(
-            pending,
-            producer_id=names.producer_id(pending.producer_id),
-            partitions=in_first_use(broker.numbers.partitions(pending.partitions)),
-            target=_held(broker, pending.target, names),
-        ),
-    )
-
-
 def coordinator(cluster: Cluster) -> int:
     """Which node is the coordinator."""
     node = cluster.leader_of(COORDINATORS)
@@ -178,47 +149,6 @@ def highest_epoch(cluster: Cluster) -> int:
 def next_producer_id(names: Names) -> int:
     """The producer id that comes into use next."""
     return len(names.producer_ids)
-
-
-# ---------------------------------------------------------------- blocks of producer ids
-
-
-def next_block(cluster: Cluster) -> int:
-    """The first producer id that the controller never handed out."""
-    return cluster.metadata.producer_ids.next_id
-
-
-def blocks(cluster: Cluster) -> list[ProducerIdBlocks]:
-    """The blocks of each broker that may coordinate; the checker's answers come at time 0."""
-    return [_blocks(cluster, cluster.brokers[node].producer_ids._blocks) for node in COORDINATOR_NODES[:NODES]]
-
-
-def _blocks(cluster: Cluster, live: ProducerIdBlocks) -> ProducerIdBlocks:
-    answers_came_ms = cluster.clock.now_ms() - LATER_MS
-    return replace(live, not_before_ms=live.not_before_ms and live.not_before_ms - answers_came_ms)
-
-
-def allocations(cluster: Cluster) -> list[Allocation]:
-    """What is under way between each of them and the controller."""
-    return [_allocation(cluster, node) for node in COORDINATOR_NODES[:NODES]]
-
-
-def _allocation(cluster: Cluster, node: int) -> Allocation:
-    answer, late = answered_blocks(cluster, node), answered_blocks(cluster, node, is_late=True)
-    return Allocation(bool(requests_for_blocks(cluster, node)), _first_of(answer), _first_of(late))
-
-
-def _first_of(answers: list[LiveMessage]) -> int:
-    if not answers:
-        return NONE
-    (answer,) = answers
-    assert isinstance(answer.body, AllocateProducerIdsAnswer), "an answer of the controller"
-    return answer.body.first
-
-
-def given(names: Names) -> list[int]:
-    """Which producer id each name stands for."""
-    return [*_known(names), *(0 for _ in range(PRODUCER_IDS - len(names.producer_ids)))]
 
 
 # ---------------------------------------------------------------- questions of leaders
@@ -253,14 +183,15 @@ def _partition(cluster: Cluster, tp: TopicPartition, names: Names) -> Partition:
     leader = cluster.leader_of(tp)
     assert leader is not None, f"{tp}: what its last leader knew is kept while there is none"
     producers = cluster.brokers[leader].partitions.replicas[tp].producers
-    entries = [_entry(producers.get(pid), numbers, names) for pid in _known(names)]
+    entries = [_entry(producers.get(pid), numbers, names) for pid in known_ids(names)]
     entries += [CheckedEntry() for _ in range(PRODUCER_IDS - len(entries))]
     if tp == OFFSETS_PARTITION:
         entries = [without_sequence(entry) for entry in entries]
     return Partition(leader=True, end=len(numbers), log=log, entries=entries)
 
 
-def _known(names: Names) -> list[int]:
+def known_ids(names: Names) -> list[int]:
+    """Every producer id that has a name, by its name."""
     assert len(names.producer_ids) <= PRODUCER_IDS, f"the state holds {PRODUCER_IDS} producer ids"
     return names.producer_ids
 
@@ -315,7 +246,7 @@ def group(cluster: Cluster, members: tuple[str, ...], names: Names) -> Group:
     committed = store.offsets._committed.get(key)
     if committed is not None:
         found.committed = GroupOffset(committed.record.offset, numbers[committed.record.record_offset])
-    for name, producer_id in enumerate(_known(names)):
+    for name, producer_id in enumerate(known_ids(names)):
         found.pending[name] = _pending(store.offsets, producer_id, key, numbers)
     return found
 
