@@ -7,7 +7,8 @@ from functools import partial
 import pytest
 
 from tests.bridge.paths import SCENARIOS, chosen_for, stories, walk
-from zombieproof.bridge import between_brokers, commands, producers
+from zombieproof.bridge import between_brokers, commands, producers, steps
+from zombieproof.bridge.answers import hear_client
 from zombieproof.bridge.beginning import first_twin
 from zombieproof.bridge.between_brokers import answered_blocks
 from zombieproof.bridge.clusters import UnhurriedCoordinator
@@ -98,7 +99,7 @@ def test_what_there_is_no_lever_for_is_said_and_nothing_is_skipped(scenario: str
 @pytest.mark.parametrize(
     ("scenario", "bounds", "why"),
     [
-        ("one_transaction", {"answers_travel": 1}, "hears an answer in the step that gives it"),
+        ("idempotent_producer", {"answers_travel": 1}, "a live producer sends batches again one by one"),
         ("appends_under_way", {"verification_queue": 1}, "one thing travels between brokers"),
         ("producer_id_blocks", {"leader_changes": 1}, "leaders of partitions stay"),
     ],
@@ -127,6 +128,48 @@ def test_a_random_path_arrives_on_the_live_system(scenario: Scenario) -> None:
         run = run_live(model, setup, path, scenario.always)
         assert (run.arrival, run.why, len(run.steps)) == (Arrival.ARRIVES, "", len(path))
         assert run.broken == ()
+
+
+@pytest.mark.sample("zombie_takeover", "appends_under_way")
+@pytest.mark.parametrize("bound", ["answers_travel", "keep_refused_copies"])
+@pytest.mark.parametrize("name", ["zombie_takeover", "coordinator_failover", "waiting_questions", "appends_under_way"])
+def test_a_random_path_without_a_reduction_arrives_on_the_live_system(name: str, bound: str) -> None:
+    scenario = SCENARIOS[name]
+    own = scenario.own_bounds({bound: 1})
+    model, setup = scenario.model(own), scenario.setup(scenario.own_rules(), own)
+    for seed in range(3):
+        path = walk(model, setup, seed)
+        run = run_live(model, setup, path, scenario.always)
+        assert (run.arrival, run.why, len(run.steps)) == (Arrival.ARRIVES, "", len(path))
+
+
+def test_an_answer_that_is_heard_before_it_arrives_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = SCENARIOS["zombie_takeover"]
+    travels, at_once = scenario.own_bounds({"answers_travel": 1}), scenario.own_bounds({})
+    model, setup = scenario.model(travels), scenario.setup(scenario.own_rules(), travels)
+    monkeypatch.setattr(
+        "zombieproof.bridge.live.first_twin",
+        lambda setup, live_producers: first_twin(
+            scenario.setup(scenario.own_rules(), at_once), live_producers=live_producers
+        ),
+    )
+    run = run_live(model, setup, walk(model, setup, 0), ())
+    assert run.arrival is Arrival.DIFFERS
+    assert re.search(r"messages\[\d\]", run.why)
+
+
+def test_an_answer_that_was_lost_on_its_way_and_is_heard_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = SCENARIOS["zombie_takeover"]
+    own = scenario.own_bounds({"answers_travel": 1})
+    model, setup = scenario.model(own), scenario.setup(scenario.own_rules(), own)
+    path = next(p for p in (walk(model, setup, seed) for seed in range(100)) if Action.LOSE_ANSWER in kinds_of(p))
+    monkeypatch.setattr(steps, "hear_client", lambda twin, i, *, is_lost: hear_client(twin, i, is_lost=False))
+    run = run_live(model, setup, path, ())
+    assert (run.arrival, run.at) == (Arrival.DIFFERS, 1 + kinds_of(path).index(Action.LOSE_ANSWER))
+
+
+def kinds_of(path: tuple[int, ...]) -> list[int]:
+    return [ACTIONS[action][0] for action in path]
 
 
 def test_each_step_is_told_when_it_is_taken() -> None:
@@ -197,9 +240,8 @@ def with_a(kind: Action) -> tuple[Scenario, tuple[int, ...], int]:
     model, setup = chosen_for(scenario)
     for seed in range(100):
         path = walk(model, setup, seed)
-        kinds = [ACTIONS[action][0] for action in path]
-        if kind in kinds:
-            return scenario, path, 1 + kinds.index(kind)
+        if kind in kinds_of(path):
+            return scenario, path, 1 + kinds_of(path).index(kind)
     raise AssertionError(f"no path has a {kind.name}")
 
 

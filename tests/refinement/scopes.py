@@ -351,4 +351,33 @@ SCOPES: tuple[Scope, ...] = (
         ),
         transitions=1_017,
     ),
+    Scope(
+        transaction_scenario(
+            "answers_on_their_way",
+            "Answers to clients are on their way for a while: they are lost, or come when their client is gone.",
+            ((_ONE,),),
+            distinct=298,
+            sometimes=(),
+            answers_travel=1,
+            lost=1,
+            crashes=1,
+        ),
+        transitions=425,
+        ways=1,
+    ),
+    Scope(
+        transaction_scenario(
+            "answers_to_late_batches",
+            "A batch is given up when its answer is on its way; the leader that gave one is not there any more.",
+            (((Op.SEND_0, Op.SEND_0, Op.COMMIT),),),
+            distinct=177,
+            sometimes=(),
+            answers_travel=1,
+            in_flight=2,
+            late=1,
+            leader_changes=1,
+        ),
+        transitions=351,
+        ways=1,
+    ),
 )

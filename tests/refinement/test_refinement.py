@@ -276,7 +276,7 @@ def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
 @pytest.mark.parametrize(
     ("bounds", "why"),
     [
-        ({"answers_travel": 1}, "hears an answer in the step that gives it"),
+        ({"leaderless": 1, "leader_changes": 1}, "has one replica"),
         ({"id_blocks": 1, "appends_travel": 1}, "one thing travels between brokers"),
         ({"appends_travel": 1, "leader_changes": 1}, "leaders of partitions stay"),
     ],

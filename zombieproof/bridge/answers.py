@@ -1,9 +1,9 @@
 """What clients hear at a twin: the answers of live brokers, told to the checker's clients and to live producers."""
 
 from zombieproof.bridge.clusters import COORDINATOR_NODES
-from zombieproof.bridge.flights import InFlight
+from zombieproof.bridge.flights import Answered, InFlight
 from zombieproof.bridge.requests import DATA, INPUT, names_partition
-from zombieproof.bridge.twin import Twin
+from zombieproof.bridge.twin import Twin, copied_message
 from zombieproof.broker.cluster.network import CLIENT, Answer
 from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.checker.transactions import client_answers, network, replies
@@ -30,18 +30,45 @@ def answer_client(twin: Twin, flight: InFlight, is_lost: bool) -> None:
         flight, is_lost = _outrun(twin, told.number, flight), False
     i = next(slot for slot, each in enumerate(twin.flights) if each is flight)
     twin.cluster.network.in_flight.remove(told)
-    facts = twin.beside.sent.pop(flight.request)
-    if not facts.waits:
+    if not twin.beside.sent[flight.request].waits:
+        del twin.beside.sent[flight.request]
         return
     twin.beside.names.update(twin.cluster, twin.beside.lost)
-    _answer_producer(twin, flight, told.body, is_lost)
     state = _listening(twin, i)
     message = state.messages[i]
     if is_lost:
-        replies.restore_request(state, message)
+        message.answered = True
     else:
         assert isinstance(told.body, Answer), "a broker that was asked lives, and answers"
-        client_answers.handle(state, twin.setup, Trail(), i, _told(twin, told.body, message))
+        message.answered, message.error = True, _told(twin, told.body, message)
+    if twin.setup.bounds.answers_travel == 1 and not is_lost:
+        twin.beside.answers[flight.request] = Answered(copied_message(message), told)
+    else:
+        _hear(twin, i, state, told, is_lost)
+
+
+def hear_client(twin: Twin, i: int, is_lost: bool) -> bool:
+    """The answer that is on its way to a client arrives, or is lost."""
+    flight = twin.flights[i]
+    assert flight is not None, "an answer is in flight"
+    _, told = twin.beside.answers.pop(flight.request)
+    state = twin.brokers()
+    for slot in range(MESSAGES):
+        network.copy(twin.state.messages[slot], state.messages[slot])
+    _hear(twin, i, state, told, is_lost)
+    return True
+
+
+def _hear(twin: Twin, i: int, state: State, told: LiveMessage, is_lost: bool) -> None:
+    """The client, and the live producer beside it, hears the answer in slot `i` of `state`; or does not."""
+    flight, message = twin.flights[i], state.messages[i]
+    assert flight is not None, "who is answered has asked"
+    del twin.beside.sent[flight.request]
+    _answer_producer(twin, flight, told.body, is_lost)
+    if is_lost:
+        replies.restore_request(state, message)
+    else:
+        client_answers.handle(state, twin.setup, Trail(), i, message.error)
     twin.take(state)
     twin.follow(state, answered=i)
 

@@ -47,8 +47,8 @@ def first_twin(setup: Setup, rules: Rules | None = None, *, live_producers: bool
         OutOfScope: the scenario has what a twin cannot do.
     """
     bounds, budget = setup.bounds, setup.budget
-    if bounds.answers_travel:
-        raise OutOfScope("a client of a twin hears an answer in the step that gives it")
+    if live_producers and bounds.answers_travel and bounds.in_flight > 1:
+        raise OutOfScope("a live producer sends batches again one by one, the checker's all at once: take live brokers")
     if sum(map(bool, (bounds.appends_travel, bounds.verification_queue, bounds.id_blocks))) > 1:
         raise OutOfScope("in a twin one thing travels between brokers: appends, questions of leaders, or blocks")
     if min(_ids(bounds)) < 0 <= max(_ids(bounds)):

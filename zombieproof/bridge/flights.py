@@ -1,7 +1,7 @@
 """Messages in flight at a cluster as the checker's messages, and questions that wait at a leader to be in flight.
 
-`answered` is 0 throughout: a client hears an answer in the step that gives it, as in the checker without
-`answers_travel`.
+A client hears an answer in the step that gives it; with `answers_travel` the answer is on its way until it is
+delivered, whatever becomes of its broker.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,6 +45,13 @@ class Sent:
     client: int
     label: int
     waits: bool
+
+
+class Answered(NamedTuple):
+    """An answer that has left its broker: the message that it is in a state, and the live one."""
+
+    message: Message
+    live: LiveMessage
 
 
 class InFlight(NamedTuple):

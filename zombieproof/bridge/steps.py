@@ -3,7 +3,7 @@
 import pickle
 
 from zombieproof.bridge import commands
-from zombieproof.bridge.answers import answer_client
+from zombieproof.bridge.answers import answer_client, hear_client
 from zombieproof.bridge.commands import COORDINATORS
 from zombieproof.bridge.faults import BUDGETS, inject
 from zombieproof.bridge.flights import InFlight, Sent
@@ -127,6 +127,9 @@ def _may_reach(twin: Twin, kind: Action, i: int) -> bool:
     message, budget = twin.state.messages[i], twin.beside.budget
     if message.kind == Kind.EMPTY or actions._repeats(twin.state, i):
         return False
+    if message.answered:
+        may_arrive = kind == Action.DELIVER and not actions._is_behind_another(twin.state, message)
+        return may_arrive or (kind == Action.LOSE_ANSWER and budget.lost > 0)
     has_leader = twin.state.partitions[message.partition].leader
     if message.kind == Kind.MARKER:
         may_lose = kind == Action.LOSE_ANSWER and budget.lost > 0 and message.live
@@ -137,7 +140,8 @@ def _may_reach(twin: Twin, kind: Action, i: int) -> bool:
     if to_leader and (not has_leader or actions._is_behind_another(twin.state, message)):
         return False
     if kind == Action.LOSE_ANSWER:
-        return budget.lost > 0 and message.live and message.stage != Stage.TO_COORDINATOR
+        answers_at_once = twin.setup.bounds.answers_travel == 0
+        return budget.lost > 0 and message.live and message.stage != Stage.TO_COORDINATOR and answers_at_once
     if kind == Action.UNKNOWN_APPEND:
         for_coordinator = network.speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR
         here = message.node == twin.state.coordinator and twin.setup.bounds.appends_travel == 0
@@ -149,6 +153,9 @@ def _reach(twin: Twin, kind: Action, i: int) -> bool:
     """The message in slot `i` arrives, and so does the answer, unless it is lost."""
     flight = twin.flights[i]
     assert flight is not None
+    if flight.message.answered:
+        twin.beside.budget.lost -= kind == Action.LOSE_ANSWER
+        return hear_client(twin, i, is_lost=kind == Action.LOSE_ANSWER)
     ends = len(leading_log(twin.cluster, COORDINATORS))
     if kind == Action.UNKNOWN_APPEND:
         twin.beside.budget.unknown_appends -= 1

@@ -19,7 +19,7 @@ from zombieproof.bridge.clusters import (
     COORDINATOR_NODES,
 )
 from zombieproof.bridge.commands import COORDINATORS
-from zombieproof.bridge.flights import InFlight, Sent, messages
+from zombieproof.bridge.flights import Answered, InFlight, Sent, messages
 from zombieproof.bridge.names import Lost, Names, leading_log
 from zombieproof.bridge.producers import LiveProducers, Surroundings
 from zombieproof.bridge.projection import Consumer
@@ -74,6 +74,7 @@ class Beside:
     consumers: list[Consumer] = field(default_factory=list)
     producers: LiveProducers | None = None
     appends: Appends = field(default_factory=Appends)
+    answers: dict[int, Answered] = field(default_factory=dict)
 
 
 class Twin:
@@ -113,6 +114,7 @@ class Twin:
         journal.clear()
         self.look()
         flights = messages(self.cluster, self.beside.sent, self.beside.names, self.setup, self.beside.appends)
+        flights += [InFlight(message, told, number) for number, (message, told) in self.beside.answers.items()]
         state = self.brokers()
         for slot, flight in enumerate(flights):
             network.copy(flight.message, state.messages[slot])
@@ -209,6 +211,9 @@ class Twin:
             if slot == answered or flight is None:
                 if after.kind != Kind.EMPTY:
                     self.send(after, self._original_of(after))
+                continue
+            if before.answered and after.kind == Kind.EMPTY:
+                del self.beside.answers[flight.request], self.beside.sent[flight.request]
                 continue
             unchanged = copied_message(before)
             unchanged.live = after.live
