@@ -145,14 +145,10 @@ def test_a_random_path_without_a_reduction_arrives_on_the_live_system(name: str,
 
 def test_an_answer_that_is_heard_before_it_arrives_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = SCENARIOS["zombie_takeover"]
-    travels, at_once = scenario.own_bounds({"answers_travel": 1}), scenario.own_bounds({})
+    travels = scenario.own_bounds({"answers_travel": 1})
     model, setup = scenario.model(travels), scenario.setup(scenario.own_rules(), travels)
-    monkeypatch.setattr(
-        "zombieproof.bridge.live.first_twin",
-        lambda setup, live_producers: first_twin(
-            scenario.setup(scenario.own_rules(), at_once), live_producers=live_producers
-        ),
-    )
+    _, at_once = chosen_for(scenario)
+    monkeypatch.setattr("zombieproof.bridge.live.first_twin", lambda _, **options: first_twin(at_once, **options))
     run = run_live(model, setup, walk(model, setup, 0), ())
     assert run.arrival is Arrival.DIFFERS
     assert re.search(r"messages\[\d\]", run.why)

@@ -40,7 +40,8 @@ class Names:
 
     A new guard gets the smallest number that no other in play has. Producer ids are numbered as they come into use at
     the coordinator in office. A deposed one that meets an unknown id takes a producer id too, for metadata that it can
-    never log: nobody is granted it, and the checker leaves both out (`without_fresh_metadata`).
+    never log: nobody is granted it, and the checker leaves both out (`without_fresh_metadata`). Where appends travel, a
+    name is `FREE` again when nobody uses it; where blocks do, an id is named when it is taken out of its block.
     """
 
     guards: dict[int, int] = field(default_factory=dict)

@@ -15,9 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from zombieproof.bridge import commands, projected_travels, projection
 from zombieproof.bridge.appends import Appends, forget_fresh_metadata
-from zombieproof.bridge.clusters import (
-    COORDINATOR_NODES,
-)
+from zombieproof.bridge.clusters import COORDINATOR_NODES
 from zombieproof.bridge.commands import COORDINATORS
 from zombieproof.bridge.flights import Answered, InFlight, Sent, messages
 from zombieproof.bridge.names import Lost, Names, leading_log
@@ -56,13 +54,14 @@ from zombieproof.model.vocabulary import NONE, Error, TransactionState
 from zombieproof.statemachines.partition_leader.questions import ChannelFailure
 
 MESSAGE = layout_of(Message)
+
 ENDED = {TransactionState.PREPARE_COMMIT: 1, TransactionState.PREPARE_ABORT: 2}
 """What a decided record says: `Told.decided`."""
 
 
 @dataclass(slots=True)
 class Beside:
-    """What the cluster does not know."""
+    """What the cluster does not know. `answers` have left their brokers, by the numbers of their requests."""
 
     clients: list[Client]
     ghost: Ghost
