@@ -143,6 +143,29 @@ def test_a_random_path_without_a_reduction_arrives_on_the_live_system(name: str,
         assert (run.arrival, run.why, len(run.steps)) == (Arrival.ARRIVES, "", len(path))
 
 
+@pytest.mark.sample("deposed")
+@pytest.mark.parametrize(
+    ("name", "faults", "seeds"),
+    [
+        ("producer_id_blocks", {"deposed": 1, "crashes": 1}, (25, 27, 28, 58)),
+        ("producer_id_blocks", {"id_blocks": 2, "unknown_appends": 1, "answers_travel": 1}, range(4)),
+        ("appends_under_way", {"expirations": 1, "late": 1, "answers_travel": 1}, range(6)),
+        ("appends_under_way", {"lost": 1, "failovers": 1, "doubled": 1, "timeouts": 1}, range(4)),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, dict) else None,
+)
+def test_a_random_path_with_more_faults_arrives_on_the_live_system(
+    name: str, faults: dict[str, int], seeds: tuple[int, ...]
+) -> None:
+    scenario = SCENARIOS[name]
+    own = scenario.own_bounds(faults)
+    model, setup = scenario.model(own), scenario.setup(scenario.own_rules(), own)
+    for seed in seeds:
+        path = walk(model, setup, seed)
+        run = run_live(model, setup, path, ())
+        assert (run.arrival, run.why, len(run.steps)) == (Arrival.ARRIVES, "", len(path))
+
+
 def test_an_answer_that_is_heard_before_it_arrives_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = SCENARIOS["zombie_takeover"]
     travels = scenario.own_bounds({"answers_travel": 1})

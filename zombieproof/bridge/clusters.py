@@ -213,15 +213,15 @@ class BlocksCluster(TwinCluster):
     def _start(self, node: int, was_clean: bool) -> None:
         Cluster._start(self, node, was_clean)
         _ask_one_by_one(self.brokers[node])
-        self.settle()
+        if node not in COORDINATOR_NODES:
+            (asked,) = (each for each in self.network.in_flight if asker_of_block(each) == node)
+            self.network.lose(asked)
+            self.deliver(self.network.in_flight[-1])
 
     def settle(self) -> None:
         """Step until nothing is in flight but producer ids of coordinators."""
         while others := [each for each in self.network.in_flight if asker_of_block(each) not in COORDINATOR_NODES]:
-            if isinstance(others[0].body, AllocateProducerIds):
-                self.network.lose(others[0])
-            else:
-                self.deliver(others[0])
+            self.deliver(others[0])
 
 
 def asker_of_block(message: Message) -> int | None:

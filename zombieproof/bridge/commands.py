@@ -140,7 +140,8 @@ def expire(cluster: Cluster, transactional_id: str) -> None:
     """An id was used last longer ago than ids are kept when the coordinator looks."""
     transaction = _held(cluster, transactional_id)
     if transaction is not None:
-        transaction.last_update_ms = cluster.clock.now_ms() - cluster.settings.transactional_id_expiration_ms
+        if transaction.last_update_ms != NONE:
+            transaction.last_update_ms = cluster.clock.now_ms() - cluster.settings.transactional_id_expiration_ms
         cluster.remove_expired_ids(_leader(cluster, COORDINATORS))
 
 
