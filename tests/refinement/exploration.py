@@ -4,8 +4,9 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from zombieproof.bridge.beginning import first_twin
 from zombieproof.bridge.steps import may_try, step
-from zombieproof.bridge.twin import Twin, copied, first_twin
+from zombieproof.bridge.twin import Twin, copied
 from zombieproof.checker.engine.hosts import difference
 from zombieproof.checker.engine.layout import Layout, layout_of
 from zombieproof.checker.engine.model import Model

@@ -11,13 +11,15 @@ import pytest
 
 from tests.refinement.exploration import Differs, Explored, live_reachable, live_steps, pack, reachable, refined, walked
 from tests.refinement.scopes import SCOPES, Scope
-from zombieproof.bridge import commands, flights, projection
+from zombieproof.bridge import commands, flights, projected_travels, projection
+from zombieproof.bridge.beginning import first_twin
 from zombieproof.bridge.flights import InFlight
 from zombieproof.bridge.names import OutOfScope
 from zombieproof.bridge.steps import step
-from zombieproof.bridge.twin import Twin, first_twin
+from zombieproof.bridge.twin import Twin
 from zombieproof.checker.scenario import Scenario, transaction_scenario
 from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions import late_copies
 from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.model import TRANSACTIONS
 from zombieproof.checker.transactions.state import Kind, Op, Setup, State
@@ -53,6 +55,10 @@ MUTANTS = (
     ("kafka_0_11", "epoch_fencing"),
     ("kafka_3_9", "verification"),
     ("offsets_by_the_client", "kip447_stable"),
+    ("leaders", "leader_reads_log"),
+    ("appends_asked_for_again", "reload_drives_markers"),
+    ("appends_of_sweeps", "only_idle_ids_expire"),
+    ("late_blocks", "pid_block_order"),
 )
 """(scope, rule that the live system is without): the refinement must see it."""
 
@@ -82,6 +88,16 @@ LATE = transaction_scenario(
 )
 
 
+DOUBLED = transaction_scenario(
+    "doubled",
+    "A request is there twice, and another producer takes the id over.",
+    (((Op.SEND_0, Op.COMMIT),), ((),)),
+    distinct=0,
+    sometimes=(),
+    doubled=1,
+)
+
+
 @cache
 def explored(name: str) -> Explored:
     scope = BY_NAME[name]
@@ -104,7 +120,7 @@ def test_the_live_system_takes_the_checkers_steps_and_reaches_its_states(scope: 
 
 
 def test_every_kind_of_action_has_a_command_or_is_the_clients() -> None:
-    kinds = [commands.COMMANDS, commands.OF_CLIENTS, commands.BETWEEN_BROKERS]
+    kinds = [commands.COMMANDS, commands.OF_CLIENTS]
     assert set[Action]().union(*kinds) == set(Action)
     assert sum(map(len, kinds)) == len(Action)
 
@@ -112,11 +128,15 @@ def test_every_kind_of_action_has_a_command_or_is_the_clients() -> None:
 @pytest.mark.slow
 def test_every_kind_of_action_is_taken_in_some_scope() -> None:
     taken = {kind for scope in SMALL for kind in explored(scope.scenario.name).kinds}
-    assert taken == set(Action) - set(commands.BETWEEN_BROKERS)
+    assert taken == set(Action)
 
 
 def test_every_field_of_a_state_is_projected_or_listed() -> None:
-    projected = {field.name for field in fields(State)} & {*vars(projection), flights.messages.__name__}
+    projected = {field.name for field in fields(State)} & {
+        *vars(projection),
+        *vars(projected_travels),
+        flights.messages.__name__,
+    }
     assert projected | set(projection.NOT_PROJECTED) == {field.name for field in fields(State)}
     assert not projected & set(projection.NOT_PROJECTED)
 
@@ -145,6 +165,16 @@ def _setup(scenario: Scenario, rules: str) -> Setup:
     setup = scenario.setup(scenario.own_rules(rules), scenario.bounds)
     assert isinstance(setup, Setup)
     return setup
+
+
+@pytest.mark.sample("newest")
+@pytest.mark.parametrize("rules", ["newest", "4.0", "3.9", "2.5"])
+def test_copies_that_are_refused_for_good_may_stay_in_flight(rules: str) -> None:
+    drops = _setup(DOUBLED, rules)
+    keeps = replace(drops, bounds=replace(drops.bounds, keep_refused_copies=1))
+    live = refined(keeps)
+    assert live.states == reachable(keeps).states
+    assert len(live.states) > len(reachable(drops).states)
 
 
 @pytest.mark.sample("newest")
@@ -244,13 +274,24 @@ def test_a_copied_cluster_goes_on_like_the_one_it_was_copied_from() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
+    ("bounds", "why"),
     [
-        ("appends_under_way", "in its smallest form"),
-        ("producer_id_blocks", "in its smallest form"),
+        ({"leaderless": 1, "leader_changes": 1}, "has one replica"),
+        ({"id_blocks": 1, "appends_travel": 1}, "one thing travels between brokers"),
+        ({"appends_travel": 1, "leader_changes": 1}, "leaders of partitions stay"),
     ],
 )
-def test_what_a_twin_cannot_do_is_refused(name: str, why: str) -> None:
-    scenario = SCENARIOS[name]
+def test_what_a_twin_cannot_do_is_refused(bounds: dict[str, int], why: str) -> None:
+    scenario = SCENARIOS["one_transaction"]
+    setup = scenario.setup(scenario.own_rules(), scenario.own_bounds(bounds))
+    assert isinstance(setup, Setup)
     with pytest.raises(OutOfScope, match=why):
-        first_twin(_setup(scenario, scenario.rules))
+        first_twin(setup)
+
+
+@pytest.mark.slow
+def test_a_leader_that_knows_nothing_does_so_on_both_sides() -> None:
+    setup = BY_NAME["leaders"].setup
+    without = replace(setup, rules=with_switches(setup.rules, off=("leader_reads_log",)))
+    late_copies.ask_all(without)
+    assert len(refined(without).states) == 591

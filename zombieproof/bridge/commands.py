@@ -7,12 +7,26 @@ Where the checker says "at any moment", the subject is made old enough here, and
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from zombieproof.bridge.between_brokers import (
+    allocate_block,
+    double_block,
+    doubt_append,
+    fail_append,
+    give_block,
+    give_late_block,
+    lose_block,
+    make_append,
+    tell_append,
+)
+from zombieproof.bridge.clusters import asker_of_block
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import KeptJournal
+from zombieproof.broker.cluster.metadata import NOBODY
 from zombieproof.broker.cluster.network import Answer, Message, Request
 from zombieproof.broker.cluster.node import AppendFault
 from zombieproof.broker.cluster.operations import MarkersUnderWay
-from zombieproof.checker.transactions.action_kinds import AT_APPENDS, AT_BLOCKS, Action
+from zombieproof.broker.partition.snapshots import encode
+from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.clients.read_committed import Delivered, FetchFilter
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import JoinGroup, JoinGroupAnswer, LeaveGroup, SyncGroup
@@ -95,9 +109,10 @@ def ask(cluster: Cluster, request: Request, node: int) -> Answer | None:
 def fail_over(cluster: Cluster) -> None:
     """The coordinator's broker crashes and is there again at once; another one has loaded the log meanwhile.
 
-    What it had sent, and what was on its way to it, is still on its way.
+    What it had sent, and what was on its way to it, is still on its way, but for what it had asked the controller.
     """
-    node, under_way = _leader(cluster, COORDINATORS), list(cluster.network.in_flight)
+    node = _leader(cluster, COORDINATORS)
+    under_way = [each for each in cluster.network.in_flight if asker_of_block(each) != node]
     cluster.kill(node)
     cluster.start(node, was_clean=False)
     _keep_under_way(cluster, under_way)
@@ -125,7 +140,8 @@ def expire(cluster: Cluster, transactional_id: str) -> None:
     """An id was used last longer ago than ids are kept when the coordinator looks."""
     transaction = _held(cluster, transactional_id)
     if transaction is not None:
-        transaction.last_update_ms = cluster.clock.now_ms() - cluster.settings.transactional_id_expiration_ms
+        if transaction.last_update_ms != NONE:
+            transaction.last_update_ms = cluster.clock.now_ms() - cluster.settings.transactional_id_expiration_ms
         cluster.remove_expired_ids(_leader(cluster, COORDINATORS))
 
 
@@ -148,9 +164,9 @@ def _answers(message: Message, node: int) -> bool:
     return message.is_answer and message.receiver == node
 
 
-def elect(cluster: Cluster, partition: TopicPartition) -> None:
-    """The replica that led last is there again, with what its log says, and leads."""
-    cluster.start(cluster.metadata.partitions[partition].in_sync[0], was_clean=False)
+def elect(cluster: Cluster, partition: TopicPartition, *, was_clean: bool = False) -> None:
+    """The replica that led last is there again, with what its log says, and leads; or its snapshot (`was_clean`)."""
+    cluster.start(cluster.metadata.partitions[partition].in_sync[0], was_clean)
 
 
 def change_leader(cluster: Cluster, partition: TopicPartition) -> None:
@@ -173,6 +189,22 @@ def change_leader(cluster: Cluster, partition: TopicPartition) -> None:
         if message.receiver == old and not message.is_answer and message.number not in waited_for:
             again = Message(message.number, message.sender, new, message.body)
             cluster.network.in_flight.append(again)
+
+
+def lose_memory(cluster: Cluster, partition: TopicPartition) -> None:
+    """Whoever leads a partition next knows nothing of what it has: its snapshot names no producer.
+
+    A replica that was stopped in order believes its snapshot and does not read what lies below (reference §3.7): each
+    that is up and follows stops and starts again; one that is down will find it.
+    """
+    known = cluster.metadata.partitions[partition]
+    for node in [each for each in known.in_sync if each != known.leader]:
+        if node in cluster.brokers:
+            cluster.stop(node)
+        store = cluster.stores[node, partition]
+        store.snapshots.write(store.log.end_offset, encode(()))
+        if known.leader != NOBODY:
+            cluster.start(node, was_clean=True)
 
 
 def forget_producer(cluster: Cluster, partition: TopicPartition, producer_id: int) -> None:
@@ -283,16 +315,17 @@ COMMANDS: Mapping[Action, Callable[..., object]] = {
     Action.REBALANCE: rebalance,
     Action.READ_ONE: read_one,
     Action.READ_ALL: read_all,
+    Action.MAKE_APPEND: make_append,
+    Action.FAIL_APPEND: fail_append,
+    Action.DOUBT_APPEND: doubt_append,
+    Action.TELL_APPEND: tell_append,
+    Action.ALLOCATE_BLOCK: allocate_block,
+    Action.LOSE_BLOCK: lose_block,
+    Action.GIVE_BLOCK: give_block,
+    Action.DOUBLE_BLOCK: double_block,
+    Action.GIVE_LATE_BLOCK: give_late_block,
 }
 """Kind of action -> the command."""
-
-BETWEEN_BROKERS: Mapping[Action, str] = {
-    **dict.fromkeys(
-        AT_APPENDS, "a twin's appends are durable at once (`Twin`); that they are held back is tested in tests/broker"
-    ),
-    **dict.fromkeys(AT_BLOCKS, "a twin's brokers have their producer ids when they start; tests/broker has the blocks"),
-}
-"""What only a scenario asks for in which more travels between brokers, and why it is no command."""
 
 OF_CLIENTS: Mapping[Action, str] = {
     Action.STEP: "an application goes on with its program",

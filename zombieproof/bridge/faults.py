@@ -1,8 +1,8 @@
 """What happens to the brokers of a twin: each fault of the checker as a command at the cluster."""
 
 from zombieproof.bridge import commands
+from zombieproof.bridge.clusters import COORDINATOR_NODES
 from zombieproof.bridge.commands import COORDINATORS
-from zombieproof.bridge.flights import COORDINATOR_NODES
 from zombieproof.bridge.names import Lost, guards_of, leading_log
 from zombieproof.bridge.requests import (
     GROUP,
@@ -10,9 +10,11 @@ from zombieproof.bridge.requests import (
     TRANSACTIONAL_IDS,
 )
 from zombieproof.bridge.twin import Twin, copied, copied_message
+from zombieproof.broker.cluster.network import Message as LiveMessage
 from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.state import OFFSETS, PRODUCER_IDS, Kind, Message, Stage
 from zombieproof.model.vocabulary import NONE, Error
+from zombieproof.statemachines.partition_leader.forgetting import reads_its_log
 
 BUDGETS = {
     Action.TIME_OUT: "timeouts",
@@ -36,7 +38,7 @@ def inject(twin: Twin, kind: Action, i: int) -> bool:
         return False
     if kind in BUDGETS:
         setattr(twin.beside.budget, BUDGETS[kind], getattr(twin.beside.budget, BUDGETS[kind]) - 1)
-    twin.remember_decisions(ends, None)
+    twin.remember_decisions(ends, 0, by_client=False)
     return True
 
 
@@ -54,7 +56,10 @@ def _command(twin: Twin, kind: Action, i: int) -> bool:
     if kind == Action.RESIGN:
         commands.resign(cluster, COORDINATOR_NODES[i])
     elif kind == Action.FAIL_OVER:
+        node = COORDINATOR_NODES[twin.state.coordinator]
+        asked = [live for _, live in twin.beside.appends.waiting(cluster) if live.receiver == node]
         commands.fail_over(cluster)
+        _ask_again(twin, asked)
     elif kind == Action.DEPOSE:
         commands.depose(cluster)
     elif kind == Action.CHANGE_LEADER:
@@ -63,10 +68,22 @@ def _command(twin: Twin, kind: Action, i: int) -> bool:
         return _lose_leader(twin, kind, i)
     elif kind == Action.ELECT:
         del twin.beside.lost[i]
-        commands.elect(cluster, PARTITIONS[i])
+        if not reads_its_log(cluster.rules):
+            commands.lose_memory(cluster, PARTITIONS[i])
+        commands.elect(cluster, PARTITIONS[i], was_clean=not reads_its_log(cluster.rules))
     elif kind == Action.REBALANCE:
         return _rebalance(twin)
     return True
+
+
+def _ask_again(twin: Twin, asked: list[LiveMessage]) -> None:
+    """Who waited for an append of a broker that is gone asks again; of a client that is gone nobody does."""
+    for live in asked:
+        facts = twin.beside.sent.get(live.number)
+        if facts is None or facts.waits:
+            twin.cluster.network.in_flight.append(live)
+        else:
+            del twin.beside.sent[live.number]
 
 
 def _forget(twin: Twin, kind: Action, p: int, pid: int) -> bool:
@@ -92,6 +109,8 @@ def _lose_leader(twin: Twin, kind: Action, p: int) -> bool:
         if flight.message.kind != Kind.MARKER
     ]
     if kind == Action.CHANGE_LEADER:
+        if not reads_its_log(twin.cluster.rules):
+            commands.lose_memory(twin.cluster, PARTITIONS[p])
         commands.change_leader(twin.cluster, PARTITIONS[p])
     else:
         known = copied(twin.state).partitions[p]

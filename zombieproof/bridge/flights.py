@@ -1,13 +1,15 @@
 """Messages in flight at a cluster as the checker's messages, and questions that wait at a leader to be in flight.
 
-`answered` is 0 throughout: a client hears an answer in the step that gives it, as in the checker without
-`answers_travel`.
+A client hears an answer in the step that gives it; with `answers_travel` the answer is on its way until it is
+delivered, whatever becomes of its broker.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+from zombieproof.bridge.appends import Appends
+from zombieproof.bridge.clusters import COORDINATOR_NODES, OF_PRODUCER_IDS
 from zombieproof.bridge.commands import COORDINATORS
 from zombieproof.bridge.names import Names, OutOfScope, guard_of, leading_log
 from zombieproof.bridge.requests import (
@@ -33,9 +35,6 @@ from zombieproof.statemachines.partition_leader.questions import Returned, word
 
 Waiting = TypeVar("Waiting")
 
-COORDINATOR_NODES = (1, 2)
-"""The brokers that may coordinate: nodes 0 and 1 of a state."""
-
 DECIDED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 
 
@@ -46,6 +45,13 @@ class Sent:
     client: int
     label: int
     waits: bool
+
+
+class Answered(NamedTuple):
+    """An answer that has left its broker: the message that it is in a state, and the live one."""
+
+    message: Message
+    live: LiveMessage
 
 
 class InFlight(NamedTuple):
@@ -59,13 +65,21 @@ class InFlight(NamedTuple):
     request: int
 
 
-def messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Setup) -> list[InFlight]:
-    """Every message in flight."""
-    return list(_messages(cluster, sent, names, setup))
+def messages(
+    cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Setup, appends: Appends
+) -> list[InFlight]:
+    """Every message in flight, and every request that waits at its coordinator for an append."""
+    in_flight = [each for each in cluster.network.in_flight if not isinstance(each.body, OF_PRODUCER_IDS)]
+    return [
+        *_messages(cluster, in_flight, sent, names, setup),
+        *_appending(cluster, sent, names, setup, appends),
+    ]
 
 
-def _messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Setup) -> Iterator[InFlight]:
-    for live in cluster.network.in_flight:
+def _messages(
+    cluster: Cluster, in_flight: Iterable[LiveMessage], sent: Mapping[int, Sent], names: Names, setup: Setup
+) -> Iterator[InFlight]:
+    for live in in_flight:
         if isinstance(live.body, WriteTxnMarkers):
             yield InFlight(_marker(cluster, live, live.body, names, setup), live, 0)
         elif live.sender == CLIENT:
@@ -77,6 +91,16 @@ def _messages(cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: S
             yield from _verification(cluster, live, sent, names, setup)
     if setup.bounds.verification_queue == 1:
         yield from _forgotten(cluster, sent, names)
+
+
+def _appending(
+    cluster: Cluster, sent: Mapping[int, Sent], names: Names, setup: Setup, appends: Appends
+) -> Iterator[InFlight]:
+    """Requests of clients and questions of leaders that wait for an append: on their way, as far as a client knows."""
+    for place, live in appends.waiting(cluster):
+        for flight in _messages(cluster, [live], sent, names, setup):
+            flight.message.stage, flight.message.error = Stage.APPENDING, 1 + place
+            yield flight
 
 
 def _of_client(live: LiveMessage, facts: Sent, names: Names) -> Message:

@@ -8,16 +8,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from zombieproof.bridge import commands
+from zombieproof.bridge import commands, words
+from zombieproof.bridge.beginning import first_twin
 from zombieproof.bridge.names import OutOfScope
 from zombieproof.bridge.producers import ClientsDiffer
 from zombieproof.bridge.steps import may_try, step
-from zombieproof.bridge.twin import Twin, copied, first_twin
+from zombieproof.bridge.twin import Twin, copied
 from zombieproof.broker.coordinator.steps import InvalidTransition
 from zombieproof.checker.engine.hosts import difference
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
 from zombieproof.checker.transactions.narration import describe
 from zombieproof.checker.transactions.state import Setup, State, Trail
 from zombieproof.model.vocabulary import Error, Row
@@ -35,7 +35,7 @@ class Arrival(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LiveStep:
-    """A step that was taken: what happens in the checker's words, and what the live parts decided, moved, sent."""
+    """A step that was taken: what happens in the checker's words, and what the live parts decided, moved, hold."""
 
     number: int
     text: str
@@ -122,24 +122,21 @@ class _Path:
     def take(self, actions: Sequence[int]) -> Iterator[LiveStep]:
         """Each step when it is taken, and compared."""
         for number, action in enumerate(actions, start=1):
-            kind = self._kind(number, action)
+            self._check(number, action)
             text = describe(self.state, action, self.setup)
             before = copied(self.state)
             if not self.model.step(self.state, action, self.setup, Trail()):
                 raise ValueError(f"step {number}: action {action} is not possible here")
             self.model.normalise(self.state, self.setup)
-            if kind in commands.BETWEEN_BROKERS:
-                raise _Over(Arrival.NO_LEVER, f"{text}: {commands.BETWEEN_BROKERS[kind]}")
             try:
                 did = self._live(action, text)
             except (IllegalTransition, InvalidTransition) as refused:
                 raise self._refused(before, str(refused), number == len(actions)) from refused
             yield LiveStep(number, text, did)
 
-    def _kind(self, number: int, action: int) -> Action:
+    def _check(self, number: int, action: int) -> None:
         if not 0 <= action < self.model.actions:
             raise ValueError(f"step {number}: there is no action {action}; legal: 0 to {self.model.actions - 1}")
-        return Action(ACTIONS[action][0])
 
     def _refused(self, before: State, refused: str, is_last: bool) -> _Over:
         """A live machine raises where the checker notes a move that no table has: nothing can follow."""
@@ -154,10 +151,11 @@ class _Path:
     def _live(self, action: int, text: str) -> tuple[str, ...]:
         """Do it live; what was done, in words."""
         self.twin.prepare()
+        before = words.held(self.twin.cluster)
         try:
             if not may_try(self.twin, action) or not step(self.twin, action):
                 raise _Over(Arrival.DIFFERS, f"{text}: the checker does it, and the live system has nothing to do")
-            did = _did(self.twin)
+            did = (*_did(self.twin), *words.changes(before, words.held(self.twin.cluster)))
             self.twin.refresh()
         except ClientsDiffer as differ:
             raise _Over(Arrival.DIFFERS, str(differ)) from differ

@@ -1,8 +1,9 @@
 """The checker's numbers of what a cluster numbers for ever, and where the cluster keeps it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from zombieproof.bridge.clusters import COORDINATOR_NODES, BlocksCluster, appends_of
 from zombieproof.bridge.commands import COORDINATORS
 from zombieproof.bridge.requests import (
     PARTITIONS,
@@ -17,6 +18,9 @@ from zombieproof.formats.batches import Batch, TransactionValue
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.records import Transaction
 from zombieproof.model.vocabulary import NONE
+
+FREE = -2
+"""No producer id: where a name is that nobody uses."""
 
 
 class OutOfScope(AssertionError):
@@ -36,7 +40,8 @@ class Names:
 
     A new guard gets the smallest number that no other in play has. Producer ids are numbered as they come into use at
     the coordinator in office. A deposed one that meets an unknown id takes a producer id too, for metadata that it can
-    never log: nobody is granted it, and the checker leaves both out (`without_fresh_metadata`).
+    never log: nobody is granted it, and the checker leaves both out (`without_fresh_metadata`). Where appends travel, a
+    name is `FREE` again when nobody uses it; where blocks do, an id is named when it is taken out of its block.
     """
 
     guards: dict[int, int] = field(default_factory=dict)
@@ -48,7 +53,17 @@ class Names:
         self.guards = {guard: name for guard, name in self.guards.items() if guard in in_play}
         for guard in sorted(in_play - set(self.guards)):
             self.guards[guard] = next(n for n in range(1, len(in_play) + 1) if n not in self.guards.values())
-        self.producer_ids += sorted(producer_ids_in_use(cluster) - set(self.producer_ids))
+        for live in sorted(producer_ids_in_use(cluster) - set(self.producer_ids)):
+            if FREE in self.producer_ids:
+                self.producer_ids[self.producer_ids.index(FREE)] = live
+            else:
+                self.producer_ids.append(live)
+
+    def free(self, unused: Iterable[int]) -> None:
+        """Nobody uses these names of producer ids any more: what comes next may have them."""
+        for name in unused:
+            if name < len(self.producer_ids):
+                self.producer_ids[name] = FREE
 
     def guard(self, live: int) -> int:
         """The name of a guard; 0 for none."""
@@ -104,9 +119,16 @@ def guard_of(work: InProgress) -> int:
 
 
 def producer_ids_in_use(cluster: Cluster) -> set[int]:
-    """Every producer id that the coordinator in office, or its log, knows."""
+    """Every producer id that the coordinator in office, its log, or a record on its way there knows.
+
+    Where producer ids come in blocks: every one that a coordinator has handed out of its block.
+    """
+    if isinstance(cluster, BlocksCluster):
+        blocks = [cluster.brokers[node].producer_ids._blocks for node in COORDINATOR_NODES]
+        return {each.first + each.used - 1 for each in blocks if each.used}
     node = cluster.leader_of(COORDINATORS)
     cache = {} if node is None else cluster.brokers[node].coordinator.entries(COORDINATORS[1])
     known: list[Transaction | TransactionValue] = [*cache.values()]
     known += last_values(leading_log(cluster, COORDINATORS)).values()
+    known += [each.pending.target for each in appends_of(cluster).values()]
     return ({each.producer_id for each in known} | {each.next_producer_id for each in known}) - {NONE}

@@ -1,7 +1,8 @@
 """A live cluster as the checker's state: a function for each field of `State`.
 
 What the live system knows and the checker's record does not hold is left out by ``abstractions``; messages are in
-``flights``. What has no live counterpart at all is in `NOT_PROJECTED`.
+``flights``, appends and blocks of producer ids in ``projected_travels``. What has no live counterpart at all is in
+`NOT_PROJECTED`.
 """
 
 from collections.abc import Mapping
@@ -14,8 +15,8 @@ from zombieproof.bridge.abstractions import (
     without_sequence,
     without_time,
 )
+from zombieproof.bridge.clusters import COORDINATOR_NODES, UnhurriedCoordinator
 from zombieproof.bridge.commands import COORDINATORS
-from zombieproof.bridge.flights import COORDINATOR_NODES
 from zombieproof.bridge.names import Lost, Names, leading_log
 from zombieproof.bridge.requests import (
     GROUP,
@@ -29,6 +30,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.node import Broker
 from zombieproof.broker.coordinator.store import last_values
 from zombieproof.broker.group.offset_store import OffsetStore
+from zombieproof.checker.transactions.marker_actions import AT_LOG
 from zombieproof.checker.transactions.state import (
     CACHED,
     IDS,
@@ -55,11 +57,6 @@ NOT_PROJECTED: Mapping[str, str] = {
     "ghost": "no broker knows what applications were told; a twin works decisions out from the durable records",
     "budget": "how often a fault may still happen is a bound of the exploration",
     "overflow": "the live system has no capacities",
-    "appends": "a twin's appends are durable at once, and none is ever under way",
-    "next_block": "a twin's brokers have their blocks of producer ids when they start",
-    "blocks": "a twin's brokers have their blocks of producer ids when they start",
-    "allocations": "a twin's brokers have their blocks of producer ids when they start",
-    "given": "producer ids are named by `Names`",
 }
 """Fields of `State` that have no live counterpart, and why."""
 
@@ -108,12 +105,13 @@ def _node(cluster: Cluster, broker: Broker | None, names: Names) -> Node:
     return Node(
         believes=True,
         epoch=epoch,
-        cache=[_held(broker, held, names) for held in cache],
-        driving=[int(_drives(broker, epoch, TRANSACTIONAL_IDS[k])) for k in range(IDS)],
+        cache=[held_as(broker, held, names) for held in cache],
+        driving=[_drives(broker, epoch, TRANSACTIONAL_IDS[k]) for k in range(IDS)],
     )
 
 
-def _held(broker: Broker, transaction: Transaction, names: Names) -> Transaction:
+def held_as(broker: Broker, transaction: Transaction, names: Names) -> Transaction:
+    """What a broker holds of an id, or has on its way into the log."""
     return replace(
         without_time(transaction),
         producer_id=names.producer_id(transaction.producer_id),
@@ -123,15 +121,17 @@ def _held(broker: Broker, transaction: Transaction, names: Names) -> Transaction
     )
 
 
-def _drives(broker: Broker, epoch: int, transactional_id: str) -> bool:
-    """Whether it is at work on the end of a decided transaction, in its present office.
+def _drives(broker: Broker, epoch: int, transactional_id: str) -> int:
+    """Whether it is at work on the end of a decided transaction, in its present office: with markers, or at the log.
 
     What is left of an earlier office is dropped when its answer comes (FORGET).
     """
     pending = broker.coordinator.channel.pending.get(transactional_id)
     if pending is not None:
-        return pending.coordinator_epoch == epoch
-    return broker.coordinator.is_driving(transactional_id)
+        return int(pending.coordinator_epoch == epoch)
+    if isinstance(broker.coordinator, UnhurriedCoordinator):
+        return AT_LOG if broker.coordinator.is_at_log(transactional_id, epoch) else 0
+    return int(broker.coordinator.is_driving(transactional_id))
 
 
 def coordinator(cluster: Cluster) -> int:
@@ -183,14 +183,15 @@ def _partition(cluster: Cluster, tp: TopicPartition, names: Names) -> Partition:
     leader = cluster.leader_of(tp)
     assert leader is not None, f"{tp}: what its last leader knew is kept while there is none"
     producers = cluster.brokers[leader].partitions.replicas[tp].producers
-    entries = [_entry(producers.get(pid), numbers, names) for pid in _known(names)]
+    entries = [_entry(producers.get(pid), numbers, names) for pid in known_ids(names)]
     entries += [CheckedEntry() for _ in range(PRODUCER_IDS - len(entries))]
     if tp == OFFSETS_PARTITION:
         entries = [without_sequence(entry) for entry in entries]
     return Partition(leader=True, end=len(numbers), log=log, entries=entries)
 
 
-def _known(names: Names) -> list[int]:
+def known_ids(names: Names) -> list[int]:
+    """Every producer id that has a name, by its name."""
     assert len(names.producer_ids) <= PRODUCER_IDS, f"the state holds {PRODUCER_IDS} producer ids"
     return names.producer_ids
 
@@ -245,7 +246,7 @@ def group(cluster: Cluster, members: tuple[str, ...], names: Names) -> Group:
     committed = store.offsets._committed.get(key)
     if committed is not None:
         found.committed = GroupOffset(committed.record.offset, numbers[committed.record.record_offset])
-    for name, producer_id in enumerate(_known(names)):
+    for name, producer_id in enumerate(known_ids(names)):
         found.pending[name] = _pending(store.offsets, producer_id, key, numbers)
     return found
 

@@ -3,37 +3,28 @@
 import pickle
 
 from zombieproof.bridge import commands
+from zombieproof.bridge.answers import answer_client, hear_client
 from zombieproof.bridge.commands import COORDINATORS
 from zombieproof.bridge.faults import BUDGETS, inject
-from zombieproof.bridge.flights import COORDINATOR_NODES, InFlight, Sent
+from zombieproof.bridge.flights import InFlight, Sent
 from zombieproof.bridge.names import leading_log
 from zombieproof.bridge.requests import (
-    DATA,
     GROUP,
     INPUT,
     names_partition,
 )
+from zombieproof.bridge.travels import at_append, at_block, may_try_between_brokers
 from zombieproof.bridge.twin import Twin, copied
-from zombieproof.broker.cluster.network import CLIENT, Answer
 from zombieproof.checker.transactions import (
     actions,
     client_actions,
-    client_answers,
     network,
     questions_under_way,
-    replies,
 )
-from zombieproof.checker.transactions.action_kinds import ACTIONS, Action
-from zombieproof.checker.transactions.state import MESSAGES, Kind, Message, Op, Stage, State, Trail
+from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, Action
+from zombieproof.checker.transactions.state import Kind, Op, Stage, State, Trail
 from zombieproof.checker.transactions.views import is_tv2
-from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer, OffsetsCommitted
-from zombieproof.messages.partitions import ProduceAnswer
-from zombieproof.messages.transactions import (
-    AddOffsetsToTxnAnswer,
-    AddPartitionsToTxnAnswer,
-    EndTxnAnswer,
-    InitProducerIdAnswer,
-)
+from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer
 from zombieproof.model.records import PendingOffset
 from zombieproof.model.vocabulary import NONE, Error, ProducerState, TransactionState
 
@@ -55,6 +46,8 @@ def may_try(twin: Twin, action: int) -> bool:
         return tried
     if kind in AT_MESSAGES:
         return _may_reach(twin, kind, i)
+    if kind in (*AT_APPENDS, *AT_BLOCKS):
+        return may_try_between_brokers(twin, kind, i)
     if kind == Action.DISCONNECT:
         return twin.setup.bounds.verification_queue == 1 and twin.beside.budget.lost > 0
     if kind == Action.RESIGN:
@@ -73,6 +66,10 @@ def step(twin: Twin, action: int) -> bool:
         return _by_the_checker(twin, action, kind, i)
     if kind in AT_MESSAGES:
         return _reach(twin, kind, i)
+    if kind in AT_APPENDS:
+        return at_append(twin, kind, i)
+    if kind in AT_BLOCKS:
+        return at_block(twin, kind, i)
     if kind == Action.DISCONNECT:
         return _disconnect(twin, i)
     return _read(twin, kind, i) if kind in (Action.READ_ONE, Action.READ_ALL) else inject(twin, kind, i)
@@ -130,20 +127,24 @@ def _may_reach(twin: Twin, kind: Action, i: int) -> bool:
     message, budget = twin.state.messages[i], twin.beside.budget
     if message.kind == Kind.EMPTY or actions._repeats(twin.state, i):
         return False
+    if message.answered:
+        may_arrive = kind == Action.DELIVER and not actions._is_behind_another(twin.state, message)
+        return may_arrive or (kind == Action.LOSE_ANSWER and budget.lost > 0)
     has_leader = twin.state.partitions[message.partition].leader
     if message.kind == Kind.MARKER:
         may_lose = kind == Action.LOSE_ANSWER and budget.lost > 0 and message.live
         return has_leader and (kind == Action.DELIVER or may_lose)
-    if message.stage == Stage.WAITING:
+    if message.stage in (Stage.WAITING, Stage.APPENDING):
         return False
     to_leader = names_partition(message.kind) and message.stage not in (Stage.TO_COORDINATOR, Stage.ABANDONED)
     if to_leader and (not has_leader or actions._is_behind_another(twin.state, message)):
         return False
     if kind == Action.LOSE_ANSWER:
-        return budget.lost > 0 and message.live and message.stage != Stage.TO_COORDINATOR
+        answers_at_once = twin.setup.bounds.answers_travel == 0
+        return budget.lost > 0 and message.live and message.stage != Stage.TO_COORDINATOR and answers_at_once
     if kind == Action.UNKNOWN_APPEND:
         for_coordinator = network.speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR
-        here = message.node == twin.state.coordinator
+        here = message.node == twin.state.coordinator and twin.setup.bounds.appends_travel == 0
         return budget.unknown_appends > 0 and message.live and for_coordinator and here
     return True
 
@@ -152,13 +153,19 @@ def _reach(twin: Twin, kind: Action, i: int) -> bool:
     """The message in slot `i` arrives, and so does the answer, unless it is lost."""
     flight = twin.flights[i]
     assert flight is not None
+    if flight.message.answered:
+        twin.beside.budget.lost -= kind == Action.LOSE_ANSWER
+        return hear_client(twin, i, is_lost=kind == Action.LOSE_ANSWER)
     ends = len(leading_log(twin.cluster, COORDINATORS))
     if kind == Action.UNKNOWN_APPEND:
         twin.beside.budget.unknown_appends -= 1
         _append_unknown(twin, flight)
     else:
+        twin.beside.appends.asked[flight.live.number] = flight.live
         commands.deliver(twin.cluster, flight.live)
-    twin.remember_decisions(ends, twin.state.messages[i])
+    message = twin.state.messages[i]
+    twin.look(int(message.label))
+    twin.remember_decisions(ends, int(message.label), by_client=message.kind == Kind.END_TXN)
     if kind == Action.LOSE_ANSWER:
         twin.beside.budget.lost -= 1
     if flight.message.kind == Kind.MARKER:
@@ -167,7 +174,7 @@ def _reach(twin: Twin, kind: Action, i: int) -> bool:
         commands.forget_answer(twin.cluster, flight.live)
         del twin.beside.sent[flight.request]
     else:
-        _answer_client(twin, flight, kind == Action.LOSE_ANSWER)
+        answer_client(twin, flight, kind == Action.LOSE_ANSWER)
     return True
 
 
@@ -185,7 +192,7 @@ def _disconnect(twin: Twin, place: int) -> bool:
             twin.beside.sent[left.number] = Sent(flight.message.client, flight.message.label, waits=False)
         elif left is not None:
             twin.cluster.network.in_flight.remove(left)
-        _answer_client(twin, flight, is_lost=False)
+        answer_client(twin, flight, is_lost=False)
         return True
     return False
 
@@ -210,88 +217,6 @@ def _answer_marker(twin: Twin, flight: InFlight, is_lost: bool) -> None:
         assert answer is not None
     commands.deliver(twin.cluster, answer)
     twin.cluster.resend_markers()
-
-
-def _answer_client(twin: Twin, flight: InFlight, is_lost: bool) -> None:
-    """What a client is told now, if it is told anything: the checker's clients make of it what they make of it."""
-    told = next((each for each in twin.cluster.network.in_flight if each.receiver == CLIENT), None)
-    if told is None:
-        return
-    if told.number != flight.request:
-        flight, is_lost = _outrun(twin, told.number, flight), False
-    i = next(slot for slot, each in enumerate(twin.flights) if each is flight)
-    twin.cluster.network.in_flight.remove(told)
-    facts = twin.beside.sent.pop(flight.request)
-    if not facts.waits:
-        return
-    twin.beside.names.update(twin.cluster, twin.beside.lost)
-    _answer_producer(twin, flight, told.body, is_lost)
-    state = _listening(twin, i)
-    message = state.messages[i]
-    if is_lost:
-        replies.restore_request(state, message)
-    else:
-        assert isinstance(told.body, Answer), "a broker that was asked lives, and answers"
-        client_answers.handle(state, twin.setup, Trail(), i, _told(twin, told.body, message))
-    twin.take(state)
-    twin.follow(state, answered=i)
-
-
-def _answer_producer(twin: Twin, flight: InFlight, told: object, is_lost: bool) -> None:
-    """The live producer hears what the checker's client hears.
-
-    Of a lost answer the checker's client asks the same node again: the look-up before that says nothing new.
-    """
-    producers, around = twin.beside.producers, twin.around_producers()
-    if producers is None:
-        return
-    if not is_lost:
-        producers.answered(flight.request, told, around)
-    elif names_partition(flight.message.kind):
-        producers.lost(flight.request, around)
-    else:
-        producers.lost(flight.request, around._replace(coordinator=COORDINATOR_NODES[flight.message.node]))
-
-
-def _outrun(twin: Twin, number: int, newer: InFlight) -> InFlight:
-    """The request whose question has given its place in a leader's channel to the one of `newer`."""
-    older = next(each for each in twin.flights if each is not None and each.request == number)
-    assert older.message.stage == Stage.WAITING, "only who asked, or is replaced, is answered"
-    if older.message.producer_epoch < newer.message.producer_epoch:
-        twin.beside.ghost.outrun = True
-    return older
-
-
-def _listening(twin: Twin, i: int) -> State:
-    """The state as a client finds it that is about to be answered."""
-    state = twin.brokers()
-    for slot in range(MESSAGES):
-        network.copy(twin.state.messages[slot], state.messages[slot])
-    message = state.messages[i]
-    message.stage, message.error, message.guard = Stage.TO_LEADER, Error.NONE, 0
-    if names_partition(message.kind):
-        message.node = 0
-    return state
-
-
-def _told(twin: Twin, answer: Answer, message: Message) -> int:
-    """The error of an answer; what it grants is left in the message."""
-    match answer:
-        case InitProducerIdAnswer() | EndTxnAnswer():
-            if answer.error == Error.NONE and answer.producer_id != NONE:
-                message.producer_id = twin.beside.names.producer_id(answer.producer_id)
-                message.producer_epoch = answer.producer_epoch
-            return answer.error
-        case AddPartitionsToTxnAnswer():
-            return answer.error or next(iter(answer.transactions[0].errors.values()))
-        case AddOffsetsToTxnAnswer():
-            return answer.error
-        case ProduceAnswer():
-            return answer.partitions[DATA[message.partition]].error
-        case OffsetsCommitted():
-            return answer.errors[INPUT]
-        case _:
-            raise AssertionError(f"{answer!r} answers no request of a client")
 
 
 def _read(twin: Twin, kind: Action, r: int) -> bool:

@@ -13,42 +13,31 @@ Whether a broker has anything to do with it is the broker's: a step after which 
 import pickle
 from dataclasses import dataclass, field, replace
 
-from zombieproof.bridge import commands, projection
+from zombieproof.bridge import commands, projected_travels, projection
+from zombieproof.bridge.appends import Appends, forget_fresh_metadata
+from zombieproof.bridge.clusters import COORDINATOR_NODES
 from zombieproof.bridge.commands import COORDINATORS
-from zombieproof.bridge.flights import COORDINATOR_NODES, InFlight, Sent, messages
-from zombieproof.bridge.names import Lost, Names, OutOfScope, leading_log
+from zombieproof.bridge.flights import Answered, InFlight, Sent, messages
+from zombieproof.bridge.names import Lost, Names, leading_log
 from zombieproof.bridge.producers import LiveProducers, Surroundings
 from zombieproof.bridge.projection import Consumer
 from zombieproof.bridge.requests import (
-    DATA,
-    GROUP,
     INIT_VERSION,
-    INPUT,
-    OFFSETS_PARTITION,
     PARTITIONS,
     TIMEOUT_MS,
     TRANSACTIONAL_IDS,
     names_partition,
     request_of,
 )
-from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
-from zombieproof.broker.cluster.journal import Journal, KeptJournal
 from zombieproof.broker.cluster.network import CLIENT
 from zombieproof.broker.cluster.operations import QuestionsUnderWay
-from zombieproof.broker.cluster.settings import Settings
-from zombieproof.broker.partition.verification_channel import (
-    Question,
-    VerificationChannel,
-    VerificationRequest,
-    Verified,
-)
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.transactions import coordinator_appends, network
 from zombieproof.checker.transactions.model import initial_state
 from zombieproof.checker.transactions.state import (
     MESSAGES,
-    Bounds,
+    PRODUCER_IDS,
     Budget,
     Client,
     Ghost,
@@ -59,20 +48,12 @@ from zombieproof.checker.transactions.state import (
     State,
     Trail,
 )
-from zombieproof.clients.read_committed import FetchFilter
 from zombieproof.formats.batches import TransactionValue
-from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
-from zombieproof.messages.controller import AllocateProducerIds, AllocateProducerIdsAnswer
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
-from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Isolation, TransactionState
+from zombieproof.model.vocabulary import NONE, Error, TransactionState
 from zombieproof.statemachines.partition_leader.questions import ChannelFailure
 
 MESSAGE = layout_of(Message)
-ISOLATIONS = (Isolation.READ_COMMITTED, Isolation.READ_COMMITTED_BUFFERING)
-"""How readers 0 and 1 of a state read."""
-MUCH_MS = 10**12
-"""Where the clock stands, so that everything can be made older than anything is kept."""
 
 ENDED = {TransactionState.PREPARE_COMMIT: 1, TransactionState.PREPARE_ABORT: 2}
 """What a decided record says: `Told.decided`."""
@@ -80,7 +61,7 @@ ENDED = {TransactionState.PREPARE_COMMIT: 1, TransactionState.PREPARE_ABORT: 2}
 
 @dataclass(slots=True)
 class Beside:
-    """What the cluster does not know."""
+    """What the cluster does not know. `answers` have left their brokers, by the numbers of their requests."""
 
     clients: list[Client]
     ghost: Ghost
@@ -91,6 +72,8 @@ class Beside:
     lost: dict[int, Lost] = field(default_factory=dict)
     consumers: list[Consumer] = field(default_factory=list)
     producers: LiveProducers | None = None
+    appends: Appends = field(default_factory=Appends)
+    answers: dict[int, Answered] = field(default_factory=dict)
 
 
 class Twin:
@@ -106,6 +89,9 @@ class Twin:
     def prepare(self) -> None:
         """Make it ready for a step to be tried."""
         self.scratch = copied(self.state), Trail()
+        if self.setup.bounds.appends_travel == 1:
+            unused = [n for n in range(PRODUCER_IDS) if not coordinator_appends._is_used(self.state, n)]
+            self.beside.names.free(unused)
 
     def freeze(self) -> None:
         """Make it ready for steps to be tried, and to be cloned."""
@@ -125,8 +111,9 @@ class Twin:
         if journal.contradictions or any(each.error == Error.UNKNOWN_SERVER_ERROR for each in journal.decisions):
             self.beside.ghost.insane = True
         journal.clear()
-        self.beside.names.update(self.cluster, self.beside.lost)
-        flights = messages(self.cluster, self.beside.sent, self.beside.names, self.setup)
+        self.look()
+        flights = messages(self.cluster, self.beside.sent, self.beside.names, self.setup, self.beside.appends)
+        flights += [InFlight(message, told, number) for number, (message, told) in self.beside.answers.items()]
         state = self.brokers()
         for slot, flight in enumerate(flights):
             network.copy(flight.message, state.messages[slot])
@@ -137,6 +124,17 @@ class Twin:
                 self.lose_on_its_way(flight)
         if self.beside.producers is not None:
             self.beside.producers.compare(self.state, self.beside.names.producer_id)
+
+    def look(self, label: int = 0) -> None:
+        """Name what is new, and place appends that are; a request that asked for one now has `label`."""
+        bounds = self.setup.bounds
+        if bounds.appends_travel == 1 or bounds.id_blocks > 0:
+            deposed = 1 - projection.coordinator(self.cluster)
+            held = self.state.nodes[deposed]
+            if held.believes:
+                forget_fresh_metadata(self.cluster, COORDINATOR_NODES[deposed], held.cache)
+        self.beside.names.update(self.cluster, self.beside.lost)
+        self.beside.appends.update(self.cluster, label)
 
     def lose_on_its_way(self, flight: InFlight) -> None:
         """A message will never arrive; a leader that waits for the answer to it waits no longer."""
@@ -157,9 +155,9 @@ class Twin:
         known = beside.clients, beside.ghost, beside.budget
         clients, ghost, budget = pickle.loads(pickle.dumps(known, pickle.HIGHEST_PROTOCOL))
         there = initial_state(self.setup)
-        return replace(
+        state = replace(
             there,
-            lanes=projection.lanes(cluster) if there.lanes else [],
+            lanes=projection.lanes(cluster) if self.setup.bounds.verification_queue == 1 else there.lanes,
             clients=clients,
             nodes=projection.nodes(cluster, beside.names),
             durable=projection.durable(cluster, beside.names),
@@ -170,8 +168,20 @@ class Twin:
             budget=budget,
             coordinator=projection.coordinator(cluster),
             highest_epoch=projection.highest_epoch(cluster),
-            next_producer_id=projection.next_producer_id(beside.names),
         )
+        self._project_between_brokers(state)
+        return state
+
+    def _project_between_brokers(self, state: State) -> None:
+        """What a state says of appends and producer ids; where ids come with records that travel none is counted."""
+        cluster, names, bounds = self.cluster, self.beside.names, self.setup.bounds
+        if bounds.appends_travel == 1:
+            state.appends = projected_travels.appends(cluster, self.beside.appends, names)
+        else:
+            state.next_producer_id = projection.next_producer_id(names)
+        if bounds.id_blocks > 0:
+            state.next_block, state.given = projected_travels.next_block(cluster), projected_travels.given(names)
+            state.blocks, state.allocations = projected_travels.blocks(cluster), projected_travels.allocations(cluster)
 
     # ---------------------------------------------------------------- steps
 
@@ -200,6 +210,9 @@ class Twin:
             if slot == answered or flight is None:
                 if after.kind != Kind.EMPTY:
                     self.send(after, self._original_of(after))
+                continue
+            if before.answered and after.kind == Kind.EMPTY:
+                del self.beside.answers[flight.request], self.beside.sent[flight.request]
                 continue
             unchanged = copied_message(before)
             unchanged.live = after.live
@@ -247,13 +260,13 @@ class Twin:
 
     # ---------------------------------------------------------------- ghost facts
 
-    def remember_decisions(self, ends: int, message: Message | None) -> None:
+    def remember_decisions(self, ends: int, label: int, *, by_client: bool) -> None:
         """Who opened which transaction and what became of it, from the records behind number `ends` of the log.
 
-        `message` is the request that was handled, None for what coordinators do by themselves.
+        `label` is that of the request that was handled, 0 for what coordinators do by themselves; `by_client`: it is
+        a client's EndTxn.
         """
         ghost, node = self.beside.ghost, self.state.coordinator
-        label = 0 if message is None else message.label
         for batch in leading_log(self.cluster, COORDINATORS)[ends:]:
             (record,) = batch.records
             if not isinstance(record.value, TransactionValue):
@@ -263,48 +276,9 @@ class Twin:
             if state == TransactionState.ONGOING and not was_open:
                 ghost.owner[k] = label
             if state in ENDED and was_open:
-                if message is not None and message.kind == Kind.END_TXN and ghost.owner[k] != label:
+                if by_client and ghost.owner[k] != label:
                     ghost.usurped = True
                 coordinator_appends.decide_label(State(ghost=ghost), k, ENDED[state])
-
-
-OF_PRODUCER_IDS = AllocateProducerIds | AllocateProducerIdsAnswer
-
-
-@dataclass(slots=True)
-class QuestionsAlone(VerificationChannel):
-    """Each question travels at once and alone, as in the checker's state where no scenario asks for the queue."""
-
-    nodes: dict[int, int] = field(default_factory=dict)
-
-    def ask(self, node: int | None, question: Question) -> list[Verified]:
-        """Let a question wait in a lane of its own."""
-        if node is None:
-            return VerificationChannel.ask(self, None, question)
-        self.nodes[question.ticket] = node
-        return VerificationChannel.ask(self, question.ticket, question)
-
-    def drain(self) -> list[VerificationRequest]:
-        """The requests to send now, each to the node that its question is for."""
-        return [sent._replace(node=self.nodes.pop(sent.lane)) for sent in VerificationChannel.drain(self)]
-
-
-class QueueingCluster(Cluster):
-    """A cluster whose brokers have their producer ids when they start."""
-
-    def _start(self, node: int, was_clean: bool) -> None:
-        super()._start(node, was_clean)
-        while ids := [message for message in self.network.in_flight if isinstance(message.body, OF_PRODUCER_IDS)]:
-            self.deliver(ids[0])
-
-
-class TwinCluster(QueueingCluster):
-    """The same, and its brokers ask coordinators question by question."""
-
-    def _start(self, node: int, was_clean: bool) -> None:
-        super()._start(node, was_clean)
-        broker = self.brokers[node]
-        broker.writes.channel = QuestionsAlone(broker.software.rules, self.journal)
 
 
 def _in_order(state: State, flights: list[InFlight]) -> list[InFlight | None]:
@@ -330,60 +304,3 @@ def copied_message(message: Message) -> Message:
     another = Message()
     network.copy(message, another)
     return another
-
-
-def _ids(bounds: Bounds) -> list[int]:
-    return bounds.transactional_id[: bounds.clients]
-
-
-def first_twin(setup: Setup, rules: Rules | None = None, *, live_producers: bool = False) -> Twin:
-    """The twin before anything happened: a coordinator and a stand-in, and each partition at brokers of its own.
-
-    Args:
-        setup: the checker's; `rules` those of the brokers, the setup's by default.
-        live_producers: what clients send is sent by live producers beside them, which hear the answers too.
-
-    Raises:
-        OutOfScope: the scenario has what a twin cannot do.
-    """
-    bounds, budget = setup.bounds, setup.budget
-    if bounds.answers_travel or bounds.appends_travel or bounds.id_blocks or bounds.keep_refused_copies:
-        raise OutOfScope("a twin knows the state in its smallest form")
-    if min(_ids(bounds)) < 0 <= max(_ids(bounds)):
-        raise OutOfScope("producer ids are named in the order of one coordinator: all have transactional ids, or none")
-    if (rules or setup.rules).leader_reads_log == 0:
-        raise OutOfScope("no rule of live brokers lets a replica lead that has not read what it has")
-    if bounds.verification_queue and (budget.leaderless or budget.leader_changes):
-        raise OutOfScope("where questions wait, leaders stay")
-    if budget.leaderless and (budget.leader_changes or bounds.grouped or bounds.readers):
-        raise OutOfScope("a partition without a leader has one replica, and nobody reads it")
-    replicas = 1 + setup.budget.leader_changes
-    broker = iter(range(3, 100))
-    of_each = {tp: tuple(next(broker) for _ in range(replicas)) for tp in PARTITIONS}
-    cluster = (QueueingCluster if bounds.verification_queue else TwinCluster)(
-        max(of_each[OFFSETS_PARTITION]),
-        rules or setup.rules,
-        # A leader of the model asks once: that it asks again before it answers is another order of the same steps.
-        Settings(group_initial_rebalance_delay_ms=0, add_partitions_to_txn_retry_backoff_max_ms=0),
-        {
-            TRANSACTION_STATE: [COORDINATOR_NODES],
-            CONSUMER_OFFSETS: [of_each[OFFSETS_PARTITION]],
-            DATA[0][0]: [of_each[tp] for tp in DATA],
-            INPUT[0]: [COORDINATOR_NODES],
-        },
-        clock=ManualClock(MUCH_MS),
-        journal=KeptJournal(),
-    )
-    state = initial_state(setup)
-    members: tuple[str, ...] = ()
-    if bounds.grouped:
-        members = (commands.join(cluster, GROUP), *("" for _ in range(bounds.clients - 1)))
-    beside = Beside(state.clients, state.ghost, state.budget, members=members)
-    if live_producers:
-        beside.producers = LiveProducers(setup)
-    beside.consumers = [
-        Consumer(FetchFilter(DATA[0], isolation, setup.rules, Journal())) for isolation in ISOLATIONS[: bounds.readers]
-    ]
-    twin = Twin(cluster, beside, setup, state, [])
-    twin.refresh()
-    return twin

@@ -173,9 +173,7 @@ class TransactionCoordinator:
         if wanted.owes_end:
             return self.end_by_server(ServerEnd(name, pending, waiter))
         if wanted.owes_look:
-            transaction, office = self._steps.begin(name)
-            ends.look_again(transaction, pending, office, wanted, self._steps.notes)
-            return self._carry_out(name, transaction, pending, waiter)
+            return self._look_again(name, pending, waiter)
         effects: list[Effect] = [*self._steps.append(name, pending, waiter)]
         if isinstance(waiter, Completing):
             if wanted.retries:
@@ -185,6 +183,12 @@ class TransactionCoordinator:
         if wanted.sends_markers:
             effects += self._completions.start(name)
         return effects
+
+    def _look_again(self, name: str, pending: PendingTransition, waiter: Waiter) -> list[Effect]:
+        """A decision is durable and in memory: look again, and go on (F2 to F5)."""
+        transaction, office = self._steps.begin(name)
+        ends.look_again(transaction, pending, office, self._steps.effects, self._steps.notes)
+        return self._carry_out(name, transaction, pending, waiter)
 
     def _answers(self, pending: PendingTransition, requester: Requester) -> list[Effect]:
         """The answer of the last step, as the request knows it that `pending` is about."""
