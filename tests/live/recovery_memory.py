@@ -264,9 +264,7 @@ def requests_in_progress(kept: Cluster, recovered: Cluster, torn: frozenset[int]
         _forget_waits(broker, WriteUnderWay)
         _forget_waits(broker, QuestionsUnderWay)
         broker.writes.channel = VerificationChannel(broker.software.rules, kept.journal)
-        broker.desk.requesters = {
-            number: sender for number, sender in broker.desk.requesters.items() if sender != CLIENT
-        }
+        broker.desk.requesters = {number: who for number, who in broker.desk.requesters.items() if who[0] != CLIENT}
 
 
 def _drop_appends(broker: Broker, logged: dict[str, tuple[int, TransactionValue]]) -> None:

@@ -13,6 +13,8 @@ from zombieproof.messages.partitions import Produce, SentBatch
 from zombieproof.messages.plain import NotPlain, as_plain, from_plain
 from zombieproof.messages.registry import APIS
 
+st.register_type_strategy(Batch, st.builds(Batch, records=st.lists(st.from_type(Record), max_size=3).map(tuple)))
+
 MESSAGES = [side for api in APIS for side in (api.request, api.answer)]
 
 

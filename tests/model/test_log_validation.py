@@ -9,10 +9,10 @@ from zombieproof.model.decisions.log_validation import (
     LogLimits,
     RecordFacts,
     decide_record,
-    error_of_records,
     fits_no_segment,
     is_too_large,
     needs_no_look,
+    worse_of,
 )
 from zombieproof.model.vocabulary import Error
 
@@ -49,9 +49,12 @@ def test_a_record_is_judged_by_itself(limits: dict[str, Any], record: dict[str, 
 
 def test_one_bad_time_counts_for_more_than_missing_keys() -> None:
     no_key, bad_time = Error.INVALID_RECORD, Error.INVALID_TIMESTAMP
-    assert error_of_records(()) == error_of_records((Error.NONE,)) == Error.NONE
-    assert error_of_records((no_key, Error.NONE)) == no_key
-    assert error_of_records((no_key, bad_time, no_key)) == bad_time
+    errors = (Error.NONE, no_key, bad_time)
+    assert [[worse_of(one, other) for other in errors] for one in errors] == [
+        [Error.NONE, no_key, bad_time],
+        [no_key, no_key, bad_time],
+        [bad_time, bad_time, bad_time],
+    ]
 
 
 def test_records_are_looked_at_where_the_newest_does_not_speak_for_all() -> None:

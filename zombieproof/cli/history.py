@@ -34,13 +34,16 @@ Examples:
   zombieproof history history.jsonl --format junit > history.xml
 
 \b
-A history by hand: a record was acknowledged, and a reader passed its place.
-  printf '%s\\n' > lost.jsonl \\
-    '{"kind":"history","format":"zombieproof-history","version":1}' \\
-    '{"at":1,"kind":"send","process":"A","partition":"t-0","value":"v"}' \\
-    '{"at":2,"kind":"sent","process":"A","value":"v","outcome":"acknowledged","offset":0}' \\
-    '{"at":3,"kind":"positioned","reader":"R","isolation":"read_committed","positions":{"t-0":0}}' \\
-    '{"at":5,"kind":"final_read","since":4,"reader":"R","partition":"t-0","position":1,"end":1}'
+A history by hand, in Python: a record was acknowledged, and a reader passed
+its place.
+  from zombieproof import HistoryWriter
+  with HistoryWriter("lost.jsonl") as history:
+      history.send("A", "t-0", "v")
+      history.acknowledged("A", "v", 0)
+      history.positioned("R", "read_committed", {"t-0": 0})
+      asked = history.now()
+      history.final_read("R", "t-0", position=1, end=1, since=asked)
+And judged: it tells of a lost write.
   zombieproof history lost.jsonl
 
 \b

@@ -7,11 +7,13 @@ The fields of a record inside a message are those of its row. A field that is no
 Source: ``clients/src/main/resources/common/message/*.json``.
 """
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import Enum, auto
 from functools import cache
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+Message = TypeVar("Message")
 
 EVER = 1 << 15
 """There is no such version: until then is until today."""
@@ -129,6 +131,26 @@ def _field(message: type, name: str, hint: Any) -> FieldOfMessage:
             "Wire (or Rows, Pairs) for each name that it has had, or with Ours and the reason"
         )
     return FieldOfMessage(name, kind, wires, ours)
+
+
+@cache
+def _later_fields(message: type, version: int) -> tuple[tuple[str, Any], ...]:
+    """The fields of a message that come with a later version, each with what stands for it there is none."""
+    defaults = {each.name: each.default for each in fields(message) if each.default is not MISSING}
+    later = [each.name for each in fields_of(message) if each.since > version and each.name in defaults]
+    return tuple((name, defaults[name]) for name in later)
+
+
+def in_version(message: Message, version: int) -> Message:
+    """`message` as whoever speaks a version gets it: its own fields that come later say nothing.
+
+    Fields of its rows stay: nobody is misled by more than his version has.
+    """
+    kind: type = type(message)
+    later = _later_fields(kind, version)
+    if all(getattr(message, name) == default for name, default in later):
+        return message
+    return cast("Message", replace(cast("Any", message), **dict(later)))
 
 
 def is_record(kind: Any) -> bool:

@@ -119,15 +119,15 @@ import time
 from zombieproof import HistoryWriter
 
 with HistoryWriter("worker-1.jsonl", now=time.monotonic_ns) as history:
-    history.init("worker-1", "orders")              # before init_transactions()
-    history.initialized("worker-1", "ok")           # behind it
-    history.begin("worker-1", "worker-1/1")         # a label that no other transaction has
-    history.send("worker-1", "out-0", "worker-1/a", "worker-1/1")   # values are unique as well
-    history.acknowledged("worker-1", "worker-1/a", 17)              # the offset, in the callback of send()
-    history.commit("worker-1", "worker-1/1")        # before commit_transaction()
-    history.committed("worker-1", "worker-1/1")     # behind it; not_ended(..., "unknown") if it timed out
-    history.positioned("reader", "read_committed", {{"out-0": 0}})    # before the first poll(), and each seek()
-    history.read("reader", "out-0", 17, "worker-1/a")               # each record that poll() returned
+    history.init("worker-1", "orders")  # before init_transactions()
+    history.initialized("worker-1", "ok")  # behind it
+    history.begin("worker-1", "worker-1/1")  # a label that no other transaction has
+    history.send("worker-1", "out-0", "worker-1/a", "worker-1/1")  # values are unique as well
+    history.acknowledged("worker-1", "worker-1/a", 17)  # the offset, in the callback of send()
+    history.commit("worker-1", "worker-1/1")  # before commit_transaction()
+    history.committed("worker-1", "worker-1/1")  # behind it; not_ended(..., "unknown") if it timed out
+    history.positioned("reader", "read_committed", {{"out-0": 0}})  # before the first poll(), and each seek()
+    history.read("reader", "out-0", 17, "worker-1/a")  # each record that poll() returned
 ```
 
 Other languages write the same lines. The first is

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -89,7 +90,7 @@ def test_what_the_page_shows_in_python_runs(tmp_path: Path) -> None:
 
 
 def test_what_the_help_shows_runs(tmp_path: Path) -> None:
-    shown = HELP[HELP.index("  printf") : HELP.index("  zombieproof history lost.jsonl")]
-    subprocess.run(["bash", "-c", shown], cwd=tmp_path, check=True)
+    shown = dedent(HELP[HELP.index("  from zombieproof") : HELP.index("And judged")])
+    subprocess.run([sys.executable, "-c", shown], cwd=tmp_path, check=True)
     [finding] = judge(read_history(tmp_path / "lost.jsonl")).findings
     assert finding.anomaly is Anomaly.LOST_WRITE

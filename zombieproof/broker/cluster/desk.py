@@ -22,12 +22,13 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.waiting import FOR_EVER, Key, Waits
 from zombieproof.broker.partition.service import PartitionService
 from zombieproof.messages.partitions import ConnectionClosed
+from zombieproof.messages.schema import in_version
 from zombieproof.model.vocabulary import Error
 
 
 @dataclass(slots=True)
 class Desk:
-    """The desk of one broker. `requesters`: who sent which request that is not answered yet."""
+    """The desk of one broker. `requesters`: who sent which request that is not answered yet, and in which version."""
 
     node_id: int
     network: Network
@@ -37,7 +38,7 @@ class Desk:
     go_on: Callable[[Judged, Answer | int], None]
     handle: Callable[[Asking, Answer | None], None]
     waits: Waits[Operation] = field(default_factory=Waits)
-    requesters: dict[int, int] = field(default_factory=dict)
+    requesters: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     # ---------------------------------------------------------------- waiting
 
@@ -94,10 +95,10 @@ class Desk:
     # ---------------------------------------------------------------- answers
 
     def answer(self, number: int, answer: Answer | ConnectionClosed | None) -> None:
-        """Answer request `number`; None: it gets no answer."""
-        sender = self.requesters.pop(number, None)
+        """Answer request `number`, in its version; None: it gets no answer."""
+        sender, version = self.requesters.pop(number, (None, 0))
         if answer is not None and sender is not None:
-            body = None if isinstance(answer, ConnectionClosed) else answer
+            body = None if isinstance(answer, ConnectionClosed) else in_version(answer, version)
             self.network.answer(number, self.node_id, sender, body)
 
     def answer_when_durable(self, number: int, answer: Answer, needs: tuple[Need, ...]) -> None:

@@ -261,7 +261,7 @@ class Broker:
         if message.is_answer:
             self.desk.answered(number, None if body is None or isinstance(body, Request) else body)
         elif isinstance(body, Request):
-            self.desk.requesters[number] = message.sender
+            self.desk.requesters[number] = message.sender, body.version
             if is_understood(body, self.software.release):
                 self._handle(number, body)
             else:

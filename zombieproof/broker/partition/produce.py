@@ -9,6 +9,7 @@ Source: reference §3.2 to §3.4, §14; ``KafkaApis.handleProduceRequest``, ``Re
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import NamedTuple
 
 from zombieproof.broker.cluster.journal import Journal
@@ -163,7 +164,7 @@ class ProduceInProgress:
         is_consistent = _is_consistent(sent.batch)
         if replica is not None and is_consistent and not sent.is_corrupt:
             refused = refused_records(sent.batch, replica.now_ms, limits)
-        fit = validation.fit(size, refused.values(), limits)
+        fit = validation.fit(size, reduce(validation.worse_of, refused.values(), 0), limits)
         landing = front_door.Landing(
             self.request.acks,
             partition[0] in INTERNAL_TOPICS,

@@ -7,7 +7,6 @@ Source: ``LogValidator.java``, ``UnifiedLog.analyzeAndValidateRecords``; no § o
 are ``tests/answers/stored.jsonl.gz``.
 """
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from zombieproof.model.vocabulary import Error
@@ -73,12 +72,11 @@ def needs_no_look(newest: RecordFacts, now_ms: int, limits: LogLimits) -> bool:
     return not is_bounded and decide_record(newest, now_ms, limits) == Error.NONE
 
 
-def error_of_records(errors: Iterable[int]) -> int:
-    """What a batch is refused with whose records have these errors: a time counts for more than anything else."""
-    found = set(errors) - {int(Error.NONE)}
-    if Error.INVALID_TIMESTAMP in found:
+def worse_of(error: int, other: int) -> int:
+    """What a batch is refused with whose records have the one error and the other: a bad time counts for most."""
+    if Error.INVALID_TIMESTAMP in (error, other):
         return int(Error.INVALID_TIMESTAMP)
-    return int(Error.INVALID_RECORD if found else Error.NONE)
+    return int(error or other)
 
 
 NO_LIMIT_MS = (1 << 63) - 1

@@ -4,12 +4,7 @@ Source: reference §2.10, §2.11; ``TransactionCoordinator.endTransaction``.
 """
 
 from zombieproof.model.decisions import transition
-from zombieproof.model.decisions.end_txn import (
-    FIRST_VERSION_OF_TV2,
-    decide_after_append,
-    decide_end_txn,
-    decide_end_txn_front_door,
-)
+from zombieproof.model.decisions.end_txn import decide_after_append, decide_end_txn, decide_end_txn_front_door
 from zombieproof.model.decisions.versions import error_on_the_wire
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
@@ -119,18 +114,16 @@ def _answer(
 ) -> None:
     """The answer to who ended it. Nobody waits for a time-out, whose error is a result all the same.
 
-    InitProducerId has to be asked again when the abort is decided. Before version 5 an answer has no producer id:
-    whoever took one would begin its sequences anew in the epoch that it has.
+    InitProducerId has to be asked again when the abort is decided.
     """
     if pending.operation == Operation.END_BY_INIT:
         refuse_init(effects, pending.asked_version, error if error != Error.NONE else Error.CONCURRENT_TRANSACTIONS)
     elif pending.operation == Operation.END_BY_CLIENT:
-        says_who = pending.asked_version >= FIRST_VERSION_OF_TV2
         reply(
             effects,
             error_on_the_wire(ApiKey.END_TXN, pending.asked_version, error),
-            producer_id if says_who else NONE,
-            producer_epoch if says_who else NONE,
+            producer_id,
+            producer_epoch,
         )
     else:
         effects.error = error

@@ -4,8 +4,6 @@ Theory of operation: a host that sees bytes says how large a batch is and what i
 that does not settle it (`must_look`), it hands in each record (`record_error`). `fit` is what the batch is judged by.
 """
 
-from collections.abc import Iterable
-
 from zombieproof.model.decisions.log_validation import (
     FITS,
     NO_LIMIT_MS,
@@ -13,10 +11,10 @@ from zombieproof.model.decisions.log_validation import (
     LogLimits,
     RecordFacts,
     decide_record,
-    error_of_records,
     fits_no_segment,
     is_too_large,
     needs_no_look,
+    worse_of,
 )
 
 __all__ = [
@@ -29,6 +27,7 @@ __all__ = [
     "is_of_records",
     "must_look",
     "record_error",
+    "worse_of",
 ]
 
 
@@ -42,9 +41,9 @@ def record_error(record: RecordFacts, now_ms: int, limits: LogLimits) -> int:
     return decide_record(record, now_ms, limits)
 
 
-def fit(size: int, errors: Iterable[int], limits: LogLimits) -> Fit:
-    """How a batch of so many bytes fits, whose records have these errors."""
-    return Fit(is_too_large(size, limits), error_of_records(errors), fits_no_segment(size, limits))
+def fit(size: int, error_of_records: int, limits: LogLimits) -> Fit:
+    """How a batch of so many bytes fits, the worst error of whose records (`worse_of`) is known."""
+    return Fit(is_too_large(size, limits), error_of_records, fits_no_segment(size, limits))
 
 
 def is_of_records(seen: Fit, answered: int) -> bool:
