@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
 
@@ -161,7 +161,10 @@ def torn_writes(workload: str, size: int, *, every: int = 1, part: int = 0, long
     disk.on_write = look
     WORKLOADS[workload](stage)
     if longest:
-        stage.client(None).send(T0, stage.name().ljust(longest, "."))
+        # The topic takes what is larger than its segments: a record has one for itself then.
+        replica = stage.embedded.cluster.brokers[1].partitions.replicas[T0]
+        replica.config = replace(replica.config, segment_bytes=2 * longest)
+        assert stage.client(None).send(T0, stage.name().ljust(longest, ".")) == Error.NONE
     reached = Reached()
     for folder, (image, past, length) in last.items():
         path, at, data = cut[folder]

@@ -46,11 +46,7 @@ class AbortedFiles:
             return
         segment = self._files.held[-1]
         if segment.exists(TRANSACTION_INDEX):
-            self._files.disk.truncate(segment.path(TRANSACTION_INDEX), 0)
-            segment.aborted_size = 0
-            for entry in self.entries:
-                if entry.last_offset >= segment.base_offset:
-                    segment.add_aborted(IndexEntry(*entry))
+            segment.cut_aborted(sum(entry.last_offset >= segment.base_offset for entry in self.entries))
             self._files.touched[segment.path(TRANSACTION_INDEX)] = None
 
     def read(self, synced_offset: int) -> None:
@@ -76,15 +72,16 @@ class AbortedFiles:
             return
         files = self._files
         with files.failing():
-            doubtful = files.held[files.index_of(self.first_doubtful) :]
-            kept = [entry for entry in self.entries if entry.last_offset >= doubtful[0].base_offset]
+            first = files.index_of(self.first_doubtful)
+            doubtful = {index: list[AbortedTransaction]() for index in range(first, len(files.held))}
+            base_offset = files.held[first].base_offset
+            kept = [entry for entry in self.entries if entry.last_offset >= base_offset]
             del self.entries[len(self.entries) - len(kept) :]
-            for segment in doubtful:
-                files.disk.write(segment.path(TRANSACTION_INDEX), 0, b"")
-                files.disk.truncate(segment.path(TRANSACTION_INDEX), 0)
-                segment.aborted_size = 0
-                files.touched[segment.path(TRANSACTION_INDEX)] = None
             for entry in (*kept, *entries):
-                self.add(entry)
+                doubtful[files.index_of(entry.last_offset)].append(entry)
+            for index, found in doubtful.items():
+                files.held[index].replace_aborted(IndexEntry(*entry) for entry in found)
+                self.entries += found
+            files.names_changed = True
         self.first_doubtful = None
         files.flush()

@@ -6,7 +6,7 @@ segment is sealed, or the log is closed: until then they are in memory, and what
 Source: ``LogSegment.java``; reference §7.3.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
@@ -99,6 +99,21 @@ class Segment:
         """One more entry of the index of aborted transactions."""
         self._disk.write(self.path(TRANSACTION_INDEX), self.aborted_size, write_index((entry,)))
         self.aborted_size += ENTRY.size
+
+    def cut_aborted(self, count: int) -> None:
+        """The index of aborted transactions keeps its first entries: what was synced of them stays so."""
+        self.aborted_size = count * ENTRY.size
+        self._disk.truncate(self.path(TRANSACTION_INDEX), self.aborted_size)
+
+    def replace_aborted(self, entries: Iterable[IndexEntry]) -> None:
+        """Another index of aborted transactions is there whole, or the one that was is: the next start believes it."""
+        path, data = self.path(TRANSACTION_INDEX), write_index(entries)
+        if self._disk.exists(f"{path}.tmp"):
+            self._disk.remove(f"{path}.tmp")
+        self._disk.write(f"{path}.tmp", 0, data)
+        self._disk.sync(f"{path}.tmp")
+        self._disk.rename(f"{path}.tmp", path)
+        self.aborted_size = len(data)
 
     def write_indexes(self) -> list[str]:
         """Write both indexes as they are now, and let there be one of aborted transactions; returned are the files."""
