@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from zombieproof.broker.cluster.live_trace import LiveTraceFile
     from zombieproof.broker.cluster.network import Answer, Request
     from zombieproof.broker.cluster.settings import Settings
-    from zombieproof.broker.embedded import DataDirectoryError, Embedded
+    from zombieproof.broker.data_directory import DataDirectoryError
+    from zombieproof.broker.embedded import Embedded
     from zombieproof.broker.store.config import Durability, LogConfig
     from zombieproof.checker.checking import UnknownMutant
     from zombieproof.checker.engine.model import Malformed, Model, Promise
@@ -220,7 +221,8 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.broker.cluster.network": ("Answer", "Request"),
     "zombieproof.broker.cluster.live_trace": ("LiveTraceFile",),
     "zombieproof.broker.cluster.settings": ("Settings",),
-    "zombieproof.broker.embedded": ("DataDirectoryError", "Embedded"),
+    "zombieproof.broker.data_directory": ("DataDirectoryError",),
+    "zombieproof.broker.embedded": ("Embedded",),
     "zombieproof.broker.store.config": ("Durability", "LogConfig"),
     "zombieproof.checker.checking": ("UnknownMutant",),
     "zombieproof.checker.engine.model": ("Malformed", "Model", "Promise"),

@@ -9,7 +9,8 @@ import pytest
 
 from tests.store.workloads import SETTINGS
 from zombieproof.broker.cluster.clock import ManualClock
-from zombieproof.broker.embedded import DataDirectoryError, Embedded
+from zombieproof.broker.data_directory import DataDirectoryError
+from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config import Durability
 from zombieproof.broker.store.disk import RealDisk

@@ -8,7 +8,6 @@ sync: a group commit, for any number of producers.
 Source: DESIGN §6.
 """
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -16,36 +15,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from uuid import uuid4
 
 from zombieproof.broker.cluster.clock import Clock, ManualClock, SystemClock
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas, in_memory
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Exchange, Request
-from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.cluster.settings import Settings
-from zombieproof.broker.store.cluster_file import FILE, metadata_of, read_cluster, saved_of, write_cluster
+from zombieproof.broker.data_directory import DataDirectory, disk_at
 from zombieproof.broker.store.config import Durability, LogConfig
-from zombieproof.broker.store.disk import Disk, InUse, RealDisk
-from zombieproof.broker.store.log_directory import LogDirectory, Syncing, identify, sync_all
+from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.log_directory import Syncing, sync_all
 from zombieproof.broker.timers import Timers
 from zombieproof.broker.turns import Turns, Waiter
-from zombieproof.formats.identity import encoded
-from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.releases import RELEASES
 from zombieproof.model.rules import Rules
 
-LOCK = ".lock"
 TICK_MS = 100
 """How often timers are looked at."""
 
 Done = Callable[[Answer | None], None]
 """Called with the answer; None: the connection was lost."""
-
-
-class DataDirectoryError(ValueError):
-    """A path that cannot be the data directory of a cluster; nothing was touched."""
 
 
 @dataclass(slots=True)
@@ -97,26 +87,24 @@ class Embedded:
         self._thread: threading.Thread | None = None
         self._broken: BaseException | None = None
         self.is_closed = False
-        self.directories: dict[int, LogDirectory] = {}
-        self._disk = None if durability is Durability.MEMORY else _disk_at(path) if disk is None else disk
-        self._metadata, was_clean, count = Metadata(), True, nodes
+        self._disk = None if durability is Durability.MEMORY else disk_at(path) if disk is None else disk
         try:
-            if self._disk is not None:
-                self._metadata, count = self._open(self._disk, nodes, durability)
-                was_clean = all(directory.was_clean for directory in self.directories.values())
-            self._metadata.configs |= configs or {}
-            self._metadata.default_config = default_config or LogConfig()
+            data = None if self._disk is None else DataDirectory(self._disk, nodes, self.clock, durability)
+            metadata = Metadata() if data is None else data.metadata
+            metadata.configs |= configs or {}
+            metadata.default_config = default_config or LogConfig()
+            self._data, self.directories = data, {} if data is None else data.logs
             self.cluster = Cluster(
-                count,
+                nodes if data is None else data.nodes,
                 rules,
                 settings,
-                {topic: given for topic, given in (topics or {}).items() if not self._metadata.count(topic)},
+                {topic: given for topic, given in (topics or {}).items() if not metadata.count(topic)},
                 self.clock,
-                self._metadata,
+                metadata,
                 release,
-                in_memory if self._disk is None else self._open_store,
+                in_memory if data is None else data.open_store,
                 journal,
-                was_clean,
+                data is None or data.was_clean,
             )
             self._saved = self._save()
             self._timers = Timers(self.cluster, self.directories)
@@ -127,52 +115,11 @@ class Embedded:
                 self._disk.close()
             raise
 
-    def _open(
-        self,
-        disk: Disk,
-        nodes: int,
-        durability: Durability,
-    ) -> tuple[Metadata, int]:
-        """Take the lock, and know what the directory says of the cluster."""
-        try:
-            disk.lock(LOCK)
-        except InUse as error:
-            raise DataDirectoryError(
-                f"{disk.name('')}: another process uses it: end that one, or choose another directory"
-            ) from error
-        saved = read_cluster(disk)
-        self._cluster_id = encoded(uuid4()) if saved is None else saved.cluster_id
-        metadata, count = (Metadata(), nodes) if saved is None else (metadata_of(saved), saved.nodes)
-        if saved is None:
-            # Whose directory it is stands there before anything is in it that could belong to another.
-            write_cluster(disk, saved_of(self._cluster_id, count, metadata, 0))
-        for node in range(1, count + 1):
-            folder = f"broker-{node}"
-            identify(disk, folder, {"version": "1", "cluster.id": self._cluster_id, "node.id": str(node)})
-            self.directories[node] = LogDirectory(disk, folder, self.clock, durability)
-            self.directories[node].discarded.remove_left_over(metadata.deleted_ids)
-        metadata.deleted_ids.clear()
-        metadata.producer_ids.keep = self._keep_next_id
-        return metadata, count
-
-    def _open_store(self, node: int, partition: TopicPartition) -> Store:
-        topic = partition[0]
-        return self.directories[node].open_store(
-            partition, self._metadata.topic_ids[topic], self._metadata.config_of(topic)
-        )
-
-    def _keep_next_id(self, next_id: int) -> None:
-        """No block of producer ids is handed out before the disk knows that it is."""
-        assert self._disk is not None, "in memory nobody keeps it"
-        write_cluster(self._disk, saved_of(self._cluster_id, len(self.directories), self._metadata, next_id))
-
     def _save(self) -> int:
         """What the cluster knows of itself is on the disk; returned is its version."""
-        if self._disk is not None:
-            self._keep_next_id(self._metadata.producer_ids.next_id)
-            for directory in self.directories.values():
-                directory.keep_only(self._metadata.partitions)
-        return self._metadata.version
+        if self._data is not None:
+            self._data.save()
+        return self.cluster.metadata.version
 
     # ---------------------------------------------------------------- requests
 
@@ -289,7 +236,7 @@ class Embedded:
             self._waiting[exchange.number] = exchange, each.done
         moved |= bool(self.cluster.network.in_flight)
         self.cluster.settle()
-        if self._metadata.version != self._saved:
+        if self.cluster.metadata.version != self._saved:
             self._saved = self._save()
         over = [number for number, (exchange, _) in self._waiting.items() if exchange.is_over]
         for number in over:
@@ -299,8 +246,7 @@ class Embedded:
         return moved or bool(over)
 
     def _begin_sync(self) -> list[tuple[int, Syncing]]:
-        begun = ((node, directory.begin_sync()) for node, directory in self.directories.items())
-        return [(node, syncing) for node, syncing in begun if syncing is not None]
+        return [] if self._data is None else self._data.begin_sync()
 
     def _end_sync(self, syncing: list[tuple[int, Syncing]]) -> None:
         for node, each in syncing:
@@ -351,9 +297,8 @@ class Embedded:
     def _stop(self) -> None:
         for broker in self.cluster.brokers.values():
             broker.close()
-        for directory in self.directories.values():
-            directory.close()
-        self._save()
+        if self._data is not None:
+            self._data.close()
 
     def abandon(self) -> None:
         """Stop at once, as when the process is killed: nothing is written any more."""
@@ -371,35 +316,3 @@ class Embedded:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _disk_at(path: Path | str | None) -> Disk | None:
-    """The disk below a data directory; None: there is to be none.
-
-    Raises:
-        DataDirectoryError: the path cannot be one.
-    """
-    if path is None:
-        return None
-    path, fault = Path(path), None
-    try:
-        if path.exists() and not path.is_dir():
-            fault = "is a file: a data directory is a folder"
-        elif path.is_dir() and any(path.iterdir()) and not (path / FILE).exists() and not _is_begun(path):
-            fault = (
-                f"is not empty and has no {FILE}: it is no data directory of a cluster. Choose another, or an empty one"
-            )
-        else:
-            path.mkdir(parents=True, exist_ok=True)
-            if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-                fault = "may not be written by this user: give the right, or choose another directory"
-    except OSError as error:
-        raise DataDirectoryError(f"{path}: {error.strerror}: a data directory must be read and written") from error
-    if fault is not None:
-        raise DataDirectoryError(f"{path} {fault}")
-    return RealDisk(path)
-
-
-def _is_begun(path: Path) -> bool:
-    """Whether a first start was cut short here: nothing but what it makes before it writes ``cluster.json``."""
-    return all(each.name in (LOCK, f"{FILE}.tmp") or each.name.startswith("broker-") for each in path.iterdir())

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from zombieproof.broker.embedded import DataDirectoryError, Embedded
+from zombieproof.broker.data_directory import DataDirectoryError
+from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config import LogConfig
 from zombieproof.broker.store.config_names import NAMES, config_named, named
