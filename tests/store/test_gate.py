@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,7 @@ from zombieproof.broker.store.segment import Segment
 from zombieproof.broker.store.segment_log import SegmentLog
 from zombieproof.formats.batches import Batch
 from zombieproof.formats.record_batch import header_at
+from zombieproof.formats.transaction_index import IndexEntry
 from zombieproof.model.vocabulary import NONE
 
 SWAPPED = (".cleaned", ".swap", ".log", ".txnindex")
@@ -177,6 +178,16 @@ def the_newest_of_a_key_goes(patch: pytest.MonkeyPatch) -> None:
 
 Loser = tuple[Callable[[pytest.MonkeyPatch], None], Callable[[], Reached]]
 
+
+def an_index_is_made_anew_in_place(patch: pytest.MonkeyPatch) -> None:
+    def in_place(segment: Segment, entries: Iterable[IndexEntry]) -> None:
+        segment.cut_aborted(0)
+        for entry in entries:
+            segment.add_aborted(entry)
+
+    patch.setattr(Segment, "replace_aborted", in_place)
+
+
 LOSERS: dict[str, Loser] = {
     "durable at once": (durable_at_once, lambda: crash_points("transactions", 16, every=3)),
     "no file is synced": (no_file_is_synced, lambda: crash_points("plain", 24, every=3)),
@@ -185,6 +196,10 @@ LOSERS: dict[str, Loser] = {
     "blocks of producer ids are not kept": (blocks_are_not_kept, lambda: crash_points("plain", 12, every=9)),
     "the log is not read again": (the_log_is_not_read_again, lambda: crash_points("fences", 12, every=9)),
     "crashes during recovery lose the log": (no_file_is_synced, lambda: crash_in_recovery("fences", 12, 3)),
+    "an index of aborted transactions is made anew in place": (
+        an_index_is_made_anew_in_place,
+        lambda: crash_in_recovery("fences", 16, 50, part=0, parts=50),
+    ),
     "offsets are not read again": (offsets_are_not_read_again, lambda: crash_points("groups", 12, every=29)),
     "cleaned files are not synced": (
         cleaned_files_are_not_synced,
