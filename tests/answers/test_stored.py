@@ -25,7 +25,7 @@ from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced, Se
 from zombieproof.model.vocabulary import NONE
 
 Json = dict[str, Any]
-RECORDING = Path(__file__).with_name("stored.jsonl.gz")
+RECORDING = Path(__file__).with_name("stored_batches.gz")
 FEW = Settings(transaction_state_log_num_partitions=1, offsets_topic_num_partitions=1)
 CODECS = {"gzip": Codec.GZIP, "snappy": Codec.SNAPPY, "lz4": Codec.LZ4, "zstd": Codec.ZSTD, "uncompressed": Codec.NONE}
 STAMPS = {"LogAppendTime": TimestampType.LOG_APPEND_TIME}

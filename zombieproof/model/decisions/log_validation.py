@@ -4,7 +4,7 @@ Behaviour: a batch is too large for its topic, or for a segment; a record lacks 
 time is too far from the broker's, unless the broker stamps batches itself: then no client may. Records are refused each
 by itself, and the batch with them.
 Source: ``LogValidator.java``, ``UnifiedLog.analyzeAndValidateRecords``; no § of the reference: answers of a real broker
-are ``tests/answers/stored.jsonl.gz``.
+are ``tests/answers/stored_batches.gz``.
 """
 
 from typing import NamedTuple
