@@ -11,7 +11,7 @@ from typing import Any
 import crc32c
 import pytest
 
-from tests.answers.recorder import stored
+from tests.answers.recorder import batches
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
@@ -132,9 +132,9 @@ def test_what_was_asked_is_what_stands_here() -> None:
     """A question that is changed has to be asked again."""
     rows = recorded()
     now_ms = rows[0]["asked_ms"]
-    asked = [(topic, name) for topic, name, _ in stored.cases(now_ms)]
+    asked = [(topic, name) for topic, name, _ in batches.cases(now_ms)]
     assert [(row["topic"], row["name"]) for row in rows] == asked
-    assert all(row["config"] == stored.SETTINGS[row["topic"]] for row in rows)
+    assert all(row["config"] == batches.SETTINGS[row["topic"]] for row in rows)
 
 
 def believes_clients(patch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def a_torn_tail_stays(patch: pytest.MonkeyPatch) -> None:
 
 def the_log_is_not_read_again(patch: pytest.MonkeyPatch) -> None:
     """Producers and open transactions are those of the last snapshot."""
-    patch.setattr(Replica, "_replay_log", lambda _: None)
+    patch.setattr(Replica, "_fold_log", lambda *_: [])
 
 
 def snapshots_hold_nobody(patch: pytest.MonkeyPatch) -> None:
