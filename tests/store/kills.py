@@ -68,7 +68,8 @@ def _run_and_kill(folder: Path, workload: str, at_sync: int, after_s: float | No
         finally:
             os._exit(1)
     if after_s is not None:
-        while not (folder / "history.jsonl").exists():
+        history = folder / "history.jsonl"
+        while not history.exists() or history.stat().st_size == 0:
             time.sleep(0.001)
         time.sleep(after_s)
         os.kill(child, signal.SIGKILL)
