@@ -1,6 +1,7 @@
 """Histories are written and read as they were, and what is none is refused with its place."""
 
 import json
+import pickle
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -240,3 +241,9 @@ def test_what_makes_no_sense_is_not_written() -> None:
     with pytest.raises(ValueError, match="greater than or equal to 0"):
         writer.acknowledged("A", "v", -1)
     assert len(writer.history().events) == 2
+
+
+def test_an_error_says_the_same_in_another_process() -> None:
+    error = HistoryError("h.jsonl", 3, "says nothing")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.line) == ("h.jsonl, line 3: says nothing", 3)

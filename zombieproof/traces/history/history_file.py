@@ -26,6 +26,9 @@ class HistoryError(ValueError):
         place = f"{file}, line {line}" if line else file
         super().__init__(f"{place}: {fault}")
 
+    def __reduce__(self) -> tuple[type["HistoryError"], tuple[str, int, str]]:
+        return type(self), (self.file, self.line, self.fault)
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
