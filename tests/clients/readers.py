@@ -11,7 +11,7 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.clients.consumer import Consumer
 from zombieproof.clients.partition_reader import ConsumerRecord
 from zombieproof.clients.producer import Producer
-from zombieproof.clients.transport import ClusterMetadata, ClusterTransport, Done
+from zombieproof.clients.transport import ClusterMetadata, ClusterTransport, Done, Transport
 from zombieproof.formats.topics import TopicPartition
 
 GROUP = {"group.id": "g", "auto.offset.reset": "earliest"}
@@ -126,3 +126,16 @@ def together(*consumers: Consumer, rounds: int = 30, timeout_ms: int = 300) -> l
 def numbers(consumer: Consumer) -> list[int]:
     """The partitions that a consumer reads."""
     return sorted(number for _, number in consumer.assignment())
+
+
+def member(transport: Transport, listener: Listener | None = None, **given: Any) -> Consumer:
+    """A member of the group that commits by hand."""
+    chosen = {name.replace("_", "."): value for name, value in given.items()}
+    consumer = Consumer(transport, {**GROUP, "enable.auto.commit": False, **chosen})
+    consumer.subscribe("t", listener)
+    return consumer
+
+
+def pass_time(transport: ClusterTransport, milliseconds: int) -> None:
+    """Time passes while nobody polls."""
+    transport.wait_until(lambda: False, milliseconds)

@@ -9,7 +9,9 @@ from tests.clients.readers import (
     Frozen,
     Listener,
     cluster_of,
+    member,
     numbers,
+    pass_time,
     together,
     values,
     write,
@@ -23,7 +25,7 @@ from zombieproof.clients.group_link import GroupLink
 from zombieproof.clients.producer import Producer
 from zombieproof.clients.settings import ConsumerSettings
 from zombieproof.clients.tasks import Tasks
-from zombieproof.clients.transport import ClusterTransport, Transport
+from zombieproof.clients.transport import ClusterTransport
 from zombieproof.clients.values import OffsetAndMetadata
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import FindCoordinator
@@ -44,14 +46,6 @@ def transport(cluster: Cluster) -> ClusterTransport:
     return ClusterTransport(cluster)
 
 
-def member(transport: Transport, listener: Listener | None = None, **given: Any) -> Consumer:
-    """A member that commits by hand."""
-    chosen = {name.replace("_", "."): value for name, value in given.items()}
-    consumer = Consumer(transport, {**GROUP, "enable.auto.commit": False, **chosen})
-    consumer.subscribe("t", listener)
-    return consumer
-
-
 def group(cluster: Cluster) -> ClassicGroup:
     """The group as its coordinator has it."""
     (topic, number), node = cluster.metadata.group_partition("g"), cluster.group_coordinator_of("g")
@@ -61,11 +55,6 @@ def group(cluster: Cluster) -> ClassicGroup:
     found = store.groups["g"]
     assert isinstance(found, ClassicGroup)
     return found
-
-
-def pass_time(transport: ClusterTransport, milliseconds: int) -> None:
-    """Time passes while nobody polls."""
-    transport.wait_until(lambda: False, milliseconds)
 
 
 # ---------------------------------------------------------------- who reads what

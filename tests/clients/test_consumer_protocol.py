@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.readers import GROUP, Frozen, Listener, cluster_of, numbers, together, values, write
+from tests.clients.readers import Frozen, Listener, cluster_of, member, numbers, pass_time, together, values, write
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.group.consumer_group import ConsumerGroup
 from zombieproof.clients import consumer_membership
@@ -30,19 +30,6 @@ def cluster() -> Cluster:
 @pytest.fixture
 def transport(cluster: Cluster) -> ClusterTransport:
     return ClusterTransport(cluster)
-
-
-def member(transport: Transport, listener: Listener | None = None, **given: Any) -> Consumer:
-    """A member that commits by hand."""
-    chosen = {name.replace("_", "."): value for name, value in given.items()}
-    consumer = Consumer(transport, {**GROUP, "enable.auto.commit": False, **chosen})
-    consumer.subscribe("t", listener)
-    return consumer
-
-
-def pass_time(transport: ClusterTransport, milliseconds: int) -> None:
-    """Time passes while nobody polls."""
-    transport.wait_until(lambda: False, milliseconds)
 
 
 def consumer_member(transport: Transport, listener: Listener | None = None, **given: Any) -> Consumer:

@@ -9,7 +9,8 @@ from tests.live.stage import Task, Waits
 from tests.soak.live_processes import GroupCopier, GroupSettings, LiveReader, LiveWriter
 from tests.soak.live_stage import LiveStage
 from tests.soak.machine import INPUTS, OUTPUTS, STORM, DiskWeather, drawn
-from tests.soak.processes import TRANSACTION_TIMEOUT_MS, Process, Role
+from tests.soak.processes import TRANSACTION_TIMEOUT_MS, Process
+from tests.soak.roles import Roles
 from tests.soak.soak import GROUPS, Round, Stuck
 from zombieproof.clients.consumer_errors import ConsumerFailure
 from zombieproof.formats.topics import TopicPartition
@@ -39,8 +40,7 @@ class LiveSoak:
         self.weather = weather or (STORM if seed % 7 == 0 else drawn(self.chance))
         self.stage = LiveStage(self.chance, self.weather, self.chance.choice([1, 1, 3]), rules)
         self.writer = HistoryWriter()
-        self.done = 0
-        self.roles: list[Role] = []
+        self.roles = Roles(self.stage, self.chance)
         self.readers: list[Task[None]] = []
         self.groups = [GroupSettings(name, self.chance) for name in GROUPS[: self.chance.randint(1, 2)]]
 
@@ -59,10 +59,10 @@ class LiveSoak:
     def _run(self) -> Round:
         began = time.perf_counter()
         self._start()
-        if not self.stage.run(lambda: self.done >= self.transactions, turns=TURNS):
-            raise Stuck(f"seed {self.seed}: {self.done} of {self.transactions} transactions in {TURNS} turns")
+        if not self.stage.run(lambda: self.roles.done >= self.transactions, turns=TURNS):
+            raise Stuck(f"seed {self.seed}: {self.roles.done} of {self.transactions} transactions in {TURNS} turns")
         self._end()
-        failures = [failure for role in self.roles for failure in role.failures]
+        failures = [failure for role in self.roles.every for failure in role.failures]
         for failure in failures + [task.failure for task in self.readers if task.failure is not None]:
             raise failure
         history = self.writer.history()
@@ -71,12 +71,12 @@ class LiveSoak:
         return Round(self.seed, self.weather, history, verdict, Counter(self.stage.faults), seconds)
 
     def _start(self) -> None:
-        self._role("source", self._writer(INPUT))
+        self.roles.begin("source", self._writer(INPUT))
         for group in self.groups:
             for number in range(MEMBERS):
-                self._role(f"{group.name}-{number}", self._copier(group, f"{group.name}-{number}"))
+                self.roles.begin(f"{group.name}-{number}", self._copier(group, f"{group.name}-{number}"))
         for number in range(self.chance.randint(0, 2)):
-            self._role(f"writer-{number}", self._writer(OUTPUT))
+            self.roles.begin(f"writer-{number}", self._writer(OUTPUT))
         for isolation in Isolation:
             reader = LiveReader(self.stage, self.writer, f"reader {isolation.name.lower()}", isolation)
             self.readers.append(self.stage.start(reader.read_meanwhile([*INPUT, *OUTPUT], self.chance)))
@@ -91,16 +91,11 @@ class LiveSoak:
                 if not self.stage.goes_on():
                     return
                 self.stage.happened("members joined")
-                self._role(f"{group.name}-{number}", self._copier(group, f"{group.name}-{number}"))
-
-    def _role(self, name: str, make: Callable[[str, str], Process]) -> None:
-        role = Role(self.stage, name, self.chance, lambda process: make(process, name))
-        self.roles.append(role)
-        self.stage.start(role.run())
+                self.roles.begin(f"{group.name}-{number}", self._copier(group, f"{group.name}-{number}"))
 
     def _writer(self, partitions: tuple[TopicPartition, ...]) -> Callable[[str, str], Process]:
         def make(name: str, transactional_id: str) -> Process:
-            process = LiveWriter(self.stage, self.writer, name, transactional_id, self._ended, self.chance)
+            process = LiveWriter(self.stage, self.writer, name, transactional_id, self.roles.ended, self.chance)
             process.partitions = partitions
             return process
 
@@ -109,14 +104,11 @@ class LiveSoak:
     def _copier(self, group: GroupSettings, role: str) -> Callable[[str, str], Process]:
         def make(name: str, transactional_id: str) -> Process:
             own = name if group.has_new_ids else transactional_id
-            process = GroupCopier(self.stage, self.writer, name, own, self._ended, self.chance)
+            process = GroupCopier(self.stage, self.writer, name, own, self.roles.ended, self.chance)
             process.group, process.role, process.partitions = group, role, OUTPUT
             return process
 
         return make
-
-    def _ended(self) -> None:
-        self.done += 1
 
     def _end(self) -> None:
         """Applications vanish as they stand, the machine is sound, every time-out is over; then everybody looks."""

@@ -7,10 +7,10 @@ followed by the death of the process alone, for nobody can notice such a loss of
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
 
+from tests.soak.drawing import drawn_between, faults_of
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Replicas
 from zombieproof.broker.cluster.network import Answer, Request
@@ -66,7 +66,7 @@ class DiskWeather:
     @property
     def faults(self) -> list[str]:
         """What happens at all."""
-        return [each.name for each in fields(self) if getattr(self, each.name)]
+        return faults_of(self)
 
 
 STORM = DiskWeather(
@@ -89,14 +89,7 @@ CALM = DiskWeather()
 
 def drawn(chance: Random) -> DiskWeather:
     """Some of the faults, each mild or hard."""
-    weather = CALM
-    for each in fields(DiskWeather):
-        if chance.random() < 0.5:
-            hard = getattr(STORM, each.name)
-            mild = hard * 4 if isinstance(hard, int) else hard / 4
-            strength: dict[str, Any] = {each.name: hard if chance.random() < 0.5 else mild}
-            weather = replace(weather, **strength)
-    return weather
+    return drawn_between(CALM, STORM, chance, 4)
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,8 @@ from random import Random
 
 from tests.conformance.end_to_end import NODES, replicated
 from tests.soak.machine import DiskWeather
-from tests.soak.processes import TRANSACTION_TIMEOUT_MS, Copier, Process, Reader, Role, Writer
+from tests.soak.processes import TRANSACTION_TIMEOUT_MS, Copier, Process, Reader, Writer
+from tests.soak.roles import Roles
 from tests.soak.weather import STORM, StormyStage, Weather, drawn
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.settings import Settings
@@ -72,8 +73,7 @@ class Soak:
         topics = {"in": replicated(INPUTS), "out": replicated(OUTPUTS)}
         self.stage = StormyStage(Cluster(NODES, rules, settings, topics), self.chance, self.weather)
         self.writer = HistoryWriter()
-        self.done = 0
-        self.roles: list[Role] = []
+        self.roles = Roles(self.stage, self.chance)
         if prepare is not None:
             prepare(self)
 
@@ -86,10 +86,10 @@ class Soak:
         """
         began = time.perf_counter()
         self._start()
-        if not self.stage.run(lambda: self.done >= self.transactions, turns=TURNS):
-            raise Stuck(f"seed {self.seed}: {self.done} of {self.transactions} transactions in {TURNS} turns")
+        if not self.stage.run(lambda: self.roles.done >= self.transactions, turns=TURNS):
+            raise Stuck(f"seed {self.seed}: {self.roles.done} of {self.transactions} transactions in {TURNS} turns")
         self._end()
-        for role in self.roles:
+        for role in self.roles.every:
             for failure in role.failures:
                 raise failure
         history = self.writer.history()
@@ -98,25 +98,20 @@ class Soak:
         return Round(self.seed, self.weather, history, verdict, Counter(self.stage.faults), seconds)
 
     def _start(self) -> None:
-        self._role("source", self._writer(INPUT))
+        self.roles.begin("source", self._writer(INPUT))
         for group in GROUPS[: self.chance.randint(1, 2)]:
             for number in range(INPUTS):
-                self._role(f"{group}-{number}", self._copier(group, INPUT[number]))
+                self.roles.begin(f"{group}-{number}", self._copier(group, INPUT[number]))
         for number in range(self.chance.randint(1, 3)):
-            self._role(f"writer-{number}", self._writer(OUTPUT))
+            self.roles.begin(f"writer-{number}", self._writer(OUTPUT))
         for isolation in (Isolation.READ_COMMITTED, Isolation.READ_UNCOMMITTED):
             reader = Reader(self.stage, self.writer, f"reader {isolation.name.lower()}", isolation)
             self.stage.start(reader.read_meanwhile([*INPUT, *OUTPUT], self.chance))
         self.stage.faults_of_brokers()
 
-    def _role(self, name: str, make: Callable[[str, str], Process]) -> None:
-        role = Role(self.stage, name, self.chance, lambda process: make(process, name))
-        self.roles.append(role)
-        self.stage.start(role.run())
-
     def _writer(self, partitions: tuple[TopicPartition, ...]) -> Callable[[str, str], Process]:
         def make(name: str, transactional_id: str) -> Process:
-            process = Writer(self.stage, self.writer, name, transactional_id, self._ended, self.chance)
+            process = Writer(self.stage, self.writer, name, transactional_id, self.roles.ended, self.chance)
             process.partitions = partitions
             return process
 
@@ -124,14 +119,11 @@ class Soak:
 
     def _copier(self, group: str, source: TopicPartition) -> Callable[[str, str], Process]:
         def make(name: str, transactional_id: str) -> Process:
-            process = Copier(self.stage, self.writer, name, transactional_id, self._ended, self.chance)
+            process = Copier(self.stage, self.writer, name, transactional_id, self.roles.ended, self.chance)
             process.group, process.source, process.partitions = group, source, OUTPUT
             return process
 
         return make
-
-    def _ended(self) -> None:
-        self.done += 1
 
     def _end(self) -> None:
         """Applications vanish as they stand, brokers come back, every time-out is over; then everybody looks."""

@@ -4,11 +4,11 @@ Everything that happens is drawn from one seed, and so is how much of each happe
 what a run with all kinds hides.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from tests.live.stage import Stage, Waits, pause
+from tests.soak.drawing import drawn_between, faults_of
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Message, Request
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -31,7 +31,7 @@ class Weather:
     @property
     def faults(self) -> list[str]:
         """What happens at all."""
-        return [each.name for each in fields(self) if getattr(self, each.name)]
+        return faults_of(self)
 
 
 STORM = Weather(
@@ -55,18 +55,7 @@ LATE_MS = 400
 
 def drawn(chance: Random) -> Weather:
     """Some of the faults, each mild or hard."""
-    weather = CALM
-    for each in fields(Weather):
-        if chance.random() < 0.5:
-            strength: dict[str, Any] = {each.name: _drawn_strength(getattr(STORM, each.name), chance)}
-            weather = replace(weather, **strength)
-    return weather
-
-
-def _drawn_strength(hard: float, chance: Random) -> float:
-    if chance.random() < 0.5:
-        return hard
-    return hard * 5 if isinstance(hard, int) else hard / 5
+    return drawn_between(CALM, STORM, chance, 5)
 
 
 class Scene(Stage):

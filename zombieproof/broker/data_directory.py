@@ -4,7 +4,7 @@ Theory of operation: what the cluster says of itself is on the disk before anyth
 block of producer ids is handed out, before a folder of a topic that was deleted is renamed, before anybody is answered.
 """
 
-import os
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,7 +13,7 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.node import Store
 from zombieproof.broker.store.cluster_file import FILE, metadata_of, read_cluster, saved_of, write_cluster
 from zombieproof.broker.store.config import Durability
-from zombieproof.broker.store.disk import Disk, InUse, RealDisk
+from zombieproof.broker.store.disk import Disk, InUse, UnfitPath, disk_below
 from zombieproof.broker.store.log_directory import LogDirectory, Syncing, identify
 from zombieproof.formats.identity import encoded
 from zombieproof.formats.topics import TopicPartition
@@ -107,25 +107,18 @@ def disk_at(path: Path | str | None) -> Disk | None:
     """
     if path is None:
         return None
-    path, fault = Path(path), None
     try:
-        if path.exists() and not path.is_dir():
-            fault = "is a file: a data directory is a folder"
-        elif path.is_dir() and any(path.iterdir()) and not (path / FILE).exists() and not _is_begun(path):
-            fault = (
-                f"is not empty and has no {FILE}: it is no data directory of a cluster. Choose another, or an empty one"
-            )
-        else:
-            path.mkdir(parents=True, exist_ok=True)
-            if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-                fault = "may not be written by this user: give the right, or choose another directory"
-    except OSError as error:
-        raise DataDirectoryError(f"{path}: {error.strerror}: a data directory must be read and written") from error
-    if fault is not None:
-        raise DataDirectoryError(f"{path} {fault}")
-    return RealDisk(path)
+        return disk_below(Path(path), _fault_of)
+    except UnfitPath as error:
+        raise DataDirectoryError(str(error)) from error
 
 
-def _is_begun(path: Path) -> bool:
-    """Whether a first start was cut short here: nothing but what it makes before it writes ``cluster.json``."""
-    return all(each.name in (LOCK, f"{FILE}.tmp") or each.name.startswith("broker-") for each in path.iterdir())
+def _fault_of(names: Sequence[str]) -> str | None:
+    """Why a folder with these names is no data directory; None: it is one, or it is empty.
+
+    A first start that was cut short leaves nothing but what it makes before it writes ``cluster.json``.
+    """
+    is_begun = all(name in (LOCK, f"{FILE}.tmp") or name.startswith("broker-") for name in names)
+    if FILE in names or is_begun:
+        return None
+    return f"is not empty and has no {FILE}: it is no data directory of a cluster. Choose another, or an empty one"

@@ -232,7 +232,7 @@ class Broker:
 
     def remove_expired_ids(self) -> None:
         """One sweep of the transactional ids."""
-        self.transactions.carry_out(self.coordinator.remove_expired_ids())
+        self.transactions.carry_out_expiry(self.coordinator.remove_expired_ids())
 
     def expire_producers(self) -> None:
         """One sweep of the producer states and verifications of every replica."""

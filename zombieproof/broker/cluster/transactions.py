@@ -6,7 +6,7 @@ Source: reference §2.6, §2.8, §2.12; ``KafkaApis.scala``.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -34,6 +34,9 @@ from zombieproof.model.vocabulary import ApiKey, Error, Origin
 from zombieproof.statemachines.coordinator import completion, joins
 from zombieproof.statemachines.partition_leader.front_door import takes_record
 from zombieproof.statemachines.partition_leader.verification import NO_GUARD
+
+BATCH_OVERHEAD, TOMBSTONE_OVERHEAD = 61, 32
+"""Bytes of a batch without its records, and at most of a tombstone without the name of its id."""
 
 
 class Software(NamedTuple):
@@ -126,26 +129,62 @@ class Transactions:
             self.send_markers()
         self.ask_for_producer_ids()
 
+    def carry_out_expiry(self, effects: Iterable[Effect]) -> None:
+        """What a sweep of the ids wants done: tombstones of a partition go into its log together (Y2)."""
+        rest, by_partition = list[Effect](), dict[int, list[Append]]()
+        for effect in effects:
+            if isinstance(effect, Append) and effect.value is None and not self.holds_appends:
+                by_partition.setdefault(effect.partition, []).append(effect)
+            else:
+                rest.append(effect)
+        for appends in by_partition.values():
+            for together in self._in_batches(appends):
+                rest += self._append_together(together, sends_markers=True)
+        self.carry_out(rest)
+
+    def _in_batches(self, appends: Iterable[Append]) -> Iterator[list[Append]]:
+        """Tombstones, as many in a batch as the log's ``max.message.bytes`` has room for, and one at least."""
+        limit = self.metadata.config_of(TRANSACTION_STATE).max_message_bytes
+        batch, size = list[Append](), BATCH_OVERHEAD
+        for append in appends:
+            more = TOMBSTONE_OVERHEAD + len(append.transactional_id.encode())
+            if batch and size + more > limit:
+                yield batch
+                batch, size = [], BATCH_OVERHEAD
+            batch.append(append)
+            size += more
+        if batch:
+            yield batch
+
     def _append(self, append: Append, sends_markers: bool) -> list[Effect]:
         """Put a record into the transaction log; what follows if its outcome is known at once."""
+        return self._append_together((append,), sends_markers)
+
+    def _append_together(self, appends: Sequence[Append], sends_markers: bool) -> list[Effect]:
+        """Put records into a partition of the transaction log as one batch: they share its outcome."""
         fault = self.append_faults.popleft() if self.append_faults else None
-        partition = TRANSACTION_STATE, append.partition
+        partition = TRANSACTION_STATE, appends[0].partition
         replica = self.desk.partitions.replica(partition)
         least = self.desk.settings.transaction_state_log_min_isr or self.desk.settings.min_insync_replicas
         in_sync = 0 if replica is None else replica.in_sync
         error = takes_record(replica is not None and replica.leads, in_sync, least)
         if replica is not None and error == Error.NONE and (fault is None or fault.is_written):
-            record = Record(append.transactional_id, append.value)
-            batch = Batch(records=(record,), timestamp_ms=self.desk.clock.now_ms())
+            records = tuple([Record(append.transactional_id, append.value) for append in appends])
+            now_ms = self.desk.clock.now_ms()
+            batch = Batch(records=records, last_offset_delta=len(records) - 1, timestamp_ms=now_ms)
             error = replica.append(batch, NO_GUARD, Origin.COORDINATOR).error
-        if fault is not None or error != Error.NONE or replica is None:
-            return self._appended(append, error if fault is None else fault.error)
-        under_way = AppendUnderWay(append, Need(partition, replica.log.end_offset, least), sends_markers)
-        outcome = under_way.judge(self.desk.partitions, self.desk.clock.now_ms(), is_over=False)
-        if outcome is not None:
-            return self._appended(append, outcome)
-        self.desk.waits.add(under_way, (partition,), self.desk.timeout())
-        return []
+        effects = list[Effect]()
+        for append in appends:
+            if fault is not None or error != Error.NONE or replica is None:
+                effects += self._appended(append, error if fault is None else fault.error)
+                continue
+            under_way = AppendUnderWay(append, Need(partition, replica.log.end_offset, least), sends_markers)
+            outcome = under_way.judge(self.desk.partitions, self.desk.clock.now_ms(), is_over=False)
+            if outcome is not None:
+                effects += self._appended(append, outcome)
+            else:
+                self.desk.waits.add(under_way, (partition,), self.desk.timeout())
+        return effects
 
     def appended(self, operation: AppendUnderWay | HeldAppend, error: int) -> None:
         """An append has its outcome."""

@@ -242,3 +242,32 @@ class RealDisk:
         with self._books:
             for known in [each for each in self._open if each == path or each.startswith(f"{path}/")]:
                 del self._open[known]
+
+
+class UnfitPath(ValueError):
+    """A path that cannot be the root of a disk; nothing was touched."""
+
+
+def disk_below(path: Path, fault_of: Callable[[Sequence[str]], str | None]) -> RealDisk:
+    """The files below `path`, a folder that is made where it is not there.
+
+    Args:
+        fault_of: why a folder with these names is not the one that is meant; None: it may be.
+
+    Raises:
+        UnfitPath: it is none, not the one, or may not be written.
+    """
+    try:
+        if path.exists() and not path.is_dir():
+            fault: str | None = "is a file: a data directory is a folder"
+        else:
+            fault = fault_of([each.name for each in path.iterdir()]) if path.is_dir() else None
+        if fault is None:
+            path.mkdir(parents=True, exist_ok=True)
+            if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+                fault = "may not be written by this user: give the right, or choose another directory"
+    except OSError as error:
+        raise UnfitPath(f"{path}: {error.strerror}: a data directory must be read and written") from error
+    if fault is not None:
+        raise UnfitPath(f"{path} {fault}")
+    return RealDisk(path)
