@@ -20,7 +20,7 @@ from zombieproof.model.decisions import consumer_group_heartbeat as decisions
 from zombieproof.model.decisions.verdicts import append_accepted
 from zombieproof.model.vocabulary import NOTHING, MembershipEvent, Row
 from zombieproof.statemachines.classic_group import joining, membership, rebalances
-from zombieproof.statemachines.consumer_group import heartbeat, reconciling
+from zombieproof.statemachines.consumer_group_member import heartbeat, reconciling
 from zombieproof.statemachines.kernel import IllegalTransition
 
 NEIGHBOURS = Path(__file__).with_name("neighbours.jsonl.gz")

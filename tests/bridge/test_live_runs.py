@@ -114,7 +114,11 @@ def test_members_of_the_consumer_protocol_do_the_same_again(tmp_path: Path) -> N
             members[1].poll(1000)
         assert len(members[1].assignment()) == 4
     moved = {(move.machine, move.event) for event in read_live(path).events for move in event.moves}
-    assert moved >= {("consumer_group", "REVOKE"), ("consumer_group", "SETTLE"), ("consumer_group", "AWAIT")}
+    assert moved >= {
+        ("consumer_group_member", "REVOKE"),
+        ("consumer_group_member", "SETTLE"),
+        ("consumer_group_member", "AWAIT"),
+    }
     found = live_again(read_live(path), path.name)
     assert (found.finding, found.open_question) == (None, "")
 

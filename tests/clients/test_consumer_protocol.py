@@ -15,7 +15,7 @@ from zombieproof.clients.transport import ClusterTransport, Transport
 from zombieproof.clients.values import OffsetAndMetadata
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import ConsumerGroupHeartbeat
-from zombieproof.statemachines.consumer_group import reconciling
+from zombieproof.statemachines.consumer_group_member import reconciling
 
 P0: TopicPartition = ("t", 0)
 P3: TopicPartition = ("t", 3)

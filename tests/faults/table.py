@@ -493,21 +493,21 @@ FAULTS: tuple[Fault, ...] = (
     ),
     of_groups(
         sentence="a heartbeat of a member that is to give something back is answered with the epoch of the assignment",
-        file="consumer_group/reconciling.py",
+        file="consumer_group_member/reconciling.py",
         before="    effects.epoch = member.epoch\n",
         after="    effects.epoch = group.assignment_epoch\n",
         net=NEIGHBOURS,
     ),
     of_groups(
         sentence="what a member is to give back is free before it says that it has given it back",
-        file="consumer_group/reconciling.py",
+        file="consumer_group_member/reconciling.py",
         before="        effects.revokes = event == ConsumerMemberEvent.REVOKE\n",
         after="        effects.revokes = False\n",
         net="tests/clients/test_consumer_protocol.py::test_nobody_gets_a_partition_before_its_owner_has_given_it_back",
     ),
     of_groups(
         sentence="the time in which a member has to give back begins anew with each of its heartbeats",
-        file="consumer_group/reconciling.py",
+        file="consumer_group_member/reconciling.py",
         before="    effects.epoch = member.epoch\n",
         after="    if member.revoke_until_ms != NONE:\n"
         "        member.revoke_until_ms = host.now_ms + member.rebalance_timeout_ms\n"
@@ -516,7 +516,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     of_groups(
         sentence="a static member that leaves its place has a session of its own from then on",
-        file="consumer_group/heartbeat.py",
+        file="consumer_group_member/heartbeat.py",
         before="        member.epoch = LEAVES_PLACE\n",
         after="        member.epoch = LEAVES_PLACE\n"
         "        member.session_until_ms = host.now_ms + host.session_timeout_ms\n",

@@ -32,7 +32,7 @@ from zombieproof.model.records import CachedBatch, ProducerEntry, Transaction
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, PartitionEvent, TransactionState, TransactionVersion
 from zombieproof.statemachines.classic_group.members import Standing
 from zombieproof.statemachines.classic_group.rebalances import loaded
-from zombieproof.statemachines.consumer_group import reconciling
+from zombieproof.statemachines.consumer_group_member import reconciling
 from zombieproof.statemachines.coordinator.completion import drive
 from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER

@@ -15,7 +15,7 @@ from zombieproof.model.fields import array, integer
 from zombieproof.model.vocabulary import NOTHING
 from zombieproof.statemachines.classic_group.table import CLASSIC_GROUP
 from zombieproof.statemachines.consumer.table import CONSUMER
-from zombieproof.statemachines.consumer_group.table import CONSUMER_GROUP
+from zombieproof.statemachines.consumer_group_member.table import CONSUMER_GROUP_MEMBER
 from zombieproof.statemachines.coordinator.table import COORDINATOR
 from zombieproof.statemachines.group_coordinator.table import GROUP_COORDINATOR
 from zombieproof.statemachines.kernel import ILLEGAL
@@ -31,7 +31,7 @@ PARTITION_LEADER_TABLE = PARTITION_LEADER.table
 GROUP_COORDINATOR_TABLE = GROUP_COORDINATOR.table
 CONSUMER_TABLE = CONSUMER.table
 CLASSIC_GROUP_TABLE = CLASSIC_GROUP.table
-CONSUMER_GROUP_TABLE = CONSUMER_GROUP.table
+CONSUMER_GROUP_MEMBER_TABLE = CONSUMER_GROUP_MEMBER.table
 
 
 class MachineIndex(IntEnum):
@@ -43,7 +43,7 @@ class MachineIndex(IntEnum):
     GROUP_COORDINATOR = 3
     CONSUMER = 4
     CLASSIC_GROUP = 5
-    CONSUMER_GROUP = 6
+    CONSUMER_GROUP_MEMBER = 6
 
 
 class Decision(IntEnum):
@@ -130,8 +130,8 @@ def successor(machine: int, state: int, event: int) -> int:
         return GROUP_COORDINATOR_TABLE[state][event]
     if machine == MachineIndex.CLASSIC_GROUP:
         return CLASSIC_GROUP_TABLE[state][event]
-    if machine == MachineIndex.CONSUMER_GROUP:
-        return CONSUMER_GROUP_TABLE[state][event]
+    if machine == MachineIndex.CONSUMER_GROUP_MEMBER:
+        return CONSUMER_GROUP_MEMBER_TABLE[state][event]
     return CONSUMER_TABLE[state][event]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from zombieproof.statemachines.classic_group import CLASSIC_GROUP
 from zombieproof.statemachines.consumer import CONSUMER
-from zombieproof.statemachines.consumer_group import CONSUMER_GROUP
+from zombieproof.statemachines.consumer_group_member import CONSUMER_GROUP_MEMBER
 from zombieproof.statemachines.coordinator import COORDINATOR
 from zombieproof.statemachines.group_coordinator import GROUP_COORDINATOR
 from zombieproof.statemachines.kernel import Machine
@@ -19,6 +19,6 @@ MACHINES: Mapping[str, Machine] = {
 ALL_MACHINES: Mapping[str, Machine] = {
     **MACHINES,
     CLASSIC_GROUP.name: CLASSIC_GROUP,
-    CONSUMER_GROUP.name: CONSUMER_GROUP,
+    CONSUMER_GROUP_MEMBER.name: CONSUMER_GROUP_MEMBER,
 }
 """Every machine that there is: what is drawn and listed."""

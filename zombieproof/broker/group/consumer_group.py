@@ -1,7 +1,7 @@
 """A group of the consumer protocol in memory (KIP-848): its members, and what each has and shall have (O8).
 
-What a member says and what follows is decided by the steps (``statemachines.consumer_group``); here members, topics and
-partitions have names.
+What a member says and what follows is decided by the steps (``statemachines.consumer_group_member``); here members,
+topics and partitions have names.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,8 +12,8 @@ from zombieproof.formats.batches import ConsumerMemberValue, GroupValue
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE, ClassicGroupState
 from zombieproof.statemachines.classic_group.effects import Identity
-from zombieproof.statemachines.consumer_group.heartbeat import FIRST_GROUP_EPOCH, ConsumerGroupEffects
-from zombieproof.statemachines.consumer_group.reconciling import Reconciliation
+from zombieproof.statemachines.consumer_group_member.heartbeat import FIRST_GROUP_EPOCH, ConsumerGroupEffects
+from zombieproof.statemachines.consumer_group_member.reconciling import Reconciliation
 
 
 @dataclass(slots=True)

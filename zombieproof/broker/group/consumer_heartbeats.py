@@ -4,7 +4,7 @@ from zombieproof.broker.group.assignors import SERVER_ASSIGNORS
 from zombieproof.broker.group.consumer_group import ConsumerMember
 from zombieproof.messages.groups import ConsumerGroupHeartbeat
 from zombieproof.model.vocabulary import NONE
-from zombieproof.statemachines.consumer_group.heartbeat import HeartbeatShape
+from zombieproof.statemachines.consumer_group_member.heartbeat import HeartbeatShape
 
 
 def shape_of(request: ConsumerGroupHeartbeat) -> HeartbeatShape:

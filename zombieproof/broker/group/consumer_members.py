@@ -1,7 +1,7 @@
 """Who is in a group of the consumer protocol (KIP-848): ConsumerGroupHeartbeat, and time.
 
-What follows from a heartbeat, or from silence, is decided by the steps (``statemachines.consumer_group``); here groups
-and members are looked up, and what a step wants is done in the order in which it says so.
+What follows from a heartbeat, or from silence, is decided by the steps (``statemachines.consumer_group_member``); here
+groups and members are looked up, and what a step wants is done in the order in which it says so.
 """
 
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ from zombieproof.broker.group.topic_patterns import topics_of
 from zombieproof.formats.topics import INTERNAL_TOPICS
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
 from zombieproof.model.vocabulary import NONE, Error
-from zombieproof.statemachines.consumer_group import heartbeat as steps
-from zombieproof.statemachines.consumer_group import reconciling
-from zombieproof.statemachines.consumer_group.heartbeat import (
+from zombieproof.statemachines.consumer_group_member import heartbeat as steps
+from zombieproof.statemachines.consumer_group_member import reconciling
+from zombieproof.statemachines.consumer_group_member.heartbeat import (
     Beat,
     ConsumerGroupEffects,
     HeartbeatFacts,

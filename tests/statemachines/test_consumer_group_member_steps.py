@@ -5,16 +5,16 @@ from dataclasses import dataclass, fields
 import pytest
 
 from zombieproof.model.vocabulary import NONE, ConsumerMemberEvent, ConsumerMemberState, Error, Row
-from zombieproof.statemachines.consumer_group import heartbeat as consumer
-from zombieproof.statemachines.consumer_group import reconciling
-from zombieproof.statemachines.consumer_group.heartbeat import (
+from zombieproof.statemachines.consumer_group_member import heartbeat as consumer
+from zombieproof.statemachines.consumer_group_member import reconciling
+from zombieproof.statemachines.consumer_group_member.heartbeat import (
     Beat,
     ConsumerGroupEffects,
     HeartbeatFacts,
     HeartbeatHost,
     HeartbeatShape,
 )
-from zombieproof.statemachines.consumer_group.reconciling import Reconciliation
+from zombieproof.statemachines.consumer_group_member.reconciling import Reconciliation
 from zombieproof.statemachines.notes import Decision, MachineIndex, Notes
 
 S, E = ConsumerMemberState, ConsumerMemberEvent
@@ -188,7 +188,7 @@ def test_a_member_is_in_the_epoch_of_the_assignment_when_it_has_given_back(
     reconciling.reconcile(Group(3, 3), member, facts, HOST, effects, notes)
     assert (member.epoch, effects.epoch) == (after, after)
     moves = [(each.machine, each.event) for each in notes.moves[: notes.count]]
-    assert moves == ([] if event is None else [(MachineIndex.CONSUMER_GROUP, event)])
+    assert moves == ([] if event is None else [(MachineIndex.CONSUMER_GROUP_MEMBER, event)])
     assert (effects.revokes, effects.gives) == (event is E.REVOKE, event in (E.AWAIT, E.SETTLE))
     assert effects.replies == (event is None)
     assert member.previous_epoch == (1 if event is None else epoch)

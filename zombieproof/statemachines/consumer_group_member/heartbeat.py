@@ -17,7 +17,7 @@ from zombieproof.model.decisions.consumer_group_heartbeat import (
     decide_shape,
 )
 from zombieproof.model.vocabulary import NONE, Error, MembershipEvent
-from zombieproof.statemachines.consumer_group.effects import (
+from zombieproof.statemachines.consumer_group_member.effects import (
     Beat,
     ConsumerGroupEffects,
     ConsumerGroupRecord,

@@ -12,8 +12,8 @@ from zombieproof.model.vocabulary import ConsumerMemberEvent as E
 from zombieproof.model.vocabulary import ConsumerMemberState as S
 from zombieproof.statemachines.kernel import Machine, T
 
-CONSUMER_GROUP = Machine(
-    name="consumer_group",
+CONSUMER_GROUP_MEMBER = Machine(
+    name="consumer_group_member",
     states=S,
     events=E,
     initial=S.STABLE,

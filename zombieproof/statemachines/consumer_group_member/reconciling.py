@@ -17,7 +17,7 @@ from zombieproof.model.decisions.consumer_group_reconciliation import (
     patterns_are_due,
 )
 from zombieproof.model.vocabulary import NONE, NOTHING, ConsumerMemberEvent, ConsumerMemberState
-from zombieproof.statemachines.consumer_group.effects import (
+from zombieproof.statemachines.consumer_group_member.effects import (
     ConsumerGroupEffects,
     ConsumerGroupRecord,
     ConsumerMemberRecord,
@@ -43,7 +43,7 @@ def reconcile(
         epoch = epoch_after(member.epoch, group.assignment_epoch, event)
         member.previous_epoch = member.epoch
         member.epoch = epoch
-        member.state = move(notes, MachineIndex.CONSUMER_GROUP, member.state, event)
+        member.state = move(notes, MachineIndex.CONSUMER_GROUP_MEMBER, member.state, event)
         effects.revokes = event == ConsumerMemberEvent.REVOKE
         effects.gives = not effects.revokes
         effects.tells_change = True
