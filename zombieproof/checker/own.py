@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
 from zombieproof.checker.engine.model import Model, Promise, near
@@ -108,7 +108,7 @@ def _imported(file: str, source: bytes) -> ModuleType:
     sys.modules[name] = module  # dataclasses look their module up
     try:
         with _as_script(root):
-            exec(compile(source, file, "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # that is its purpose
+            exec(_compiled(source, file), module.__dict__)  # noqa: S102  # that is its purpose
     except SyntaxError as error:
         sys.modules.pop(name, None)
         raise OwnFault(_syntax(file, error)) from error
@@ -151,6 +151,13 @@ def _as_script(folder: Path) -> Iterator[None]:
         sys.dont_write_bytecode = writes
         with contextlib.suppress(ValueError):
             sys.path.remove(str(folder))
+
+
+def _compiled(source: bytes, file: str) -> CodeType:
+    try:
+        return compile(source, file, "exec", dont_inherit=True)
+    except ValueError as error:  # Python 3.11 before 3.11.4 says so of zero bytes.
+        raise SyntaxError(str(error)) from error
 
 
 def _refuse_namesakes(folder: Path) -> None:
