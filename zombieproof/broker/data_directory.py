@@ -47,18 +47,18 @@ class DataDirectory:
                 f"{disk.name('')}: another process uses it: end that one, or choose another directory"
             ) from error
         saved = read_cluster(disk)
-        self._cluster_id = encoded(uuid4()) if saved is None else saved.cluster_id
+        self.cluster_id = encoded(uuid4()) if saved is None else saved.cluster_id
         self.metadata, self.nodes = (Metadata(), nodes) if saved is None else (metadata_of(saved), saved.nodes)
         if saved is None:
             # Whose directory it is stands there before anything is in it that could belong to another.
-            write_cluster(disk, saved_of(self._cluster_id, nodes, self.metadata, 0))
+            write_cluster(disk, saved_of(self.cluster_id, nodes, self.metadata, 0))
         self.logs = {node: self._opened(node, clock, durability) for node in range(1, self.nodes + 1)}
         self.metadata.deleted_ids.clear()
         self.metadata.producer_ids.keep = self._keep_next_id
 
     def _opened(self, node: int, clock: Clock, durability: Durability) -> LogDirectory:
         folder = f"broker-{node}"
-        identify(self.disk, folder, {"version": "1", "cluster.id": self._cluster_id, "node.id": str(node)})
+        identify(self.disk, folder, {"version": "1", "cluster.id": self.cluster_id, "node.id": str(node)})
         logs = LogDirectory(self.disk, folder, clock, durability)
         logs.discarded.remove_left_over(self.metadata.deleted_ids)
         return logs
@@ -81,7 +81,7 @@ class DataDirectory:
 
     def _keep_next_id(self, next_id: int) -> None:
         """No block of producer ids is handed out before the disk knows that it is."""
-        write_cluster(self.disk, saved_of(self._cluster_id, self.nodes, self.metadata, next_id))
+        write_cluster(self.disk, saved_of(self.cluster_id, self.nodes, self.metadata, next_id))
 
     def begin_sync(self) -> list[tuple[int, Syncing]]:
         """All that waits to be synced, by broker."""

@@ -10,7 +10,8 @@ Source: DESIGN §6.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +35,9 @@ from zombieproof.model.rules import Rules
 TICK_MS = 100
 """How often timers are looked at."""
 
+IN_MEMORY = "em9tYmllcHJvb2YtMDAwMA"
+"""The id of a cluster that leaves nothing behind."""
+
 Done = Callable[[Answer | None], None]
 """Called with the answer; None: the connection was lost."""
 
@@ -43,6 +47,20 @@ class _Submitted:
     request: Request
     node: int | None
     done: Done
+
+
+@dataclass(frozen=True, slots=True)
+class Unsynced:
+    """What waits to be durable, of each node; empty: nothing does."""
+
+    logs: list[tuple[int, Syncing]]
+
+    def __bool__(self) -> bool:
+        return bool(self.logs)
+
+    def sync(self) -> None:
+        """Sync it; any thread may."""
+        sync_all([each for _, each in self.logs])
 
 
 class Embedded:
@@ -106,6 +124,7 @@ class Embedded:
                 journal,
                 data is None or data.was_clean,
             )
+            self.cluster.network.over = []
             self._saved = self._save()
             self._timers = Timers(self.cluster, self.directories)
             while self.pump():
@@ -125,6 +144,8 @@ class Embedded:
 
     def submit(self, request: Request, node: int | None, done: Done) -> None:
         """Hand in a request, to `node` or to any broker; `done` is called, by whoever drives the cluster then.
+
+        It is not called for what gets no answer: a Produce with acks 0.
 
         Raises:
             RuntimeError: the cluster was closed.
@@ -211,6 +232,48 @@ class Embedded:
             self._broken = error
             raise
 
+    def begin_turn(self) -> "Unsynced":
+        """The first half of a turn, of whoever has a loop of his own: deliver what is in flight.
+
+        What is returned waits to be durable: it is synced (`Unsynced.sync`, by any thread), and then comes `end_turn`,
+        at once if nothing waits. Between the two nobody else drives.
+        """
+        self._pumping.acquire()
+        with self._halves():
+            while self._deliver() and self._submitted:
+                pass
+            return Unsynced(self._begin_sync())
+
+    def end_turn(self, unsynced: "Unsynced") -> None:
+        """The second half: what was begun is durable; deliver what that releases."""
+        if unsynced:
+            with self._halves():
+                self._end_sync(unsynced.logs)
+                self._deliver()
+        self._pumping.release()
+
+    @contextmanager
+    def _halves(self) -> Iterator[None]:
+        try:
+            with self.lock:
+                if self._broken is not None:
+                    raise self._broken
+                yield
+        except BaseException as error:
+            self._broken = error
+            self._pumping.release()
+            raise
+
+    @property
+    def cluster_id(self) -> str:
+        """The id of the cluster, as Kafka writes ids; of one in memory always the same."""
+        return IN_MEMORY if self._data is None else self._data.cluster_id
+
+    @property
+    def next_ms(self) -> int:
+        """When something is to be done though nothing comes in."""
+        return self.cluster.next_wait_ms
+
     def _sync(self) -> bool:
         """Make durable what waits for it, and deliver what that releases; False: nothing waits."""
         with self.lock:
@@ -238,12 +301,18 @@ class Embedded:
         self.cluster.settle()
         if self.cluster.metadata.version != self._saved:
             self._saved = self._save()
-        over = [number for number, (exchange, _) in self._waiting.items() if exchange.is_over]
+        return self._tell() or moved
+
+    def _tell(self) -> bool:
+        """Tell whoever has an answer, or will have none; False: nobody."""
+        network = self.cluster.network
+        over, network.over = network.over or [], []
         for number in over:
-            exchange, done = self._waiting.pop(number)
-            self.cluster.network.exchanges.pop(number, None)
-            done(exchange.answer)
-        return moved or bool(over)
+            exchange, done = self._waiting.pop(number, (None, _nobody))
+            network.exchanges.pop(number, None)
+            if exchange is not None and exchange.is_over:
+                done(exchange.answer)
+        return bool(over)
 
     def _begin_sync(self) -> list[tuple[int, Syncing]]:
         return [] if self._data is None else self._data.begin_sync()
@@ -316,3 +385,7 @@ class Embedded:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _nobody(_: Answer | None) -> None:
+    """Nobody waits for this answer."""

@@ -116,7 +116,7 @@ class WriteTxnMarkersAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """API key 1, versions 11-17: where to read from in each partition.
+    """API key 1, versions 4-18: where to read from in each partition.
 
     The answer waits until there are `min_bytes` to be read, but not longer than `max_wait_ms`. It ends with the batch
     that reaches `max_bytes`, and of each partition with the one that reaches `partition_max_bytes`. `unknown_topic_ids`
@@ -211,11 +211,15 @@ class DescribeProducersAnswer:
 
 @dataclass(frozen=True, slots=True)
 class DescribeTopics:
-    """Metadata (API key 3, version 12), as far as it says which topics there are: `by_id` those that an id names."""
+    """Metadata (API key 3, versions 0 to 13), as far as it says which topics there are; `topics` None: all.
+
+    `by_id`: those that an id names. `creates`: one that does not exist is made, where the brokers let it be.
+    """
 
     version: int
-    topics: Annotated[tuple[str, ...], Wire("Topics.Name")]
+    topics: Annotated[tuple[str, ...] | None, Wire("Topics.Name")]
     by_id: Annotated[bool, Ours("topics are named by TopicId instead")] = False
+    creates: Annotated[bool, Wire("AllowAutoTopicCreation", since=4)] = False
 
 
 @dataclass(frozen=True, slots=True)

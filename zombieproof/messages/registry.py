@@ -56,12 +56,12 @@ _LEADER, _TRANSACTION, _GROUP = (
 
 APIS = (
     Api(ApiKey.PRODUCE, p.Produce, p.ProduceAnswer, range(3, 14), _LEADER),
-    Api(ApiKey.FETCH, p.Fetch, p.FetchAnswer, range(11, 18), _LEADER),
+    Api(ApiKey.FETCH, p.Fetch, p.FetchAnswer, range(4, 19), _LEADER),
     Api(ApiKey.LIST_OFFSETS, p.ListOffsets, p.ListOffsetsAnswer, range(5, 6), _LEADER),
-    Api(ApiKey.METADATA, p.DescribeTopics, p.TopicsDescribed, range(12, 13), Receiver.ANY_BROKER),
+    Api(ApiKey.METADATA, p.DescribeTopics, p.TopicsDescribed, range(14), Receiver.ANY_BROKER),
     Api(ApiKey.OFFSET_COMMIT, g.OffsetCommit, g.OffsetsCommitted, range(8, 11), _GROUP),
     Api(ApiKey.OFFSET_FETCH, g.OffsetFetch, g.OffsetFetchAnswer, range(7, 11), _GROUP),
-    Api(ApiKey.FIND_COORDINATOR, g.FindCoordinator, g.CoordinatorFound, range(1, 7), Receiver.ANY_BROKER),
+    Api(ApiKey.FIND_COORDINATOR, g.FindCoordinator, g.CoordinatorFound, range(7), Receiver.ANY_BROKER),
     Api(ApiKey.JOIN_GROUP, g.JoinGroup, g.JoinGroupAnswer, range(3, 10), _GROUP),
     Api(ApiKey.HEARTBEAT, g.Heartbeat, g.GroupError, range(5), _GROUP),
     Api(ApiKey.LEAVE_GROUP, g.LeaveGroup, g.GroupLeft, range(2, 6), _GROUP),

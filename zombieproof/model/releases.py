@@ -121,7 +121,17 @@ def understands(kafka: str, api: ApiKey, version: int) -> bool:
     Raises:
         UnknownRelease: there is no such release.
     """
-    return _in_force(OLDEST_VERSIONS.get(api, {}), kafka, 0) <= version <= newest_version(kafka, api)
+    return oldest_version(kafka, api) <= version <= newest_version(kafka, api)
+
+
+@cache
+def oldest_version(kafka: str, api: ApiKey) -> int:
+    """The oldest version of a transactional request that a broker of a release understands, if it has any.
+
+    Raises:
+        UnknownRelease: there is no such release.
+    """
+    return _in_force(OLDEST_VERSIONS.get(api, {}), kafka, 0)
 
 
 @cache

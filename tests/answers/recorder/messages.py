@@ -39,6 +39,7 @@ BESIDES: Values = {
     "retention_time": NONE,
     "allow_auto_topic_creation": False,
     "include_topic_authorized_operations": False,
+    "include_cluster_authorized_operations": False,
     "protocol_type": "consumer",
     "protocol_name": "range",
     "protocols": [{"name": "range", "metadata": b"x"}],
@@ -103,7 +104,7 @@ def _more(request: Request, names: Names) -> Values:
         case p.DeleteTopics() if request.version < BY_ID_SINCE:
             return {"topic_names": [names.topic(topic)["name"] for topic in request.topics]}
         case p.DescribeTopics() | p.DeleteTopics():
-            known = [names.topic(topic) for topic in request.topics]
+            known = [names.topic(topic) for topic in request.topics or ()]
             rows = [{"topic_id": row["topic_id"], "name": None} for row in known]
             return {"topics": rows if request.by_id else [{"topic_id": None, "name": row["name"]} for row in known]}
         case g.ConsumerGroupHeartbeat():

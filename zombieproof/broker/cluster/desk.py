@@ -97,6 +97,8 @@ class Desk:
     def answer(self, number: int, answer: Answer | ConnectionClosed | None) -> None:
         """Answer request `number`, in its version; None: it gets no answer."""
         sender, version = self.requesters.pop(number, (None, 0))
+        if answer is None:
+            self.network.leave_unanswered(number)
         if answer is not None and sender is not None:
             body = None if isinstance(answer, ConnectionClosed) else in_version(answer, version)
             self.network.answer(number, self.node_id, sender, body)

@@ -49,10 +49,14 @@ class Exchange:
 
 @dataclass(slots=True)
 class Network:
-    """Every message in flight, in the order in which it was sent."""
+    """Every message in flight, in the order in which it was sent.
+
+    `over`: the numbers of exchanges for which nobody has to wait any more, for whoever asks for them by giving a list.
+    """
 
     in_flight: list[Message] = field(default_factory=list)
     exchanges: dict[int, Exchange] = field(default_factory=dict)
+    over: list[int] | None = None
     _numbers: int = 0
 
     def request(self, sender: int, receiver: int, body: Request) -> int:
@@ -76,6 +80,16 @@ class Network:
             exchange.is_closed = True
         elif not isinstance(message.body, Request):
             exchange.answer = message.body
+        self._end(message.number)
+
+    def leave_unanswered(self, number: int) -> None:
+        """Request `number` gets no answer, and its client waits for none."""
+        if self.exchanges.pop(number, None) is not None:
+            self._end(number)
+
+    def _end(self, number: int) -> None:
+        if self.over is not None:
+            self.over.append(number)
 
     def lose(self, message: Message) -> None:
         """`message` does not arrive: whoever waits for the answer to its request sees the connection end."""

@@ -192,8 +192,9 @@ class PartitionService:
 
     def describe_topics(self, request: DescribeTopics) -> TopicsDescribed:
         """Answer Metadata; any broker can."""
+        topics = self.metadata.topic_ids if request.topics is None else request.topics
         return TopicsDescribed(
-            {name: front_door.topic_error(self.metadata.count(name) > 0, request.by_id) for name in request.topics}
+            {name: front_door.topic_error(self.metadata.count(name) > 0, request.by_id) for name in topics}
         )
 
     def _described(self, partition: TopicPartition) -> ProducersDescribed:

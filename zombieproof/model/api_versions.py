@@ -1,0 +1,152 @@
+"""Which versions of each API a broker of a release understands, and which of them it offers (ApiVersions).
+
+Those of transactions stand with the releases (`releases`), because rules depend on them; here are the others.
+Source: reference §7.5; the message schemas of each release's branch; ApiVersions of 3.9.1 and 4.3.1.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from zombieproof.model.releases import NEWEST_VERSIONS, OLDEST_VERSIONS, age, line_of, newest_version, oldest_version
+from zombieproof.model.vocabulary import ApiKey
+
+Versions = tuple[int, int]
+"""The oldest and the newest."""
+
+OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
+    ApiKey.FETCH: {
+        "0.11.0": (0, 5),
+        "1.0": (0, 6),
+        "1.1": (0, 7),
+        "2.0": (0, 8),
+        "2.1": (0, 10),
+        "2.3": (0, 11),
+        "2.7": (0, 12),
+        "3.1": (0, 13),
+        "3.5": (0, 15),
+        "3.7": (0, 16),
+        "3.9": (0, 17),
+        "4.0": (4, 17),
+        "4.1": (4, 18),
+    },
+    ApiKey.LIST_OFFSETS: {
+        "0.11.0": (0, 2),
+        "2.0": (0, 3),
+        "2.1": (0, 4),
+        "2.2": (0, 5),
+        "2.8": (0, 6),
+        "3.0": (0, 7),
+        "3.6": (0, 8),
+        "3.9": (0, 9),
+        "4.0": (1, 10),
+        "4.2": (1, 11),
+    },
+    ApiKey.METADATA: {
+        "0.11.0": (0, 4),
+        "1.0": (0, 5),
+        "2.0": (0, 6),
+        "2.1": (0, 7),
+        "2.3": (0, 8),
+        "2.4": (0, 9),
+        "2.8": (0, 11),
+        "3.1": (0, 12),
+        "4.0": (0, 13),
+    },
+    ApiKey.OFFSET_COMMIT: {
+        "0.11.0": (0, 3),
+        "2.0": (0, 4),
+        "2.1": (0, 6),
+        "2.3": (0, 7),
+        "2.4": (0, 8),
+        "3.7": (0, 9),
+        "4.0": (2, 9),
+        "4.1": (2, 10),
+    },
+    ApiKey.OFFSET_FETCH: {
+        "0.11.0": (0, 3),
+        "2.0": (0, 4),
+        "2.1": (0, 5),
+        "2.4": (0, 6),
+        "2.5": (0, 7),
+        "3.0": (0, 8),
+        "3.7": (0, 9),
+        "4.0": (1, 9),
+        "4.1": (1, 10),
+    },
+    ApiKey.FIND_COORDINATOR: {
+        "0.11.0": (0, 1),
+        "2.0": (0, 2),
+        "2.4": (0, 3),
+        "3.0": (0, 4),
+        "3.8": (0, 5),
+        "3.9": (0, 6),
+    },
+    ApiKey.JOIN_GROUP: {
+        "0.11.0": (0, 2),
+        "2.0": (0, 3),
+        "2.2": (0, 4),
+        "2.3": (0, 5),
+        "2.4": (0, 6),
+        "2.5": (0, 7),
+        "3.2": (0, 9),
+    },
+    ApiKey.HEARTBEAT: {"0.11.0": (0, 1), "2.0": (0, 2), "2.3": (0, 3), "2.4": (0, 4)},
+    ApiKey.LEAVE_GROUP: {"0.11.0": (0, 1), "2.0": (0, 2), "2.4": (0, 4), "3.2": (0, 5)},
+    ApiKey.SYNC_GROUP: {"0.11.0": (0, 1), "2.0": (0, 2), "2.3": (0, 3), "2.4": (0, 4), "2.5": (0, 5)},
+    ApiKey.API_VERSIONS: {"0.11.0": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.9": (0, 4)},
+    ApiKey.DELETE_TOPICS: {
+        "0.11.0": (0, 1),
+        "2.0": (0, 2),
+        "2.1": (0, 3),
+        "2.4": (0, 4),
+        "2.7": (0, 5),
+        "2.8": (0, 6),
+        "4.0": (1, 6),
+    },
+    ApiKey.DELETE_RECORDS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.7": (0, 2)},
+    ApiKey.DELETE_GROUPS: {"1.1": (0, 0), "2.0": (0, 1), "2.4": (0, 2)},
+    ApiKey.OFFSET_DELETE: {"2.4": (0, 0)},
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: {"3.7": (0, 0), "4.0": (0, 1)},
+}
+"""API -> line -> the versions that are understood from that line on."""
+
+_SAYS_IT_TAKES_OLD_PRODUCE: Final = "4.0"
+_UNSTABLE: Final[Mapping[ApiKey, int]] = {ApiKey.INIT_PRODUCER_ID: 6}
+"""The newest versions that are understood, and offered only where unstable versions are enabled."""
+
+
+@cache
+def understood_versions(kafka: str, api: ApiKey) -> range | None:
+    """The versions of an API that a broker of a release understands; None: it has no such API.
+
+    Raises:
+        UnknownRelease: there is no such release.
+    """
+    if api in NEWEST_VERSIONS:
+        newest = newest_version(kafka, api)
+        return None if newest < 0 else range(oldest_version(kafka, api), newest + 1)
+    of_line = age(line_of(kafka))
+    found = [each for since, each in OTHER_VERSIONS.get(api, {}).items() if age(since) <= of_line]
+    return range(found[-1][0], found[-1][1] + 1) if found else None
+
+
+@cache
+def offered_versions(kafka: str, api: ApiKey, *, unstable: bool = False) -> range | None:
+    """The versions of an API that a broker of a release says it understands; None: it does not name the API.
+
+    From 4.0 on it says that it takes Produce 0, which it does not: librdkafka concludes from that whether it knows
+    record batches (KAFKA-18659). What is not stable yet is offered where that is enabled (KIP-848, KIP-939).
+
+    Raises:
+        UnknownRelease: there is no such release.
+    """
+    understood = understood_versions(kafka, api)
+    if understood is None:
+        return None
+    oldest, newest = understood[0], understood[-1]
+    if api == ApiKey.PRODUCE and age(line_of(kafka)) >= age(_SAYS_IT_TAKES_OLD_PRODUCE):
+        oldest = OLDEST_VERSIONS[api]["0.11.0"]
+    if not unstable and newest == _UNSTABLE.get(api):
+        newest -= 1
+    return range(oldest, newest + 1)

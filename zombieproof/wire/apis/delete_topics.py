@@ -1,0 +1,27 @@
+"""DeleteTopics (20), versions 1 to 6: topics are gone, with everything in them.
+
+Version 6 may name topics by id (KIP-516). Source: ``KafkaApis.handleDeleteTopicsRequest``.
+"""
+
+from typing import Any
+
+from zombieproof.broker.cluster.network import Request
+from zombieproof.messages.partitions import DeleteTopics
+from zombieproof.model.vocabulary import ApiKey
+from zombieproof.wire.api import api_of_messages
+from zombieproof.wire.entities import plain
+from zombieproof.wire.names import Names
+
+ROWS_SINCE = 6
+
+
+def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
+    """One message: topics by name, or by id."""
+    timeout_ms = plain(entity.timeout)
+    if version < ROWS_SINCE:
+        return (DeleteTopics(version, tuple(entity.topic_names), timeout_ms),)
+    by_id = any(topic.name is None for topic in entity.topics)
+    return (DeleteTopics(version, tuple([names.topic_of(each) for each in entity.topics]), timeout_ms, by_id),)
+
+
+DELETE_TOPICS = api_of_messages(ApiKey.DELETE_TOPICS, to_messages=to_messages)

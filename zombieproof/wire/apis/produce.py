@@ -1,0 +1,57 @@
+"""Produce (0), versions 3 to 13: one batch of records for each partition.
+
+A broker of Kafka from 4.0 on says that it takes version 0 too, and does not: librdkafka concludes from it that batches
+are known (KAFKA-18659). From version 12 on partitions join a transaction by being written to (KIP-890), from 13 on
+topics have ids. With acks 0 nobody is answered. Batches pass as the bytes that came: their headers are read, checksums
+compared, and records that are not packed counted; nothing is decompressed.
+Source: reference §3.2; ``ProduceRequest.validateRecords``, ``KafkaApis.handleProduceRequest``.
+"""
+
+from typing import Any
+
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced
+from zombieproof.model.vocabulary import ApiKey, Error
+from zombieproof.wire.api import Around, Values, api_of_messages
+from zombieproof.wire.batches import sent_batches
+from zombieproof.wire.names import NO_NAME, Names
+
+
+def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
+    """The one message that it is."""
+    partitions, unknown = {}, set()
+    for topic in entity.topic_data:
+        name = names.topic_of(topic)
+        if name.startswith(NO_NAME):
+            unknown.add(name)
+        for row in topic.partition_data:
+            partitions[name, int(row.index)] = sent_batches(row.records or b"", name)
+    return (Produce(version, entity.transactional_id, entity.acks, partitions, frozenset(unknown)),)
+
+
+def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
+    """A row for each partition."""
+    assert isinstance(answers[0], ProduceAnswer)
+    by_topic: dict[str, list[Values]] = {}
+    for (topic, number), produced in answers[0].partitions.items():
+        by_topic.setdefault(topic, []).append(_row(number, produced))
+    return {
+        "responses": [{**around.names.topic(topic), "partition_responses": rows} for topic, rows in by_topic.items()]
+    }
+
+
+def _row(number: int, produced: Produced) -> Values:
+    return {
+        "index": number,
+        "error_code": produced.error,
+        "base_offset": produced.base_offset,
+        "log_append_time": produced.log_append_time_ms,
+        "log_start_offset": produced.log_start_offset,
+        "record_errors": [
+            {"batch_index": index, "batch_index_error_message": None} for index in produced.record_errors
+        ],
+        "error_message": produced.message or (None if produced.error == Error.NONE else Error(produced.error).name),
+    }
+
+
+PRODUCE = api_of_messages(ApiKey.PRODUCE, to_messages=to_messages, to_values=to_values)

@@ -1,0 +1,68 @@
+"""One connection to a broker, without I/O: bytes in, requests out; answers in, bytes out.
+
+Requests are handed out one after the other, each when the one before is answered: so a broker of Kafka keeps the order
+of its answers. Source: ``SocketServer.scala``.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+from zombieproof.broker.cluster.network import Answer
+from zombieproof.wire.frames import MOST_BYTES, Frames
+from zombieproof.wire.front import Asked, Front
+
+
+class Connection:
+    """What came on a connection and was not answered yet.
+
+    Args:
+        front: who speaks for the broker.
+        most_bytes: how long a request may be.
+    """
+
+    def __init__(self, front: Front, most_bytes: int = MOST_BYTES) -> None:
+        self.front = front
+        self._frames, self._waiting = Frames(most_bytes), deque[bytes]()
+        self._asked: Asked | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for their turn."""
+        return len(self._waiting)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing was asked that is not answered, not even in part."""
+        return self._asked is None and not self._waiting and not self._frames.waiting_bytes
+
+    def receive(self, data: bytes) -> None:
+        """Bytes have come.
+
+        Raises:
+            Malformed: they are no frames; the connection has to end.
+        """
+        self._waiting.extend(self._frames.feed(data))
+
+    def next_request(self) -> Asked | None:
+        """The next request, if the one before is answered; None: there is nothing to do.
+
+        Raises:
+            Malformed: it is none that the broker understands; the connection has to end.
+        """
+        if self._asked is not None or not self._waiting:
+            return None
+        asked = self.front.ask(self._waiting.popleft())
+        if asked.wants_answer:
+            self._asked = asked
+        return asked
+
+    def answer(self, answers: Sequence[Answer | None]) -> bytes | None:
+        """What is sent as the answer to the request that was handed out last; None: the connection has to end.
+
+        Args:
+            answers: those to its messages, in their order; None: the broker has ended the connection instead.
+        """
+        asked, self._asked = self._asked, None
+        assert asked is not None, "a request is answered once"
+        whole = [answer for answer in answers if answer is not None]
+        return self.front.answered(asked, tuple(whole)) if len(whole) == len(asked.messages) else None

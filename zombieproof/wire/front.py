@@ -1,0 +1,152 @@
+"""Who speaks for a broker: takes a request as bytes, has it answered by the broker, and gives the answer as bytes.
+
+Theory of operation: no socket and no clock is here. `ask` reads a request and says which messages of ours it is; when
+all of them are answered, `answered` writes the answer. What a broker's release does not understand ends the connection,
+as it does in Kafka; only ApiVersions tells what would have been understood.
+Source: ``SocketServer.scala``, ``RequestContext.java``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from typing import Any
+
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.messages.partitions import Produce
+from zombieproof.model.api_versions import offered_versions, understood_versions
+from zombieproof.model.vocabulary import ApiKey
+from zombieproof.wire.api import SAYS_NOTHING, Around, Values, WireApi
+from zombieproof.wire.apis import WIRE_APIS, api_versions
+from zombieproof.wire.entities import entity_class, made, name_of, read, write
+from zombieproof.wire.faults import Malformed
+from zombieproof.wire.frames import SIZE, Header, behind_tags, read_header
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of a connection: its header, its fields, and the messages of ours that it is; none: ask nobody."""
+
+    header: Header
+    entity: Any
+    messages: tuple[Request, ...]
+
+    @property
+    def api(self) -> ApiKey:
+        """Which API it is of."""
+        return ApiKey(self.header.api_key)
+
+    @property
+    def wants_answer(self) -> bool:
+        """Whether anything is answered: a Produce with acks 0 is not."""
+        return not (self.messages and isinstance(self.messages[0], Produce) and self.messages[0].acks == 0)
+
+
+class Front:
+    """What speaks for one broker of a cluster.
+
+    Args:
+        cluster: whose broker it is.
+        node: which.
+        around: what answers are made of besides what the broker says.
+    """
+
+    def __init__(self, cluster: Cluster, node: int, around: Around) -> None:
+        self._cluster, self.node, self._around = cluster, node, around
+
+    @property
+    def release(self) -> str:
+        """The release that the broker is."""
+        return self._cluster.release_of(self.node)
+
+    def offered(self) -> Mapping[ApiKey, range]:
+        """The versions that this broker says it understands."""
+        return offered(self.release, self._cluster.settings.unstable_api_versions_enable)
+
+    # ---------------------------------------------------------------- requests
+
+    def ask(self, frame: bytes) -> Asked:
+        """What is asked.
+
+        Raises:
+            Malformed: it is no request, or none that the broker understands: the connection ends.
+        """
+        header = read_header(frame)
+        if header.api_key == ApiKey.API_VERSIONS:
+            return Asked(header, self._api_versions(header, frame), ())
+        api = self._api(header)
+        entity = self._entity(api, header, frame)
+        try:
+            messages = WIRE_APIS[api].to_messages(entity, header.version, self._around.names)
+        except ValueError as error:
+            raise Malformed(f"{name_of(api)} {header.version}: {error}") from error
+        return Asked(header, entity, messages)
+
+    def _api(self, header: Header) -> ApiKey:
+        known = _BY_NUMBER.get(header.api_key)
+        if known is None:
+            raise Malformed(f"there is no API {header.api_key} here")
+        understood = understood_versions(self.release, known.key)
+        if header.version not in known.versions or understood is None or header.version not in understood:
+            raise Malformed(f"{name_of(known.key)} {header.version} is not understood by Kafka {self.release}")
+        return known.key
+
+    def _entity(self, api: ApiKey, header: Header, frame: bytes) -> Any:
+        kind = entity_class(api, header.version, "request")
+        at = behind_tags(frame, header.end) if kind.__flexible__ else header.end
+        entity, end = read(kind, frame, at)
+        if end != len(frame):
+            raise Malformed(f"{name_of(api)} {header.version}: {len(frame) - end} bytes follow its fields")
+        return entity
+
+    def _api_versions(self, header: Header, frame: bytes) -> Any:
+        """None: a version that does not exist."""
+        if header.version not in api_versions.VERSIONS:
+            return None
+        return self._entity(ApiKey.API_VERSIONS, header, frame)
+
+    # ---------------------------------------------------------------- answers
+
+    def answered(self, asked: Asked, answers: tuple[Answer, ...]) -> bytes:
+        """The frame of the answer to a request, from those to its messages."""
+        header = asked.header
+        if header.api_key == ApiKey.API_VERSIONS:
+            return self._versions(asked)
+        api = WIRE_APIS[asked.api]
+        values = api.to_values(asked.entity, answers, header.version, self._around)
+        return _frame(api.key, header.version, header.correlation_id, values, api.besides)
+
+    def _versions(self, asked: Asked) -> bytes:
+        header, offers = asked.header, self.offered()
+        if asked.entity is None:
+            values = api_versions.unsupported(offers)
+            return _frame(ApiKey.API_VERSIONS, 0, header.correlation_id, values, SAYS_NOTHING)
+        level, epoch = self._cluster.rules.transaction_version, self._cluster.features_epoch
+        values = api_versions.answer(asked.entity, header.version, offers, level, epoch)
+        return _frame(ApiKey.API_VERSIONS, header.version, header.correlation_id, values, SAYS_NOTHING)
+
+
+def _frame(api: ApiKey, version: int, correlation_id: int, values: Values, besides: Values) -> bytes:
+    kind, out = entity_class(api, version, "response"), BytesIO()
+    out.write(SIZE.pack(0))
+    write(out, made(kind.__header_schema__, {"correlation_id": correlation_id}, {}))
+    write(out, made(kind, values, besides))
+    frame = out.getbuffer()
+    SIZE.pack_into(frame, 0, len(frame) - SIZE.size)
+    return bytes(frame)
+
+
+_BY_NUMBER: Mapping[int, WireApi] = {int(key): api for key, api in WIRE_APIS.items()}
+
+
+@cache
+def offered(release: str, unstable: bool) -> Mapping[ApiKey, range]:
+    """What a broker of a release offers, as far as it is spoken here."""
+    spoken = {api.key: api.versions for api in WIRE_APIS.values()} | {ApiKey.API_VERSIONS: api_versions.VERSIONS}
+    found = {}
+    for key, versions in sorted(spoken.items()):
+        offers = offered_versions(release, key, unstable=unstable)
+        if offers is not None and offers[0] <= versions[-1]:
+            found[key] = range(offers[0], min(offers[-1], versions[-1]) + 1)
+    return found

@@ -1,0 +1,54 @@
+"""What a topic is called on the wire: by its name in old versions, by its id in new ones (KIP-516)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from uuid import UUID
+
+from zombieproof.messages.schema import Entity
+
+NO_ID = UUID(int=0)
+NO_NAME = "?"
+"""What the name of a topic begins with of which only an id is known, that is of no topic. No name of Kafka has it."""
+
+
+class Names(Protocol):
+    """What things are called on the wire, where that is not what they are called here."""
+
+    def topic(self, topic: str) -> Mapping[str, Any]:
+        """Every name of a topic that some version of a message has a field for: ``name``, ``topic``, ``topic_id``."""
+        ...
+
+    def topic_of(self, row: Any) -> str:
+        """The topic that a row of a message is about."""
+        ...
+
+    def sent(self, entity: Entity, value: Any) -> Any:
+        """What a value of a request is called on the wire."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNames:
+    """The names of a cluster: everything is called here as there, and a topic has an id."""
+
+    ids: Mapping[str, UUID] = field(default_factory=dict)
+    names: Mapping[UUID, str] = field(default_factory=dict)
+
+    def topic(self, topic: str) -> Mapping[str, Any]:
+        """Name and id; a topic that was named by an id of none has that id again."""
+        if topic.startswith(NO_NAME):
+            return {"name": "", "topic": "", "topic_id": UUID(topic.removeprefix(NO_NAME))}
+        return {"name": topic, "topic": topic, "topic_id": self.ids.get(topic, NO_ID)}
+
+    def topic_of(self, row: Any) -> str:
+        """The topic that a row is about: as it is named, else whose id it has."""
+        name = getattr(row, "name", None) or getattr(row, "topic", None)
+        if name or not hasattr(row, "topic_id"):
+            return str(name or "")
+        topic_id = row.topic_id or NO_ID
+        return self.names.get(topic_id) or f"{NO_NAME}{topic_id}"
+
+    def sent(self, entity: Entity, value: Any) -> Any:
+        """Itself."""
+        return value

@@ -1,0 +1,221 @@
+"""Brokers that listen: each connection hands its requests to a broker, one after the other, and sends what it answers.
+
+Theory of operation: one loop does everything. What comes on a connection is cut into frames; the next is taken when the
+one before is answered, as a broker of Kafka does, so answers keep the order of requests. Requests of all connections
+that came meanwhile are delivered in one turn; what has to be durable then is synced by a thread, while the loop reads
+on, and all that waited for it is answered together: a group commit for any number of clients. A connection whose peer
+does not read is not read from. Source: ``SocketServer.scala``.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from zombieproof.broker.cluster.network import Answer
+from zombieproof.broker.embedded import TICK_MS, Embedded
+from zombieproof.wire.api import Address, Around
+from zombieproof.wire.connection import Connection
+from zombieproof.wire.faults import Malformed
+from zombieproof.wire.frames import MOST_BYTES
+from zombieproof.wire.front import Asked, Front
+
+WAITING_REQUESTS = 16
+"""With so many requests that wait for their turn a connection is not read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a connection may be: the longest request, how many connections there are, and how long one may be idle."""
+
+    request_bytes: int = MOST_BYTES
+    connections: int = 10_000
+    idle_ms: int = 600_000
+
+
+class Server:
+    """The brokers of a cluster, each with a port of its own.
+
+    Args:
+        embedded: the cluster; from now on nobody else drives it.
+        host: the address that they listen at.
+        port: that of the first; the others follow it. 0: any that are free.
+        limits: what connections may be.
+
+    Raises (`start`):
+        OSError: a port is taken, or the host is none of this machine.
+    """
+
+    def __init__(
+        self, embedded: Embedded, host: str = "127.0.0.1", port: int = 0, limits: Limits | None = None
+    ) -> None:
+        self.embedded, self.limits = embedded, limits or Limits()
+        self._host, self._port = host, port
+        self.addresses: dict[int, Address] = {}
+        self.connections: set[_Peer] = set()
+        self.requests = 0
+        self._listeners: list[asyncio.Server] = []
+        self._driving: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        self._syncs = ThreadPoolExecutor(1, "zombieproof-sync")
+
+    async def start(self) -> Mapping[int, Address]:
+        """Listen; returned is where each broker does."""
+        loop, cluster = asyncio.get_running_loop(), self.embedded.cluster
+        around = Around(cluster.metadata, self.addresses, self.embedded.cluster_id, lambda: cluster.brokers)
+        for number, node in enumerate(sorted(cluster.brokers)):
+            front = Front(cluster, node, around)
+            listener = await loop.create_server(
+                partial(_Peer, self, front), self._host, self._port and self._port + number
+            )
+            self._listeners.append(listener)
+            self.addresses[node] = Address(*listener.sockets[0].getsockname()[:2])
+        self._driving = loop.create_task(self._drive(), name="zombieproof-brokers")
+        return self.addresses
+
+    async def close(self) -> None:
+        """Take no more connections, end those that there are, and stop driving the cluster."""
+        for listener in self._listeners:
+            listener.close()
+        for peer in list(self.connections):
+            peer.close()
+        if self._driving is not None:
+            self._driving.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._driving
+        self._syncs.shutdown()
+
+    async def serve_until(self, over: asyncio.Event) -> None:
+        """Run until `over`, or until the cluster cannot go on.
+
+        Raises:
+            BaseException: whatever ended the cluster.
+        """
+        waiting = asyncio.ensure_future(over.wait())
+        assert self._driving is not None, "start comes first"
+        await asyncio.wait((waiting, self._driving), return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if self._driving.done():
+            self._driving.result()
+
+    def wake(self) -> None:
+        """Something came in."""
+        self._news.set()
+
+    async def _drive(self) -> None:
+        loop, embedded = asyncio.get_running_loop(), self.embedded
+        while True:
+            self._news.clear()
+            unsynced = embedded.begin_turn()
+            if unsynced:
+                await loop.run_in_executor(self._syncs, unsynced.sync)
+            embedded.end_turn(unsynced)
+            if unsynced:
+                continue
+            due_ms = max(1, min(TICK_MS, embedded.next_ms - embedded.clock.now_ms()))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(due_ms / 1000):
+                    await self._news.wait()
+
+
+class _Peer(asyncio.Protocol):
+    """One connection to one broker."""
+
+    def __init__(self, server: Server, front: Front) -> None:
+        self._server, self._connection = server, Connection(front, server.limits.request_bytes)
+        self._transport: asyncio.Transport | None = None
+        self._is_slow = self._is_paused = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client has come."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if len(self._server.connections) >= self._server.limits.connections:
+            transport.abort()
+            return
+        self._server.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is gone. What it asked for may happen all the same."""
+        self._server.connections.discard(self)
+        self._transport = None
+
+    def close(self) -> None:
+        """End the connection, when what was answered is sent."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come."""
+        try:
+            self._connection.receive(data)
+        except Malformed:
+            self.close()
+        else:
+            self._go_on()
+
+    def pause_writing(self) -> None:
+        """The client does not read what it is sent."""
+        self._is_slow = True
+        self._balance()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        self._is_slow = False
+        self._go_on()
+
+    @property
+    def _is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    def _balance(self) -> None:
+        """Read on, or wait until the client reads, or the brokers have answered."""
+        if self._transport is None or not self._is_open:
+            return
+        is_full = self._is_slow or self._connection.waiting >= WAITING_REQUESTS
+        if is_full and not self._is_paused:
+            self._transport.pause_reading()
+        elif self._is_paused and not is_full:
+            self._transport.resume_reading()
+        self._is_paused = is_full
+
+    # ---------------------------------------------------------------- one request after the other
+
+    def _go_on(self) -> None:
+        """Take the next request, and the next, until one has to wait."""
+        try:
+            while self._is_open and not self._is_slow and (asked := self._connection.next_request()) is not None:
+                self._server.requests += 1
+                self._hand_in(asked)
+        except Malformed:
+            self.close()
+        self._balance()
+
+    def _hand_in(self, asked: Asked) -> None:
+        answers: dict[int, Answer | None] = {}
+        for number, message in enumerate(asked.messages):
+            done = partial(self._answered, asked, answers, number) if asked.wants_answer else _nobody
+            self._server.embedded.submit(message, self._connection.front.node, done)
+        if asked.messages:
+            self._server.wake()
+        else:
+            self._send(())
+
+    def _answered(self, asked: Asked, answers: dict[int, Answer | None], number: int, answer: Answer | None) -> None:
+        answers[number] = answer
+        if len(answers) == len(asked.messages):
+            self._send([answers[each] for each in range(len(answers))])
+            self._go_on()
+
+    def _send(self, answers: Sequence[Answer | None]) -> None:
+        data = self._connection.answer(answers)
+        if data is None:
+            self.close()
+        elif self._transport is not None:
+            self._transport.write(data)
+
+
+def _nobody(_: Answer | None) -> None:
+    """Nobody is answered."""
