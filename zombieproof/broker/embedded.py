@@ -276,8 +276,8 @@ class Embedded:
 
     @property
     def next_ms(self) -> int:
-        """When something is to be done though nothing comes in."""
-        return self.cluster.next_wait_ms
+        """In how long (ms) something is to be done though nothing comes in."""
+        return self.cluster.next_wait_ms - self.clock.now_ms()
 
     def _sync(self) -> bool:
         """Make durable what waits for it, and deliver what that releases; False: nothing waits."""

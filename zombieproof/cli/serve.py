@@ -121,7 +121,7 @@ async def _serve(cluster: Embedded, host: str, port: int) -> int:
     for address in addresses.values():
         screen.say(f"listening on {address.host}:{address.port}")
     sys.stdout.flush()
-    status = loop.create_task(_tell(server)) if sys.stderr.isatty() else None
+    status = loop.create_task(_tell(server, cluster)) if sys.stderr.isatty() else None
     try:
         await server.serve_until(over)
     finally:
@@ -133,7 +133,7 @@ async def _serve(cluster: Embedded, host: str, port: int) -> int:
     return Exit.HOLDS
 
 
-async def _tell(server: Any) -> None:
+async def _tell(server: Any, cluster: Embedded) -> None:
     """A line that says what goes on, as long as somebody looks."""
     from rich.console import Console  # noqa: PLC0415  # nobody looks most times
     from rich.live import Live  # noqa: PLC0415
@@ -145,7 +145,7 @@ async def _tell(server: Any) -> None:
             now, requests = time.monotonic(), server.requests
             rate = (requests - before) / (now - since)
             before, since = requests, now
-            open_now = server.embedded.open_transactions
+            open_now = cluster.open_transactions
             line.update(
                 f"{len(server.connections)} connections, {open_now} open transactions, {rate:,.0f} requests/s",
                 refresh=True,
