@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from zombieproof.messages import admin as a
 from zombieproof.messages import controller as c
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
@@ -66,6 +67,7 @@ APIS = (
     Api(ApiKey.HEARTBEAT, g.Heartbeat, g.GroupError, range(5), _GROUP),
     Api(ApiKey.LEAVE_GROUP, g.LeaveGroup, g.GroupLeft, range(2, 6), _GROUP),
     Api(ApiKey.SYNC_GROUP, g.SyncGroup, g.SyncGroupAnswer, range(3, 6), _GROUP),
+    Api(ApiKey.CREATE_TOPICS, a.CreateTopics, a.TopicsCreated, range(2, 8), Receiver.ANY_BROKER),
     Api(ApiKey.DELETE_TOPICS, p.DeleteTopics, p.TopicsDeleted, range(1, 7), Receiver.ANY_BROKER),
     Api(ApiKey.DELETE_RECORDS, p.DeleteRecords, p.RecordsDeleted, range(3), _LEADER),
     Api(ApiKey.INIT_PRODUCER_ID, t.InitProducerId, t.InitProducerIdAnswer, range(7), _TRANSACTION),

@@ -37,6 +37,7 @@ from zombieproof.broker.cluster.operations import (
 )
 from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
 from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.cluster.topics import Topics
 from zombieproof.broker.cluster.transactions import AppendFault, Software, Transactions
 from zombieproof.broker.cluster.writes import Writes
 from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
@@ -49,6 +50,7 @@ from zombieproof.broker.partition.service import PartitionService
 from zombieproof.broker.partition.snapshots import SnapshotStore
 from zombieproof.broker.partition.verification_channel import VerificationChannel
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.admin import CreateTopics
 from zombieproof.messages.controller import AllocateProducerIds
 from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, GroupRequest, TxnOffsetCommit
 from zombieproof.messages.partitions import (
@@ -127,7 +129,8 @@ class Broker:
         self.software = around.software[node_id]
         rules, settings, clock, journal = self.software.rules, around.settings, around.clock, around.journal
         self.groups = GroupCoordinator(rules, settings, clock, journal, self._metadata)
-        self.partitions = PartitionService(self._metadata, settings, self.groups, journal)
+        self.topics = Topics(self._metadata, settings)
+        self.partitions = PartitionService(self._metadata, settings, self.groups, journal, self.topics)
         self.numbers = PartitionNumbers()
         self.producer_ids = ProducerIdManager(rules, clock)
         self.coordinator = TransactionCoordinator(
@@ -299,6 +302,9 @@ class Broker:
                 self._metadata.delete(name)
         self.desk.answer(number, TopicsDeleted(rows))
 
+    def _create_topics(self, number: int, request: CreateTopics) -> None:
+        self.desk.answer(number, self.topics.create(request))
+
     def _ask_coordinator(self, number: int, request: TransactionRequest) -> None:
         self.transactions.handle(number, request)
 
@@ -374,6 +380,7 @@ BEGINS: Mapping[ApiKey, Handler] = {
     ApiKey.TXN_OFFSET_COMMIT: Broker._start_offset_commit,  # noqa: SLF001
     ApiKey.FIND_COORDINATOR: Broker._find_coordinator,  # noqa: SLF001
     ApiKey.FETCH: Broker._start_fetch,  # noqa: SLF001
+    ApiKey.CREATE_TOPICS: Broker._create_topics,  # noqa: SLF001
     ApiKey.DELETE_TOPICS: Broker._delete_topics,  # noqa: SLF001
     ApiKey.DELETE_RECORDS: Broker._delete_records,  # noqa: SLF001
     ApiKey.WRITE_TXN_MARKERS: Broker._write_markers,  # noqa: SLF001

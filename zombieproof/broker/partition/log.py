@@ -7,6 +7,7 @@ from typing import Protocol
 
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
 from zombieproof.broker.store.cleaner import Compacted, Pass, Plan
+from zombieproof.broker.store.config import LogConfig
 from zombieproof.formats.batches import Batch, DataHeader
 from zombieproof.model.vocabulary import NONE
 
@@ -111,6 +112,10 @@ class Log(Protocol):
         """A pass of the cleaner: what is below the end of `plan` is as it leaves it, durable when this returns."""
         ...
 
+    def configure(self, config: LogConfig) -> None:
+        """Its settings are these from now on."""
+        ...
+
 
 class MemoryLog:
     """A log in memory. It outlives the broker that uses it, as a disk would."""
@@ -133,6 +138,9 @@ class MemoryLog:
     def durable_offset(self) -> int:
         """The end: a crash of a broker takes nothing from here."""
         return self.end_offset
+
+    def configure(self, config: LogConfig) -> None:
+        """Nothing here depends on settings."""
 
     @property
     def failure(self) -> StorageFailure | None:

@@ -42,6 +42,10 @@ class LogFiles:
         self._renamed: list[tuple[int, str]] = []
         self.failure: StorageFailure | None = None
 
+    def configure(self, config: LogConfig) -> None:
+        """Its settings are these from now on."""
+        self.config = config
+
     # ---------------------------------------------------------------- what is there
 
     @property

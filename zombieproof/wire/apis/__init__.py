@@ -7,6 +7,7 @@ from zombieproof.wire.api import WireApi
 from zombieproof.wire.apis.add_offsets_to_txn import ADD_OFFSETS_TO_TXN
 from zombieproof.wire.apis.add_partitions_to_txn import ADD_PARTITIONS_TO_TXN
 from zombieproof.wire.apis.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
+from zombieproof.wire.apis.create_topics import CREATE_TOPICS
 from zombieproof.wire.apis.delete_groups import DELETE_GROUPS
 from zombieproof.wire.apis.delete_records import DELETE_RECORDS
 from zombieproof.wire.apis.delete_topics import DELETE_TOPICS
@@ -36,6 +37,7 @@ WIRE_APIS: Mapping[ApiKey, WireApi] = {
         ADD_OFFSETS_TO_TXN,
         ADD_PARTITIONS_TO_TXN,
         CONSUMER_GROUP_HEARTBEAT,
+        CREATE_TOPICS,
         DELETE_GROUPS,
         DELETE_RECORDS,
         DELETE_TOPICS,
