@@ -20,8 +20,17 @@ from zombieproof.messages.transactions import AddPartitionsToTxn, InitProducerId
 from zombieproof.model.releases import NEWEST_VERSIONS, OLDEST_VERSIONS, RELEASES, newest_version
 from zombieproof.model.vocabulary import ApiKey, Isolation
 
-ANSWERED_BEFORE_BROKERS = {ApiKey.API_VERSIONS}
-"""By whoever speaks for a broker on a connection."""
+ANSWERED_BEFORE_BROKERS = {
+    ApiKey.API_VERSIONS,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+    ApiKey.ALTER_REPLICA_LOG_DIRS,
+    ApiKey.DESCRIBE_CLUSTER,
+    ApiKey.DESCRIBE_QUORUM,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    ApiKey.LIST_CONFIG_RESOURCES,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS,
+}
+"""By whoever speaks for a broker on a connection: of what all brokers know, and of what none does."""
 
 every_api = pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
 

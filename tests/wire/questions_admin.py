@@ -27,7 +27,10 @@ class Question(NamedTuple):
 
 
 Row = dict[str, Any]
-TIER = "remote storage is not here"
+FIXED = "group.consumer.assignment.interval.ms stays as it is while brokers run"
+NO_LOGGERS = "there are no loggers whose levels could be set"
+NO_VOLUME = "nothing is told of the volume on which the logs are"
+NO_ELECTIONS = "the quorum is none that elects: its epoch is always 1, and nothing is told of times"
 
 
 def topic(
@@ -195,9 +198,270 @@ def asked_for() -> Iterator[Question]:
     yield metadata(12, "auto_y", creates=False)
 
 
+def widen(*topics: tuple[str, int, Sequence[Sequence[int]] | None], version: int = 3, looks: bool = False) -> Question:
+    rows = [
+        {
+            "name": name,
+            "count": count,
+            "assignments": None if assigned is None else [{"broker_ids": brokers} for brokers in assigned],
+        }
+        for name, count, assigned in topics
+    ]
+    return Question(ApiKey.CREATE_PARTITIONS, version, {"topics": rows, "timeout": 10_000, "validate_only": looks})
+
+
+def more_partitions() -> Iterator[Question]:
+    yield create(topic("p", 2), topic("q", 1))
+    for version in range(4):
+        yield widen(("p", 3 + version, None), version=version)
+        yield widen(("p", 3 + version, None), ("nobody", 3, None), version=version, looks=True)
+        yield metadata(12, "p")
+    yield widen(("p", 9, None), looks=True)
+    yield metadata(12, "p")
+    for count in (0, -1, 1, 6):
+        yield widen(("p", count, None))
+    yield widen(("q", 2, [[1]]))
+    wrong: Sequence[Sequence[Sequence[int]]] = ([], [[1], [1]], [[2]], [[]], [[1, 1]], [[1, 2]])
+    for assigned in wrong:
+        yield widen(("q", 3, assigned))
+    yield widen(("q", 3, None), ("q", 4, None), ("p", 7, None))
+    yield widen(("", 3, None), ("bad name", 3, None))
+    yield widen(("big", 10_002, None))
+    yield widen()
+    yield metadata(12, "p", "q")
+
+
+def describe(
+    kind: int,
+    name: str,
+    *keys: str,
+    version: int = 4,
+    synonyms: bool = True,
+    documentation: bool = False,
+    differs: str = "",
+) -> Question:
+    rows = [{"resource_type": kind, "resource_name": name, "configuration_keys": keys or None}]
+    values = {"resources": rows, "include_synonyms": synonyms, "include_documentation": documentation}
+    return Question(ApiKey.DESCRIBE_CONFIGS, version, values, differs)
+
+
+TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+OURS_OF_BROKERS = (
+    "auto.create.topics.enable",
+    "default.replication.factor",
+    "delete.topic.enable",
+    "group.consumer.assignment.interval.ms",
+    "group.initial.rebalance.delay.ms",
+    "group.max.session.timeout.ms",
+    "min.insync.replicas",
+    "num.partitions",
+    "offset.metadata.max.bytes",
+    "offsets.topic.num.partitions",
+    "producer.id.expiration.ms",
+    "transaction.max.timeout.ms",
+    "transactional.id.expiration.ms",
+)
+
+
+def described_settings() -> Iterator[Question]:
+    yield create(topic("s", configs={"retention.ms": "7", "cleanup.policy": "compact", "flush.ms": "9"}))
+    for version in range(1, 5):
+        yield describe(TOPIC, "s", version=version)
+        yield describe(TOPIC, "s", version=version, synonyms=False)
+        yield describe(TOPIC, "s", "retention.ms", "nope", version=version)
+        yield describe(TOPIC, "nobody", version=version)
+        yield describe(BROKER, "1", *OURS_OF_BROKERS, version=version, differs=FIXED)
+    yield describe(TOPIC, "__consumer_offsets")
+    yield describe(TOPIC, "__transaction_state")
+    yield describe(TOPIC, "bad name")
+    yield describe(TOPIC, "")
+    yield describe(BROKER, "2")
+    yield describe(BROKER, "x")
+    yield describe(BROKER, "")
+    yield describe(BROKER, "1", "nope")
+    yield describe(0, "s")
+    yield describe(3, "s")
+    rows = [{"resource_type": TOPIC, "resource_name": "s", "configuration_keys": ["flush.ms"]}] * 2
+    yield Question(ApiKey.DESCRIBE_CONFIGS, 4, {"resources": rows})
+    yield Question(ApiKey.DESCRIBE_CONFIGS, 4, {"resources": []})
+    empty = [{"resource_type": TOPIC, "resource_name": "s", "configuration_keys": []}]
+    yield Question(ApiKey.DESCRIBE_CONFIGS, 4, {"resources": empty})
+
+
+def alter(
+    kind: int, name: str, configs: Mapping[str, str | None], *, version: int = 2, looks: bool = False
+) -> Question:
+    pairs = [{"name": key, "value": value} for key, value in configs.items()]
+    rows = [{"resource_type": kind, "resource_name": name, "configs": pairs}]
+    return Question(ApiKey.ALTER_CONFIGS, version, {"resources": rows, "validate_only": looks})
+
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+
+
+def increment(
+    kind: int, name: str, *changes: tuple[str, int, str | None], version: int = 1, looks: bool = False
+) -> Question:
+    pairs = [{"name": key, "config_operation": operation, "value": value} for key, operation, value in changes]
+    rows = [{"resource_type": kind, "resource_name": name, "configs": pairs}]
+    return Question(ApiKey.INCREMENTAL_ALTER_CONFIGS, version, {"resources": rows, "validate_only": looks})
+
+
+STATED = ("retention.ms", "cleanup.policy", "flush.ms", "segment.bytes")
+
+
+def altered_settings() -> Iterator[Question]:
+    def look() -> Question:
+        return describe(TOPIC, "s", *STATED)
+
+    for version in range(3):
+        yield alter(TOPIC, "s", {"retention.ms": str(50 + version)}, version=version)
+        yield look()
+    yield alter(TOPIC, "s", {"segment.bytes": "2000000"}, looks=True)
+    yield alter(TOPIC, "s", {"segment.bytes": "1"})
+    yield alter(TOPIC, "s", {"nope": "1"})
+    yield alter(TOPIC, "s", {"retention.ms": None})
+    yield alter(TOPIC, "nobody", {"retention.ms": "5"})
+    yield alter(TOPIC, "bad name", {"retention.ms": "5"})
+    yield alter(TOPIC, "", {"retention.ms": "5"})
+    yield alter(TOPIC, "s", {})
+    yield look()
+    for version in range(2):
+        yield increment(TOPIC, "s", ("retention.ms", SET, f"{version}"), version=version)
+        yield increment(TOPIC, "s", ("flush.ms", SET, "3"), ("retention.ms", DELETE, None), version=version)
+        yield look()
+    yield increment(TOPIC, "s", ("cleanup.policy", APPEND, "compact"))
+    yield look()
+    yield increment(TOPIC, "s", ("cleanup.policy", APPEND, "compact"))
+    yield increment(TOPIC, "s", ("cleanup.policy", SUBTRACT, "delete"))
+    yield look()
+    yield increment(TOPIC, "s", ("cleanup.policy", SUBTRACT, "delete,compact"))
+    yield look()
+    yield increment(TOPIC, "s", ("cleanup.policy", DELETE, None), ("flush.ms", DELETE, "5"))
+    yield look()
+    yield increment(TOPIC, "s", ("retention.ms", APPEND, "5"))
+    yield increment(TOPIC, "s", ("nope", APPEND, "5"))
+    yield increment(TOPIC, "s", ("cleanup.policy", APPEND, "foo"))
+    yield increment(TOPIC, "s", ("retention.ms", SET, None))
+    yield increment(TOPIC, "s", ("retention.ms", 7, "1"))
+    yield increment(TOPIC, "s", ("retention.ms", SET, "1"), ("retention.ms", SET, "2"))
+    yield increment(TOPIC, "s", ("retention.ms", SET, "x"))
+    yield increment(TOPIC, "s", ("nope", SET, "x"))
+    yield increment(TOPIC, "s", ("nope", DELETE, None))
+    yield increment(TOPIC, "s", ("retention.ms", SET, "9"), looks=True)
+    yield increment(TOPIC, "nobody", ("retention.ms", SET, "9"))
+    yield increment(TOPIC, "nobody", ("nope", SET, "9"))
+    yield increment(TOPIC, "bad name", ("retention.ms", SET, "9"))
+    yield increment(TOPIC, "s")
+    yield look()
+    same = [{"resource_type": TOPIC, "resource_name": "s", "configs": []}] * 2
+    yield Question(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, {"resources": same, "validate_only": False})
+    yield Question(ApiKey.ALTER_CONFIGS, 2, {"resources": same, "validate_only": False}, "Kafka 4.3 does not answer")
+    yield Question(ApiKey.ALTER_CONFIGS, 2, {"resources": [], "validate_only": False})
+
+
+def altered_brokers() -> Iterator[Question]:
+    names = ("min.insync.replicas", "producer.id.expiration.ms")
+    yield increment(BROKER, "", ("min.insync.replicas", SET, "2"))
+    yield describe(BROKER, "1", *names)
+    yield describe(BROKER, "", *names)
+    yield describe(TOPIC, "s", "min.insync.replicas")
+    yield increment(BROKER, "", ("min.insync.replicas", DELETE, None))
+    yield describe(BROKER, "1", *names)
+    yield increment(BROKER, "1", ("producer.id.expiration.ms", SET, "5000"))
+    yield describe(BROKER, "1", *names)
+    yield increment(BROKER, "1", ("producer.id.expiration.ms", DELETE, None))
+    yield describe(BROKER, "1", *names)
+    yield increment(BROKER, "1", ("num.partitions", SET, "5"))
+    yield increment(BROKER, "1", ("min.insync.replicas", SET, "0"))
+    yield increment(BROKER, "1", ("min.insync.replicas", SET, "x"))
+    yield increment(BROKER, "2", ("min.insync.replicas", SET, "1"))
+    yield increment(BROKER, "x", ("min.insync.replicas", SET, "1"))
+    yield increment(BROKER, "1", ("min.insync.replicas", SET, "1"), looks=True)
+    yield increment(0, "1", ("min.insync.replicas", SET, "1"))
+    yield increment(3, "1", ("min.insync.replicas", SET, "1"))
+
+
+def of_the_cluster() -> Iterator[Question]:
+    for version in range(3):
+        for kind in (1, 2, 3) if version else (1,):
+            yield Question(ApiKey.DESCRIBE_CLUSTER, version, {"endpoint_type": kind})
+    for version in range(2):
+        yield Question(ApiKey.LIST_CONFIG_RESOURCES, version, {"resource_types": []}, NO_LOGGERS if version else "")
+    for kinds in ([BROKER], [GROUP], [CLIENT_METRICS], [BROKER, CLIENT_METRICS], [LOGGER], [3]):
+        yield Question(
+            ApiKey.LIST_CONFIG_RESOURCES, 1, {"resource_types": kinds}, NO_LOGGERS if kinds == [LOGGER] else ""
+        )
+    yield create(topic("z"))
+    for version in range(1, 6):
+        some = [{"topic": "z", "partitions": [0]}, {"topic": "nobody", "partitions": [0]}]
+        yield Question(ApiKey.DESCRIBE_LOG_DIRS, version, {"topics": some}, NO_VOLUME if version > 3 else "")
+        yield Question(ApiKey.DESCRIBE_LOG_DIRS, version, {"topics": []}, NO_VOLUME if version > 3 else "")
+    for version in range(3):
+        of = [{"topic_name": name, "partitions": [{"partition_index": 0}]} for name in ("__cluster_metadata", "z")]
+        yield Question(ApiKey.DESCRIBE_QUORUM, version, {"topics": of[:1]}, NO_ELECTIONS)
+        yield Question(ApiKey.DESCRIBE_QUORUM, version, {"topics": of})
+        yield Question(ApiKey.DESCRIBE_QUORUM, version, {"topics": []})
+
+
+def moves() -> Iterator[Question]:
+    for version in range(3):
+        for kind in (0, 1, 7) if version else (0,):
+            for of in ([{"topic": "z", "partitions": [0, 5]}, {"topic": "nobody", "partitions": [0]}], None, []):
+                values = {"election_type": kind, "topic_partitions": of, "timeout": 1000}
+                yield Question(ApiKey.ELECT_LEADERS, version, values)
+    for replicas in ([1], [2], [], None, [1, 1], [1, 2]):
+        parts = [{"partition_index": number, "replicas": replicas} for number in (0, 5)]
+        rows: list[Row] = [{"name": name, "partitions": parts} for name in ("z", "nobody")]
+        values = {"timeout": 1000, "topics": rows, "allow_replication_factor_change": True}
+        for version in range(2):
+            yield Question(ApiKey.ALTER_PARTITION_REASSIGNMENTS, version, values)
+    wider: list[Row] = [{"name": "z", "partitions": [{"partition_index": 0, "replicas": [1, 2]}]}]
+    values = {"timeout": 1000, "topics": wider, "allow_replication_factor_change": False}
+    yield Question(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 1, values)
+    yield Question(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 1, {"timeout": 1000, "topics": []})
+    for listed in (
+        None,
+        [],
+        [{"name": "z", "partition_indexes": [0, 5]}, {"name": "nobody", "partition_indexes": [0]}],
+    ):
+        yield Question(ApiKey.LIST_PARTITION_REASSIGNMENTS, 0, {"timeout": 1000, "topics": listed})
+    for version in (1, 2):
+        for path in ("/nowhere", "nowhere", ""):
+            to = [{"name": "z", "partitions": [0, 5]}, {"name": "nobody", "partitions": [0]}]
+            values = {"dirs": [{"path": path, "topics": to}]}
+            yield Question(ApiKey.ALTER_REPLICA_LOG_DIRS, version, values)
+        yield Question(ApiKey.ALTER_REPLICA_LOG_DIRS, version, {"dirs": []})
+
+
+def topic_partitions() -> Iterator[Question]:
+    def ask(names: Sequence[str], limit: int, cursor: tuple[str, int] | None = None) -> Question:
+        at = None if cursor is None else {"topic_name": cursor[0], "partition_index": cursor[1]}
+        values = {"topics": [{"name": name} for name in names], "response_partition_limit": limit, "cursor": at}
+        return Question(ApiKey.DESCRIBE_TOPIC_PARTITIONS, 0, values)
+
+    yield ask(["p", "q", "nobody", "bad name", "z"], 2000)
+    yield ask(["p", "q"], 4)
+    yield ask(["p", "q"], 6)
+    yield ask(["p", "q"], 4, ("p", 4))
+    yield ask(["p", "q"], 4, ("q", 0))
+    yield ask(["p", "q"], 4, ("q", 9))
+    yield ask(["p", "q"], 0)
+    yield ask(["p", "q"], 1, ("p", -1))
+    yield ask(["p", "q"], 5, ("nobody", 0))
+    yield ask(["__transaction_state", "q", "q"], 1)
+
+
 def questions() -> Iterator[Question]:
     """All of them."""
     yield from creations()
     yield from assignments()
     yield from settings_of_topics()
     yield from asked_for()
+    yield from more_partitions()
+    yield from described_settings()
+    yield from altered_settings()
+    yield from altered_brokers()
+    yield from of_the_cluster()
+    yield from moves()
+    yield from topic_partitions()

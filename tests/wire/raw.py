@@ -16,13 +16,17 @@ from zombieproof.wire.front import Front
 
 Values = Mapping[str, Any]
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
-PATIENCE_S = 30.0
+PATIENCE_S = 6.0
 
 
 class Asked(Protocol):
     """Whoever answers the bytes of a request with the bytes of an answer, without their lengths."""
 
     def __call__(self, message: bytes) -> bytes: ...
+
+    def again(self) -> "Asked":
+        """Another connection."""
+        ...
 
 
 def request_bytes(api: ApiKey, version: int, values: Values, number: int = 1) -> bytes:
@@ -67,7 +71,13 @@ class Socket:
     """A broker that listens."""
 
     def __init__(self, host: str, port: int) -> None:
-        self._socket = create_connection((host, port), timeout=PATIENCE_S)
+        self._at = host, port
+        self._socket = create_connection(self._at, timeout=PATIENCE_S)
+
+    def again(self) -> "Socket":
+        """Another connection."""
+        self.close()
+        return Socket(*self._at)
 
     def __call__(self, message: bytes) -> bytes:
         """Its answer.
@@ -99,6 +109,10 @@ class Ours:
         self.cluster, self.node = cluster, node
         known = addresses or {each: Address("127.0.0.1", 19092 + each - 1) for each in cluster.nodes}
         self.front = Front(cluster, node, Around(cluster.metadata, known, CLUSTER_ID, lambda: cluster.brokers))
+
+    def again(self) -> "Ours":
+        """Nothing is left of a connection."""
+        return self
 
     def __call__(self, message: bytes) -> bytes:
         """Its answer.

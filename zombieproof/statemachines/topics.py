@@ -7,6 +7,7 @@ Source: ``ReplicationControlManager.java``, ``StripedReplicaPlacer.java`` (which
 """
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import NamedTuple
 
 from zombieproof.model.decisions.create_topics import (
@@ -26,7 +27,25 @@ from zombieproof.model.decisions.create_topics import (
 from zombieproof.model.decisions.fetch import error_of_topic
 from zombieproof.model.vocabulary import NONE
 
-__all__ = ["Named", "Place", "Refusal", "Refused", "Said", "adds", "asked_for", "creates", "names", "spread", "wanted"]
+__all__ = [
+    "AskedFor",
+    "Elected",
+    "LedBy",
+    "Moved",
+    "Named",
+    "Place",
+    "Refusal",
+    "Refused",
+    "Said",
+    "adds",
+    "asked_for",
+    "creates",
+    "elects",
+    "names",
+    "reassigns",
+    "spread",
+    "wanted",
+]
 
 Replicas = list[tuple[int, ...]]
 """The brokers of each partition, preferred leader first."""
@@ -92,6 +111,74 @@ def adds(
         if refused.why != Refusal.NOTHING:
             return refused, []
     return refused, [tuple(brokers) for brokers in assigned]
+
+
+class Moved(IntEnum):
+    """What becomes of a wish to have the replicas of a partition elsewhere."""
+
+    AS_THEY_ARE = 0
+    NO_TOPIC = 1
+    NO_PARTITION = 2
+    NOTHING_TO_CANCEL = 3
+    REFUSED = 4
+    STAYS = 5
+
+
+def reassigns(
+    topic_exists: bool, there: tuple[int, ...] | None, wanted: Sequence[int] | None, place: Place
+) -> tuple[Moved, Refused]:
+    """The replicas of a partition (None: there is none) are to be these; None: a move is to be given up."""
+    refused = Refused(Refusal.NOTHING)
+    if not topic_exists:
+        return Moved.NO_TOPIC, refused
+    if there is None:
+        return Moved.NO_PARTITION, refused
+    if wanted is None:
+        return Moved.NOTHING_TO_CANCEL, refused
+    refused = refusal_of_assignment(0, wanted, NONE, place)
+    if refused.why != Refusal.NOTHING:
+        return Moved.REFUSED, refused
+    return Moved.AS_THEY_ARE if tuple(wanted) == there else Moved.STAYS, refused
+
+
+class Elected(IntEnum):
+    """What becomes of a wish to have another leader."""
+
+    ELECTED = 0
+    UNKNOWN_KIND = 1
+    NO_TOPIC = 2
+    NO_PARTITION = 3
+    NOT_NEEDED = 4
+    PREFERRED_IS_OUT = 5
+    NOBODY_MAY = 6
+
+
+class LedBy(NamedTuple):
+    """A partition as an election finds it: replicas, preferred first, those in sync, and the leader or NONE."""
+
+    replicas: Sequence[int]
+    in_sync: Sequence[int]
+    leader: int
+
+
+PREFERRED, UNCLEAN = 0, 1
+
+
+def elects(kind: int, topic_exists: bool, partition: LedBy | None, live: Sequence[int]) -> Elected:
+    """The preferred replica is to lead, or (`kind` UNCLEAN) anybody where nobody does: nobody out of sync ever does."""
+    if kind not in (PREFERRED, UNCLEAN):
+        return Elected.UNKNOWN_KIND
+    if not topic_exists:
+        return Elected.NO_TOPIC
+    if partition is None:
+        return Elected.NO_PARTITION
+    first = partition.replicas[0]
+    if partition.leader == first or (kind == UNCLEAN and partition.leader != NONE):
+        return Elected.NOT_NEEDED
+    if kind == UNCLEAN:
+        return Elected.NOBODY_MAY
+    is_fit = first in partition.in_sync and first in live
+    return Elected.ELECTED if is_fit else Elected.PREFERRED_IS_OUT
 
 
 class AskedFor(NamedTuple):

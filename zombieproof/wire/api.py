@@ -17,6 +17,9 @@ from zombieproof.wire.names import Names, TopicNames
 
 Values = Mapping[str, Any]
 
+EVERYTHING_OF_CLUSTER, EVERYTHING_OF_TOPIC = 8096, 3576
+"""What one may do where everybody may do everything, as a set of bits (``AclOperation``)."""
+
 SAYS_NOTHING: Values = {"throttle_time": 0, "error_message": None, "authorized_operations": -(1 << 31)}
 """What an answer says in fields of which no broker here knows anything."""
 
@@ -62,6 +65,15 @@ class WireApi:
     to_messages: ToMessages
     to_values: ToValues
     besides: Values = field(default_factory=lambda: SAYS_NOTHING)
+
+
+def api_of_facts(key: ApiKey, versions: range, told: Callable[[Any, int, Around], Values]) -> WireApi:
+    """An API that asks for what all brokers know of their cluster: no broker is asked, and nothing changes."""
+
+    def as_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
+        return told(entity, version, around)
+
+    return WireApi(key, versions, lambda entity, version, names: (), as_values)
 
 
 def api_of_messages(

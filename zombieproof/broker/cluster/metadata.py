@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.broker.store.config import INTERNAL_CONFIGS, LogConfig
 from zombieproof.broker.store.config_names import named
-from zombieproof.broker.store.topic_configs import log_config
+from zombieproof.broker.store.topic_configs import STATED_OF_INTERNAL, log_config
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.placement import partition_for
 from zombieproof.model.vocabulary import NONE
@@ -72,6 +72,7 @@ class Metadata:
         configs: the settings of topics that have some of their own; others have `default_config`, and internal ones
             those of Kafka.
         stated: what was said of the settings of topics by requests, by Kafka's names.
+        dynamic: the same of brokers, by their number, "" for all; `static` is what those settings were before.
 
     `nodes` are all there are, `up` those that live. `controller` is the node that answers for all of this to the
     others; NOBODY while no node is up.
@@ -89,6 +90,8 @@ class Metadata:
     default_config: LogConfig = field(default_factory=LogConfig)
     deleted_ids: set[UUID] = field(default_factory=set)
     stated: dict[str, dict[str, str]] = field(default_factory=dict)
+    dynamic: dict[str, dict[str, str]] = field(default_factory=dict)
+    static: dict[str, str] = field(default_factory=dict)
     nodes: tuple[int, ...] = ()
     up: set[int] = field(default_factory=set)
     changes: Changes = field(default_factory=Changes)
@@ -141,8 +144,8 @@ class Metadata:
         """What is said of a topic's settings, by Kafka's names; of the rest it has what brokers have."""
         if topic in self.stated:
             return self.stated[topic]
-        own = self.configs.get(topic) or INTERNAL_CONFIGS.get(topic)
-        return {} if own is None else named(own)
+        own = self.configs.get(topic)
+        return dict(STATED_OF_INTERNAL.get(topic, {})) if own is None else named(own)
 
     def delete(self, topic: str) -> None:
         """A topic is gone; `deleted_ids` has its id for as long as something may be left of it."""

@@ -3,14 +3,15 @@
 Source: ``ConfigHelper.scala``, ``KafkaConfigSchema.java``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.store.config import LogConfig
 from zombieproof.broker.store.config_names import DEFAULTS
 from zombieproof.broker.store.topic_configs import SETTINGS, TopicSetting, default_of
+
+LEAST_IN_SYNC = "min.insync.replicas"
 
 
 class Source(IntEnum):
@@ -47,21 +48,24 @@ class Told:
         return self.setting.name
 
 
-def told_of(stated: Mapping[str, str], base: LogConfig, settings: Settings) -> list[Told]:
-    """Every setting of a topic of which this is said, where brokers have `base` for topics without any of their own."""
-    return [_told(setting, stated, base, settings) for setting in SETTINGS.values()]
+def told_of(stated: Mapping[str, str], base: LogConfig, least_in_sync: Sequence[Synonym]) -> list[Told]:
+    """Every setting of a topic of which this is said, where brokers have `base` for topics without any of their own.
+
+    `least_in_sync` is what they have of ``min.insync.replicas``, which is no setting of logs.
+    """
+    return [_told(setting, stated, base, least_in_sync) for setting in SETTINGS.values()]
 
 
-def _told(setting: TopicSetting, stated: Mapping[str, str], base: LogConfig, settings: Settings) -> Told:
+def _told(setting: TopicSetting, stated: Mapping[str, str], base: LogConfig, least_in_sync: Sequence[Synonym]) -> Told:
     kafkas, ours = default_of(setting, DEFAULTS), default_of(setting, base)
-    if setting.name == "min.insync.replicas":
-        ours = str(settings.min_insync_replicas)
     synonyms = []
     if setting.name in stated:
         synonyms.append(Synonym(setting.name, stated[setting.name], Source.DYNAMIC_TOPIC_CONFIG))
-    if ours != kafkas:
+    if setting.name == LEAST_IN_SYNC:
+        synonyms += least_in_sync
+    elif ours != kafkas:
         synonyms.append(Synonym(setting.of_brokers or setting.name, ours, Source.STATIC_BROKER_CONFIG))
-    if setting.of_brokers:
+    if setting.of_brokers and setting.name != LEAST_IN_SYNC:
         synonyms.append(Synonym(setting.of_brokers, kafkas, Source.DEFAULT_CONFIG))
     nearest = synonyms[0] if synonyms else Synonym(setting.name, kafkas, Source.DEFAULT_CONFIG)
     return Told(setting, nearest.value, nearest.source, tuple(synonyms))

@@ -10,13 +10,26 @@ from dataclasses import dataclass
 
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
-from zombieproof.broker.cluster.topic_settings import told_of
+from zombieproof.broker.cluster.topic_settings import LEAST_IN_SYNC, Source, Synonym, told_of
 from zombieproof.broker.store.topic_configs import InvalidSetting, check
-from zombieproof.formats.topics import CLUSTER_METADATA, LONGEST_NAME, is_legal_topic
-from zombieproof.messages.admin import CreateTopics, NewTopic, Setting, SettingOfTopic, TopicCreated, TopicsCreated
+from zombieproof.formats.topics import CLUSTER_METADATA, LONGEST_NAME, TopicPartition, is_legal_topic
+from zombieproof.messages.admin import (
+    CreatePartitions,
+    CreateTopics,
+    ElectLeaders,
+    LeadersElected,
+    NewTopic,
+    PartitionsCreated,
+    Setting,
+    SettingOfTopic,
+    TopicCreated,
+    TopicsCreated,
+    TopicToWiden,
+    TopicWidened,
+)
 from zombieproof.model.vocabulary import Error
 from zombieproof.statemachines import topics as steps
-from zombieproof.statemachines.topics import Named, Place, Refusal, Refused, Said
+from zombieproof.statemachines.topics import Elected, LedBy, Named, Place, Refusal, Refused, Said
 
 WORDS = {
     Refusal.TOO_MANY: "Excessively large number of partitions per request.",
@@ -47,6 +60,11 @@ WORDS = {
         "All brokers specified in the manual partition assignment for partition {about} are fenced or in controlled "
         "shutdown."
     ),
+    Refusal.SAME_COUNT: "Topic already has {about} partition(s).",
+    Refusal.NO_INCREASE: "The topic {name} currently has {other} partition(s); {about} would not be an increase.",
+    Refusal.MISCOUNTED: (
+        "Attempted to add {other} additional partition(s), but only {about} assignment(s) were specified."
+    ),
     Refusal.GAP: "partitions should be a consecutive 0-based integer sequence",
     Refusal.BAD_FACTOR: "Replication factor must be larger than 0, or -1 to use the default value.",
     Refusal.BAD_COUNT: "Number of partitions was set to an invalid non-positive value.",
@@ -56,6 +74,29 @@ WORDS = {
     ),
 }
 """Why -> Kafka's words; `other` is what is known beside it."""
+
+
+ERRORS_OF_ELECTIONS = {
+    Elected.UNKNOWN_KIND: int(Error.INVALID_REQUEST),
+    Elected.NO_TOPIC: int(Error.UNKNOWN_TOPIC_OR_PARTITION),
+    Elected.NO_PARTITION: int(Error.UNKNOWN_TOPIC_OR_PARTITION),
+    Elected.NOT_NEEDED: int(Error.ELECTION_NOT_NEEDED),
+    Elected.PREFERRED_IS_OUT: int(Error.PREFERRED_LEADER_NOT_AVAILABLE),
+    Elected.NOBODY_MAY: int(Error.ELIGIBLE_LEADERS_NOT_AVAILABLE),
+}
+WORDS_OF_ELECTIONS = {
+    Elected.UNKNOWN_KIND: "Unknown election type {kind}",
+    Elected.NO_TOPIC: "No such topic as {name}",
+    Elected.NO_PARTITION: "No such partition as {name}-{number}",
+    Elected.NOT_NEEDED: "Leader election not needed for topic partition.",
+    Elected.PREFERRED_IS_OUT: "The preferred leader was not available.",
+    Elected.NOBODY_MAY: "Eligible topic partition leaders are not available.",
+}
+
+
+def _words_of_election(elected: Elected, partition: TopicPartition, kind: int) -> str | None:
+    words = WORDS_OF_ELECTIONS.get(elected)
+    return None if words is None else words.format(kind=kind, name=partition[0], number=partition[1])
 
 
 @dataclass(slots=True)
@@ -77,6 +118,69 @@ class Topics:
         rows = [self._create(topic, *of_names[name], only_looks=request.validate_only) for name, topic in once.items()]
         return TopicsCreated(tuple(rows))
 
+    # ---------------------------------------------------------------- more of one
+
+    def widen(self, request: CreatePartitions) -> PartitionsCreated:
+        """Answer CreatePartitions; those that are named twice come last."""
+        times = Counter(topic.name for topic in request.topics)
+        once = {topic.name: topic for topic in sorted(request.topics, key=lambda each: times[each.name] > 1)}
+        return PartitionsCreated(
+            tuple([self._widen(topic, times[name] > 1, request.validate_only) for name, topic in once.items()])
+        )
+
+    def _widen(self, topic: TopicToWiden, is_named_twice: bool, only_looks: bool) -> TopicWidened:
+        name = topic.name
+        there = [self.metadata.partitions[each].replicas for each in self.metadata.partitions_of([name])]
+        assigned = None if topic.assignments is None else [each.brokers for each in topic.assignments]
+        refused, more = steps.adds(is_named_twice, there, topic.count, assigned, self.place)
+        if refused.error != Error.NONE:
+            beside = {
+                Refusal.MISCOUNTED: topic.count - len(there),
+                Refusal.NO_INCREASE: len(there),
+                Refusal.TOO_FEW_BROKERS: len(self.metadata.nodes),
+            }
+            other = beside.get(refused.why, len(there[0]) if there else 0)
+            words = None if refused.why is Refusal.UNKNOWN_TOPIC else words_of(refused, name, str(other))
+            return TopicWidened(name, refused.error, words)
+        if not only_looks:
+            self.metadata.widen(name, more)
+        return TopicWidened(name, int(Error.NONE))
+
+    # ---------------------------------------------------------------- who leads
+
+    def elect(self, request: ElectLeaders) -> LeadersElected:
+        """Answer ElectLeaders; where all partitions are meant, those that need no election are not told of."""
+        if request.partitions is None:
+            return self._elect_all(request.kind)
+        rows = {each: self._elect(each, request.kind) for each in request.partitions}
+        is_unknown = any(row is Elected.UNKNOWN_KIND for row in rows.values())
+        told = {
+            each: (ERRORS_OF_ELECTIONS.get(row, 0), _words_of_election(row, each, request.kind))
+            for each, row in rows.items()
+        }
+        return LeadersElected(told, int(Error.INVALID_REQUEST if is_unknown else Error.NONE))
+
+    def _elect_all(self, kind: int) -> LeadersElected:
+        if steps.elects(kind, topic_exists=False, partition=None, live=()) is Elected.UNKNOWN_KIND:
+            return LeadersElected({}, int(Error.INVALID_REQUEST))
+        rows = {each: self._elect(each, kind) for each in self.metadata.partitions}
+        told = {
+            each: (ERRORS_OF_ELECTIONS.get(row, 0), _words_of_election(row, each, kind))
+            for each, row in rows.items()
+            if row is not Elected.NOT_NEEDED
+        }
+        return LeadersElected(told)
+
+    def _elect(self, partition: TopicPartition, kind: int) -> Elected:
+        known = self.metadata.partitions.get(partition)
+        found = None if known is None else LedBy(known.replicas, known.in_sync, known.leader)
+        elected = steps.elects(kind, self.metadata.count(partition[0]) > 0, found, sorted(self.metadata.up))
+        if elected is Elected.ELECTED and known is not None:
+            self.metadata.changes.elected.append((partition, known.replicas[0]))
+        return elected
+
+    # ---------------------------------------------------------------- what both ask
+
     def create_by_default(self, name: str) -> None:
         """Somebody asks for a topic that is not there: it is made, if it can be."""
         self._create(NewTopic(name), *self._refusal_of_name(name), only_looks=False)
@@ -90,7 +194,7 @@ class Topics:
             refused, replicas = steps.creates(_said(topic), self._default, self.place)
             other = self._beside(refused, topic)
         if refused.error != Error.NONE:
-            return TopicCreated(name, refused.error, _words(refused, name, other))
+            return TopicCreated(name, refused.error, words_of(refused, name, other))
         if not only_looks:
             self.metadata.make(name, replicas, stated)
         return TopicCreated(name, int(Error.NONE), None, len(replicas), len(replicas[0]), self._settings_of_new(stated))
@@ -123,7 +227,10 @@ class Topics:
         return str(before)
 
     def _settings_of_new(self, stated: dict[str, str]) -> tuple[SettingOfTopic, ...]:
-        told = told_of(stated, self.metadata.default_config, self.settings)
+        least = self.settings.min_insync_replicas
+        source = Source.DEFAULT_CONFIG if least == Settings().min_insync_replicas else Source.STATIC_BROKER_CONFIG
+        of_brokers = (Synonym(LEAST_IN_SYNC, str(least), source),)
+        told = told_of(stated, self.metadata.default_config, of_brokers)
         return tuple([SettingOfTopic(each.name, each.value, each.source) for each in told])
 
 
@@ -143,8 +250,14 @@ def _refusal_of_settings(given: tuple[Setting, ...], stated: dict[str, str]) -> 
     return Refused(Refusal.NOTHING), ""
 
 
-def _words(refused: Refused, name: str, other: str) -> str:
-    return WORDS[refused.why].format(name=name, about=refused.about, other=other)
+def words_of(refused: Refused, name: str, other: str = "") -> str:
+    """Kafka's words for a refusal; none where nothing is refused."""
+    return WORDS.get(refused.why, "").format(name=name, about=refused.about, other=other)
+
+
+def error_of_missing(name: str) -> int:
+    """What is said of a topic that is not there."""
+    return steps.asked_for(exists=False, by_id=False, is_legal=is_legal_topic(name), may_be_made=False).error
 
 
 def fault_of(name: str) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 
 from zombieproof.broker.store.config import LogConfig
 from zombieproof.broker.store.config_names import DEFAULTS, NAMES, config_named, word_of
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 
 class Kind(IntEnum):
@@ -81,6 +82,18 @@ _EVERY: Final = (
 SETTINGS: Final[Mapping[str, TopicSetting]] = {each.name: each for each in _EVERY}
 """By name, in the order of names."""
 
+STATED_OF_INTERNAL: Final[Mapping[str, Mapping[str, str]]] = {
+    CONSUMER_OFFSETS: {"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600"},
+    TRANSACTION_STATE: {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": "1",
+        "segment.bytes": "104857600",
+        "unclean.leader.election.enable": "false",
+    },
+}
+"""What brokers say of the two internal topics when they make them."""
+
 THROTTLED: Final = re.compile(r"\*|(\d+:\d+)(,\s*\d+:\d+)*|")
 _BOUNDS: Final[Mapping[Kind, int]] = {Kind.INT: _INT_MAX, Kind.LONG: _LONG_MAX}
 
@@ -129,18 +142,18 @@ def _read(setting: TopicSetting, value: str) -> object:
 
 
 def _read_words(setting: TopicSetting, text: str) -> object:
-    parts = _parts(text) if setting.kind is Kind.LIST else [text]
-    if "throttled" in setting.name and not THROTTLED.fullmatch(",".join(parts)):
+    given = parts(text) if setting.kind is Kind.LIST else [text]
+    if "throttled" in setting.name and not THROTTLED.fullmatch(",".join(given)):
         raise _invalid(
-            f"[{', '.join(parts)}]",
+            f"[{', '.join(given)}]",
             setting,
             f"{setting.name} must be the literal '*' or a list of replicas in the following format: "
             "[partitionId]:[brokerId],[partitionId]:[brokerId],...",
         )
-    for part in parts if setting.words else ():
+    for part in given if setting.words else ():
         if part not in setting.words:
             raise _invalid(part, setting, f"String must be one of: {', '.join(setting.words)}")
-    return parts
+    return given
 
 
 def _read_number(setting: TopicSetting, value: str, text: str) -> float:
@@ -165,7 +178,8 @@ def _invalid(value: str, setting: TopicSetting, why: str) -> InvalidSetting:
     return InvalidSetting(f"Invalid value {value} for configuration {setting.name}: {why}")
 
 
-def _parts(text: str) -> list[str]:
+def parts(text: str) -> list[str]:
+    """The parts of a list."""
     return [part.strip() for part in text.split(",")] if text else []
 
 
@@ -178,7 +192,7 @@ def log_config(stated: Mapping[str, str], base: LogConfig) -> LogConfig:
     check(stated)
     acted_on = {name: value.strip() for name, value in stated.items() if name in NAMES}
     if "cleanup.policy" in acted_on:
-        acted_on["cleanup.policy"] = ",".join(dict.fromkeys(_parts(acted_on["cleanup.policy"])))
+        acted_on["cleanup.policy"] = ",".join(dict.fromkeys(parts(acted_on["cleanup.policy"])))
     return config_named(acted_on, base)
 
 

@@ -17,7 +17,7 @@ from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
 from zombieproof.messages.partitions import DescribeTopics, TopicsDescribed
 from zombieproof.model.vocabulary import ApiKey, Error
-from zombieproof.wire.api import Around, Values, api_of_messages
+from zombieproof.wire.api import EVERYTHING_OF_CLUSTER, EVERYTHING_OF_TOPIC, Around, Values, api_of_messages
 from zombieproof.wire.names import NO_ID, NO_NAME, Names
 
 ALL_BY_EMPTY_UNTIL = 0
@@ -57,6 +57,7 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
     assert isinstance(answers[0], TopicsDescribed)
     up = around.up()
     return {
+        **_allowed(entity),
         "brokers": [
             {"node_id": node, "host": host, "port": port, "rack": None}
             for node, (host, port) in around.addresses.items()
@@ -64,8 +65,14 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
         ],
         "cluster_id": around.cluster_id,
         "controller_id": around.metadata.controller,
-        "topics": [_topic(name, error, around) for name, error in answers[0].topics.items()],
+        "topics": [_topic(name, error, around, entity) for name, error in answers[0].topics.items()],
     }
+
+
+def _allowed(entity: Any) -> Values:
+    """What one may do with the cluster, where it is asked for."""
+    wants = getattr(entity, "include_cluster_authorized_operations", False)
+    return {"cluster_authorized_operations": EVERYTHING_OF_CLUSTER} if wants else {}
 
 
 def _refused(topics: tuple[Any, ...], error: Error) -> Values:
@@ -75,21 +82,22 @@ def _refused(topics: tuple[Any, ...], error: Error) -> Values:
     return {"brokers": [], "cluster_id": None, "controller_id": NOBODY, "error_code": error, "topics": rows}
 
 
-def _topic(name: str, error: int, around: Around) -> Values:
+def _topic(name: str, error: int, around: Around, entity: Any) -> Values:
     partitions = around.metadata.partitions_of([name]) if error == Error.NONE else []
-    names = around.names.topic(name)
+    names, wants = around.names.topic(name), getattr(entity, "include_topic_authorized_operations", False)
     return {
         **names,
         "name": None if name.startswith(NO_NAME) else name,
         "topic_id": names["topic_id"] if error == Error.NONE or name.startswith(NO_NAME) else NO_ID,
         "error_code": error,
         "is_internal": name in INTERNAL_TOPICS,
-        "partitions": [_partition(partition, around) for partition in partitions],
-        "topic_authorized_operations": -(1 << 31),
+        "partitions": [partition_of(partition, around) for partition in partitions],
+        "topic_authorized_operations": EVERYTHING_OF_TOPIC if wants else -(1 << 31),
     }
 
 
-def _partition(partition: TopicPartition, around: Around) -> Values:
+def partition_of(partition: TopicPartition, around: Around) -> Values:
+    """What all brokers know of a partition."""
     known, up = around.metadata.partitions[partition], around.up()
     is_led = known.leader != NOBODY
     return {
