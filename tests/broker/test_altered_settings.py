@@ -79,7 +79,7 @@ def widened(host: Host, *topics: TopicToWiden) -> list[int]:
 def elected(host: Host, kind: int, *partitions: TopicPartition) -> dict[TopicPartition, int]:
     answer = host.ask(ElectLeaders(2, partitions or None, kind))
     assert isinstance(answer, LeadersElected)
-    return {partition: error for partition, (error, _) in answer.partitions.items()}
+    return {partition: row.error for partition, row in answer.partitions.items()}
 
 
 # ---------------------------------------------------------------- settings

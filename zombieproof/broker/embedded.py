@@ -270,9 +270,14 @@ class Embedded:
         return IN_MEMORY if self._data is None else self._data.cluster_id
 
     @property
+    def open_transactions(self) -> int:
+        """How many transactions are open at their coordinators."""
+        return sum(broker.coordinator.open_transactions for broker in self.cluster.brokers.values())
+
+    @property
     def next_ms(self) -> int:
-        """When something is to be done though nothing comes in."""
-        return self.cluster.next_wait_ms
+        """In how long (ms) something is to be done though nothing comes in."""
+        return self.cluster.next_wait_ms - self.clock.now_ms()
 
     def _sync(self) -> bool:
         """Make durable what waits for it, and deliver what that releases; False: nothing waits."""

@@ -269,18 +269,20 @@ class ElectLeaders:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionElected:
+    """What became of one partition."""
+
+    error: ErrorCode
+    message: ErrorMessage = None
+
+
+@dataclass(frozen=True, slots=True)
 class LeadersElected:
-    """(error, message) of each partition, and an error of the request."""
+    """One row for each partition, and an error of the request."""
 
     partitions: Annotated[
-        dict[TopicPartition, tuple[int, str | None]],
-        Rows(
-            "ReplicaElectionResults",
-            topic="Topic",
-            partitions="PartitionResult",
-            index="PartitionId",
-            values=("ErrorCode", "ErrorMessage"),
-        ),
+        dict[TopicPartition, PartitionElected],
+        Rows("ReplicaElectionResults", topic="Topic", partitions="PartitionResult", index="PartitionId"),
     ]
     error: Annotated[int, Wire("ErrorCode", since=1)] = 0
 

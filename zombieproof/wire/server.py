@@ -13,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
-from zombieproof.broker.cluster.network import Answer
-from zombieproof.broker.embedded import TICK_MS, Embedded
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.broker.embedded import TICK_MS, Done, Unsynced
 from zombieproof.wire.api import Address, Around
 from zombieproof.wire.connection import Connection
 from zombieproof.wire.faults import Malformed
@@ -35,11 +37,42 @@ class Limits:
     idle_ms: int = 600_000
 
 
+class Brokers(Protocol):
+    """A cluster that somebody drives: `Embedded` is one."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster."""
+        ...
+
+    @property
+    def cluster_id(self) -> str:
+        """Its id, as Kafka writes ids."""
+        ...
+
+    @property
+    def next_ms(self) -> int:
+        """In how long (ms) something is to be done though nothing comes in."""
+        ...
+
+    def submit(self, request: Request, node: int | None, done: Done) -> None:
+        """Hand in a request; `done` is called with the answer, None: the connection ends."""
+        ...
+
+    def begin_turn(self) -> Unsynced:
+        """Deliver what is in flight; what is returned is synced, and then comes `end_turn`."""
+        ...
+
+    def end_turn(self, unsynced: Unsynced) -> None:
+        """What was begun is durable."""
+        ...
+
+
 class Server:
     """The brokers of a cluster, each with a port of its own.
 
     Args:
-        embedded: the cluster; from now on nobody else drives it.
+        brokers: the cluster; from now on nobody else drives it.
         host: the address that they listen at.
         port: that of the first; the others follow it. 0: any that are free.
         limits: what connections may be.
@@ -48,23 +81,23 @@ class Server:
         OSError: a port is taken, or the host is none of this machine.
     """
 
-    def __init__(
-        self, embedded: Embedded, host: str = "127.0.0.1", port: int = 0, limits: Limits | None = None
-    ) -> None:
-        self.embedded, self.limits = embedded, limits or Limits()
+    def __init__(self, brokers: Brokers, host: str = "127.0.0.1", port: int = 0, limits: Limits | None = None) -> None:
+        self.brokers, self.limits = brokers, limits or Limits()
         self._host, self._port = host, port
         self.addresses: dict[int, Address] = {}
         self.connections: set[_Peer] = set()
-        self.requests = 0
+        self.requests = self.turns = 0
         self._listeners: list[asyncio.Server] = []
         self._driving: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
+        self._looked_at = 0.0
+        self._is_closing = False
         self._syncs = ThreadPoolExecutor(1, "zombieproof-sync")
 
     async def start(self) -> Mapping[int, Address]:
         """Listen; returned is where each broker does."""
-        loop, cluster = asyncio.get_running_loop(), self.embedded.cluster
-        around = Around(cluster.metadata, self.addresses, self.embedded.cluster_id, lambda: cluster.brokers)
+        loop, cluster = asyncio.get_running_loop(), self.brokers.cluster
+        around = Around(cluster.metadata, self.addresses, self.brokers.cluster_id, lambda: cluster.brokers)
         for number, node in enumerate(sorted(cluster.brokers)):
             front = Front(cluster, node, around)
             listener = await loop.create_server(
@@ -81,10 +114,11 @@ class Server:
             listener.close()
         for peer in list(self.connections):
             peer.close()
+        self._is_closing = True
+        self.wake()
         if self._driving is not None:
-            self._driving.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._driving
+            # A turn that was begun is ended: what is being synced was not in vain, and nobody else may drive before.
+            await asyncio.wait((self._driving,))
         self._syncs.shutdown()
 
     async def serve_until(self, over: asyncio.Event) -> None:
@@ -97,7 +131,15 @@ class Server:
         assert self._driving is not None, "start comes first"
         await asyncio.wait((waiting, self._driving), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
-        if self._driving.done():
+        self.check()
+
+    def check(self) -> None:
+        """See that the cluster goes on.
+
+        Raises:
+            BaseException: whatever ended it.
+        """
+        if self._driving is not None and self._driving.done():
             self._driving.result()
 
     def wake(self) -> None:
@@ -105,19 +147,29 @@ class Server:
         self._news.set()
 
     async def _drive(self) -> None:
-        loop, embedded = asyncio.get_running_loop(), self.embedded
-        while True:
+        loop, brokers = asyncio.get_running_loop(), self.brokers
+        while not self._is_closing:
             self._news.clear()
-            unsynced = embedded.begin_turn()
+            unsynced = brokers.begin_turn()
             if unsynced:
                 await loop.run_in_executor(self._syncs, unsynced.sync)
-            embedded.end_turn(unsynced)
+            brokers.end_turn(unsynced)
+            self.turns += 1
             if unsynced:
                 continue
-            due_ms = max(1, min(TICK_MS, embedded.next_ms - embedded.clock.now_ms()))
+            self._let_go()
+            due_ms = max(1, min(TICK_MS, brokers.next_ms))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(due_ms / 1000):
                     await self._news.wait()
+
+    def _let_go(self) -> None:
+        """Connections on which nothing was asked for long end."""
+        before = asyncio.get_running_loop().time() - self.limits.idle_ms / 1000
+        if self._looked_at < before:
+            self._looked_at = min((peer.heard_at for peer in self.connections), default=before)
+            for peer in [peer for peer in self.connections if peer.heard_at <= before and not peer.waits]:
+                peer.close()
 
 
 class _Peer(asyncio.Protocol):
@@ -127,6 +179,12 @@ class _Peer(asyncio.Protocol):
         self._server, self._connection = server, Connection(front, server.limits.request_bytes)
         self._transport: asyncio.Transport | None = None
         self._is_slow = self._is_paused = False
+        self.heard_at = asyncio.get_running_loop().time()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the client waits for an answer."""
+        return not self._connection.is_idle
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has come."""
@@ -149,6 +207,7 @@ class _Peer(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come."""
+        self.heard_at = asyncio.get_running_loop().time()
         try:
             self._connection.receive(data)
         except Malformed:
@@ -196,8 +255,8 @@ class _Peer(asyncio.Protocol):
     def _hand_in(self, asked: Asked) -> None:
         answers: dict[int, Answer | None] = {}
         for number, message in enumerate(asked.messages):
-            done = partial(self._answered, asked, answers, number) if asked.wants_answer else _nobody
-            self._server.embedded.submit(message, self._connection.front.node, done)
+            done = partial(self._answered, asked, answers, number) if asked.wants_answer else self._ended
+            self._server.brokers.submit(message, self._connection.front.node, done)
         if asked.messages:
             self._server.wake()
         else:
@@ -209,13 +268,13 @@ class _Peer(asyncio.Protocol):
             self._send([answers[each] for each in range(len(answers))])
             self._go_on()
 
+    def _ended(self, _: Answer | None) -> None:
+        """What nobody waits for an answer to was refused: the client is told by the end of the connection."""
+        self.close()
+
     def _send(self, answers: Sequence[Answer | None]) -> None:
         data = self._connection.answer(answers)
         if data is None:
             self.close()
         elif self._transport is not None:
             self._transport.write(data)
-
-
-def _nobody(_: Answer | None) -> None:
-    """Nobody is answered."""

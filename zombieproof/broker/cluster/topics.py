@@ -19,6 +19,7 @@ from zombieproof.messages.admin import (
     ElectLeaders,
     LeadersElected,
     NewTopic,
+    PartitionElected,
     PartitionsCreated,
     Setting,
     SettingOfTopic,
@@ -94,9 +95,10 @@ WORDS_OF_ELECTIONS = {
 }
 
 
-def _words_of_election(elected: Elected, partition: TopicPartition, kind: int) -> str | None:
+def _told_of_election(elected: Elected, partition: TopicPartition, kind: int) -> PartitionElected:
     words = WORDS_OF_ELECTIONS.get(elected)
-    return None if words is None else words.format(kind=kind, name=partition[0], number=partition[1])
+    message = None if words is None else words.format(kind=kind, name=partition[0], number=partition[1])
+    return PartitionElected(ERRORS_OF_ELECTIONS.get(elected, int(Error.NONE)), message)
 
 
 @dataclass(slots=True)
@@ -154,21 +156,14 @@ class Topics:
             return self._elect_all(request.kind)
         rows = {each: self._elect(each, request.kind) for each in request.partitions}
         is_unknown = any(row is Elected.UNKNOWN_KIND for row in rows.values())
-        told = {
-            each: (ERRORS_OF_ELECTIONS.get(row, 0), _words_of_election(row, each, request.kind))
-            for each, row in rows.items()
-        }
+        told = {each: _told_of_election(row, each, request.kind) for each, row in rows.items()}
         return LeadersElected(told, int(Error.INVALID_REQUEST if is_unknown else Error.NONE))
 
     def _elect_all(self, kind: int) -> LeadersElected:
         if steps.elects(kind, topic_exists=False, partition=None, live=()) is Elected.UNKNOWN_KIND:
             return LeadersElected({}, int(Error.INVALID_REQUEST))
         rows = {each: self._elect(each, kind) for each in self.metadata.partitions}
-        told = {
-            each: (ERRORS_OF_ELECTIONS.get(row, 0), _words_of_election(row, each, kind))
-            for each, row in rows.items()
-            if row is not Elected.NOT_NEEDED
-        }
+        told = {each: _told_of_election(row, each, kind) for each, row in rows.items() if row is not Elected.NOT_NEEDED}
         return LeadersElected(told)
 
     def _elect(self, partition: TopicPartition, kind: int) -> Elected:

@@ -1,0 +1,211 @@
+"""zombieproof serve: brokers of Kafka in this process, for any client of Kafka."""
+
+import ipaddress
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from zombieproof.broker.broker_configs import BrokerConfigs, broker_configs
+from zombieproof.broker.cluster.live_trace import LiveTraceFile
+from zombieproof.broker.data_directory import DataDirectoryError
+from zombieproof.broker.embedded import Embedded
+from zombieproof.broker.partition.log import Damaged
+from zombieproof.broker.store.config import Durability
+from zombieproof.cli.usage import WrongUsage
+from zombieproof.model.releases import RELEASES, UnknownRelease
+from zombieproof.model.rules import Rules, preset_for
+from zombieproof.report.exits import Exit
+from zombieproof.report.screen import Screen
+
+STATUS_S = 1.0
+"""How often a person is told what goes on."""
+
+HELP = """Serve brokers of Kafka, in this process, for any client of Kafka.
+
+When they answer it prints "listening on HOST:PORT", a line for each broker. Everything is in memory and gone at the
+end, unless there is --data DIR: a directory that Kafka's own tools read, and that is gone on with the next time.
+With --brokers 3 there are three, on ports that follow each other; leaders and coordinators are spread over them.
+A broker speaks the versions of its --release, and its transactions go by --transaction-version (0, 1, 2).
+
+\b
+Examples:
+  zombieproof serve
+  zombieproof serve --port 0 --topic orders=3
+  zombieproof serve --brokers 3 --data cluster/ --durability fsync
+  zombieproof serve --release 3.9 --config transaction.max.timeout.ms=60000
+  zombieproof serve --trace run.jsonl     # then: zombieproof replay run.jsonl
+
+\b
+Exit codes: 0 ended by SIGTERM or Ctrl-C, 2 wrong usage (a port that is
+  taken, an unknown setting), 70 internal error.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("serve", help=HELP)(serve_command)
+
+
+def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line wants an argument for each option
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="the address to listen at")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="that of the first broker; 0: any that is free")] = 9092,
+    brokers: Annotated[int, typer.Option(min=1, max=100, help="how many brokers")] = 1,
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="the data directory; without it all is lost")] = None,
+    durability: Annotated[
+        Literal["fsync", "page-cache", "memory"] | None,
+        typer.Option(help="when an append counts as durable (fsync with --data, else memory)"),
+    ] = None,
+    release: Annotated[str, typer.Option(help="the release of Kafka that the brokers are")] = RELEASES[-1],
+    transaction_version: Annotated[
+        int | None, typer.Option(min=0, max=2, help="the feature transaction.version (its release's own)")
+    ] = None,
+    config: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="a setting of brokers, by Kafka's name; repeatable")
+    ] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option(metavar="NAME[=PARTITIONS]", help="a topic that is to exist; repeatable")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="write down everything that the brokers do")
+    ] = None,
+) -> int:
+    """Run the command."""
+    from zombieproof.cli import extras  # noqa: PLC0415  # only this command needs the extra
+
+    extras.need("wire", "kio", "serve")
+    _may_listen(host)
+    rules, configs = _rules(release, transaction_version), _configs(config or ())
+    if not configs.settings.transaction_partition_verification_enable:
+        rules.verification = 0
+    kind = _durability(durability, data)
+    topics = _topics(topic or ())
+    try:
+        with (
+            nullcontext() if trace is None else LiveTraceFile(trace) as journal,
+            Embedded(
+                data,
+                nodes=brokers,
+                topics=topics,
+                settings=configs.settings,
+                rules=rules,
+                durability=kind,
+                default_config=configs.logs,
+                release=release,
+                journal=journal,
+            ) as cluster,
+        ):
+            return _serve(cluster, host, port)
+    except (DataDirectoryError, Damaged, ValueError) as error:
+        raise WrongUsage(str(error)) from error
+
+
+def _serve(cluster: Embedded, host: str, port: int) -> int:
+    from zombieproof.wire.server import Server  # noqa: PLC0415  # kio is there
+    from zombieproof.wire.serving import serve  # noqa: PLC0415
+
+    server, screen = Server(cluster, host, port), Screen()
+    status = Status(cluster, server) if sys.stderr.isatty() else None
+
+    def tell(addresses: Mapping[int, tuple[str, int]]) -> None:
+        for at, number in addresses.values():
+            screen.say(f"listening on {at}:{number}")
+        sys.stdout.flush()
+
+    try:
+        serve(server, tell, (lambda: None) if status is None else status.show, STATUS_S)
+    except OSError as error:
+        raise WrongUsage(f"{host}:{port}: {error.strerror or error}; --port 0 takes one that is free") from error
+    finally:
+        if status is not None:
+            status.close()
+    return Exit.HOLDS
+
+
+class Status:
+    """A line that says what goes on, for whoever looks."""
+
+    def __init__(self, cluster: Embedded, server: Any) -> None:
+        from rich.console import Console  # noqa: PLC0415  # nobody looks most times
+        from rich.live import Live  # noqa: PLC0415
+
+        self._cluster, self._server = cluster, server
+        self._before, self._since = 0, time.monotonic()
+        self._line = Live("", console=Console(stderr=True), transient=True, auto_refresh=False)
+        self._line.start()
+
+    def show(self) -> None:
+        """Say how it stands."""
+        now, requests = time.monotonic(), self._server.requests
+        rate = (requests - self._before) / (now - self._since)
+        self._before, self._since = requests, now
+        connections, transactions = len(self._server.connections), self._cluster.open_transactions
+        told = f"{connections} connections, {transactions} open transactions, {rate:,.0f} requests/s"
+        self._line.update(told, refresh=True)
+
+    def close(self) -> None:
+        """The line is gone."""
+        self._line.stop()
+
+
+# ---------------------------------------------------------------- what was asked for
+
+
+def _may_listen(host: str) -> None:
+    try:
+        is_own = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_own = False
+    if not is_own:
+        raise WrongUsage(
+            f"--host {host} is no loopback address, and whoever reaches it may do everything: "
+            "give 127.0.0.1 or ::1 (other addresses need TLS or SASL, which are not served yet)"
+        )
+
+
+def _rules(release: str, transaction_version: int | None) -> Rules:
+    try:
+        return preset_for(release, transaction_version)
+    except UnknownRelease as error:
+        raise WrongUsage(str(error)) from error
+
+
+def _configs(given: Sequence[str]) -> BrokerConfigs:
+    try:
+        return broker_configs(_pairs("--config", given))
+    except ValueError as error:
+        raise WrongUsage(f"--config: {error}") from error
+
+
+def _pairs(option: str, given: Sequence[str]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not (name and equals):
+            raise WrongUsage(f"{option} {each!r} is no KEY=VALUE")
+        if name in found:
+            raise WrongUsage(f"{option} {name} is there twice")
+        found[name] = value
+    return found
+
+
+def _durability(given: str | None, data: Path | None) -> Durability:
+    kind = Durability(given) if given else Durability.MEMORY if data is None else Durability.FSYNC
+    if (kind is Durability.MEMORY) != (data is None):
+        what = "writes nothing: leave --data away" if data is not None else "needs --data DIR to write to"
+        raise WrongUsage(f"--durability {kind.value} {what}")
+    return kind
+
+
+def _topics(given: Sequence[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for each in given:
+        name, _, count = each.partition("=")
+        if count and not (count.isdecimal() and int(count)):
+            raise WrongUsage(f"--topic {each!r}: {count!r} is no number of partitions; give NAME or NAME=3")
+        found[name] = int(count or 1)
+    return found

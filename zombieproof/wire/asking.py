@@ -1,0 +1,112 @@
+"""Whoever asks a broker: a message of ours as the bytes of a request, and the bytes of an answer as one of ours."""
+
+import socket
+from io import BytesIO
+from typing import Any
+
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.messages.registry import api_of
+from zombieproof.model.vocabulary import NONE
+from zombieproof.wire.api import Address
+from zombieproof.wire.apis import WIRE_APIS
+from zombieproof.wire.entities import entity_class, made, read, write
+from zombieproof.wire.frames import SIZE
+from zombieproof.wire.names import Names
+
+SAYS: dict[str, Any] = {
+    "replica_id": NONE,
+    "retention_time": NONE,
+    "include_topic_authorized_operations": False,
+    "include_cluster_authorized_operations": False,
+}
+"""What Kafka's clients say in any request that has such a field, and the message does not tell."""
+
+
+def request_frame(request: Request, correlation_id: int, client_id: str | None, names: Names) -> bytes:
+    """The frame of a request, in its version."""
+    api = WIRE_APIS[api_of(type(request)).key]
+    kind, out = entity_class(api.key, request.version, "request"), BytesIO()
+    header = {
+        "request_api_key": int(api.key),
+        "request_api_version": request.version,
+        "correlation_id": correlation_id,
+        "client_id": client_id,
+    }
+    out.write(SIZE.pack(0))
+    write(out, made(kind.__header_schema__, header, {}))
+    write(out, made(kind, api.written(request, names), SAYS))
+    frame = out.getbuffer()
+    SIZE.pack_into(frame, 0, len(frame) - SIZE.size)
+    return bytes(frame)
+
+
+def answer_in(frame: bytes, request: Request, names: Names) -> Answer:
+    """The answer to `request`, from what follows the size of its frame.
+
+    Raises:
+        Malformed: it is none.
+    """
+    api = WIRE_APIS[api_of(type(request)).key]
+    kind = entity_class(api.key, request.version, "response")
+    _, at = read(kind.__header_schema__, frame)
+    answer: Answer = api.read_answer(frame[at:], request, names)
+    return answer
+
+
+class Asking:
+    """One connection to a broker, on which one request is asked after the other.
+
+    Args:
+        address: where the broker listens.
+        client_id: who asks.
+        names: what topics are called there.
+        patience_s: how long an answer is waited for.
+
+    Raises:
+        OSError: nobody listens there.
+    """
+
+    def __init__(self, address: Address, client_id: str | None, names: Names, patience_s: float) -> None:
+        self._client_id, self._names, self._patience_s = client_id, names, patience_s
+        self._socket = socket.create_connection(address, patience_s)
+        self._number = 0
+
+    def send(self, request: Request) -> None:
+        """Send a request.
+
+        Raises:
+            OSError: the broker has ended the connection.
+        """
+        self._number += 1
+        self._socket.sendall(request_frame(request, self._number, self._client_id, self._names))
+
+    def receive(self, request: Request, *, waits: bool = True) -> Answer:
+        """The answer to `request`, which is the oldest that is not answered.
+
+        Args:
+            waits: whether to wait for it, if nothing has come.
+
+        Raises:
+            ConnectionError: the broker has ended the connection instead.
+            BlockingIOError: nothing has come.
+            TimeoutError: it has not come for too long.
+            Malformed: it is none.
+        """
+        self._socket.settimeout(self._patience_s if waits else 0)
+        first = self._read(1)
+        self._socket.settimeout(self._patience_s)
+        (size,) = SIZE.unpack(first + self._read(SIZE.size - 1))
+        return answer_in(self._read(size), request, self._names)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def _read(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            part = self._socket.recv(size - len(data))
+            if not part:
+                raise ConnectionResetError("the broker has ended the connection")
+            data += part
+        return bytes(data)
