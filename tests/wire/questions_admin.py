@@ -452,6 +452,43 @@ def topic_partitions() -> Iterator[Question]:
     yield ask(["__transaction_state", "q", "q"], 1)
 
 
+def rights() -> Iterator[Question]:
+    every = {
+        "resource_type_filter": 1,
+        "resource_name_filter": None,
+        "pattern_type_filter": 1,
+        "principal_filter": None,
+        "host_filter": None,
+        "operation": 1,
+        "permission_type": 1,
+    }
+    one = {
+        "resource_type": 2,
+        "resource_name": "a",
+        "resource_pattern_type": 3,
+        "principal": "User:x",
+        "host": "*",
+        "operation": 3,
+        "permission_type": 3,
+    }
+    for version in range(1, 4):
+        yield Question(ApiKey.DESCRIBE_ACLS, version, every)
+        for rows in ([one], [one, one], []):
+            yield Question(ApiKey.CREATE_ACLS, version, {"creations": rows})
+        for filters in ([every], [every, every], []):
+            yield Question(ApiKey.DELETE_ACLS, version, {"filters": filters})
+    for users in (None, [], [{"name": "x"}], [{"name": "x"}, {"name": "y"}], [{"name": "x"}, {"name": "x"}]):
+        yield Question(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, {"users": users})
+    yield Question(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, {"users": [{"name": ""}]})
+    flags = {"include_cluster_authorized_operations": True, "include_topic_authorized_operations": True}
+    for version in range(8, 14):
+        values = {"topics": [{"name": "a"}, {"name": "nobody"}], "allow_auto_topic_creation": False, **flags}
+        yield Question(ApiKey.METADATA, version, values)
+    for version in range(3):
+        yield Question(ApiKey.DESCRIBE_CLUSTER, version, {"endpoint_type": 1, **flags})
+        yield Question(ApiKey.DESCRIBE_CLUSTER, version, {"endpoint_type": 1, "include_fenced_brokers": True})
+
+
 def questions() -> Iterator[Question]:
     """All of them."""
     yield from creations()
@@ -465,3 +502,4 @@ def questions() -> Iterator[Question]:
     yield from of_the_cluster()
     yield from moves()
     yield from topic_partitions()
+    yield from rights()

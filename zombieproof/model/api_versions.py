@@ -121,6 +121,9 @@ OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
         "4.0": (1, 6),
     },
     ApiKey.DELETE_RECORDS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.6": (0, 2)},
+    ApiKey.DESCRIBE_ACLS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.5": (0, 2), "3.3": (0, 3), "4.0": (1, 3)},
+    ApiKey.CREATE_ACLS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.5": (0, 2), "3.3": (0, 3), "4.0": (1, 3)},
+    ApiKey.DELETE_ACLS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.5": (0, 2), "3.3": (0, 3), "4.0": (1, 3)},
     ApiKey.DESCRIBE_CONFIGS: {
         "0.11.0": (0, 0),
         "1.1": (0, 1),
@@ -147,6 +150,7 @@ OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
     ApiKey.ELECT_LEADERS: {"2.2": (0, 0), "2.4": (0, 2)},
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: {"2.4": (0, 0), "4.1": (0, 1)},
     ApiKey.LIST_PARTITION_REASSIGNMENTS: {"2.4": (0, 0)},
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: {"2.7": (0, 0)},
     ApiKey.DESCRIBE_QUORUM: {"2.7": (0, 0), "3.3": (0, 1), "3.9": (0, 2)},
     ApiKey.DESCRIBE_CLUSTER: {"2.8": (0, 0), "3.7": (0, 1), "4.0": (0, 2)},
     ApiKey.LIST_CONFIG_RESOURCES: {"3.7": (0, 0), "4.1": (0, 1)},

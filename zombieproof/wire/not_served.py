@@ -16,7 +16,6 @@ class NotServed(NamedTuple):
 
 _LISTED = "what groups are like is no question of a transaction"
 _SECRETS = "who a client is, is not asked where brokers listen to their own machine only"
-_RIGHTS = "everybody may do everything"
 _TOKENS = "tokens stand for passwords, and nobody who tests needs both"
 _QUOTAS = "nobody is slowed down"
 _QUORUM = "brokers share what they know of the cluster: there is no quorum whose members come and go"
@@ -30,9 +29,6 @@ NOT_SERVED: Final[Mapping[int, NotServed]] = {
         NotServed("ListGroups", 16, 0, 5, _LISTED),
         NotServed("SaslHandshake", 17, 0, 1, _SECRETS),
         NotServed("OffsetForLeaderEpoch", 23, 2, 4, "readers are told when they are behind the end of a log"),
-        NotServed("DescribeAcls", 29, 1, 3, _RIGHTS),
-        NotServed("CreateAcls", 30, 1, 3, _RIGHTS),
-        NotServed("DeleteAcls", 31, 1, 3, _RIGHTS),
         NotServed("SaslAuthenticate", 36, 0, 2, _SECRETS),
         NotServed("CreateDelegationToken", 38, 1, 3, _TOKENS),
         NotServed("RenewDelegationToken", 39, 1, 2, _TOKENS),
@@ -40,7 +36,6 @@ NOT_SERVED: Final[Mapping[int, NotServed]] = {
         NotServed("DescribeDelegationToken", 41, 1, 3, _TOKENS),
         NotServed("DescribeClientQuotas", 48, 0, 1, _QUOTAS),
         NotServed("AlterClientQuotas", 49, 0, 1, _QUOTAS),
-        NotServed("DescribeUserScramCredentials", 50, 0, 0, _SECRETS),
         NotServed("AlterUserScramCredentials", 51, 0, 0, _SECRETS),
         NotServed("UpdateFeatures", 57, 0, 2, "whoever starts brokers says at which transaction version they are"),
         NotServed("UnregisterBroker", 64, 0, 0, "as many brokers as a cluster is made with belong to it"),

@@ -10,11 +10,14 @@ from zombieproof.wire.apis.alter_configs import ALTER_CONFIGS
 from zombieproof.wire.apis.alter_partition_reassignments import ALTER_PARTITION_REASSIGNMENTS
 from zombieproof.wire.apis.alter_replica_log_dirs import ALTER_REPLICA_LOG_DIRS
 from zombieproof.wire.apis.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
+from zombieproof.wire.apis.create_acls import CREATE_ACLS
 from zombieproof.wire.apis.create_partitions import CREATE_PARTITIONS
 from zombieproof.wire.apis.create_topics import CREATE_TOPICS
+from zombieproof.wire.apis.delete_acls import DELETE_ACLS
 from zombieproof.wire.apis.delete_groups import DELETE_GROUPS
 from zombieproof.wire.apis.delete_records import DELETE_RECORDS
 from zombieproof.wire.apis.delete_topics import DELETE_TOPICS
+from zombieproof.wire.apis.describe_acls import DESCRIBE_ACLS
 from zombieproof.wire.apis.describe_cluster import DESCRIBE_CLUSTER
 from zombieproof.wire.apis.describe_configs import DESCRIBE_CONFIGS
 from zombieproof.wire.apis.describe_log_dirs import DESCRIBE_LOG_DIRS
@@ -22,6 +25,7 @@ from zombieproof.wire.apis.describe_producers import DESCRIBE_PRODUCERS
 from zombieproof.wire.apis.describe_quorum import DESCRIBE_QUORUM
 from zombieproof.wire.apis.describe_topic_partitions import DESCRIBE_TOPIC_PARTITIONS
 from zombieproof.wire.apis.describe_transactions import DESCRIBE_TRANSACTIONS
+from zombieproof.wire.apis.describe_user_scram_credentials import DESCRIBE_USER_SCRAM_CREDENTIALS
 from zombieproof.wire.apis.elect_leaders import ELECT_LEADERS
 from zombieproof.wire.apis.end_txn import END_TXN
 from zombieproof.wire.apis.fetch import FETCH
@@ -53,11 +57,14 @@ WIRE_APIS: Mapping[ApiKey, WireApi] = {
         ALTER_PARTITION_REASSIGNMENTS,
         ALTER_REPLICA_LOG_DIRS,
         CONSUMER_GROUP_HEARTBEAT,
+        CREATE_ACLS,
         CREATE_PARTITIONS,
         CREATE_TOPICS,
+        DELETE_ACLS,
         DELETE_GROUPS,
         DELETE_RECORDS,
         DELETE_TOPICS,
+        DESCRIBE_ACLS,
         DESCRIBE_CLUSTER,
         DESCRIBE_CONFIGS,
         DESCRIBE_LOG_DIRS,
@@ -65,6 +72,7 @@ WIRE_APIS: Mapping[ApiKey, WireApi] = {
         DESCRIBE_QUORUM,
         DESCRIBE_TOPIC_PARTITIONS,
         DESCRIBE_TRANSACTIONS,
+        DESCRIBE_USER_SCRAM_CREDENTIALS,
         ELECT_LEADERS,
         END_TXN,
         FETCH,
