@@ -111,10 +111,14 @@ def _take_value(field: FieldOfMessage, wire: Wire) -> Take:
 
 
 def _take_records(field: FieldOfMessage, wire: Wire, record: type, version: int) -> Take:
+    may_be_none = without_none(field.kind) is not field.kind
+
     def take(entity: Any, names: Names) -> Any:
         rows = next(reached(entity, wire.name), MISSING)
         if rows is MISSING:
             return rows
+        if rows is None and may_be_none:
+            return None
         return tuple([message_of(record, row, version, names) for row in rows or ()])
 
     return take
@@ -255,7 +259,7 @@ def _value(field: FieldOfMessage, wire: Wire, version: int) -> Callable[[Any, Na
     if isinstance(wire, Pairs):
         return lambda value, names: None if value is None else _pairs(wire, value, names)
     if record_in(field.kind) is not None:
-        return lambda value, names: [values_of(row, version, names) for row in value]
+        return lambda value, names: None if value is None else [values_of(row, version, names) for row in value]
     if field.entity in _TRANSLATED:
         entity = field.entity
         return lambda value, names: (
