@@ -44,7 +44,7 @@ Done = Callable[[Answer | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A request of a client as it came: to which node (None: any), who hears the answer, what the client calls itself."""
+    """A request of a client as it came: to which node (None: any), who hears the answer, and the client's name."""
 
     request: Request
     node: int | None

@@ -21,6 +21,8 @@ from zombieproof.wire.connection import Connection
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import MOST_BYTES
 from zombieproof.wire.front import Asked, Front
+from zombieproof.wire.plan.parts import Plan
+from zombieproof.wire.plan.play import Play
 
 WAITING_REQUESTS = 16
 """With so many requests that wait for their turn a connection is not read from."""
@@ -43,13 +45,22 @@ class Server:
         host: the address that they listen at.
         port: that of the first; the others follow it. 0: any that are free.
         limits: what connections may be.
+        plan: how requests and brokers misbehave; not at all by default. What came of it: `play.report()`.
+
+    Raises:
+        ValueError: the plan cannot be played at this cluster.
 
     Raises (`start`):
         OSError: a port is taken, or the host is none of this machine.
     """
 
     def __init__(
-        self, embedded: Embedded, host: str = "127.0.0.1", port: int = 0, limits: Limits | None = None
+        self,
+        embedded: Embedded,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        limits: Limits | None = None,
+        plan: Plan | None = None,
     ) -> None:
         self.embedded, self.limits = embedded, limits or Limits()
         self._host, self._port = host, port
@@ -60,6 +71,9 @@ class Server:
         self._driving: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._syncs = ThreadPoolExecutor(1, "zombieproof-sync")
+        self.play = None if plan is None else Play(plan, embedded)
+        if self.play is not None:
+            self.play.crashes.told.append(self._gone)
 
     async def start(self) -> Mapping[int, Address]:
         """Listen; returned is where each broker does."""
@@ -104,6 +118,11 @@ class Server:
         """Something came in."""
         self._news.set()
 
+    def _gone(self, node: int) -> None:
+        """A broker went down: its connections end."""
+        for peer in [each for each in self.connections if each.node == node]:
+            peer.close()
+
     async def _drive(self) -> None:
         loop, embedded = asyncio.get_running_loop(), self.embedded
         while True:
@@ -128,11 +147,17 @@ class _Peer(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._is_slow = self._is_paused = False
 
+    @property
+    def node(self) -> int:
+        """The broker that it is to."""
+        return self._connection.front.node
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has come."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        if len(self._server.connections) >= self._server.limits.connections:
+        is_full = len(self._server.connections) >= self._server.limits.connections
+        if is_full or self.node not in self._server.embedded.cluster.brokers:
             transport.abort()
             return
         self._server.connections.add(self)
@@ -197,7 +222,7 @@ class _Peer(asyncio.Protocol):
         answers: dict[int, Answer | None] = {}
         for number, message in enumerate(asked.messages):
             done = partial(self._answered, asked, answers, number) if asked.wants_answer else _nobody
-            self._server.embedded.submit(message, self._connection.front.node, done)
+            self._server.embedded.submit(message, self.node, done, asked.header.client_id or "")
         if asked.messages:
             self._server.wake()
         else:
