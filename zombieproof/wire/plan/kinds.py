@@ -84,7 +84,7 @@ class CrashBroker(Part):
 
     moment: Moment
     node: Positive | None = None
-    back: Annotated[int, Field(ge=0)] | Literal["never"] = Field(0, description="after so many milliseconds")
+    back: Annotated[int, Field(ge=0)] | Literal["never"] = Field(default=0, description="after so many milliseconds")
 
 
 class ExpireTransaction(Part):

@@ -1,6 +1,8 @@
-"""What brokers ask each other, under a plan: held back, lost, doubled, never arrived.
+"""Messages on their way, under a plan: held back, doubled; of those between brokers also lost, or never there.
 
-Whoever drives the cluster lets `look` see what is in flight before each delivery, so nothing arrives unseen.
+A late request has set out when it was sent: it is in flight all the time, so that whoever judges the run knows whose
+it is, and it is lost with the broker that it goes to. Whoever drives the cluster lets `look` see what is in flight
+before each delivery, so nothing arrives unseen.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Links:
-    """The messages between the brokers of a play."""
+    """The messages of a play."""
 
     def __init__(self, play: Play) -> None:
         self._play, self._cluster = play, play.embedded.cluster
@@ -56,7 +58,7 @@ class Links:
     def _take_its_way(self, message: Message, fate: Armed) -> None:
         match fate.fault.does:
             case DelayOn(until=until):
-                self._hold(message, fate, until)
+                self.hold(message.number, fate, until)
             case Blackhole():
                 self._held.add(message.number)
             case DisconnectOn(effect=Effect.BEFORE):
@@ -64,14 +66,34 @@ class Links:
             case DisconnectOn():
                 self._answer_is_lost.add(message.number)
             case Duplicate(until=until):
-                copy = self._cluster.double(message)
-                self._last = copy.number
-                if until is not None:
-                    self._hold(copy, fate, until)
+                self.double(message.number, fate, until)
 
-    def _hold(self, message: Message, fate: Armed, until: Until) -> None:
-        self._held.add(message.number)
-        self._play.wait(fate, until, partial(self._held.discard, message.number))
+    def hold(self, number: int, fate: Armed, until: Until, *, behind: bool = False) -> None:
+        """A request in flight does not arrive before something is there."""
+        self._held.add(number)
+        self._play.wait(fate, until, partial(self._let_go, number), behind=behind)
+
+    def double(self, number: int, fate: Armed, until: Until | None) -> None:
+        """A request in flight is there twice; the copy may wait."""
+        message = self._request(number)
+        if message is not None:
+            copy = self._cluster.double(message)
+            self._last = max(self._last, copy.number)
+            if until is not None:
+                self.hold(copy.number, fate, until)
+
+    def _let_go(self, number: int) -> None:
+        """It arrives behind everything that is in flight now."""
+        self._held.discard(number)
+        message, in_flight = self._request(number), self._cluster.network.in_flight
+        if message is not None:
+            in_flight.remove(message)
+            in_flight.append(message)
+
+    def _request(self, number: int) -> Message | None:
+        """The request of a number, if it is in flight."""
+        found = (each for each in self._cluster.network.in_flight if each.number == number and not each.is_answer)
+        return next(found, None)
 
     def _see_answer(self, message: Message) -> None:
         if message.number in self._answer_is_lost:

@@ -89,7 +89,7 @@ class Plan(Part):
     description: str = ""
     brokers: Annotated[int, Field(ge=1, le=9)] = 1
     topics: dict[str, Positive] = Field(default_factory=dict)
-    release: str | None = Field(None, description="a line such as 3.9 whose rules and versions brokers have")
+    release: str | None = Field(default=None, description="a line such as 3.9 whose rules and versions brokers have")
     transaction_version: Annotated[int, Field(ge=0, le=2)] | None = None
     rules_off: tuple[
         Annotated[str, AfterValidator(one_of("rule", SWITCHES)), Field(json_schema_extra={"enum": list(SWITCHES)})],

@@ -187,21 +187,27 @@ class Play:
                 if does.disconnects:
                     done(None)
                     come = replace(come, done=_nobody)
-                self.wait(fate, does.until, partial(hand_in, come))
+                self._hand_in_held(come, fate, does.until)
             case DelayOn():
                 hand_in(replace(come, done=lambda answer: self.wait(fate, does.until, partial(done, answer))))
             case Duplicate():
-                hand_in(come)
-                copy = partial(hand_in, replace(come, done=_nobody))
-                copy() if does.until is None else self.wait(fate, does.until, copy)
+                exchange = hand_in(come)
+                if exchange is not None:
+                    self._links.double(exchange.number, fate, does.until)
             case Reorder():
                 next_one = fate.fault.request.model_copy(update={"nth": None})
-                self.wait(fate, Until(request=does.behind or next_one), partial(hand_in, come), behind=True)
+                self._hand_in_held(come, fate, Until(request=does.behind or next_one), behind=True)
             case CrashBroker():
                 try:
                     self.crashes.crash(does, come)
                 except CouldNot as error:
                     self.player.could_not(fate, str(error))
+
+    def _hand_in_held(self, come: Submitted, fate: Armed, until: Until, *, behind: bool = False) -> None:
+        """The request sets out now, and arrives when what it waits for is there."""
+        exchange = self.embedded.hand_in(come)
+        if exchange is not None:
+            self._links.hold(exchange.number, fate, until, behind=behind)
 
     def _answer_with(self, come: Submitted, answer: Answer | None, effect: Effect) -> None:
         """The client is told `answer`, whatever the brokers say, if they are asked at all."""

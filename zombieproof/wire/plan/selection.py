@@ -71,7 +71,7 @@ class Requests(Part):
     topic: Pattern | None = None
     partition: Place | None = None
     node: Positive | None = None
-    committed: bool | None = Field(None, description="of EndTxn: whether it commits")
+    committed: bool | None = Field(default=None, description="of EndTxn: whether it commits")
     nth: Positive | None = None
     while_state: StateName | None = None
 
