@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "conform": "Replay recorded answers of a real broker.",
     "verify": "Verify all that a clone promises, in one table.",
     "scenarios": "List the scenarios, or tell one.",
+    "stories": "List the stories that brokers can play, or tell one.",
     "rules": "Tell the rules of a release, or how two differ.",
     "diagrams": "Render every machine from its table.",
     "about": "Tell versions, rules, what is modelled and what is not.",

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from zombieproof.broker.cluster.network import Answer
+from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.cluster.waiting import FOR_EVER
 from zombieproof.broker.embedded import Embedded, Submitted
-from zombieproof.formats.topics import TopicPartition
+from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
+from zombieproof.messages.groups import OffsetCommit, TxnOffsetCommit
+from zombieproof.messages.partitions import Produce
 from zombieproof.wire.plan.faults import CouldNot
 from zombieproof.wire.plan.kinds import CrashBroker, Moment
 
@@ -55,9 +57,9 @@ class Crashes:
             case Moment.AFTER_FSYNC:
                 self.embedded.hand_in(replace(come, done=lambda answer: self._before_the_answer(come, does, answer)))
             case Moment.AFTER_APPEND | Moment.BEFORE_FSYNC:
-                before = self._ends(node)
+                before, watched = self._ends(node), _watched(come.request)
                 self.embedded.hand_in(come)
-                while self._ends(node) == before:
+                while all(end == before.get(tp, 0) for tp, end in self._ends(node).items() if watched(tp)):
                     if not self.embedded.step():
                         raise CouldNot(f"the request appended nothing at broker {node}")
                 self._kill(node, does, before if does.moment is Moment.BEFORE_FSYNC else {})
@@ -94,3 +96,12 @@ class Crashes:
             cluster.start(node, was_clean=False)
         elif does.back != "never":
             self._back[node] = self.embedded.clock.now_ms() + does.back
+
+
+def _watched(request: Request) -> Callable[[TopicPartition], bool]:
+    """The logs of which a request means one to be appended to; what it makes others append comes before."""
+    if isinstance(request, Produce):
+        return lambda partition: partition in request.partitions
+    if isinstance(request, OffsetCommit | TxnOffsetCommit):
+        return lambda partition: partition[0] == CONSUMER_OFFSETS
+    return lambda partition: True
