@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.cluster.waiting import FOR_EVER
@@ -9,8 +10,20 @@ from zombieproof.broker.embedded import Embedded, Submitted
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.messages.groups import OffsetCommit, TxnOffsetCommit
 from zombieproof.messages.partitions import Produce
-from zombieproof.wire.plan.faults import CouldNot
 from zombieproof.wire.plan.kinds import CrashBroker, Moment
+
+CouldNotBe = Callable[[str], None]
+"""Hears why a crash is not to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Appending:
+    """A crash that waits until something is appended at a broker: where its logs ended before, which are meant."""
+
+    node: int
+    does: CrashBroker
+    before: dict[TopicPartition, int]
+    watches: Callable[[TopicPartition], bool]
 
 
 @dataclass(slots=True)
@@ -20,6 +33,7 @@ class Crashes:
     embedded: Embedded
     told: list[Callable[[int], None]] = field(default_factory=list)
     _back: dict[int, int] = field(default_factory=dict)
+    _appending: list[_Appending] = field(default_factory=list)
 
     @property
     def next_ms(self) -> int:
@@ -35,20 +49,20 @@ class Crashes:
                 self.embedded.cluster.start(node, was_clean=False)
         return bool(due)
 
-    def crash(self, does: CrashBroker, come: Submitted) -> None:
+    def crash(self, does: CrashBroker, come: Submitted, could_not: CouldNotBe) -> None:
         """The broker that a request came to crashes at a moment of it.
 
-        Raises:
-            CouldNot: the broker is down, or the request, which goes its way, appends nothing there.
+        `could_not` hears why it does not: it is down, or the request, which goes its way, appends nothing there.
         """
         if does.node is not None:
-            self._crash_another(does.node, does, come)
+            self._crash_another(does.node, does, come, could_not)
             return
         cluster = self.embedded.cluster
         node = min(cluster.brokers, default=None) if come.node is None else come.node
         if node not in cluster.brokers:
             come.done(None)
-            raise CouldNot(f"broker {node} is down already")
+            could_not(f"broker {node} is down already")
+            return
         come = replace(come, node=node)
         match does.moment:
             case Moment.BEFORE_APPEND:
@@ -57,21 +71,35 @@ class Crashes:
             case Moment.AFTER_FSYNC:
                 self.embedded.hand_in(replace(come, done=lambda answer: self._before_the_answer(come, does, answer)))
             case Moment.AFTER_APPEND | Moment.BEFORE_FSYNC:
-                before, watched = self._ends(node), _watched(come.request)
-                self.embedded.hand_in(come)
-                while all(end == before.get(tp, 0) for tp, end in self._ends(node).items() if watched(tp)):
-                    if not self.embedded.step():
-                        raise CouldNot(f"the request appended nothing at broker {node}")
-                self._kill(node, does, before if does.moment is Moment.BEFORE_FSYNC else {})
+                appending = _Appending(node, does, self._ends(node), _watched(come.request))
+                self._appending.append(appending)
+                done = partial(self._nothing_appended, appending, come, could_not)
+                self.embedded.hand_in(replace(come, done=done))
 
-    def _crash_another(self, node: int, does: CrashBroker, come: Submitted) -> None:
+    def look(self) -> None:
+        """Brokers crash that have appended what they were to append before."""
+        for each in tuple(self._appending):
+            ends = self._ends(each.node)
+            if any(end != each.before.get(tp, 0) for tp, end in ends.items() if each.watches(tp)):
+                self._appending.remove(each)
+                self._kill(each.node, each.does, each.before if each.does.moment is Moment.BEFORE_FSYNC else {})
+
+    def _nothing_appended(
+        self, appending: _Appending, come: Submitted, could_not: CouldNotBe, answer: Answer | None
+    ) -> None:
+        if appending in self._appending:
+            self._appending.remove(appending)
+            could_not(f"the request appended nothing at broker {appending.node}")
+        come.done(answer)
+
+    def _crash_another(self, node: int, does: CrashBroker, come: Submitted, could_not: CouldNotBe) -> None:
         is_up = node in self.embedded.cluster.brokers
         if is_up:
             self._kill(node, does)
             self.embedded.settle()
         self.embedded.hand_in(come)
         if not is_up:
-            raise CouldNot(f"broker {node} is down already")
+            could_not(f"broker {node} is down already")
 
     def _before_the_answer(self, come: Submitted, does: CrashBroker, answer: Answer | None) -> None:
         if answer is not None and come.node in self.embedded.cluster.brokers:
@@ -85,6 +113,8 @@ class Crashes:
     def _kill(self, node: int, does: CrashBroker, lost: dict[TopicPartition, int] | None = None) -> None:
         """It is gone, and with it what is behind `lost` or was not on the disk; it comes back when it is to."""
         cluster = self.embedded.cluster
+        if node not in cluster.brokers:
+            return
         cluster.kill(node)
         for partition, end in (lost or {}).items():
             log = cluster.stores[node, partition].log

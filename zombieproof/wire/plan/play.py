@@ -126,7 +126,8 @@ class Play:
         _all(overtaken)
 
     def look(self) -> None:
-        """What brokers ask each other."""
+        """Messages may have come, and records."""
+        self.crashes.look()
         self._links.look()
 
     def holds(self, message: Message) -> bool:
@@ -198,10 +199,7 @@ class Play:
                 next_one = fate.fault.request.model_copy(update={"nth": None})
                 self._hand_in_held(come, fate, Until(request=does.behind or next_one), behind=True)
             case CrashBroker():
-                try:
-                    self.crashes.crash(does, come)
-                except CouldNot as error:
-                    self.player.could_not(fate, str(error))
+                self.crashes.crash(does, come, partial(self.player.could_not, fate))
 
     def _hand_in_held(self, come: Submitted, fate: Armed, until: Until, *, behind: bool = False) -> None:
         """The request sets out now, and arrives when what it waits for is there."""
