@@ -112,6 +112,11 @@ class Running:
         """Time goes on, and what is due by it happens before this returns."""
         self.do(lambda: self.play.commands.advance(milliseconds))
 
+    def save_trace(self) -> None:
+        """Everything that has happened is in the file of the trace."""
+        if self._journal is not None:
+            self.do(self._journal.save)
+
     def release(self, word: str) -> None:
         """What waits in the plan for a word goes on before this returns.
 

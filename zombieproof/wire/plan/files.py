@@ -1,5 +1,6 @@
 """A plan as a file: read, and refused with the place of what is wrong."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +30,19 @@ def load_plan(path: Path | str) -> Plan:
         PlanError: it cannot be read, or is no plan.
     """
     return read_plan(Path(path), Plan)
+
+
+def plan_of(said: Mapping[str, object]) -> Plan:
+    """The plan that a mapping says.
+
+    Raises:
+        PlanError: it is none.
+    """
+    try:
+        return Plan.model_validate(said)
+    except ValidationError as error:
+        at, says = explain(error, Plan)
+        raise PlanError("plan", 0, f"{'.'.join(map(str, at))}: {says}" if at else says) from error
 
 
 def read_plan(path: Path, kind: type[AnyPlan]) -> AnyPlan:
