@@ -281,10 +281,11 @@ def test_it_works_in_several_processes(folder: Path, tmp_path: Path) -> None:
 
 def test_nothing_heavy_is_imported_before_a_test_asks_for_it(folder: Path) -> None:
     (folder / "test_other.py").write_text("def test_nothing(): pass\n")
+    heavy = "zombieproof", "kio", "pydantic", "numpy", "numba", "yaml", "asyncio"
     program = (
-        "import sys, pytest; code = pytest.main(['--collect-only', '-q', '-p', 'no:cacheprovider', 'test_other.py']);"
-        "print(sorted(name for name in sys.modules if name.startswith(('zombieproof', 'kio', 'pydantic', 'numpy', 'yaml', "
-        "'asyncio'))), code)"
+        "import sys, pytest\n"
+        "code = pytest.main(['--collect-only', '-q', '-p', 'no:cacheprovider', 'test_other.py'])\n"
+        f"print(sorted(name for name in sys.modules if name.startswith({heavy!r})), int(code))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1] == "['zombieproof', 'zombieproof.pytest_plugin'] 0", done.stdout + done.stderr
@@ -294,4 +295,6 @@ def test_fixtures_and_markers_are_told(folder: Path) -> None:
     told = run(folder, "--markers").stdout
     assert "@pytest.mark.txn_faults(plan, allow=()): " in told
     assert "@pytest.mark.txn_story(name, allow=()): " in told
-    assert {"txn_broker", "txn_cluster"} <= set(re.findall(r"^(\w+) -- ", run(folder, "--fixtures", "-q").stdout, re.M))
+    assert {"txn_broker", "txn_cluster"} <= set(
+        re.findall(r"^(\w+) -- ", run(folder, "--fixtures", "-q").stdout, re.MULTILINE)
+    )

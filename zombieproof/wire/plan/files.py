@@ -110,10 +110,11 @@ def _look_for_repetition(node: yaml.Node, file: str, seen: set[int]) -> None:
         for each in node.value:
             _look_for_repetition(each, file, seen)
     if isinstance(node, yaml.MappingNode):
-        names = [key.value for key, _ in node.value]
+        names = set[object]()
         for key, value in node.value:
-            if isinstance(key, yaml.ScalarNode) and names.count(key.value) > 1:
+            if isinstance(key, yaml.ScalarNode) and key.value in names:
                 raise PlanError(file, key.start_mark.line + 1, f"{key.value!r} stands twice; leave one out")
+            names.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
             _look_for_repetition(value, file, seen)
 
 

@@ -35,9 +35,11 @@ class Moment(StrEnum):
     AFTER_FSYNC = "after fsync"
 
 
-def short(field: str, kinds: type | tuple[type, ...]) -> Any:
-    """What is a bare value in a file stands for a part that says only this."""
-    return BeforeValidator(lambda found: {field: found} if isinstance(found, kinds) else found)
+def short(field: str, kinds: type | tuple[type, ...], legal: Any) -> Any:
+    """What is a bare value in a file stands for a part that says only this; `legal` is the type of both."""
+    return BeforeValidator(
+        lambda found: {field: found} if isinstance(found, kinds) else found, json_schema_input_type=legal
+    )
 
 
 class InjectError(Part):

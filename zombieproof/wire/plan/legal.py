@@ -49,10 +49,9 @@ def check_plan(plan: Plan) -> None:
         ValueError: the release is none, or has no such transaction version.
     """
     plan.rules()
-    names = [fault.name for fault in plan.faults if fault.name]
     for number, fault in enumerate(plan.faults):
         at: tuple[str | int, ...] = ("faults", number)
-        if names.count(fault.name) > 1:
+        if fault.name and fault.name in [each.name for each in plan.faults[:number]]:
             raise Illegal((*at, "name"), f"{fault.name!r} is the name of two faults; give each its own")
         for place, requests in _all_requests(fault):
             _check_requests((*at, *place), requests, plan.release or RELEASES[-1])

@@ -19,16 +19,19 @@ from zombieproof.wire.plan.kinds import (
     DelayOn,
     DisconnectOn,
     Duplicate,
+    Effect,
+    ErrorName,
     ExpireTransaction,
     InjectError,
     Kind,
+    Moment,
     MoveCoordinator,
     MoveLeader,
     Reorder,
     SkipTime,
     short,
 )
-from zombieproof.wire.plan.selection import Part, Positive, Requests, When, WhenOrWord, one_of
+from zombieproof.wire.plan.selection import Milliseconds, Part, Positive, Requests, When, WhenOrWord, one_of
 
 SWITCHES = tuple(each.name for each in switches())
 
@@ -38,17 +41,17 @@ class Fault(Part):
 
     name: str = ""
     request: Requests
-    inject_error: Annotated[InjectError, short("error", str)] | None = None
-    disconnect_on: Annotated[DisconnectOn, short("effect", str)] | None = None
+    inject_error: Annotated[InjectError, short("error", str, InjectError | ErrorName)] | None = None
+    disconnect_on: Annotated[DisconnectOn, short("effect", str, DisconnectOn | Effect)] | None = None
     delay_on: DelayOn | None = None
-    blackhole: Annotated[Blackhole, short("effect", str)] | None = None
+    blackhole: Annotated[Blackhole, short("effect", str, Blackhole | Effect)] | None = None
     duplicate: Duplicate | None = None
     reorder: Reorder | None = None
-    crash_broker: Annotated[CrashBroker, short("moment", str)] | None = None
+    crash_broker: Annotated[CrashBroker, short("moment", str, CrashBroker | Moment)] | None = None
     expire_transaction: ExpireTransaction | None = None
     move_coordinator: MoveCoordinator | None = None
     move_leader: MoveLeader | None = None
-    skip_time: Annotated[SkipTime, short("ms", int)] | None = None
+    skip_time: Annotated[SkipTime, short("ms", int, SkipTime | Milliseconds)] | None = None
     when: WhenOrWord = "once"
 
     @model_validator(mode="after")
