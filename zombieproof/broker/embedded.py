@@ -227,7 +227,7 @@ class Embedded:
     def _rest(self, left_ms: int) -> None:
         """Nothing is to be done: time goes on, and where it stands still whoever waits moves it."""
         with self.lock:
-            due_ms = self.next_ms - self.clock.now_ms()
+            due_ms = self.next_ms
         milliseconds = min(left_ms, TICK_MS, max(due_ms, 1))
         if isinstance(self.clock, ManualClock):
             self.clock.advance(milliseconds)
@@ -303,10 +303,17 @@ class Embedded:
         return IN_MEMORY if self._data is None else self._data.cluster_id
 
     @property
+    def open_transactions(self) -> int:
+        """How many transactions are open at their coordinators."""
+        return sum(broker.coordinator.open_transactions for broker in self.cluster.brokers.values())
+
+    @property
     def next_ms(self) -> int:
-        """When something is to be done though nothing comes in."""
-        waits_ms = self.cluster.next_wait_ms
-        return waits_ms if self.door is None else min(waits_ms, self.door.next_ms)
+        """In how long (ms) something is to be done though nothing comes in."""
+        at_ms = self.cluster.next_wait_ms
+        if self.door is not None:
+            at_ms = min(at_ms, self.door.next_ms)
+        return at_ms - self.clock.now_ms()
 
     def run_timers(self) -> bool:
         """Do what is due by the clock; False: nothing is. For whoever drives the cluster, who does so anyway."""

@@ -39,6 +39,7 @@ COMMANDS: Final = {
     "replay": "Judge recordings of real clusters, or run a counterexample again.",
     "history": "Judge what clients were told and what they read.",
     "conform": "Replay recorded answers of a real broker.",
+    "serve": "Serve brokers of Kafka for any client of Kafka.",
     "verify": "Verify all that a clone promises, in one table.",
     "scenarios": "List the scenarios, or tell one.",
     "stories": "List the stories that brokers can play, or tell one.",
@@ -57,6 +58,7 @@ Examples:
   zombieproof replay segments/ client.jsonl    judge what a cluster recorded
   zombieproof history history.jsonl            told and read: the same?
   zombieproof conform --recording a.jsonl.gz   answered as real brokers did?
+  zombieproof serve                            a broker for Kafka's clients
   zombieproof verify                           all that a clone promises
 
 \b

@@ -339,6 +339,9 @@ class InProcess:
         """The epochs of x0's coordinator."""
         return self._epochs
 
+    def close(self) -> None:
+        """Nothing is left of it."""
+
     def decisions(self) -> Sequence[Decided]:
         """What the journal holds since the last request."""
         return self._journal.decisions

@@ -4,6 +4,7 @@ Source: the README of the recordings, chapter "Time, and answers that say ask ag
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from zombieproof.broker.cluster.network import Answer, Request
@@ -57,7 +58,12 @@ def play(recorded: Recorded, subject_of: SubjectOf) -> Played:
     """
     sequence = recorded.sequence
     count = settings_of(recorded).offsets_topic_num_partitions
-    player = _Player(subject_of(recorded), Symbols(count, sequence.topics))
+    with closing(subject_of(recorded)) as subject:
+        return _played(recorded, _Player(subject, Symbols(count, sequence.topics)), count)
+
+
+def _played(recorded: Recorded, player: "_Player", count: int) -> Played:
+    sequence = recorded.sequence
     for number, step in enumerate(sequence.steps, start=1):
         try:
             got = player.answer(step)
@@ -82,8 +88,9 @@ def answers_of(recorded: Recorded, subject_of: SubjectOf) -> list[Json]:
     """
     sequence = recorded.sequence
     count = settings_of(recorded).offsets_topic_num_partitions
-    player = _Player(subject_of(recorded), Symbols(count, sequence.topics))
-    return [player.answer(step) for step in sequence.steps]
+    with closing(subject_of(recorded)) as subject:
+        player = _Player(subject, Symbols(count, sequence.topics))
+        return [player.answer(step) for step in sequence.steps]
 
 
 @dataclass(slots=True)

@@ -98,6 +98,10 @@ class Subject(Protocol):
         """The epochs of the coordinator of x0 so far, the first at the start of the sequence."""
         ...
 
+    def close(self) -> None:
+        """The sequence is over."""
+        ...
+
     def decisions(self) -> Sequence[Decided]:
         """What was decided since the last request was sent; empty where that cannot be seen."""
         ...

@@ -1,17 +1,20 @@
 """What one API of Kafka's is on the wire: which messages of ours a request is, and what their answers are written as.
 
-Most is told by the names in `messages`, so `api_of_messages` is all that most APIs need. Whatever else there is to an
-API stands in its file under `wire.apis`.
+And the other way round, for whoever asks: what a message of ours is written as, and what an answer to it says. Most is
+told by the names in `messages`, so `api_of_messages` is all that most APIs need. Whatever else there is to an API
+stands in its file under `wire.apis`.
 """
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.messages.registry import APIS
 from zombieproof.model.vocabulary import ApiKey
+from zombieproof.wire.entities import entity_class, read
 from zombieproof.wire.mapping import message_of, values_of
 from zombieproof.wire.names import Names, TopicNames
 
@@ -53,6 +56,17 @@ ToValues = Callable[[Any, tuple[Answer, ...], int, Around], Values]
 """What the answer to a request is made of, from those to its messages, in their order."""
 
 
+Written = Callable[[Any, Names], Values]
+"""What a request is made of, from a message of ours."""
+
+Told = Callable[[Any, Any, Names], Any]
+"""The answer to a message of ours, from what came."""
+
+
+ReadAnswer = Callable[[bytes, Any, Names], Any]
+"""The same, from the bytes behind the header."""
+
+
 @dataclass(frozen=True, slots=True)
 class WireApi:
     """One API. `versions` are those that are read and written here."""
@@ -61,6 +75,8 @@ class WireApi:
     versions: range
     to_messages: ToMessages
     to_values: ToValues
+    written: Written
+    read_answer: ReadAnswer
     besides: Values = field(default_factory=lambda: SAYS_NOTHING)
 
 
@@ -70,6 +86,9 @@ def api_of_messages(
     versions: range | None = None,
     to_messages: ToMessages | None = None,
     to_values: ToValues | None = None,
+    written: Written | None = None,
+    told: Told | None = None,
+    read_answer: ReadAnswer | None = None,
     besides: Values | None = None,
 ) -> WireApi:
     """An API that the registry has, with what is more to it; each request is one message unless told otherwise."""
@@ -86,5 +105,20 @@ def api_of_messages(
         versions or api.versions,
         to_messages or as_message,
         to_values or as_values,
+        written or _written,
+        read_answer or partial(_read_answer, key, told or partial(_told, api.answer)),
         {**SAYS_NOTHING, **(besides or {})},
     )
+
+
+def _written(request: Any, names: Names) -> Values:
+    return values_of(request, request.version, names)
+
+
+def _read_answer(key: ApiKey, told: Told, data: bytes, request: Any, names: Names) -> Any:
+    entity, _ = read(entity_class(key, request.version, "response"), data)
+    return told(entity, request, names)
+
+
+def _told(answer: type, entity: Any, request: Any, names: Names) -> Any:
+    return message_of(answer, entity, request.version, names)

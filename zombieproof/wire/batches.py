@@ -6,13 +6,15 @@ Source: ``ByteBufferLogInputStream.java``, ``ProduceRequest.validateRecords``, `
 from collections.abc import Iterator
 from dataclasses import replace
 
-from zombieproof.formats.batches import Batch
+from zombieproof.formats.batches import Batch, Encoded
 from zombieproof.formats.compression import Codec
-from zombieproof.formats.encoding import view_batch
+from zombieproof.formats.encoding import batch_of, view_batch, write_batch
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.record_batch import HEADER, LOG_OVERHEAD, MAGIC, MAGIC_AT, header_at
+from zombieproof.formats.packed_records import PackedRecords
+from zombieproof.formats.record_batch import CRC_AT, HEADER, LOG_OVERHEAD, MAGIC, MAGIC_AT, header_at
 from zombieproof.formats.stored_records import read_section
 from zombieproof.messages.partitions import SentBatch
+from zombieproof.model.vocabulary import NONE
 
 LEAST_LENGTH = 14
 """No message of any format is shorter."""
@@ -49,7 +51,10 @@ def _batch(data: bytes, at: int, end: int, topic: str) -> SentBatch:
     try:
         batch = view_batch(data, at, topic)
     except Undecodable:
-        return SentBatch(Batch(), header.base_offset, is_corrupt=True)
+        # What its header says counts all the same: whoever refuses it asks about its transaction first.
+        packed = data[at:end]
+        encoded = Encoded(packed, PackedRecords(packed, max(header.record_count, 0)), None, ())
+        return SentBatch(batch_of(header, encoded), header.base_offset, is_corrupt=True)
     if header.codec is Codec.NONE and not header.is_control:
         try:
             read_section(data[at + HEADER.size : end], header.record_count, header.last_offset_delta)
@@ -57,3 +62,11 @@ def _batch(data: bytes, at: int, end: int, topic: str) -> SentBatch:
             # A batch without records is refused as one that is not what it says.
             batch = replace(batch, records=())
     return SentBatch(batch, header.base_offset)
+
+
+def batch_bytes(sent: SentBatch) -> bytes:
+    """A batch as a client sends it; one that is called corrupt does not match its checksum."""
+    data = bytearray(write_batch(replace(sent.batch, base_offset=sent.base_offset, leader_epoch=NONE)))
+    if sent.is_corrupt:
+        data[CRC_AT] ^= 0xFF
+    return bytes(data)

@@ -170,8 +170,9 @@ def _silence(hint: Any) -> Any:
 def _converter(hint: Any) -> Convert:
     arguments = get_args(hint)
     if get_origin(hint) in (UnionType, Union):
-        inside = _converter(next(each for each in arguments if each is not type(None)))
-        return lambda value, besides: None if value is None else inside(value, besides)
+        kind = next(each for each in arguments if each is not type(None))
+        inside, nothing = _converter(kind), NONE if "TZAware" in str(kind) else None
+        return lambda value, besides: None if value is None or value == nothing else inside(value, besides)
     if get_origin(hint) is tuple:
         row = _converter(arguments[0])
         return lambda value, besides: tuple([row(each, besides) for each in value])
@@ -180,7 +181,7 @@ def _converter(hint: Any) -> Convert:
     if "Timedelta" in str(hint):
         return lambda value, _: value * _MILLISECOND
     if "TZAware" in str(hint):
-        return lambda value, _: None if value == NONE else _EPOCH + value * _MILLISECOND
+        return lambda value, _: _EPOCH + value * _MILLISECOND
     if hint is ErrorCode:
         return lambda value, _: _ERRORS[value]
     return _same

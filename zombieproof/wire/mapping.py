@@ -146,7 +146,7 @@ def _take_rows(field: FieldOfMessage, wire: Rows, version: int) -> Take:
     def take(entity: Any, names: Names) -> Any:
         topics = next(reached(entity, wire.name), MISSING)
         if topics is MISSING:
-            return topics
+            return None if may_be_none and "." in wire.name else topics
         if topics is None and may_be_none:
             return None
         return gather(rows(topics or (), names))

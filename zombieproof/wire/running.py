@@ -69,9 +69,8 @@ class Running:
             release=self.plan.release or RELEASES[-1],
             journal=self._journal,
         )
-        self.server = Server(self.embedded, plan=self.plan)
-        assert self.server.play is not None, "it has a plan"
-        self.play: Play = self.server.play
+        self.play = Play(self.plan, self.embedded)
+        self.server = Server(self.embedded, play=self.play)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="zombieproof-brokers", daemon=True)
         self._thread.start()

@@ -13,15 +13,16 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
-from zombieproof.broker.cluster.network import Answer
-from zombieproof.broker.embedded import TICK_MS, Embedded
+from zombieproof.broker.cluster.cluster import Cluster
+from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.broker.embedded import TICK_MS, Done, Unsynced
 from zombieproof.wire.api import Address, Around
 from zombieproof.wire.connection import Connection
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import MOST_BYTES
 from zombieproof.wire.front import Asked, Front
-from zombieproof.wire.plan.parts import Plan
 from zombieproof.wire.plan.play import Play
 
 WAITING_REQUESTS = 16
@@ -37,18 +38,46 @@ class Limits:
     idle_ms: int = 600_000
 
 
+class Brokers(Protocol):
+    """A cluster that somebody drives: `Embedded` is one."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster."""
+        ...
+
+    @property
+    def cluster_id(self) -> str:
+        """Its id, as Kafka writes ids."""
+        ...
+
+    @property
+    def next_ms(self) -> int:
+        """In how long (ms) something is to be done though nothing comes in."""
+        ...
+
+    def submit(self, request: Request, node: int | None, done: Done, client_id: str = "") -> None:
+        """Hand in a request; `done` is called with the answer, None: the connection ends."""
+        ...
+
+    def begin_turn(self) -> Unsynced:
+        """Deliver what is in flight; what is returned is synced, and then comes `end_turn`."""
+        ...
+
+    def end_turn(self, unsynced: Unsynced) -> None:
+        """What was begun is durable."""
+        ...
+
+
 class Server:
     """The brokers of a cluster, each with a port of its own.
 
     Args:
-        embedded: the cluster; from now on nobody else drives it.
+        brokers: the cluster; from now on nobody else drives it.
         host: the address that they listen at.
         port: that of the first; the others follow it. 0: any that are free.
         limits: what connections may be.
-        plan: how requests and brokers misbehave; not at all by default. What came of it: `play.report()`.
-
-    Raises:
-        ValueError: the plan cannot be played at this cluster.
+        play: the plan of faults that is played at the cluster: connections to a broker that crashes end.
 
     Raises (`start`):
         OSError: a port is taken, or the host is none of this machine.
@@ -56,13 +85,13 @@ class Server:
 
     def __init__(
         self,
-        embedded: Embedded,
+        brokers: Brokers,
         host: str = "127.0.0.1",
         port: int = 0,
         limits: Limits | None = None,
-        plan: Plan | None = None,
+        play: Play | None = None,
     ) -> None:
-        self.embedded, self.limits = embedded, limits or Limits()
+        self.brokers, self.limits = brokers, limits or Limits()
         self._host, self._port = host, port
         self.addresses: dict[int, Address] = {}
         self.connections: set[_Peer] = set()
@@ -71,14 +100,13 @@ class Server:
         self._driving: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._syncs = ThreadPoolExecutor(1, "zombieproof-sync")
-        self.play = None if plan is None else Play(plan, embedded)
-        if self.play is not None:
-            self.play.crashes.told.append(self._gone)
+        if play is not None:
+            play.crashes.told.append(self._gone)
 
     async def start(self) -> Mapping[int, Address]:
         """Listen; returned is where each broker does."""
-        loop, cluster = asyncio.get_running_loop(), self.embedded.cluster
-        around = Around(cluster.metadata, self.addresses, self.embedded.cluster_id, lambda: cluster.brokers)
+        loop, cluster = asyncio.get_running_loop(), self.brokers.cluster
+        around = Around(cluster.metadata, self.addresses, self.brokers.cluster_id, lambda: cluster.brokers)
         for number, node in enumerate(sorted(cluster.brokers)):
             front = Front(cluster, node, around)
             listener = await loop.create_server(
@@ -95,7 +123,7 @@ class Server:
             listener.close()
         for peer in list(self.connections):
             peer.close()
-        if self._driving is not None:
+        if self._driving is not None and not self._driving.done():
             self._driving.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._driving
@@ -111,7 +139,15 @@ class Server:
         assert self._driving is not None, "start comes first"
         await asyncio.wait((waiting, self._driving), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
-        if self._driving.done():
+        self.check()
+
+    def check(self) -> None:
+        """See that the cluster goes on.
+
+        Raises:
+            BaseException: whatever ended it.
+        """
+        if self._driving is not None and self._driving.done():
             self._driving.result()
 
     def wake(self) -> None:
@@ -124,16 +160,16 @@ class Server:
             peer.close()
 
     async def _drive(self) -> None:
-        loop, embedded = asyncio.get_running_loop(), self.embedded
+        loop, brokers = asyncio.get_running_loop(), self.brokers
         while True:
             self._news.clear()
-            unsynced = embedded.begin_turn()
+            unsynced = brokers.begin_turn()
             if unsynced:
                 await loop.run_in_executor(self._syncs, unsynced.sync)
-            embedded.end_turn(unsynced)
+            brokers.end_turn(unsynced)
             if unsynced:
                 continue
-            due_ms = max(1, min(TICK_MS, embedded.next_ms - embedded.clock.now_ms()))
+            due_ms = max(1, min(TICK_MS, brokers.next_ms))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(due_ms / 1000):
                     await self._news.wait()
@@ -157,7 +193,7 @@ class _Peer(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         is_full = len(self._server.connections) >= self._server.limits.connections
-        if is_full or self.node not in self._server.embedded.cluster.brokers:
+        if is_full or self.node not in self._server.brokers.cluster.brokers:
             transport.abort()
             return
         self._server.connections.add(self)
@@ -221,8 +257,8 @@ class _Peer(asyncio.Protocol):
     def _hand_in(self, asked: Asked) -> None:
         answers: dict[int, Answer | None] = {}
         for number, message in enumerate(asked.messages):
-            done = partial(self._answered, asked, answers, number) if asked.wants_answer else _nobody
-            self._server.embedded.submit(message, self.node, done, asked.header.client_id or "")
+            done = partial(self._answered, asked, answers, number) if asked.wants_answer else self._ended
+            self._server.brokers.submit(message, self.node, done, asked.header.client_id or "")
         if asked.messages:
             self._server.wake()
         else:
@@ -234,13 +270,13 @@ class _Peer(asyncio.Protocol):
             self._send([answers[each] for each in range(len(answers))])
             self._go_on()
 
+    def _ended(self, _: Answer | None) -> None:
+        """What nobody waits for an answer to was refused: the client is told by the end of the connection."""
+        self.close()
+
     def _send(self, answers: Sequence[Answer | None]) -> None:
         data = self._connection.answer(answers)
         if data is None:
             self.close()
         elif self._transport is not None:
             self._transport.write(data)
-
-
-def _nobody(_: Answer | None) -> None:
-    """Nobody is answered."""

@@ -281,6 +281,9 @@ class RealBroker:
         """As the metadata told after each start."""
         return self._epochs
 
+    def close(self) -> None:
+        """The broker lives on."""
+
     def decisions(self) -> Sequence[Decided]:
         """They cannot be seen."""
         return ()

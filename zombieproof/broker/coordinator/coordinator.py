@@ -38,6 +38,7 @@ from zombieproof.messages.transactions import (
 )
 from zombieproof.model.records import Transaction
 from zombieproof.model.rules import Rules
+from zombieproof.model.vocabulary import TransactionState
 from zombieproof.statemachines.coordinator import appends, ends, fences, init_producer_id, loading, outcomes
 from zombieproof.statemachines.coordinator.effects import CoordinatorEffects
 from zombieproof.statemachines.coordinator.records import (
@@ -73,6 +74,11 @@ class TransactionCoordinator:
         self._completions = Completions(self._steps, numbers, metadata, self.channel)
         self._joins = Joins(self._steps, numbers, metadata)
         self._listings = TransactionListings(self._steps, numbers)
+
+    @property
+    def open_transactions(self) -> int:
+        """How many ids have a transaction that nobody has decided."""
+        return sum(transaction.state == TransactionState.ONGOING for _, transaction in self._store.transactions())
 
     # ---------------------------------------------------------------- which ids are here
 

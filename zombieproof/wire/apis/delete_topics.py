@@ -8,9 +8,9 @@ from typing import Any
 from zombieproof.broker.cluster.network import Request
 from zombieproof.messages.partitions import DeleteTopics
 from zombieproof.model.vocabulary import ApiKey
-from zombieproof.wire.api import api_of_messages
+from zombieproof.wire.api import Values, api_of_messages
 from zombieproof.wire.entities import plain
-from zombieproof.wire.names import Names
+from zombieproof.wire.names import NO_ID, Names
 
 ROWS_SINCE = 6
 
@@ -24,4 +24,16 @@ def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
     return (DeleteTopics(version, tuple([names.topic_of(each) for each in entity.topics]), timeout_ms, by_id),)
 
 
-DELETE_TOPICS = api_of_messages(ApiKey.DELETE_TOPICS, to_messages=to_messages)
+def written(request: DeleteTopics, names: Names) -> Values:
+    """Topics by name, or by id."""
+    known = [names.topic(topic) for topic in request.topics]
+    if request.version < ROWS_SINCE:
+        return {"topic_names": [row["name"] for row in known], "timeout": request.timeout_ms}
+    rows = [
+        {"name": None, "topic_id": row["topic_id"]} if request.by_id else {"name": row["name"], "topic_id": NO_ID}
+        for row in known
+    ]
+    return {"topics": rows, "timeout": request.timeout_ms}
+
+
+DELETE_TOPICS = api_of_messages(ApiKey.DELETE_TOPICS, to_messages=to_messages, written=written)

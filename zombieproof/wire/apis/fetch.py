@@ -7,9 +7,9 @@ whoever names one is told that it does not exist. From version 13 on topics have
 from typing import Any
 
 from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.formats.encoding import write_batch
+from zombieproof.formats.encoding import read_batches, write_batch
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Fetched
-from zombieproof.model.vocabulary import ApiKey, Error
+from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.wire.api import Around, Values, api_of_messages
 from zombieproof.wire.mapping import message_of, values_of
 from zombieproof.wire.names import Names
@@ -45,4 +45,27 @@ def _row(number: int, fetched: Fetched, version: int, around: Around) -> Values:
     }
 
 
-FETCH = api_of_messages(ApiKey.FETCH, to_messages=to_messages, to_values=to_values)
+def written(request: Fetch, names: Names) -> Values:
+    """Whoever asks here keeps no session, and is no replica."""
+    more = {"replica_id": NONE, "session_id": NO_SESSION, "session_epoch": NONE, "forgotten_topics_data": ()}
+    return {**values_of(request, request.version, names), **more}
+
+
+def told(entity: Any, request: Fetch, names: Names) -> FetchAnswer:
+    """The batches of each partition, from their bytes."""
+    rows = {}
+    for topic in entity.responses:
+        name = names.topic_of(topic)
+        for row in topic.partitions:
+            batches = tuple(read_batches(row.records or b""))
+            rows[name, int(row.partition_index)] = message_of(Fetched, row, request.version, names, batches=batches)
+    return FetchAnswer(rows)
+
+
+FETCH = api_of_messages(
+    ApiKey.FETCH,
+    to_messages=to_messages,
+    to_values=to_values,
+    written=written,
+    told=told,
+)

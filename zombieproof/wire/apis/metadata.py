@@ -13,7 +13,7 @@ from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
 from zombieproof.messages.partitions import DescribeTopics, TopicsDescribed
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.wire.api import Around, Values, api_of_messages
-from zombieproof.wire.names import NO_NAME, Names
+from zombieproof.wire.names import NO_ID, NO_NAME, Names
 
 ALL_BY_EMPTY_UNTIL = 0
 
@@ -71,4 +71,17 @@ def _partition(partition: TopicPartition, around: Around) -> Values:
     }
 
 
-METADATA = api_of_messages(ApiKey.METADATA, versions=range(14), to_messages=to_messages, to_values=to_values)
+def written(request: DescribeTopics, names: Names) -> Values:
+    """All topics, some by name, or some by id."""
+    creates = {"allow_auto_topic_creation": request.creates}
+    if request.topics is None:
+        return {"topics": () if request.version <= ALL_BY_EMPTY_UNTIL else None, **creates}
+    known = [names.topic(topic) for topic in request.topics]
+    if request.by_id:
+        return {"topics": [{"name": None, "topic_id": row["topic_id"]} for row in known], **creates}
+    return {"topics": [{"name": row["name"], "topic_id": NO_ID} for row in known], **creates}
+
+
+METADATA = api_of_messages(
+    ApiKey.METADATA, versions=range(14), to_messages=to_messages, to_values=to_values, written=written
+)

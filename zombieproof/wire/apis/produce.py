@@ -11,10 +11,14 @@ from typing import Any
 
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced
+from zombieproof.messages.schema import Entity
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.wire.api import Around, Values, api_of_messages
-from zombieproof.wire.batches import sent_batches
+from zombieproof.wire.batches import batch_bytes, sent_batches
 from zombieproof.wire.names import NO_NAME, Names
+
+TIMEOUT_MS = 30_000
+"""How long a leader is to wait for its followers (``request.timeout.ms`` of Kafka's clients)."""
 
 
 def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
@@ -27,6 +31,19 @@ def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
         for row in topic.partition_data:
             partitions[name, int(row.index)] = sent_batches(row.records or b"", name)
     return (Produce(version, entity.transactional_id, entity.acks, partitions, frozenset(unknown)),)
+
+
+def written(request: Produce, names: Names) -> Values:
+    """The batches of each partition as bytes; one that is called corrupt does not match its checksum."""
+    by_topic: dict[str, list[Values]] = {}
+    for (topic, number), batches in request.partitions.items():
+        by_topic.setdefault(topic, []).append({"index": number, "records": b"".join(map(batch_bytes, batches))})
+    return {
+        "transactional_id": names.sent(Entity.TRANSACTIONAL_ID, request.transactional_id),
+        "acks": request.acks,
+        "timeout": TIMEOUT_MS,
+        "topic_data": [{**names.topic(topic), "partition_data": rows} for topic, rows in by_topic.items()],
+    }
 
 
 def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
@@ -54,4 +71,4 @@ def _row(number: int, produced: Produced) -> Values:
     }
 
 
-PRODUCE = api_of_messages(ApiKey.PRODUCE, to_messages=to_messages, to_values=to_values)
+PRODUCE = api_of_messages(ApiKey.PRODUCE, to_messages=to_messages, to_values=to_values, written=written)

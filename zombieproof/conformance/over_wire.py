@@ -1,0 +1,219 @@
+"""The subject behind sockets: the brokers of `in_process`, each of which listens, asked by bytes.
+
+Theory of operation: a thread has the loop of the server; this one writes requests and reads answers. Time and faults
+are commands to the cluster, given while nothing is asked. Whether an answer is still to come is known without waiting:
+when the server has taken a request and its turn is over, the answer lies in the socket, or there is none yet.
+"""
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from socket import create_connection, socket
+from typing import Any
+from uuid import UUID
+
+from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode
+from zombieproof.broker.cluster.network import Answer, Exchange, Request
+from zombieproof.broker.embedded import IN_MEMORY, TICK_MS, Done, Unsynced
+from zombieproof.conformance.in_process import InProcess
+from zombieproof.conformance.recording import Recorded
+from zombieproof.conformance.subject import Closed, Impossible, Role, Silence
+from zombieproof.conformance.symbols import UNKNOWN_TOPIC_ID, ZERO_TOPIC_ID
+from zombieproof.messages.partitions import Produce
+from zombieproof.messages.schema import Entity
+from zombieproof.wire.asking import answer_in, request_frame
+from zombieproof.wire.frames import SIZE
+from zombieproof.wire.names import NO_ID, TopicNames
+from zombieproof.wire.server import Server
+
+PATIENCE_S = 10.0
+CLIENT_ID = "conformance"
+SOME_ID = UUID(int=(1 << 128) - 1)
+"""The id of no topic."""
+
+SYMBOLS = {UNKNOWN_TOPIC_ID: SOME_ID, ZERO_TOPIC_ID: NO_ID}
+
+
+@dataclass(slots=True)
+class SymbolNames:
+    """The names of the topics of a sequence, with those that stand for ids of no topic."""
+
+    topics: TopicNames
+
+    def topic(self, topic: str) -> Mapping[str, Any]:
+        """Name and id."""
+        known = self.topics.topic(topic)
+        return {**known, "topic_id": SYMBOLS[topic]} if topic in SYMBOLS else {**known, "topic_id": _or_none(known)}
+
+    def topic_of(self, row: Any) -> str:
+        """The topic that a row is about."""
+        ids = {topic_id: symbol for symbol, topic_id in SYMBOLS.items()}
+        name = getattr(row, "name", None) or getattr(row, "topic", None)
+        if not name and hasattr(row, "topic_id") and (row.topic_id or NO_ID) in ids:
+            return ids[row.topic_id or NO_ID]
+        return self.topics.topic_of(row)
+
+    def sent(self, entity: Entity, value: Any) -> Any:
+        """Itself."""
+        return value
+
+
+def _or_none(known: Mapping[str, Any]) -> UUID:
+    """A topic that does not exist has no id: in a version that names topics by ids it is that of none."""
+    topic_id: UUID = known["topic_id"]
+    return SOME_ID if topic_id == NO_ID else topic_id
+
+
+@dataclass(slots=True)
+class Hosted:
+    """A cluster whose time and faults another thread commands, while it hands in nothing."""
+
+    cluster: Cluster
+    submitted: list[tuple[Request, int | None, Done]] = field(default_factory=list)
+    waiting: dict[int, tuple[Exchange, Done]] = field(default_factory=dict)
+    cluster_id: str = IN_MEMORY
+    next_ms: int = TICK_MS
+    turns: int = 0
+
+    def __post_init__(self) -> None:
+        """Whoever is answered is told."""
+        self.cluster.network.over = []
+
+    def submit(self, request: Request, node: int | None, done: Done, client_id: str = "") -> None:
+        """Hand in a request, for the next turn."""
+        self.submitted.append((request, node, done))
+
+    def begin_turn(self) -> Unsynced:
+        """Deliver what came, let everything arrive, and tell whoever is answered."""
+        network = self.cluster.network
+        while self.submitted or network.over:
+            taken, self.submitted = self.submitted, []
+            for request, node, done in taken:
+                exchange = self.cluster.send(request, node)
+                self.waiting[exchange.number] = exchange, done
+            if taken:
+                self.cluster.settle()
+            over, network.over = network.over or [], []
+            for number in over:
+                network.exchanges.pop(number, None)
+                exchange, done = self.waiting.pop(number)
+                if exchange.is_over:
+                    done(exchange.answer)
+        return Unsynced([])
+
+    def end_turn(self, unsynced: Unsynced) -> None:
+        """Everything is in memory."""
+        self.turns += 1
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The loop of all servers, in a thread of its own that ends with the process."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="zombieproof-wire", daemon=True).start()
+    return loop
+
+
+def _in_loop(coroutine: Any) -> Any:
+    return asyncio.run_coroutine_threadsafe(coroutine, _loop()).result(PATIENCE_S)
+
+
+class OverWire(InProcess):
+    """A cluster of interpreted brokers for one sequence, behind sockets."""
+
+    def __init__(self, recorded: Recorded) -> None:
+        super().__init__(recorded)
+        self._hosted = Hosted(self.cluster)
+        self._server = Server(self._hosted)
+        self._addresses = _in_loop(self._server.start())
+        metadata = self.cluster.metadata
+        self._names = SymbolNames(TopicNames(metadata.topic_ids, metadata.topic_names))
+        self._sockets: dict[int, socket] = {}
+        self._later: dict[str, tuple[Request, socket]] = {}
+        self._number = 0
+
+    def close(self) -> None:
+        """Nobody listens any more."""
+        for each in [*self._sockets.values(), *(each for _, each in self._later.values())]:
+            each.close()
+        _in_loop(self._server.close())
+
+    # ---------------------------------------------------------------- requests
+
+    def begin(self, request: Request, role: Role | None, name: str) -> None:
+        """Ask over a connection of its own."""
+        self._journal.clear()
+        connection = self._connected(self._receiver(request) if role is None else self._node(role))
+        self._later[name] = request, connection
+        self._send(connection, request)
+
+    def answered(self, name: str) -> Answer | Closed | Silence:
+        """What has come by now."""
+        request, connection = self._later[name]
+        self._let_turn()
+        return self._received(connection, request)
+
+    def _ask(self, request: Request, node: int | None) -> Answer | Closed | Silence:
+        receiver = min(self.cluster.brokers, default=None) if node is None else node
+        if receiver is None or receiver not in self._addresses:
+            raise Impossible(str(NoSuchNode(f"node {receiver} cannot be asked")))
+        if receiver not in self._sockets:
+            self._sockets[receiver] = self._connected(receiver)
+        connection = self._sockets[receiver]
+        self._send(connection, request)
+        answer = self._received(connection, request)
+        if not isinstance(answer, Closed) and (isinstance(request, Produce) and request.acks == 0):
+            return answer
+        if isinstance(answer, Closed | Silence):
+            self._sockets.pop(receiver).close()
+        return answer
+
+    def _connected(self, node: int | None) -> socket:
+        peers = len(self._server.connections)
+        address = self._addresses[min(self.cluster.brokers) if node is None else node]
+        connection = create_connection(address, PATIENCE_S)
+        while len(self._server.connections) == peers:
+            self._let_turn()
+        return connection
+
+    def _send(self, connection: socket, request: Request) -> None:
+        """Send a request; when this returns the server has taken it, and what follows from it has happened."""
+        self._number += 1
+        taken, peers = self._server.requests, len(self._server.connections)
+        connection.sendall(request_frame(request, self._number, CLIENT_ID, self._names))
+        while self._server.requests == taken and len(self._server.connections) >= peers:
+            self._let_turn()
+        self._let_turn()
+
+    def _let_turn(self) -> None:
+        _in_loop(self._one_turn())
+
+    async def _one_turn(self) -> None:
+        seen = self._hosted.turns
+        while self._hosted.turns < seen + 2:
+            self._server.check()
+            self._server.wake()
+            await asyncio.sleep(0)
+
+    def _received(self, connection: socket, request: Request) -> Answer | Closed | Silence:
+        connection.setblocking(False)
+        try:
+            size = _read(connection, SIZE.size)
+        except BlockingIOError:
+            return Silence()
+        except ConnectionError:
+            return Closed()
+        connection.settimeout(PATIENCE_S)
+        return answer_in(_read(connection, *SIZE.unpack(size)), request, self._names)
+
+
+def _read(connection: socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        part = connection.recv(size - len(data))
+        if not part:
+            raise ConnectionResetError("the broker has ended the connection")
+        data += part
+    return data
