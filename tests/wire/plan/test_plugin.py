@@ -1,6 +1,7 @@
 """The pytest plugin: what it finds, what it refuses, and what it costs a run that does not use it."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -191,10 +192,13 @@ faults:
   disconnect_on: after
 """
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
+"""The package that these tests stand beside, whichever is installed."""
+
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--strict-markers", "-W", "error", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=ENVIRONMENT)
 
 
 @pytest.fixture(scope="module")
@@ -287,7 +291,8 @@ def test_nothing_heavy_is_imported_before_a_test_asks_for_it(folder: Path) -> No
         "code = pytest.main(['--collect-only', '-q', '-p', 'no:cacheprovider', 'test_other.py'])\n"
         f"print(sorted(name for name in sys.modules if name.startswith({heavy!r})), int(code))"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=ENVIRONMENT)
     assert done.stdout.splitlines()[-1] == "['zombieproof', 'zombieproof.pytest_plugin'] 0", done.stdout + done.stderr
 
 
