@@ -1,12 +1,10 @@
 """zombieproof serve: brokers of Kafka in this process, for any client of Kafka."""
 
-import asyncio
 import ipaddress
-import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -101,55 +99,57 @@ def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line w
                 journal=journal,
             ) as cluster,
         ):
-            return asyncio.run(_serve(cluster, host, port))
+            return _serve(cluster, host, port)
     except (DataDirectoryError, Damaged, ValueError) as error:
         raise WrongUsage(str(error)) from error
 
 
-async def _serve(cluster: Embedded, host: str, port: int) -> int:
+def _serve(cluster: Embedded, host: str, port: int) -> int:
     from zombieproof.wire.server import Server  # noqa: PLC0415  # kio is there
+    from zombieproof.wire.serving import serve  # noqa: PLC0415
 
-    server, over, loop = Server(cluster, host, port), asyncio.Event(), asyncio.get_running_loop()
+    server, screen = Server(cluster, host, port), Screen()
+    status = Status(cluster, server) if sys.stderr.isatty() else None
+
+    def tell(addresses: Mapping[int, tuple[str, int]]) -> None:
+        for at, number in addresses.values():
+            screen.say(f"listening on {at}:{number}")
+        sys.stdout.flush()
+
     try:
-        addresses = await server.start()
+        serve(server, tell, (lambda: None) if status is None else status.show, STATUS_S)
     except OSError as error:
-        await server.close()
         raise WrongUsage(f"{host}:{port}: {error.strerror or error}; --port 0 takes one that is free") from error
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, over.set)
-    screen = Screen()
-    for address in addresses.values():
-        screen.say(f"listening on {address.host}:{address.port}")
-    sys.stdout.flush()
-    status = loop.create_task(_tell(server, cluster)) if sys.stderr.isatty() else None
-    try:
-        await server.serve_until(over)
     finally:
         if status is not None:
-            status.cancel()
-            with suppress(asyncio.CancelledError):
-                await status
-        await server.close()
+            status.close()
     return Exit.HOLDS
 
 
-async def _tell(server: Any, cluster: Embedded) -> None:
-    """A line that says what goes on, as long as somebody looks."""
-    from rich.console import Console  # noqa: PLC0415  # nobody looks most times
-    from rich.live import Live  # noqa: PLC0415
+class Status:
+    """A line that says what goes on, for whoever looks."""
 
-    before, since = server.requests, time.monotonic()
-    with Live("", console=Console(stderr=True), transient=True, auto_refresh=False) as line:
-        while True:
-            await asyncio.sleep(STATUS_S)
-            now, requests = time.monotonic(), server.requests
-            rate = (requests - before) / (now - since)
-            before, since = requests, now
-            open_now = cluster.open_transactions
-            line.update(
-                f"{len(server.connections)} connections, {open_now} open transactions, {rate:,.0f} requests/s",
-                refresh=True,
-            )
+    def __init__(self, cluster: Embedded, server: Any) -> None:
+        from rich.console import Console  # noqa: PLC0415  # nobody looks most times
+        from rich.live import Live  # noqa: PLC0415
+
+        self._cluster, self._server = cluster, server
+        self._before, self._since = 0, time.monotonic()
+        self._line = Live("", console=Console(stderr=True), transient=True, auto_refresh=False)
+        self._line.start()
+
+    def show(self) -> None:
+        """Say how it stands."""
+        now, requests = time.monotonic(), self._server.requests
+        rate = (requests - self._before) / (now - self._since)
+        self._before, self._since = requests, now
+        connections, transactions = len(self._server.connections), self._cluster.open_transactions
+        told = f"{connections} connections, {transactions} open transactions, {rate:,.0f} requests/s"
+        self._line.update(told, refresh=True)
+
+    def close(self) -> None:
+        """The line is gone."""
+        self._line.stop()
 
 
 # ---------------------------------------------------------------- what was asked for

@@ -5,16 +5,12 @@ are commands to the cluster, given while nothing is asked. Whether an answer is 
 when the server has taken a request and its turn is over, the answer lies in the socket, or there is none yet.
 """
 
-import asyncio
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from socket import create_connection, socket
 from typing import Any
 from uuid import UUID
 
-from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode
+from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Answer, Exchange, Request
 from zombieproof.broker.embedded import IN_MEMORY, TICK_MS, Done, Unsynced
 from zombieproof.conformance.in_process import InProcess
@@ -23,12 +19,11 @@ from zombieproof.conformance.subject import Closed, Impossible, Role, Silence
 from zombieproof.conformance.symbols import UNKNOWN_TOPIC_ID, ZERO_TOPIC_ID
 from zombieproof.messages.partitions import Produce
 from zombieproof.messages.schema import Entity
-from zombieproof.wire.asking import answer_in, request_frame
-from zombieproof.wire.frames import SIZE
+from zombieproof.wire.asking import Asking
+from zombieproof.wire.background import PATIENCE_S, Background
 from zombieproof.wire.names import NO_ID, TopicNames
 from zombieproof.wire.server import Server
 
-PATIENCE_S = 10.0
 CLIENT_ID = "conformance"
 SOME_ID = UUID(int=(1 << 128) - 1)
 """The id of no topic."""
@@ -75,7 +70,6 @@ class Hosted:
     waiting: dict[int, tuple[Exchange, Done]] = field(default_factory=dict)
     cluster_id: str = IN_MEMORY
     next_ms: int = TICK_MS
-    turns: int = 0
 
     def __post_init__(self) -> None:
         """Whoever is answered is told."""
@@ -105,19 +99,6 @@ class Hosted:
 
     def end_turn(self, unsynced: Unsynced) -> None:
         """Everything is in memory."""
-        self.turns += 1
-
-
-@cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """The loop of all servers, in a thread of its own that ends with the process."""
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="zombieproof-wire", daemon=True).start()
-    return loop
-
-
-def _in_loop(coroutine: Any) -> Any:
-    return asyncio.run_coroutine_threadsafe(coroutine, _loop()).result(PATIENCE_S)
 
 
 class OverWire(InProcess):
@@ -125,95 +106,76 @@ class OverWire(InProcess):
 
     def __init__(self, recorded: Recorded) -> None:
         super().__init__(recorded)
-        self._hosted = Hosted(self.cluster)
-        self._server = Server(self._hosted)
-        self._addresses = _in_loop(self._server.start())
+        self._server = Server(Hosted(self.cluster))
+        self._background = Background(self._server)
         metadata = self.cluster.metadata
         self._names = SymbolNames(TopicNames(metadata.topic_ids, metadata.topic_names))
-        self._sockets: dict[int, socket] = {}
-        self._later: dict[str, tuple[Request, socket]] = {}
-        self._number = 0
+        self._connections: dict[int, Asking] = {}
+        self._later: dict[str, tuple[Request, Asking]] = {}
 
     def close(self) -> None:
         """Nobody listens any more."""
-        for each in [*self._sockets.values(), *(each for _, each in self._later.values())]:
+        for each in [*self._connections.values(), *(each for _, each in self._later.values())]:
             each.close()
-        _in_loop(self._server.close())
+        self._background.close()
 
     # ---------------------------------------------------------------- requests
 
     def begin(self, request: Request, role: Role | None, name: str) -> None:
         """Ask over a connection of its own."""
         self._journal.clear()
-        connection = self._connected(self._receiver(request) if role is None else self._node(role))
+        node = self._receiver(request) if role is None else self._node(role)
+        connection = self._connected(self._first_up() if node is None else node)
         self._later[name] = request, connection
         self._send(connection, request)
 
     def answered(self, name: str) -> Answer | Closed | Silence:
         """What has come by now."""
         request, connection = self._later[name]
-        self._let_turn()
-        return self._received(connection, request)
+        self._background.let_turn()
+        return _received(connection, request)
 
     def _ask(self, request: Request, node: int | None) -> Answer | Closed | Silence:
-        receiver = min(self.cluster.brokers, default=None) if node is None else node
-        if receiver is None or receiver not in self._addresses:
-            raise Impossible(str(NoSuchNode(f"node {receiver} cannot be asked")))
-        if receiver not in self._sockets:
-            self._sockets[receiver] = self._connected(receiver)
-        connection = self._sockets[receiver]
+        receiver = self._first_up() if node is None else node
+        if receiver not in self._connections:
+            self._connections[receiver] = self._connected(receiver)
+        connection = self._connections[receiver]
         self._send(connection, request)
-        answer = self._received(connection, request)
-        if not isinstance(answer, Closed) and (isinstance(request, Produce) and request.acks == 0):
-            return answer
-        if isinstance(answer, Closed | Silence):
-            self._sockets.pop(receiver).close()
+        answer = _received(connection, request)
+        goes_on = isinstance(answer, Silence) and isinstance(request, Produce) and request.acks == 0
+        if isinstance(answer, Closed | Silence) and not goes_on:
+            self._connections.pop(receiver).close()
         return answer
 
-    def _connected(self, node: int | None) -> socket:
+    def _first_up(self) -> int:
+        if not self.cluster.brokers:
+            raise Impossible("nobody is up, so nobody can be asked")
+        return min(self.cluster.brokers)
+
+    def _connected(self, node: int) -> Asking:
+        """A connection that the server knows of."""
+        if node not in self._background.addresses:
+            raise Impossible(f"node {node} cannot be asked; nodes are {sorted(self._background.addresses)}")
         peers = len(self._server.connections)
-        address = self._addresses[min(self.cluster.brokers) if node is None else node]
-        connection = create_connection(address, PATIENCE_S)
+        connection = Asking(self._background.addresses[node], CLIENT_ID, self._names, PATIENCE_S)
         while len(self._server.connections) == peers:
-            self._let_turn()
+            self._background.let_turn()
         return connection
 
-    def _send(self, connection: socket, request: Request) -> None:
+    def _send(self, connection: Asking, request: Request) -> None:
         """Send a request; when this returns the server has taken it, and what follows from it has happened."""
-        self._number += 1
         taken, peers = self._server.requests, len(self._server.connections)
-        connection.sendall(request_frame(request, self._number, CLIENT_ID, self._names))
+        connection.send(request)
         while self._server.requests == taken and len(self._server.connections) >= peers:
-            self._let_turn()
-        self._let_turn()
-
-    def _let_turn(self) -> None:
-        _in_loop(self._one_turn())
-
-    async def _one_turn(self) -> None:
-        seen = self._hosted.turns
-        while self._hosted.turns < seen + 2:
-            self._server.check()
-            self._server.wake()
-            await asyncio.sleep(0)
-
-    def _received(self, connection: socket, request: Request) -> Answer | Closed | Silence:
-        connection.setblocking(False)
-        try:
-            size = _read(connection, SIZE.size)
-        except BlockingIOError:
-            return Silence()
-        except ConnectionError:
-            return Closed()
-        connection.settimeout(PATIENCE_S)
-        return answer_in(_read(connection, *SIZE.unpack(size)), request, self._names)
+            self._background.let_turn()
+        self._background.let_turn()
 
 
-def _read(connection: socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        part = connection.recv(size - len(data))
-        if not part:
-            raise ConnectionResetError("the broker has ended the connection")
-        data += part
-    return data
+def _received(connection: Asking, request: Request) -> Answer | Closed | Silence:
+    """What lies in the socket."""
+    try:
+        return connection.receive(request, waits=False)
+    except BlockingIOError:
+        return Silence()
+    except ConnectionError:
+        return Closed()

@@ -1,11 +1,13 @@
 """Whoever asks a broker: a message of ours as the bytes of a request, and the bytes of an answer as one of ours."""
 
+import socket
 from io import BytesIO
 from typing import Any
 
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.messages.registry import api_of
 from zombieproof.model.vocabulary import NONE
+from zombieproof.wire.api import Address
 from zombieproof.wire.apis import WIRE_APIS
 from zombieproof.wire.entities import entity_class, made, read, write
 from zombieproof.wire.frames import SIZE
@@ -49,3 +51,62 @@ def answer_in(frame: bytes, request: Request, names: Names) -> Answer:
     _, at = read(kind.__header_schema__, frame)
     answer: Answer = api.read_answer(frame[at:], request, names)
     return answer
+
+
+class Asking:
+    """One connection to a broker, on which one request is asked after the other.
+
+    Args:
+        address: where the broker listens.
+        client_id: who asks.
+        names: what topics are called there.
+        patience_s: how long an answer is waited for.
+
+    Raises:
+        OSError: nobody listens there.
+    """
+
+    def __init__(self, address: Address, client_id: str | None, names: Names, patience_s: float) -> None:
+        self._client_id, self._names, self._patience_s = client_id, names, patience_s
+        self._socket = socket.create_connection(address, patience_s)
+        self._number = 0
+
+    def send(self, request: Request) -> None:
+        """Send a request.
+
+        Raises:
+            OSError: the broker has ended the connection.
+        """
+        self._number += 1
+        self._socket.sendall(request_frame(request, self._number, self._client_id, self._names))
+
+    def receive(self, request: Request, *, waits: bool = True) -> Answer:
+        """The answer to `request`, which is the oldest that is not answered.
+
+        Args:
+            waits: whether to wait for it, if nothing has come.
+
+        Raises:
+            ConnectionError: the broker has ended the connection instead.
+            BlockingIOError: nothing has come.
+            TimeoutError: it has not come for too long.
+            Malformed: it is none.
+        """
+        self._socket.settimeout(self._patience_s if waits else 0)
+        first = self._read(1)
+        self._socket.settimeout(self._patience_s)
+        (size,) = SIZE.unpack(first + self._read(SIZE.size - 1))
+        return answer_in(self._read(size), request, self._names)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def _read(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            part = self._socket.recv(size - len(data))
+            if not part:
+                raise ConnectionResetError("the broker has ended the connection")
+            data += part
+        return bytes(data)

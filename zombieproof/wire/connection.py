@@ -32,8 +32,8 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing was asked that is not answered, not even in part."""
-        return self._asked is None and not self._waiting and not self._frames.waiting_bytes
+        """Whether nothing was asked that is not answered; the begin of a request does not count."""
+        return self._asked is None and not self._waiting
 
     def receive(self, data: bytes) -> None:
         """Bytes have come.

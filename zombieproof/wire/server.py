@@ -95,10 +95,12 @@ class Server:
         self._host, self._port = host, port
         self.addresses: dict[int, Address] = {}
         self.connections: set[_Peer] = set()
-        self.requests = 0
+        self.requests = self.turns = 0
         self._listeners: list[asyncio.Server] = []
         self._driving: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
+        self._looked_at = 0.0
+        self._is_closing = False
         self._syncs = ThreadPoolExecutor(1, "zombieproof-sync")
         if play is not None:
             play.crashes.told.append(self._gone)
@@ -123,10 +125,11 @@ class Server:
             listener.close()
         for peer in list(self.connections):
             peer.close()
-        if self._driving is not None and not self._driving.done():
-            self._driving.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._driving
+        self._is_closing = True
+        self.wake()
+        if self._driving is not None:
+            # A turn that was begun is ended: what is being synced was not in vain, and nobody else may drive before.
+            await asyncio.wait((self._driving,))
         self._syncs.shutdown()
 
     async def serve_until(self, over: asyncio.Event) -> None:
@@ -161,18 +164,28 @@ class Server:
 
     async def _drive(self) -> None:
         loop, brokers = asyncio.get_running_loop(), self.brokers
-        while True:
+        while not self._is_closing:
             self._news.clear()
             unsynced = brokers.begin_turn()
             if unsynced:
                 await loop.run_in_executor(self._syncs, unsynced.sync)
             brokers.end_turn(unsynced)
+            self.turns += 1
             if unsynced:
                 continue
+            self._let_go()
             due_ms = max(1, min(TICK_MS, brokers.next_ms))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(due_ms / 1000):
                     await self._news.wait()
+
+    def _let_go(self) -> None:
+        """Connections on which nothing was asked for long end."""
+        before = asyncio.get_running_loop().time() - self.limits.idle_ms / 1000
+        if self._looked_at < before:
+            self._looked_at = min((peer.heard_at for peer in self.connections), default=before)
+            for peer in [peer for peer in self.connections if peer.heard_at <= before and not peer.waits]:
+                peer.close()
 
 
 class _Peer(asyncio.Protocol):
@@ -182,6 +195,12 @@ class _Peer(asyncio.Protocol):
         self._server, self._connection = server, Connection(front, server.limits.request_bytes)
         self._transport: asyncio.Transport | None = None
         self._is_slow = self._is_paused = False
+        self.heard_at = asyncio.get_running_loop().time()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the client waits for an answer."""
+        return not self._connection.is_idle
 
     @property
     def node(self) -> int:
@@ -210,6 +229,7 @@ class _Peer(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come."""
+        self.heard_at = asyncio.get_running_loop().time()
         try:
             self._connection.receive(data)
         except Malformed:

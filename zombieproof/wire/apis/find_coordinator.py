@@ -9,6 +9,7 @@ from typing import Any
 
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.messages.groups import CoordinatorFound, FindCoordinator
+from zombieproof.messages.schema import Entity
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.wire.api import Address, Around, Values, api_of_messages
 from zombieproof.wire.names import Names
@@ -37,6 +38,12 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
     return {"coordinators": [{"key": key, **row} for key, row in zip(entity.coordinator_keys, found, strict=True)]}
 
 
+def written(request: FindCoordinator, names: Names) -> Values:
+    """One key."""
+    key = names.sent(Entity.GROUP if request.key_type == OF_GROUPS else Entity.TRANSACTIONAL_ID, request.key)
+    return {"key": key, "key_type": request.key_type, "coordinator_keys": (key,)}
+
+
 def _found(answer: CoordinatorFound, around: Around) -> Values:
     host, port = around.addresses.get(answer.node, NOWHERE)
     message = None if answer.error == Error.NONE else MESSAGES.get(answer.error, Error(answer.error).name)
@@ -50,5 +57,5 @@ def _found(answer: CoordinatorFound, around: Around) -> Values:
 
 
 FIND_COORDINATOR = api_of_messages(
-    ApiKey.FIND_COORDINATOR, versions=range(7), to_messages=to_messages, to_values=to_values
+    ApiKey.FIND_COORDINATOR, to_messages=to_messages, to_values=to_values, written=written
 )

@@ -12,7 +12,7 @@ from typing import Any
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.messages.partitions import Produce, ProduceAnswer, Produced
 from zombieproof.messages.schema import Entity
-from zombieproof.model.vocabulary import ApiKey, Error
+from zombieproof.model.vocabulary import ApiKey
 from zombieproof.wire.api import Around, Values, api_of_messages
 from zombieproof.wire.batches import batch_bytes, sent_batches
 from zombieproof.wire.names import NO_NAME, Names
@@ -67,7 +67,7 @@ def _row(number: int, produced: Produced) -> Values:
         "record_errors": [
             {"batch_index": index, "batch_index_error_message": None} for index in produced.record_errors
         ],
-        "error_message": produced.message or (None if produced.error == Error.NONE else Error(produced.error).name),
+        "error_message": produced.message or None,
     }
 
 

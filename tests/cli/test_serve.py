@@ -1,0 +1,130 @@
+"""`zombieproof serve` says where it listens, answers there, and ends in order; what makes no sense is wrong usage."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
+from zombieproof.wire.asking import answer_in, request_frame
+from zombieproof.wire.names import TopicNames
+
+COMMAND = (
+    sys.executable,
+    "-c",
+    "import sys; from zombieproof.cli import main; sys.exit(main())",
+    "serve",
+    "--port",
+    "0",
+)
+LISTENS = re.compile(r"listening on 127\.0\.0\.1:(\d+)\n")
+PATIENCE_S = 30
+
+
+@contextmanager
+def serving(*arguments: str, brokers: int = 1) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+    """A process that serves, and the ports of its brokers."""
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        ports = []
+        for _ in range(brokers):
+            found = LISTENS.fullmatch(line := process.stdout.readline())
+            assert found, line
+            ports.append(int(found[1]))
+        yield process, ports
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def initialized(port: int) -> InitProducerIdAnswer:
+    request, names = InitProducerId(4, "x", 60_000), TopicNames()
+    with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connection:
+        connection.sendall(request_frame(request, 1, "me", names))
+        with connection.makefile("rb") as file:
+            answer = answer_in(file.read(int.from_bytes(file.read(4), "big")), request, names)
+    assert isinstance(answer, InitProducerIdAnswer)
+    return answer
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_answers_until_it_is_told_to_end(number: int) -> None:
+    with serving() as (process, [port]):
+        assert initialized(port).producer_epoch == 0
+        os.kill(process.pid, number)
+        _, told = process.communicate(timeout=PATIENCE_S)
+        assert (process.returncode, told) == (0, "")
+
+
+def test_what_is_in_a_directory_is_there_the_next_time_also_after_a_kill(tmp_path: Path) -> None:
+    for epoch in range(3):
+        with serving("--data", str(tmp_path / "data")) as (_, [port]):
+            assert initialized(port).producer_epoch == epoch
+
+
+def test_three_brokers_say_where_each_of_them_listens() -> None:
+    with serving("--brokers", "3", brokers=3) as (_, ports):
+        answers = [initialized(port).error for port in ports]
+    assert sorted(answers) == [0, 16, 16], "one of them coordinates the id"
+
+
+def test_a_run_is_written_down_and_can_be_judged(tmp_path: Path, run: Any) -> None:
+    trace = tmp_path / "run.jsonl"
+    with serving("--trace", str(trace)) as (process, [port]):
+        initialized(port)
+        os.kill(process.pid, signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+    assert run("replay", str(trace)).code == 0
+
+
+def test_a_port_that_is_taken_is_wrong_usage(run: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        outcome = run("serve", "--port", str(port))
+    assert outcome.code == 2
+    assert re.search(rf"127\.0\.0\.1:{port}: .*; --port 0 takes one that is free", outcome.err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--config", "transaction.max.timeout=3"), "did you mean transaction.max.timeout.ms?"),
+        (("--config", "a"), "'a' is no KEY=VALUE"),
+        (("--config", "request.timeout.ms=x"), "a number is needed"),
+        (("--config", "delete.topic.enable=perhaps"), "it can be true or false"),
+        (("--config", "message.max.bytes=1", "--config", "message.max.bytes=2"), "message.max.bytes is there twice"),
+        (("--config", "group.consumer.heartbeat.interval.ms=99999"), "legal is 5000 to 15000"),
+        (("--host", "0.0.0.0"), "no loopback address"),
+        (("--host", "example.org"), "no loopback address"),
+        (("--durability", "fsync"), "needs --data DIR"),
+        (("--durability", "memory", "--data", "here"), "leave --data away"),
+        (("--release", "3.9", "--transaction-version", "2"), "it can be at 0 only"),
+        (("--release", "12.0"), "no release"),
+        (("--topic", "a/b"), "has a character that Kafka does not take"),
+        (("--topic", "a=0"), "no number of partitions"),
+        (("--data", __file__), "a data directory is a folder"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_makes_no_sense_is_wrong_usage(run: Any, arguments: tuple[str, ...], says: str) -> None:
+    outcome = run("serve", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert says in outcome.err
+
+
+def test_without_its_library_it_says_what_to_install(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zombieproof.cli.extras.find_spec", lambda _: None)
+    outcome = run("serve")
+    assert outcome.code == 2
+    assert "pip install 'zombieproof[wire]'" in outcome.err

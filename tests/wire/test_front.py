@@ -1,0 +1,163 @@
+"""Who speaks for a broker offers what its release understands, and ends the connection of whatever else is asked."""
+
+import struct
+
+import pytest
+
+from tests.wire.fronts import CLIENT, fronted
+from zombieproof.formats.batches import Batch, Record
+from zombieproof.formats.encoding import write_batch
+from zombieproof.formats.record_batch import HEADER, header_at, sealed
+from zombieproof.messages.partitions import Fetch, FetchAnswer, Produce, ProduceAnswer, SentBatch
+from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId, InitProducerIdAnswer
+from zombieproof.model.vocabulary import ApiKey, Error, Isolation
+from zombieproof.wire.asking import answer_in
+from zombieproof.wire.batches import sent_batches
+from zombieproof.wire.entities import entity_class, read
+from zombieproof.wire.faults import Malformed
+
+T = ("t0", 1)
+BATCH = Batch(records=(Record(b"k", b"v"), Record(None, b"w")), last_offset_delta=1, timestamp_ms=5)
+BYTES = write_batch(BATCH)
+
+
+def versions_asked(version: int, body: bytes = b"") -> bytes:
+    tags = b"\x00" if version >= 3 else b""
+    return struct.pack(">hhih2s", ApiKey.API_VERSIONS, version, 7, 2, CLIENT.encode()) + tags + body
+
+
+def ranges(answer: bytes, version: int) -> dict[int, tuple[int, int]]:
+    entity, end = read(entity_class(ApiKey.API_VERSIONS, version, "response"), answer, 4)
+    assert end == len(answer)
+    return {int(row.api_key): (row.min_version, row.max_version) for row in entity.api_keys}
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_a_broker_offers_what_its_release_understands(version: int) -> None:
+    newest = ranges(fronted("4.4").answer(versions_asked(version)), version)
+    assert newest[ApiKey.END_TXN] == (0, 5)
+    assert newest[ApiKey.PRODUCE] == (0, 13), "librdkafka takes it for a broker without record batches otherwise"
+    assert newest[ApiKey.INIT_PRODUCER_ID] == (0, 5)
+    older = ranges(fronted("3.9").answer(versions_asked(version)), version)
+    assert (older[ApiKey.END_TXN], older[ApiKey.PRODUCE]) == ((0, 4), (0, 11))
+
+
+def test_a_version_of_api_versions_that_does_not_exist_is_answered_in_version_0() -> None:
+    answer = fronted().answer(versions_asked(99, b"anything"))
+    entity, _ = read(entity_class(ApiKey.API_VERSIONS, 0, "response"), answer, 4)
+    assert int(entity.error_code.value) == Error.UNSUPPORTED_VERSION
+    assert ranges(answer, 0) == {ApiKey.API_VERSIONS: (0, 4)}
+
+
+@pytest.mark.parametrize(("name", "error"), [(b"librdkafka", 0), (b"a-b.c", 0), (b"-a", 42), (b"", 42), (b"a b", 42)])
+def test_software_has_a_name(name: bytes, error: int) -> None:
+    body = bytes((len(name) + 1,)) + name + b"\x021\x00"
+    answer = fronted().answer(versions_asked(3, body))
+    entity, _ = read(entity_class(ApiKey.API_VERSIONS, 3, "response"), answer, 4)
+    assert int(entity.error_code.value) == error
+    assert bool(entity.api_keys) == (error == 0)
+
+
+@pytest.mark.parametrize(("level", "finalized"), [(0, ()), (1, (1,)), (2, (2,))])
+def test_the_transaction_version_is_told_as_a_feature(level: int, finalized: tuple[int, ...]) -> None:
+    here = fronted()
+    here.cluster.rules.transaction_version = level
+    answer = here.answer(versions_asked(3, b"\x02a\x021\x00"))
+    entity, _ = read(entity_class(ApiKey.API_VERSIONS, 3, "response"), answer, 4)
+    assert tuple(row.max_version_level for row in entity.finalized_features) == finalized
+    assert entity.finalized_features_epoch >= 0
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        struct.pack(">hhih", 999, 0, 7, -1),
+        struct.pack(">hhih", ApiKey.PRODUCE, 99, 7, -1),
+        struct.pack(">hhih", ApiKey.PRODUCE, 2, 7, -1),
+        struct.pack(">hhih", ApiKey.END_TXN, 3, 7, -1),
+        struct.pack(">hhih", ApiKey.METADATA, 1, 7, -1) + struct.pack(">i", (1 << 31) - 1),
+        struct.pack(">hhih", ApiKey.METADATA, 1, 7, -1) + struct.pack(">i", -2),
+    ],
+)
+def test_what_is_no_request_that_it_understands_is_refused(frame: bytes) -> None:
+    with pytest.raises(Malformed):
+        fronted().front.ask(frame)
+
+
+def test_bytes_behind_the_fields_of_a_request_are_refused() -> None:
+    here = fronted()
+    with pytest.raises(Malformed, match="1 bytes follow its fields"):
+        here.front.ask(here.frame(EndTxn(5, "x", 1, 0, committed=True)) + b"\x00")
+
+
+def test_a_newer_request_ends_the_connection_to_an_older_broker() -> None:
+    frame = fronted("4.4").frame(EndTxn(5, "x", 1, 0, committed=True))
+    with pytest.raises(Malformed, match=r"EndTxn 5 is not understood by Kafka 3\.9"):
+        fronted("3.9").front.ask(frame)
+
+
+def test_an_answer_has_the_number_of_its_request_and_the_fields_of_its_version() -> None:
+    here = fronted()
+    told = here.answer(here.frame(InitProducerId(4, "x", 60_000), 1234))
+    assert told[:4] == struct.pack(">i", 1234)
+    granted = answer_in(told, InitProducerId(4, "x", 60_000), here.names)
+    assert isinstance(granted, InitProducerIdAnswer)
+    end = EndTxn(1, "x", granted.producer_id, granted.producer_epoch, committed=True)
+    assert answer_in(here.answer(here.frame(end)), end, here.names) == EndTxnAnswer(int(Error.INVALID_TXN_STATE))
+
+
+@pytest.mark.parametrize("version", [3, 9, 12, 13])
+def test_the_bytes_of_a_batch_come_back_as_they_went(version: int) -> None:
+    here = fronted()
+    request = Produce(version, None, -1, {T: (SentBatch(BATCH),)})
+    produced = answer_in(here.answer(here.frame(request)), request, here.names)
+    assert isinstance(produced, ProduceAnswer)
+    assert (produced.partitions[T].error, produced.partitions[T].base_offset) == (0, 0)
+    for fetch in (Fetch(4, Isolation.READ_COMMITTED, {T: 0}), Fetch(17, Isolation.READ_COMMITTED, {T: 0})):
+        fetched = answer_in(here.answer(here.frame(fetch)), fetch, here.names)
+        assert isinstance(fetched, FetchAnswer)
+        (batch,) = fetched.partitions[T].batches
+        assert batch.encoded is not None
+        assert batch.encoded.data[21:] == BYTES[21:], "but for base offset and leader epoch"
+
+
+def test_a_session_that_was_never_granted_does_not_exist() -> None:
+    here = fronted()
+    kind = entity_class(ApiKey.FETCH, 12, "request")
+    asked = here.front.ask(here.frame(Fetch(12, Isolation.READ_COMMITTED, {T: 0})))
+    assert type(asked.entity) is kind
+    assert here.front.answered(asked, ())[4:8] == struct.pack(">i", 7)
+    entity, _ = read(entity_class(ApiKey.FETCH, 12, "response"), here.front.answered(asked, ()), 4 + 5)
+    assert int(entity.error_code.value) == Error.FETCH_SESSION_ID_NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("data", "count", "corrupt"),
+    [
+        (b"", 0, []),
+        (BYTES, 1, [False]),
+        (BYTES + BYTES, 2, [False, False]),
+        (BYTES[:-1], 0, []),
+        (BYTES + BYTES[:30], 1, [False]),
+        (BYTES[:-1] + b"x", 1, [True]),
+        (BYTES[:8] + struct.pack(">i", 13) + BYTES[12:], 1, [True]),
+        (BYTES[:8] + struct.pack(">i", 20) + BYTES[12:40], 1, [True]),
+        (BYTES[:16] + b"\x01" + BYTES[17:], 0, []),
+        (BYTES[:16] + b"\x03" + BYTES[17:], 1, [True]),
+    ],
+    ids=["nothing", "one", "two", "cut", "second-cut", "changed", "too-short", "no-header", "old-format", "no-format"],
+)
+def test_batches_are_found_in_whatever_is_sent(data: bytes, count: int, corrupt: list[bool]) -> None:
+    found = sent_batches(data, "t0")
+    assert len(found) == count
+    assert [each.is_corrupt for each in found] == corrupt
+
+
+def test_a_batch_that_does_not_hold_what_it_says_has_no_records() -> None:
+    whole = write_batch(Batch(records=(Record(None, b"a" * 40), Record(None, b"b")), last_offset_delta=1))
+    records = bytearray(whole[HEADER.size :])
+    records[0] ^= 2  # the length of the first record
+    forged, untouched = (sealed(header_at(whole, 0), bytes(each)) for each in (records, whole[HEADER.size :]))
+    assert [len(each.batch.records) for each in sent_batches(untouched + forged, "t0")] == [2, 0]
+    assert not any(each.is_corrupt for each in sent_batches(untouched + forged, "t0"))
