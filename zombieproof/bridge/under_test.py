@@ -5,10 +5,10 @@ taken again from its trace and the promises are judged where it ends; the logs t
 clients that wrote a history, that is judged too. What is wrong is told as a story: what was asked in which order.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from zombieproof.bridge.again import live_again
 from zombieproof.bridge.applications import OWED, committed_batches, judge_applications, log_of
@@ -27,6 +27,8 @@ from zombieproof.wire.plan.calls import call_of
 from zombieproof.wire.plan.parts import Plan
 from zombieproof.wire.plan.selection import Sender
 from zombieproof.wire.running import Running
+
+Seen = TypeVar("Seen")
 
 TOLD = frozenset(
     {
@@ -122,7 +124,11 @@ class TestedBrokers(Running):
         """
         if isolation not in ("read_committed", "read_uncommitted"):
             raise ValueError(f"{isolation!r} is no isolation; legal are read_committed and read_uncommitted")
-        return self.do(lambda: self._records(topic, isolation == "read_committed"))
+        return self._see(lambda: self._records(topic, isolation == "read_committed"))
+
+    def _see(self, what: Callable[[], Seen]) -> Seen:
+        """Look at the brokers, which may have been stopped."""
+        return self.do(what) if self.is_running else what()
 
     def _records(self, topic: str, committed: bool) -> list[ReadRecord]:
         places = self.cluster.metadata.partitions_of([topic])
@@ -141,7 +147,7 @@ class TestedBrokers(Running):
         """What is wrong with the run so far; None: nothing is."""
         assert self.trace is not None, "a test has a trace"
         self.save_trace()
-        broken = self.do(lambda: [(each.promise, each.story) for each in judge_applications(self.cluster)])
+        broken = self._see(lambda: [(each.promise, each.story) for each in judge_applications(self.cluster)])
         record = read_live(self.trace)
         judgement = live_again(record, str(self.trace), only_at_the_end=True)
         if judgement.finding is not None:

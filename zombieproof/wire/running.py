@@ -1,15 +1,12 @@
-"""Brokers that listen in a thread of their own, for whoever has no loop: a test, a script.
+"""Brokers in memory that listen beside whoever has no loop, under a plan: for a test, or a script.
 
-Theory of operation: the thread has a loop, in which the server runs and everything is done to its cluster. Whoever
-calls from another thread waits until the loop has done it. Everything is in memory: nothing is waited for.
+Everything is done to them in the loop of the server (`background`); whoever calls waits until it is done.
 """
 
-import asyncio
-import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from zombieproof.broker.cluster.clock import AheadClock, ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
@@ -18,14 +15,12 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.config import Durability
 from zombieproof.model.releases import RELEASES
+from zombieproof.wire.background import Background
 from zombieproof.wire.plan.parts import Plan
 from zombieproof.wire.plan.play import Play
 from zombieproof.wire.server import Server
 
 Result = TypeVar("Result")
-
-PATIENCE_S = 30
-"""How long anything in the loop may take: it waits for nothing."""
 
 SETTINGS = Settings(
     transaction_state_log_num_partitions=3, offsets_topic_num_partitions=3, group_initial_rebalance_delay_ms=0
@@ -71,21 +66,19 @@ class Running:
         )
         self.play = Play(self.plan, self.embedded)
         self.server = Server(self.embedded, play=self.play)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="zombieproof-brokers", daemon=True)
-        self._thread.start()
-        try:
-            self._addresses = self._in_loop(self.server.start())
-        except BaseException:
-            self._stop_loop()
-            raise
+        self._background: Background | None = Background(self.server)
 
     # ---------------------------------------------------------------- what a test asks
 
     @property
     def bootstrap(self) -> str:
         """What clients take as ``bootstrap.servers``."""
-        return ",".join(f"{each.host}:{each.port}" for _, each in sorted(self._addresses.items()))
+        return ",".join(f"{each.host}:{each.port}" for _, each in sorted(self.server.addresses.items()))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether they were not stopped."""
+        return self._background is not None
 
     @property
     def cluster(self) -> Cluster:
@@ -113,7 +106,7 @@ class Running:
 
     def save_trace(self) -> None:
         """Everything that has happened is in the file of the trace."""
-        if self._journal is not None:
+        if self._journal is not None and self.is_running:
             self.do(self._journal.save)
 
     def release(self, word: str) -> None:
@@ -125,39 +118,26 @@ class Running:
         self.do(lambda: self.play.release(word))
 
     def do(self, what: Callable[[], Result]) -> Result:
-        """Do something to the brokers where they run, and let all happen that follows from it."""
+        """Do something to the brokers where they run, and let all happen that follows from it.
 
-        async def there() -> Result:
-            found = what()
-            self.embedded.end_turn(self.embedded.begin_turn())
-            return found
-
-        return self._in_loop(there())
-
-    # ---------------------------------------------------------------- the thread
+        Raises:
+            NotRunning: they were stopped.
+        """
+        if self._background is None:
+            raise NotRunning("the brokers were stopped; ask for others")
+        return self._background.do(what)
 
     def close(self) -> None:
         """End all connections, and the trace."""
-        if self._loop.is_closed():
+        if self._background is None:
             return
+        background, self._background = self._background, None
         try:
-            self._in_loop(self.server.close())
+            background.close()
         finally:
-            self._stop_loop()
             self.embedded.close()
             if self._journal is not None:
                 self._journal.close()
-
-    def _in_loop(self, what: Coroutine[Any, Any, Result]) -> Result:
-        if not self._thread.is_alive() or self._loop.is_closed():
-            what.close()
-            raise NotRunning("the brokers were stopped; ask for others")
-        return asyncio.run_coroutine_threadsafe(what, self._loop).result(PATIENCE_S)
-
-    def _stop_loop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
     def __enter__(self) -> Self:
         return self

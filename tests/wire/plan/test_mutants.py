@@ -40,6 +40,7 @@ def test_a_mistake_is_noticed(mutant: Mutant) -> None:
     assert not any(re.search(rf"^E\s+{name}", said, re.MULTILINE) for name in MISTAKES), said
 
 
+@pytest.mark.slow
 def test_what_is_no_mistake_is_not_noticed() -> None:
     same = MUTANTS[0]
     assert notice(same._replace(after=same.before)) == ""

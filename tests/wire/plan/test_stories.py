@@ -297,3 +297,17 @@ def test_the_command_refuses_a_name_that_it_does_not_know() -> None:
     refused = _run("stories", "late_end")
     assert refused.returncode == 2
     assert "did you mean late_end_txn" in refused.stderr
+
+
+def test_the_trace_of_a_story_is_replayed_and_becomes_a_scenario(tmp_path: Path) -> None:
+    staged, trace, scenario = Staged(story("late_end_txn")), tmp_path / "run.jsonl", tmp_path / "seen.py"
+    late_end_txn(staged)
+    staged.embedded.close()
+    staged.trace.end()
+    trace.write_text("".join(staged.lines), encoding="utf-8")
+    done = _run("replay", str(trace), "--write-scenario", str(scenario))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "late_end_txn_seen" in scenario.read_text()
+    refused = _run("replay", "--live", str(trace))
+    assert refused.returncode == 2
+    assert "is a trace of this program: leave it away" in refused.stderr
