@@ -71,6 +71,8 @@ def test_there_are_not_more_replicas_than_brokers() -> None:
         ((False, 0, 2, 7), Refused(Refusal.UNKNOWN_TOPIC)),
         ((False, 2, 2, 7), Refused(Refusal.SAME_COUNT, 2)),
         ((False, 3, 2, 7), Refused(Refusal.NO_INCREASE, 2)),
+        ((False, 1, MOST_PARTITIONS + 2, 7), Refused(Refusal.TOO_MANY)),
+        ((False, 1, MOST_PARTITIONS + 1, 7), Refused(Refusal.MISCOUNTED, 7)),
         ((False, 1, 2, 7), Refused(Refusal.MISCOUNTED, 7)),
         ((False, 1, 2, 1), Refused(Refusal.NOTHING)),
         ((False, 1, 2, NONE), Refused(Refusal.NOTHING)),
