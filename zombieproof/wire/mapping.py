@@ -24,6 +24,9 @@ Take = Callable[[Any, Names], Any]
 Put = Callable[[dict[str, Any], Any, Names], None]
 """Puts the value of a field among those that an entity is made of."""
 
+_SILENCE: Mapping[Any, Any] = {int: 0, str: ""}
+"""What says nothing, where that is not none."""
+
 _TRANSLATED = frozenset({Entity.TRANSACTIONAL_ID, Entity.GROUP})
 
 
@@ -61,7 +64,7 @@ def _taking(kind: type, version: int) -> tuple[tuple[str, Take, Any], ...]:
     defaults = {each.name for each in fields(kind) if each.default is not MISSING}
     for field in fields_of(kind):
         wire = field.wire(version)
-        silence = MISSING if field.name in defaults else 0 if field.kind is int else None
+        silence: Any = MISSING if field.name in defaults else _SILENCE.get(field.kind)
         if field.name == "unknown_topic_ids":
             found.append((field.name, _unknown_ids(kind, version), MISSING))
         elif wire is not None:
