@@ -102,8 +102,10 @@ def _field(field: Field[Any], hint: Any, is_flexible: bool) -> Walk:
 @cache
 def _least(kind: Any) -> int:
     """So many bytes an entity has at least."""
-    untagged = [each for each in fields(kind) if "tag" not in each.metadata]
-    return max(1, sum(SIZES.get(each.metadata.get("kafka_type", ""), 1) for each in untagged))
+    hints, untagged = get_type_hints(kind), [each for each in fields(kind) if "tag" not in each.metadata]
+    # An array may be empty, whatever its elements are.
+    sizes = (SIZES.get(each.metadata.get("kafka_type", ""), 1) for each in untagged if not _array_of(hints[each.name]))
+    return max(1, sum(sizes))
 
 
 def _value(kafka_type: str, is_flexible: bool) -> Walk:
