@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from tests.wire import fuzz
 from tests.wire.questions_admin import SETTINGS, Question
-from tests.wire.raw import Ours
+from tests.wire.raw import Ours, request_bytes
 from tests.wire.recorder import NEWEST, QUESTIONS, answers_of, recorded
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.model.decisions.create_topics import Refusal
@@ -56,3 +57,12 @@ def test_a_request_that_is_not_looked_at_is_found_out(monkeypatch: pytest.Monkey
 def test_ids_that_come_too_early_and_are_taken_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "IDS_SINCE", 10)
     assert {each[:2] for each in differences(NEWEST)} == {("METADATA", 10), ("METADATA", 11)}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_requests_of_administrators_that_were_changed_are_answered_or_end_their_connection(seed: int) -> None:
+    frames = [request_bytes(each.api, each.version, each.values) for each in QUESTIONS[NEWEST]()]
+    found = fuzz.fuzz(frames, 2000, seed)
+    assert found.faults == []
+    assert found.slowest_s < fuzz.LONGEST_S
+    assert min(found.outcomes["answered"], found.outcomes["closed"]) > 100
