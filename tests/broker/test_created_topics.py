@@ -1,5 +1,6 @@
 """CreateTopics, and topics that are made because somebody asks for them: there at once, and after a crash."""
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -112,6 +113,22 @@ def test_what_is_only_looked_at_is_not_made() -> None:
     assert (row.error, row.partitions) == (Error.NONE, 3)
     assert described(cluster, "t") == Error.UNKNOWN_TOPIC_OR_PARTITION
     assert cluster.metadata.version == version
+
+
+@pytest.mark.parametrize("name", ["num_partitions", "default_replication_factor"])
+def test_brokers_make_no_topics_of_nothing(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"{name.replace('_', '.')} is 0; legal is 1 or more"):
+        replace(SETTINGS, **{name: 0})  # type: ignore[arg-type]  # both are numbers
+
+
+def test_by_default_there_are_as_many_partitions_and_replicas_as_brokers_say() -> None:
+    cluster = Cluster(2, settings=Settings(num_partitions=3, default_replication_factor=2))
+    described(cluster, "t", creates=True)
+    assert replicas_of(cluster, "t") == [(1, 2), (2, 1), (1, 2)]
+    too_many = Cluster(settings=Settings(default_replication_factor=2))
+    (row,) = created(too_many, NewTopic("t"))
+    assert row.error == Error.INVALID_REPLICATION_FACTOR
+    assert described(too_many, "t", creates=True) == described(too_many, "t") == Error.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_no_request_makes_more_partitions_than_one_may() -> None:
