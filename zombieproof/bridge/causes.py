@@ -205,6 +205,7 @@ HAPPENS: Mapping[str, Callable[[Cluster, Cause], object]] = {
     "lose": lambda cluster, cause: cluster.lose(message_in_flight(cluster, cause)),
     "double": lambda cluster, cause: cluster.double(message_in_flight(cluster, cause)),
     "disconnect": _disconnect,
+    "fault": lambda cluster, cause: cluster.faulted(**_fields(cause)),
     "flushed": _flushed,
     "timer": _timer,
     "create": _create,

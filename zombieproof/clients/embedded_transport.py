@@ -24,10 +24,13 @@ Line = tuple[int | None, str]
 
 
 class EmbeddedTransport:
-    """The way of any number of clients, in any threads, to one embedded cluster."""
+    """The way of any number of clients, in any threads, to one embedded cluster.
 
-    def __init__(self, embedded: Embedded) -> None:
-        self.embedded, self._clock = embedded, embedded.clock
+    `client_id` is what they call themselves, for whoever tells clients apart.
+    """
+
+    def __init__(self, embedded: Embedded, client_id: str = "") -> None:
+        self.embedded, self._clock, self.client_id = embedded, embedded.clock, client_id
         self._calls = Calls()
         self._books = threading.Lock()
         self._lines: dict[Line, deque[tuple[Produce, Done]]] = {}
@@ -81,7 +84,7 @@ class EmbeddedTransport:
 
     def _submit(self, node: int | None, body: Request, done: Done) -> None:
         try:
-            self.embedded.submit(body, node, done)
+            self.embedded.submit(body, node, done, self.client_id)
         except RuntimeError:
             self._is_lost = True
             self.call_at(self.now_ms(), lambda: done(None))

@@ -102,10 +102,9 @@ def _field(field: Field[Any], hint: Any, is_flexible: bool) -> Walk:
 @cache
 def _least(kind: Any) -> int:
     """So many bytes an entity has at least."""
-    hints, untagged = get_type_hints(kind), [each for each in fields(kind) if "tag" not in each.metadata]
-    # An array may be empty, whatever its elements are.
-    sizes = (SIZES.get(each.metadata.get("kafka_type", ""), 1) for each in untagged if not _array_of(hints[each.name]))
-    return max(1, sum(sizes))
+    hints = get_type_hints(kind)
+    single = [each for each in fields(kind) if "tag" not in each.metadata and _array_of(hints[each.name]) is None]
+    return max(1, sum(SIZES.get(each.metadata.get("kafka_type", ""), 1) for each in single))
 
 
 def _value(kafka_type: str, is_flexible: bool) -> Walk:

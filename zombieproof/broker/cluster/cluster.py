@@ -200,6 +200,10 @@ class Cluster:
         if exchange.node in self.brokers:
             self.brokers[exchange.node].desk.disconnected(exchange.number)
 
+    def faulted(self, **about: object) -> None:
+        """Somebody does something to this cluster on purpose: it stands in the trace, and nothing else comes of it."""
+        self.journal.caused("fault", **about)
+
     def flushed(self, node: int, partition: TopicPartition) -> None:
         """The store of a replica has made more of it durable; who waits for that goes on."""
         self.journal.caused("flushed", node=node, partition=partition)

@@ -272,6 +272,11 @@ class LiveTraceFile(LiveTrace):
         self._file: IO[str] = path.open("w", encoding="utf-8", newline="\n")
         super().__init__(self._file.write, name)
 
+    def save(self) -> None:
+        """Everything that has happened is in the file; for whoever drives the cluster."""
+        self.flush()
+        self._file.flush()
+
     def close(self) -> None:
         """Write what is left and the last line."""
         if not self._file.closed:
