@@ -7,6 +7,7 @@ import pytest
 
 from tests.wire import fuzz
 from tests.wire.fronts import fronted
+from tests.wire.raw import request_bytes
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetCommit, OffsetToCommit
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId
@@ -46,6 +47,13 @@ def test_a_count_is_compared_with_the_bytes_behind_it_before_room_is_made(count:
     header = struct.pack(">hhih", ApiKey.METADATA, 1, 7, -1)
     with pytest.raises(Malformed, match=f"topics says that it has {count} elements, where 3 bytes follow"):
         fronted().front.ask(header + struct.pack(">i", count) + b"abc")
+
+
+def test_rows_whose_arrays_are_empty_are_no_more_than_there_can_be() -> None:
+    rows = [{"partition_index": number, "replicas": []} for number in range(9)]
+    values = {"timeout": 1, "topics": [{"name": "z", "partitions": rows}]}
+    asked = fronted().front.ask(request_bytes(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, values))
+    assert len(asked.entity.topics[0].partitions) == len(rows)
 
 
 def test_tags_that_nobody_knows_are_ignored() -> None:
