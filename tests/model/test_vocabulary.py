@@ -71,9 +71,13 @@ def test_api_keys_are_kafkas() -> None:
         "HEARTBEAT": 12,
         "LEAVE_GROUP": 13,
         "SYNC_GROUP": 14,
+        "DESCRIBE_GROUPS": 15,
+        "LIST_GROUPS": 16,
+        "API_VERSIONS": 18,
         "DELETE_TOPICS": 20,
         "DELETE_RECORDS": 21,
         "INIT_PRODUCER_ID": 22,
+        "OFFSET_FOR_LEADER_EPOCH": 23,
         "ADD_PARTITIONS_TO_TXN": 24,
         "ADD_OFFSETS_TO_TXN": 25,
         "END_TXN": 26,
@@ -86,6 +90,7 @@ def test_api_keys_are_kafkas() -> None:
         "LIST_TRANSACTIONS": 66,
         "ALLOCATE_PRODUCER_IDS": 67,
         "CONSUMER_GROUP_HEARTBEAT": 68,
+        "CONSUMER_GROUP_DESCRIBE": 69,
     }
 
 

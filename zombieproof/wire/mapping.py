@@ -61,7 +61,7 @@ def _taking(kind: type, version: int) -> tuple[tuple[str, Take, Any], ...]:
     defaults = {each.name for each in fields(kind) if each.default is not MISSING}
     for field in fields_of(kind):
         wire = field.wire(version)
-        silence = MISSING if field.name in defaults else 0 if field.kind is int else None
+        silence = MISSING if field.name in defaults else _silence(field.kind)
         if field.name == "unknown_topic_ids":
             found.append((field.name, _unknown_ids(kind, version), MISSING))
         elif wire is not None:
@@ -69,6 +69,13 @@ def _taking(kind: type, version: int) -> tuple[tuple[str, Take, Any], ...]:
         elif silence is not MISSING:
             found.append((field.name, _nothing, silence))
     return tuple(found)
+
+
+def _silence(kind: Any) -> Any:
+    """What a field without a default is where its version does not have it."""
+    if isinstance(kind, type) and issubclass(kind, IntEnum):
+        return kind(0)
+    return 0 if kind is int else None
 
 
 def _nothing(entity: Any, names: Names) -> Any:
@@ -231,14 +238,26 @@ def _put(field: FieldOfMessage, wire: Wire, version: int) -> Put:
     value_of = _value(field, wire, version)
 
     def put(found: dict[str, Any], value: Any, names: Names) -> None:
+        if value is None and isinstance(wire, Rows) and (way or last in found):
+            # What nothing is said about is not there; what is said beside rows is not said of them.
+            return
         rows = [found]
         for part in way:
             rows = [inner for row in rows for inner in _rows_in(row, part)]
         told = value_of(value, names)
         for row in rows:
-            row[last] = told
+            row[last] = merged(row[last], told) if last in row else told
 
     return put
+
+
+def merged(topics: Any, more: Any) -> Any:
+    """The rows of partitions, with what a field beside says of the same ones."""
+    for topic, other in zip(topics, more, strict=True):
+        (partitions,) = (name for name, value in other.items() if isinstance(value, list))
+        for row, said in zip(topic[partitions], other[partitions], strict=True):
+            row |= said
+    return topics
 
 
 def _rows_in(row: dict[str, Any], part: str) -> list[dict[str, Any]]:

@@ -132,6 +132,7 @@ class _Peer(asyncio.Protocol):
         """A client has come."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._connection.host = str((transport.get_extra_info("peername") or ("",))[0])
         if len(self._server.connections) >= self._server.limits.connections:
             transport.abort()
             return

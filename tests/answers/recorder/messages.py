@@ -24,6 +24,7 @@ from zombieproof.messages import partitions as p
 from zombieproof.messages.registry import api_of
 from zombieproof.messages.schema import Entity, FieldOfMessage, Pairs, Rows, Wire, fields_of, record_in
 from zombieproof.model.vocabulary import NONE, Error
+from zombieproof.wire.mapping import merged
 
 Values = Mapping[str, Any]
 
@@ -38,6 +39,7 @@ BESIDES: Values = {
     "forgotten_topics_data": [],
     "retention_time": NONE,
     "allow_auto_topic_creation": False,
+    "include_authorized_operations": False,
     "include_topic_authorized_operations": False,
     "include_cluster_authorized_operations": False,
     "protocol_type": "consumer",
@@ -146,7 +148,10 @@ class _Sent:
         for part in way:
             rows = [inner for row in rows for inner in row.setdefault(part, [{}])]
         for row in rows:
-            row[last] = value
+            if last not in row:
+                row[last] = value
+            elif value is not None:
+                row[last] = merged(row[last], value)
 
     def _value(self, field: FieldOfMessage, wire: Wire, value: Any) -> Any:
         if isinstance(wire, Rows):

@@ -6,10 +6,12 @@ from zombieproof.model.vocabulary import ApiKey
 from zombieproof.wire.api import WireApi
 from zombieproof.wire.apis.add_offsets_to_txn import ADD_OFFSETS_TO_TXN
 from zombieproof.wire.apis.add_partitions_to_txn import ADD_PARTITIONS_TO_TXN
+from zombieproof.wire.apis.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from zombieproof.wire.apis.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
 from zombieproof.wire.apis.delete_groups import DELETE_GROUPS
 from zombieproof.wire.apis.delete_records import DELETE_RECORDS
 from zombieproof.wire.apis.delete_topics import DELETE_TOPICS
+from zombieproof.wire.apis.describe_groups import DESCRIBE_GROUPS
 from zombieproof.wire.apis.describe_producers import DESCRIBE_PRODUCERS
 from zombieproof.wire.apis.describe_transactions import DESCRIBE_TRANSACTIONS
 from zombieproof.wire.apis.end_txn import END_TXN
@@ -19,12 +21,14 @@ from zombieproof.wire.apis.heartbeat import HEARTBEAT
 from zombieproof.wire.apis.init_producer_id import INIT_PRODUCER_ID
 from zombieproof.wire.apis.join_group import JOIN_GROUP
 from zombieproof.wire.apis.leave_group import LEAVE_GROUP
+from zombieproof.wire.apis.list_groups import LIST_GROUPS
 from zombieproof.wire.apis.list_offsets import LIST_OFFSETS
 from zombieproof.wire.apis.list_transactions import LIST_TRANSACTIONS
 from zombieproof.wire.apis.metadata import METADATA
 from zombieproof.wire.apis.offset_commit import OFFSET_COMMIT
 from zombieproof.wire.apis.offset_delete import OFFSET_DELETE
 from zombieproof.wire.apis.offset_fetch import OFFSET_FETCH
+from zombieproof.wire.apis.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from zombieproof.wire.apis.produce import PRODUCE
 from zombieproof.wire.apis.sync_group import SYNC_GROUP
 from zombieproof.wire.apis.txn_offset_commit import TXN_OFFSET_COMMIT
@@ -35,10 +39,12 @@ WIRE_APIS: Mapping[ApiKey, WireApi] = {
     for each in (
         ADD_OFFSETS_TO_TXN,
         ADD_PARTITIONS_TO_TXN,
+        CONSUMER_GROUP_DESCRIBE,
         CONSUMER_GROUP_HEARTBEAT,
         DELETE_GROUPS,
         DELETE_RECORDS,
         DELETE_TOPICS,
+        DESCRIBE_GROUPS,
         DESCRIBE_PRODUCERS,
         DESCRIBE_TRANSACTIONS,
         END_TXN,
@@ -48,12 +54,14 @@ WIRE_APIS: Mapping[ApiKey, WireApi] = {
         INIT_PRODUCER_ID,
         JOIN_GROUP,
         LEAVE_GROUP,
+        LIST_GROUPS,
         LIST_OFFSETS,
         LIST_TRANSACTIONS,
         METADATA,
         OFFSET_COMMIT,
         OFFSET_DELETE,
         OFFSET_FETCH,
+        OFFSET_FOR_LEADER_EPOCH,
         PRODUCE,
         SYNC_GROUP,
         TXN_OFFSET_COMMIT,
