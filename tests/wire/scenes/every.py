@@ -2,13 +2,19 @@
 
 from collections.abc import Iterator
 
-from tests.wire.scenes import classic_groups, descriptions, offsets, reading
+from tests.wire.scenes import classic_groups, coordinators, descriptions, offsets, reading
 from tests.wire.stage import Scene
 from zombieproof.model.api_versions import understood_versions
 from zombieproof.wire.entities import entity_class
 from zombieproof.wire.faults import Malformed
 
-SCENES: tuple[Scene, ...] = (*classic_groups.SCENES, *offsets.SCENES, *reading.SCENES, *descriptions.SCENES)
+SCENES: tuple[Scene, ...] = (
+    *classic_groups.SCENES,
+    *offsets.SCENES,
+    *reading.SCENES,
+    *descriptions.SCENES,
+    *coordinators.SCENES,
+)
 
 
 def versions_of(release: str) -> Iterator[tuple[Scene, int]]:
