@@ -12,6 +12,8 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, get_origin
 
+from zombieproof.formats.batches import Batch
+from zombieproof.formats.encoding import read_batches
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.schema import Entity, FieldOfMessage, Pairs, Rows, Wire, fields_of, record_in, without_none
 from zombieproof.model.vocabulary import NONE
@@ -99,6 +101,10 @@ def _take_value(field: FieldOfMessage, wire: Wire) -> Take:
     kind = without_none(field.kind)
     enum = kind if isinstance(kind, type) and issubclass(kind, IntEnum) else None
     is_many, is_text, is_number = get_origin(kind) is tuple, field.kind is str, field.kind is int
+    if kind == tuple[Batch, ...]:
+        return lambda entity, names: tuple(read_batches(next(reached(entity, wire.name), None) or b""))
+    if is_many and "." in wire.name:
+        return lambda entity, names: tuple([plain(each) for each in reached(entity, wire.name)])
 
     def take(entity: Any, names: Names) -> Any:
         value = next(reached(entity, wire.name), MISSING)
@@ -132,7 +138,13 @@ def _take_pairs(field: FieldOfMessage, wire: Pairs) -> Take:
         rows = next(reached(entity, wire.name), MISSING)
         if rows is MISSING or rows is None:
             return MISSING if rows is MISSING else {} if is_dict else None
-        pairs = [(names.topic_of(row) if of_topics else getattr(row, key), plain(getattr(row, value))) for row in rows]
+        pairs = [
+            (
+                names.topic_of(row) if of_topics else names.told(field.entity, getattr(row, key)),
+                plain(getattr(row, value)),
+            )
+            for row in rows
+        ]
         return dict(pairs) if is_dict else tuple(pairs)
 
     return take

@@ -31,6 +31,10 @@ class Names(Protocol):
         """What a value of a request is called on the wire."""
         ...
 
+    def told(self, entity: Entity, value: Any) -> Any:
+        """What a value of an answer is called here."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class TopicNames:
@@ -54,5 +58,9 @@ class TopicNames:
         return self.names.get(topic_id) or f"{NO_NAME}{topic_id}"
 
     def sent(self, entity: Entity, value: Any) -> Any:
+        """Itself."""
+        return value
+
+    def told(self, entity: Entity, value: Any) -> Any:
         """Itself."""
         return value
