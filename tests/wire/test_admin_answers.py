@@ -7,7 +7,7 @@ import pytest
 from tests.wire import fuzz
 from tests.wire.questions_admin import SETTINGS, Question
 from tests.wire.raw import Ours, request_bytes
-from tests.wire.recorder import NEWEST, QUESTIONS, answers_of, recorded
+from tests.wire.recorder_admin import NEWEST, QUESTIONS, answers_of, recorded
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.model.decisions.create_topics import Refusal
 from zombieproof.statemachines import configs, topics

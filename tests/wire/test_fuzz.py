@@ -9,7 +9,7 @@ from tests.wire import fuzz
 from tests.wire.fronts import fronted
 from tests.wire.raw import request_bytes
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.groups import OffsetCommit, OffsetToCommit
+from zombieproof.messages.groups import OffsetCommit, PlainOffsetToCommit
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.wire import counts
@@ -66,7 +66,7 @@ def test_tags_that_nobody_knows_are_ignored() -> None:
 
 def test_tags_of_rows_are_ignored_too() -> None:
     here = fronted()
-    request = OffsetCommit(8, "g", (OffsetToCommit(T, 5, "meta"),))
+    request = OffsetCommit(8, "g", (PlainOffsetToCommit(T, 5, "meta"),))
     frame = here.frame(request)
     at = frame.index(b"\x05meta") + len(b"\x05meta")
     assert frame[at] == 0

@@ -71,6 +71,7 @@ from zombieproof.messages.partitions import (
     DescribeTopics,
     Fetch,
     ListOffsets,
+    OffsetForLeaderEpoch,
     Produce,
     TopicsDeleted,
     WriteTxnMarkers,
@@ -343,7 +344,9 @@ class Broker:
     def _ask_coordinator(self, number: int, request: TransactionRequest) -> None:
         self.transactions.handle(number, request)
 
-    def _ask_partitions(self, number: int, request: ListOffsets | DescribeProducers | DescribeTopics) -> None:
+    def _ask_partitions(
+        self, number: int, request: ListOffsets | OffsetForLeaderEpoch | DescribeProducers | DescribeTopics
+    ) -> None:
         self.desk.answer(number, self.partitions.handle(request))
 
     def _ask_groups(self, number: int, request: GroupRequest) -> None:

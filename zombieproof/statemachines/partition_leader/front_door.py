@@ -114,13 +114,19 @@ def takes_record(leads: bool, in_sync: int, min_in_sync: int) -> int:
 
 
 class ReadPlace(NamedTuple):
-    """What a broker knows of a partition that is read; `needs_leader`: no other replica answers such a request."""
+    """What a broker knows of a partition that is read; `needs_leader`: no other replica answers such a request.
+
+    `said_epoch`: that of the leader that the request means, NONE: it does not say it; `leader_epoch`: that of the one
+    there is.
+    """
 
     exists: bool
     by_unknown_id: bool
     has_replica: bool
     leads: bool
     needs_leader: bool
+    said_epoch: int = NONE
+    leader_epoch: int = NONE
 
 
 class ReadDoor(NamedTuple):
@@ -134,6 +140,8 @@ def reads(place: ReadPlace, notes: Notes) -> ReadDoor:
     """Fetch, ListOffsets or DescribeProducers of one partition reaches a broker."""
     if not place.exists and place.by_unknown_id:
         return ReadDoor(error_of_topic(False, True), True)
-    error = error_of_read(place.exists, place.has_replica, place.leads, place.needs_leader)
+    error = error_of_read(
+        place.exists, place.has_replica, place.leads, place.needs_leader, place.said_epoch, place.leader_epoch
+    )
     note(notes, Decision.FETCH, Row.NO_ROW, error)
     return ReadDoor(error, not place.exists)
