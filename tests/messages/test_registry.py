@@ -20,7 +20,7 @@ from zombieproof.messages.transactions import AddPartitionsToTxn, InitProducerId
 from zombieproof.model.releases import NEWEST_VERSIONS, OLDEST_VERSIONS, RELEASES, newest_version
 from zombieproof.model.vocabulary import ApiKey, Isolation
 
-ANSWERED_BEFORE_BROKERS = {ApiKey.API_VERSIONS}
+ANSWERED_BEFORE_BROKERS = {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
 """By whoever speaks for a broker on a connection."""
 
 every_api = pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)

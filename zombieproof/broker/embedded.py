@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from zombieproof.broker.authorization.access_list import AccessList
+from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import Clock, ManualClock, SystemClock
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas, in_memory
 from zombieproof.broker.cluster.journal import Journal
@@ -47,6 +49,7 @@ class _Submitted:
     request: Request
     node: int | None
     done: Done
+    principal: Principal | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class Embedded:
         configs: the settings of logs by topic, which the directory keeps; topics that were never given any have
             `default_config`.
         disk: the disk, in place of that of the operating system at `path`.
+        access: who may do what; None: everybody everything.
 
     Raises:
         DataDirectoryError: `path` is no data directory, of another version, in use, or may not be written.
@@ -96,6 +100,7 @@ class Embedded:
         release: str = RELEASES[-1],
         journal: Journal | None = None,
         disk: Disk | None = None,
+        access: AccessList | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
         self.lock, self._pumping = threading.RLock(), threading.Lock()
@@ -123,6 +128,7 @@ class Embedded:
                 in_memory if data is None else data.open_store,
                 journal,
                 data is None or data.was_clean,
+                access,
             )
             self.cluster.network.over = []
             self._saved = self._save()
@@ -142,8 +148,10 @@ class Embedded:
 
     # ---------------------------------------------------------------- requests
 
-    def submit(self, request: Request, node: int | None, done: Done) -> None:
+    def submit(self, request: Request, node: int | None, done: Done, principal: Principal | None = None) -> None:
         """Hand in a request, to `node` or to any broker; `done` is called, by whoever drives the cluster then.
+
+        `principal` is who asks, where the cluster has an access list.
 
         It is not called for what gets no answer: a Produce with acks 0.
 
@@ -152,14 +160,20 @@ class Embedded:
         """
         if self.is_closed:
             raise RuntimeError("the cluster was closed: open it again")
-        self._submitted.append(_Submitted(request, node, done))
+        self._submitted.append(_Submitted(request, node, done, principal))
         if not self._news.is_set():
             self._news.set()
 
-    def ask(self, request: Request, node: int | None = None, timeout_ms: int = 30_000) -> Answer | None:
+    def ask(
+        self,
+        request: Request,
+        node: int | None = None,
+        timeout_ms: int = 30_000,
+        principal: Principal | None = None,
+    ) -> Answer | None:
         """The answer to a request; None: there was none in time, or the connection was lost."""
         answers: list[Answer | None] = []
-        self.submit(request, node, answers.append)
+        self.submit(request, node, answers.append, principal)
         self.wait_until(lambda: bool(answers), timeout_ms)
         return answers[0] if answers else None
 
@@ -297,7 +311,7 @@ class Embedded:
             moved = True
             each = self._submitted.popleft()
             try:
-                exchange = self.cluster.send(each.request, each.node)
+                exchange = self.cluster.send(each.request, each.node, each.principal)
             except NoSuchNode:
                 each.done(None)
                 continue

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.embedded import Embedded
@@ -24,10 +25,15 @@ Line = tuple[int | None, str]
 
 
 class EmbeddedTransport:
-    """The way of any number of clients, in any threads, to one embedded cluster."""
+    """The way of any number of clients, in any threads, to one embedded cluster.
 
-    def __init__(self, embedded: Embedded) -> None:
-        self.embedded, self._clock = embedded, embedded.clock
+    Args:
+        embedded: the cluster.
+        principal: who all of them are, where the cluster has an access list.
+    """
+
+    def __init__(self, embedded: Embedded, principal: Principal | None = None) -> None:
+        self.embedded, self._clock, self._principal = embedded, embedded.clock, principal
         self._calls = Calls()
         self._books = threading.Lock()
         self._lines: dict[Line, deque[tuple[Produce, Done]]] = {}
@@ -81,7 +87,7 @@ class EmbeddedTransport:
 
     def _submit(self, node: int | None, body: Request, done: Done) -> None:
         try:
-            self.embedded.submit(body, node, done)
+            self.embedded.submit(body, node, done, self._principal)
         except RuntimeError:
             self._is_lost = True
             self.call_at(self.now_ms(), lambda: done(None))

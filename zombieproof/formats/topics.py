@@ -13,6 +13,15 @@ LONGEST_NAME = 249
 LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
+def is_legal_topic(topic: str) -> bool:
+    """Whether Kafka would take this name."""
+    try:
+        check_topic(topic)
+    except ValueError:
+        return False
+    return True
+
+
 def check_topic(topic: str) -> None:
     """See that Kafka would take this name.
 

@@ -50,6 +50,8 @@ class Error(IntEnum):
     GROUP_AUTHORIZATION_FAILED = 30
     CLUSTER_AUTHORIZATION_FAILED = 31
     INVALID_TIMESTAMP = 32
+    UNSUPPORTED_SASL_MECHANISM = 33
+    ILLEGAL_SASL_STATE = 34
     UNSUPPORTED_VERSION = 35
     INVALID_REQUEST = 42
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
@@ -102,6 +104,7 @@ class ApiKey(IntEnum):
     HEARTBEAT = 12
     LEAVE_GROUP = 13
     SYNC_GROUP = 14
+    SASL_HANDSHAKE = 17
     API_VERSIONS = 18
     DELETE_TOPICS = 20
     DELETE_RECORDS = 21
@@ -111,6 +114,7 @@ class ApiKey(IntEnum):
     END_TXN = 26
     WRITE_TXN_MARKERS = 27
     TXN_OFFSET_COMMIT = 28
+    SASL_AUTHENTICATE = 36
     DELETE_GROUPS = 42
     OFFSET_DELETE = 47
     DESCRIBE_PRODUCERS = 61
@@ -373,6 +377,37 @@ class Outcome(IntEnum):
     UNDECIDED = 0
     COMMIT = 1
     ABORT = 2
+
+
+class ConnectionState(IntEnum):
+    """State of a connection to a listener that demands SASL: what may come on it next."""
+
+    NEW = 0
+    VERSIONS_TOLD = 1
+    AUTHENTICATING = 2
+    EXCHANGING_TOKENS = 3
+    AUTHENTICATED = 4
+    CLOSED = 5
+
+
+class ConnectionEvent(IntEnum):
+    """What moves such a connection; NOTHING: it stays as it is."""
+
+    NOTHING = 0
+    TELL_VERSIONS = 1
+    AGREE = 2
+    AGREE_ON_TOKENS = 3
+    CHALLENGE = 4
+    ACCEPT = 5
+    CLOSE = 6
+
+
+class Evaluation(IntEnum):
+    """What a mechanism says to the token of a client."""
+
+    REFUSED = 0
+    CHALLENGED = 1
+    ACCEPTED = 2
 
 
 class Row(IntEnum):

@@ -5,7 +5,7 @@ What a request does not say is what Kafka's own clients say (`BESIDES`).
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import IntEnum
 from importlib import import_module
 from types import UnionType
@@ -225,6 +225,10 @@ class _Told:
         value: Any = at[0] if at else None
         if isinstance(value, timedelta):
             value = value // timedelta(milliseconds=1)
+        if isinstance(value, datetime):
+            value = value.timestamp() * 1000
+        if wire.entity == Entity.TRANSACTIONAL_ID and value:
+            value = self._names.symbol_of(value)
         if isinstance(wire, Pairs):
             pairs = (
                 [] if value is None else [(self._key(wire, row), int(getattr(row, snake(wire.value)))) for row in value]
@@ -236,7 +240,7 @@ class _Told:
             return tuple(at)
         if record is not None:
             return tuple(self.message(record, row) for row in value or ())
-        return MISSING if value is None and field.kind is str else int(value) if field.kind is int else value
+        return MISSING if value is None and field.kind in (str, int) else int(value) if field.kind is int else value
 
     def _rows(self, field: FieldOfMessage, wire: Rows, topics: Any) -> Iterator[tuple[TopicPartition, Any]]:
         record = record_in(field.kind)
@@ -248,7 +252,7 @@ class _Told:
 
     def _key(self, wire: Pairs, row: Any) -> Any:
         if wire.entity == Entity.GROUP:
-            return self._names.group_of(getattr(row, snake(wire.key)))
+            return self._names.symbol_of(getattr(row, snake(wire.key)))
         return self._names.topic_of(row) if wire.key == "Name" else getattr(row, snake(wire.key))
 
 

@@ -58,8 +58,8 @@ class Names:
         """A group that lives in the partition in which the symbol lives."""
         return self._placed(name, place_group(name, PARTITIONS)) if name else name
 
-    def group_of(self, real: str) -> str:
-        """The symbol of a group that was named before."""
+    def symbol_of(self, real: str) -> str:
+        """The symbol of a group or transactional id that was named before."""
         return next((name for name, known in self._real.items() if known == real), real)
 
     def _placed(self, name: str, partition: int) -> str:

@@ -14,7 +14,7 @@ from zombieproof.broker.partition.log import Log, StorageFailure
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Marker, size_of
-from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TopicPartition
+from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TopicPartition, is_legal_topic
 from zombieproof.messages.partitions import (
     EARLIEST,
     LATEST,
@@ -199,7 +199,7 @@ class PartitionService:
 
     def _described(self, partition: TopicPartition) -> ProducersDescribed:
         replica = self.replica(partition)
-        error = self._door(partition, replica).error
+        error = self._door(partition, replica, is_legal=is_legal_topic(partition[0])).error
         return ProducersDescribed(error) if error != Error.NONE or replica is None else replica.describe_producers()
 
     def _door(
@@ -209,6 +209,7 @@ class PartitionService:
         *,
         by_unknown_id: bool = False,
         needs_leader: bool = False,
+        is_legal: bool = True,
     ) -> front_door.ReadDoor:
         place = front_door.ReadPlace(
             self.metadata.exists(partition),
@@ -216,6 +217,7 @@ class PartitionService:
             replica is not None,
             replica is not None and replica.leads,
             needs_leader,
+            is_legal,
         )
         door = front_door.reads(place, self.journal.begin())
         self.journal.take(f"{partition[0]}-{partition[1]}")

@@ -83,6 +83,11 @@ def error_of_topic(exists: bool, by_id: bool) -> int:
     return int(Error.UNKNOWN_TOPIC_ID if by_id else Error.UNKNOWN_TOPIC_OR_PARTITION)
 
 
+def error_of_topic_name(is_legal: bool) -> int:
+    """DescribeProducers looks first whether there can be such a topic: before rights, and before the topic."""
+    return int(Error.NONE if is_legal else Error.INVALID_TOPIC_EXCEPTION)
+
+
 def error_of_read(exists: bool, has_replica: bool, leads: bool, needs_leader: bool) -> int:
     """Why a broker cannot answer a read of one partition (Fetch, DescribeProducers; ListOffsets needs the leader)."""
     if not exists:

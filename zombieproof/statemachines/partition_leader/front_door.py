@@ -9,7 +9,7 @@ Source: reference §3.2, §14; ``KafkaApis.handleProduceRequest``, ``ReplicaMana
 
 from typing import NamedTuple
 
-from zombieproof.model.decisions.fetch import error_of_read, error_of_topic
+from zombieproof.model.decisions.fetch import error_of_read, error_of_topic, error_of_topic_name
 from zombieproof.model.decisions.log_validation import FITS, Fit
 from zombieproof.model.decisions.produce import (
     decide_produce_batch,
@@ -114,13 +114,17 @@ def takes_record(leads: bool, in_sync: int, min_in_sync: int) -> int:
 
 
 class ReadPlace(NamedTuple):
-    """What a broker knows of a partition that is read; `needs_leader`: no other replica answers such a request."""
+    """What a broker knows of a partition that is read; `needs_leader`: no other replica answers such a request.
+
+    `is_legal`: its topic may be called so; only DescribeProducers looks.
+    """
 
     exists: bool
     by_unknown_id: bool
     has_replica: bool
     leads: bool
     needs_leader: bool
+    is_legal: bool = True
 
 
 class ReadDoor(NamedTuple):
@@ -134,7 +138,9 @@ def reads(place: ReadPlace, notes: Notes) -> ReadDoor:
     """Fetch, ListOffsets or DescribeProducers of one partition reaches a broker."""
     if not place.exists and place.by_unknown_id:
         return ReadDoor(error_of_topic(False, True), True)
-    error = error_of_read(place.exists, place.has_replica, place.leads, place.needs_leader)
+    error = error_of_topic_name(place.is_legal)
+    if error == Error.NONE:
+        error = error_of_read(place.exists, place.has_replica, place.leads, place.needs_leader)
     note(notes, Decision.FETCH, Row.NO_ROW, error)
     return ReadDoor(error, not place.exists)
 

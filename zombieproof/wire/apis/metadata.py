@@ -23,9 +23,13 @@ def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
     topics = entity.topics
     if topics is None or (version <= ALL_BY_EMPTY_UNTIL and not topics):
         return (DescribeTopics(version, None),)
-    by_id = any(getattr(topic, "topic_id", None) and topic.name is None for topic in topics)
+    by_id = _is_by_id(topics)
     creates = getattr(entity, "allow_auto_topic_creation", True)
     return (DescribeTopics(version, tuple([names.topic_of(topic) for topic in topics]), by_id, creates),)
+
+
+def _is_by_id(topics: Any) -> bool:
+    return any(getattr(topic, "topic_id", None) and topic.name is None for topic in topics or ())
 
 
 def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
@@ -40,7 +44,10 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
         ],
         "cluster_id": around.cluster_id,
         "controller_id": around.metadata.controller,
-        "topics": [_topic(name, error, around) for name, error in answers[0].topics.items()],
+        "topics": [
+            {**_topic(name, error, around), **_hidden(error, by_id=_is_by_id(entity.topics))}
+            for name, error in answers[0].topics.items()
+        ],
     }
 
 
@@ -55,6 +62,13 @@ def _topic(name: str, error: int, around: Around) -> Values:
         "partitions": [_partition(partition, around) for partition in partitions],
         "topic_authorized_operations": -(1 << 31),
     }
+
+
+def _hidden(error: int, *, by_id: bool) -> Values:
+    """Of a topic that one may not know of nothing is told but what one has said: its name, or its id."""
+    if error != Error.TOPIC_AUTHORIZATION_FAILED:
+        return {}
+    return {"is_internal": False} | ({"name": None} if by_id else {"topic_id": NO_ID})
 
 
 def _partition(partition: TopicPartition, around: Around) -> Values:
