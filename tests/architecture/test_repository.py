@@ -22,6 +22,7 @@ GENERATED = {
     "diagrams/*.svg": "zombieproof diagrams",
     "diagrams/*.mmd": "zombieproof diagrams",
     "docs/machines.md": "zombieproof diagrams",
+    "docs/apis.md": "python -m zombieproof.report.apis_page",
     "docs/conformance.md": "make conformance",
     "docs/crashes.md": "make gate",
     "docs/faults.md": "python -m tests.faults",

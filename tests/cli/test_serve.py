@@ -86,6 +86,27 @@ def test_a_run_is_written_down_and_can_be_judged(tmp_path: Path, run: Any) -> No
     assert run("replay", str(trace)).code == 0
 
 
+def test_a_plan_is_played_and_told_of_at_the_end(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("faults: [{name: once, request: {api: InitProducerId}, inject_error: COORDINATOR_NOT_AVAILABLE}]\n")
+    for asks, code in ((1, 0), (0, 1)):
+        with serving("--plan", str(plan)) as (process, [port]):
+            for _ in range(asks):
+                assert initialized(port).error == 15
+            os.kill(process.pid, signal.SIGTERM)
+            told, _ = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == code
+        assert ("fired at" if asks else "never fired: once") in told
+
+
+def test_a_story_is_served(run: Any) -> None:
+    with serving("--story", "late_end_txn") as (_, [port]):
+        assert initialized(port).error == 0
+    outcome = run("serve", "--story", "late_ent_txn")
+    assert outcome.code == 2
+    assert "late_end_txn" in outcome.err
+
+
 def test_a_port_that_is_taken_is_wrong_usage(run: Any) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

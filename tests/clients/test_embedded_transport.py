@@ -177,9 +177,16 @@ class Watched(Embedded):
         self.handed_in = self.under_way = self.most = 0
         super().__init__(topics={"t": 1}, settings=FEW, durability=Durability.MEMORY)
 
-    def submit(self, request: Request, node: int | None, done: Done, principal: Principal | None = None) -> None:
+    def submit(
+        self,
+        request: Request,
+        node: int | None,
+        done: Done,
+        client_id: str = "",
+        principal: Principal | None = None,
+    ) -> None:
         if not isinstance(request, Produce):
-            super().submit(request, node, done, principal)
+            super().submit(request, node, done, client_id, principal)
             return
         self.handed_in, self.under_way = self.handed_in + 1, self.under_way + 1
         self.most = max(self.most, self.under_way)
@@ -188,7 +195,7 @@ class Watched(Embedded):
             self.under_way -= 1
             done(answer)
 
-        super().submit(request, node, answered, principal)
+        super().submit(request, node, answered, client_id, principal)
 
 
 def test_a_produce_waits_for_the_one_before_and_none_is_sent_twice() -> None:

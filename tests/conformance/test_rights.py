@@ -260,7 +260,9 @@ class Application:
 
     def __init__(self, embedded: Embedded, transactional_id: str | None, **settings: Any) -> None:
         self.embedded = embedded
-        self.producer = Producer(EmbeddedTransport(embedded, USER), transactional_id=transactional_id, **settings)
+        self.producer = Producer(
+            EmbeddedTransport(embedded, principal=USER), transactional_id=transactional_id, **settings
+        )
 
     def give(self, *entries: Entry) -> None:
         self.embedded.cluster.set_access(entries)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.messages import admin as a
 from zombieproof.messages import controller as c
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
@@ -24,6 +25,19 @@ REQUESTS: dict[type, Any] = {
     p.DescribeTopics: lambda v: p.DescribeTopics(v, ("t0",)),
     p.WriteTxnMarkers: lambda v: p.WriteTxnMarkers(v, (p.MarkerToWrite(5, 1, True, 3, (T,), 2),)),
     p.DeleteRecords: lambda v: p.DeleteRecords(v, {T: 7}, 100),
+    a.CreateTopics: lambda v: a.CreateTopics(
+        v, (a.NewTopic("t0", -1, -1, (a.ReplicaAssignment(0, (1,)),), (a.Setting("retention.ms", "1"),)),), 100, True
+    ),
+    a.CreatePartitions: lambda v: a.CreatePartitions(
+        v, (a.TopicToWiden("t0", 2, (a.AddedReplicas((1,)),)),), 100, True
+    ),
+    a.DescribeConfigs: lambda v: a.DescribeConfigs(v, (a.ResourceToDescribe(2, "t0", ("retention.ms",)),), True, True),
+    a.AlterConfigs: lambda v: a.AlterConfigs(v, (a.ResourceToAlter(2, "t0", (a.Setting("retention.ms", "1"),)),), True),
+    a.IncrementalAlterConfigs: lambda v: a.IncrementalAlterConfigs(
+        v, (a.ResourceToChange(2, "t0", (a.SettingChange("retention.ms", 1),)),), True
+    ),
+    a.ElectLeaders: lambda v: a.ElectLeaders(v, (T,), 1, 100),
+    a.DescribeLogDirs: lambda v: a.DescribeLogDirs(v, (T,)),
     p.DeleteTopics: lambda v: p.DeleteTopics(v, ("t0",), 100),
     p.DescribeProducers: lambda v: p.DescribeProducers(v, (T,)),
     g.OffsetCommit: lambda v: g.OffsetCommit(v, "g0", (g.OffsetToCommit(T, 5, "m"),), 3, "m0", "i"),

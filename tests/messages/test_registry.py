@@ -11,7 +11,7 @@ from tests.messages.kafka_fields import FILE, SIDES, fields_in_kio, snake, writt
 from zombieproof.broker.cluster import network, node
 from zombieproof.broker.cluster.apis import is_understood
 from zombieproof.broker.group import coordinator as group_coordinator
-from zombieproof.messages import consumer_groups, controller, groups, offsets, partitions, transactions
+from zombieproof.messages import admin, consumer_groups, controller, groups, offsets, partitions, transactions
 from zombieproof.messages.groups import DeleteGroups, LeaveGroup, Leaver, OffsetCommit, OffsetToCommit
 from zombieproof.messages.partitions import ConnectionClosed, MarkerToWrite, WriteTxnMarkers
 from zombieproof.messages.registry import APIS, Api, Receiver, UnknownRequest, api_of, values_of
@@ -20,8 +20,23 @@ from zombieproof.messages.transactions import AddPartitionsToTxn, InitProducerId
 from zombieproof.model.releases import NEWEST_VERSIONS, OLDEST_VERSIONS, RELEASES, newest_version
 from zombieproof.model.vocabulary import ApiKey, Isolation
 
-ANSWERED_BEFORE_BROKERS = {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
-"""By whoever speaks for a broker on a connection."""
+ANSWERED_BEFORE_BROKERS = {
+    ApiKey.API_VERSIONS,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+    ApiKey.ALTER_REPLICA_LOG_DIRS,
+    ApiKey.CREATE_ACLS,
+    ApiKey.DELETE_ACLS,
+    ApiKey.DESCRIBE_ACLS,
+    ApiKey.DESCRIBE_CLUSTER,
+    ApiKey.DESCRIBE_QUORUM,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
+    ApiKey.LIST_CONFIG_RESOURCES,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    ApiKey.SASL_AUTHENTICATE,
+    ApiKey.SASL_HANDSHAKE,
+}
+"""By whoever speaks for a broker on a connection: of what all brokers know, and of what none does."""
 
 every_api = pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
 
@@ -44,7 +59,7 @@ def test_every_message_is_in_the_registry() -> None:
         reached.add(message)
         todo += [record for field in fields_of(message) if (record := record_in(field.kind)) and record not in reached]
     not_on_the_wire = {partitions.SentBatch, ConnectionClosed, controller.ProducerIdBlock}
-    modules = (consumer_groups, controller, groups, offsets, partitions, transactions)
+    modules = (admin, consumer_groups, controller, groups, offsets, partitions, transactions)
     every = set().union(*(classes(module) for module in modules))
     assert every == reached | not_on_the_wire
 

@@ -87,13 +87,13 @@ class _Found(Exception):
         self.promise, self.message = promise, message
 
 
-def live_again(record: LiveRecord, file: str) -> LiveJudgement:
-    """Take a live run again and judge it.
+def live_again(record: LiveRecord, file: str, *, only_at_the_end: bool = False) -> LiveJudgement:
+    """Take a live run again and judge it, while there are few records after each event, or `only_at_the_end`.
 
     Raises:
         TraceError: an event names what no cluster has: a request that is none, a field that is missing.
     """
-    run = _Run(record, file)
+    run = _Run(record, file, 0 if only_at_the_end else EVERY_EVENT)
     count = 0
     for event in record.events:
         line = event.number + 1
@@ -119,8 +119,8 @@ def live_again(record: LiveRecord, file: str) -> LiveJudgement:
 class _Run:
     """An equal cluster on its way through the events."""
 
-    def __init__(self, record: LiveRecord, file: str) -> None:
-        self.record, self.file = record, file
+    def __init__(self, record: LiveRecord, file: str, judged_each: int) -> None:
+        self.record, self.file, self._judged_each = record, file, judged_each
         self.lines: list[str] = []
         self.again = LiveTrace(self.lines.append, record.header.scenario)
         self.not_judged = ""
@@ -212,7 +212,7 @@ class _Run:
         return sum(store.log.end_offset for store in self.cluster.stores.values())
 
     def _judge(self) -> None:
-        if self._records() <= EVERY_EVENT and not self.not_judged:
+        if self._records() <= self._judged_each and not self.not_judged:
             broken = self._broken()
             if broken:
                 raise _Found(broken, _sentence(broken))

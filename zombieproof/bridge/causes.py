@@ -108,10 +108,13 @@ def equal_cluster(record: LiveRecord, file: str, journal: LiveTrace) -> Cluster:
 def _metadata(told: Mapping[str, Any]) -> Metadata:
     """What the header says of topics, leaders and producer ids."""
     metadata = Metadata(producer_ids=ProducerIdController(*told["producer_ids"]))
+    metadata.default_config = config_named(told.get("default_config", {}))
     for topic, known in told["topics"].items():
         each_partition = known["partitions"]
         metadata.create(topic, [tuple(each["replicas"]) for each in each_partition], UUID(known["id"]))
         metadata.configs[topic] = config_named(known.get("config", {}))
+        if "stated" in known:
+            metadata.stated[topic] = known["stated"]
         for number, each in enumerate(each_partition):
             places = tuple(each["replicas"]), tuple(each["in_sync"])
             metadata.partitions[topic, number] = PartitionMetadata(*places, each["leader"], each["leader_epoch"])
@@ -210,6 +213,7 @@ HAPPENS: Mapping[str, Callable[[Cluster, Cause], object]] = {
     "lose": lambda cluster, cause: cluster.lose(message_in_flight(cluster, cause)),
     "double": lambda cluster, cause: cluster.double(message_in_flight(cluster, cause)),
     "disconnect": _disconnect,
+    "fault": lambda cluster, cause: cluster.faulted(**_fields(cause)),
     "flushed": _flushed,
     "timer": _timer,
     "create": _create,

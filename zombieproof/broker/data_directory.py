@@ -1,7 +1,8 @@
 """The data directory of a cluster: its lock, ``cluster.json``, and a log directory for each broker.
 
 Theory of operation: what the cluster says of itself is on the disk before anything follows from it (`save`): before a
-block of producer ids is handed out, before a folder of a topic that was deleted is renamed, before anybody is answered.
+block of producer ids is handed out, before a folder of a topic that was deleted is renamed, before a
+new one has a folder, before anybody is answered.
 """
 
 from collections.abc import Sequence
@@ -52,6 +53,7 @@ class DataDirectory:
         if saved is None:
             # Whose directory it is stands there before anything is in it that could belong to another.
             write_cluster(disk, saved_of(self.cluster_id, nodes, self.metadata, 0))
+        self._kept = set(self.metadata.topic_names)
         self.logs = {node: self._opened(node, clock, durability) for node in range(1, self.nodes + 1)}
         self.metadata.deleted_ids.clear()
         self.metadata.producer_ids.keep = self._keep_next_id
@@ -71,7 +73,11 @@ class DataDirectory:
     def open_store(self, node: int, partition: TopicPartition) -> Store:
         """The store of a partition at a broker."""
         topic = partition[0]
-        return self.logs[node].open_store(partition, self.metadata.topic_ids[topic], self.metadata.config_of(topic))
+        topic_id = self.metadata.topic_ids[topic]
+        if topic_id not in self._kept:
+            # A folder of which nobody knows would be in the way of the next topic of that name.
+            self._keep_next_id(self.metadata.producer_ids.next_id)
+        return self.logs[node].open_store(partition, topic_id, self.metadata.config_of(topic))
 
     def save(self) -> None:
         """What the cluster knows of itself is on the disk, and folders of topics that are gone go."""
@@ -82,6 +88,7 @@ class DataDirectory:
     def _keep_next_id(self, next_id: int) -> None:
         """No block of producer ids is handed out before the disk knows that it is."""
         write_cluster(self.disk, saved_of(self.cluster_id, self.nodes, self.metadata, next_id))
+        self._kept = set(self.metadata.topic_names)
 
     def begin_sync(self) -> list[tuple[int, Syncing]]:
         """All that waits to be synced, by broker."""

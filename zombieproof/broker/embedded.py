@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from zombieproof.broker.authorization.access_list import AccessList
 from zombieproof.broker.authorization.principals import Principal
@@ -23,7 +23,7 @@ from zombieproof.broker.cluster.clock import Clock, ManualClock, SystemClock
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas, in_memory
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
-from zombieproof.broker.cluster.network import Answer, Exchange, Request
+from zombieproof.broker.cluster.network import Answer, Exchange, Message, Request
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.data_directory import DataDirectory, disk_at
 from zombieproof.broker.store.config import Durability, LogConfig
@@ -44,12 +44,40 @@ Done = Callable[[Answer | None], None]
 """Called with the answer; None: the connection was lost."""
 
 
-@dataclass(slots=True)
-class _Submitted:
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A request of a client as it came: to which node (None: any), who hears the answer, and the client's name."""
+
     request: Request
     node: int | None
     done: Done
-    principal: Principal | None
+    client_id: str = ""
+    principal: Principal | None = None
+
+
+class Door(Protocol):
+    """What requests pass on their way to the brokers of a cluster that runs. Whoever drives the cluster calls it."""
+
+    @property
+    def next_ms(self) -> int:
+        """When something is to be done though nothing comes in."""
+        ...
+
+    def enter(self, come: Submitted) -> None:
+        """A request has come: it is handed in (`Embedded.hand_in`), now, later, otherwise, or never."""
+        ...
+
+    def run(self) -> bool:
+        """Do what is due; False: nothing was."""
+        ...
+
+    def look(self) -> None:
+        """There may be messages in flight that were not there before."""
+        ...
+
+    def holds(self, message: Message) -> bool:
+        """Whether a message in flight does not arrive yet."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +133,8 @@ class Embedded:
         self.clock = clock or SystemClock()
         self.lock, self._pumping = threading.RLock(), threading.Lock()
         self._turns, self._news = Turns(), threading.Event()
-        self._submitted: deque[_Submitted] = deque()
+        self._submitted: deque[Submitted] = deque()
+        self.door: Door | None = None
         self._waiting: dict[int, tuple[Exchange, Done]] = {}
         self._thread: threading.Thread | None = None
         self._broken: BaseException | None = None
@@ -148,19 +177,29 @@ class Embedded:
 
     # ---------------------------------------------------------------- requests
 
-    def submit(self, request: Request, node: int | None, done: Done, principal: Principal | None = None) -> None:
+    def submit(
+        self,
+        request: Request,
+        node: int | None,
+        done: Done,
+        client_id: str = "",
+        principal: Principal | None = None,
+    ) -> None:
         """Hand in a request, to `node` or to any broker; `done` is called, by whoever drives the cluster then.
 
-        `principal` is who asks, where the cluster has an access list.
-
-        It is not called for what gets no answer: a Produce with acks 0.
+        It is not called for what gets no answer: a Produce with acks 0. `client_id`: what the client calls itself;
+        `principal`: who asks, where the cluster has an access list.
 
         Raises:
             RuntimeError: the cluster was closed.
         """
         if self.is_closed:
             raise RuntimeError("the cluster was closed: open it again")
-        self._submitted.append(_Submitted(request, node, done, principal))
+        self._submitted.append(Submitted(request, node, done, client_id, principal))
+        self.wake()
+
+    def wake(self) -> None:
+        """There is something to do for whoever drives the cluster and waits."""
         if not self._news.is_set():
             self._news.set()
 
@@ -173,7 +212,7 @@ class Embedded:
     ) -> Answer | None:
         """The answer to a request; None: there was none in time, or the connection was lost."""
         answers: list[Answer | None] = []
-        self.submit(request, node, answers.append, principal)
+        self.submit(request, node, answers.append, principal=principal)
         self.wait_until(lambda: bool(answers), timeout_ms)
         return answers[0] if answers else None
 
@@ -208,7 +247,7 @@ class Embedded:
     def _rest(self, left_ms: int) -> None:
         """Nothing is to be done: time goes on, and where it stands still whoever waits moves it."""
         with self.lock:
-            due_ms = self.cluster.next_wait_ms - self.clock.now_ms()
+            due_ms = self.next_ms
         milliseconds = min(left_ms, TICK_MS, max(due_ms, 1))
         if isinstance(self.clock, ManualClock):
             self.clock.advance(milliseconds)
@@ -291,7 +330,14 @@ class Embedded:
     @property
     def next_ms(self) -> int:
         """In how long (ms) something is to be done though nothing comes in."""
-        return self.cluster.next_wait_ms - self.clock.now_ms()
+        at_ms = self.cluster.next_wait_ms
+        if self.door is not None:
+            at_ms = min(at_ms, self.door.next_ms)
+        return at_ms - self.clock.now_ms()
+
+    def run_timers(self) -> bool:
+        """Do what is due by the clock; False: nothing is. For whoever drives the cluster, who does so anyway."""
+        return self._timers.run()
 
     def _sync(self) -> bool:
         """Make durable what waits for it, and deliver what that releases; False: nothing waits."""
@@ -306,24 +352,59 @@ class Embedded:
         return True
 
     def _deliver(self) -> bool:
-        moved = self._timers.run()
+        moved = self.run_timers()
+        if self.door is not None:
+            moved |= self.door.run()
         while self._submitted:
             moved = True
             each = self._submitted.popleft()
-            try:
-                exchange = self.cluster.send(each.request, each.node, each.principal)
-            except NoSuchNode:
-                each.done(None)
-                continue
-            self._waiting[exchange.number] = exchange, each.done
-        moved |= bool(self.cluster.network.in_flight)
-        self.cluster.settle()
-        if self.cluster.metadata.version != self._saved:
-            self._saved = self._save()
-        return self._tell() or moved
+            if self.door is None:
+                self.hand_in(each)
+            else:
+                self.door.enter(each)
+                self.settle()
+        moved |= self.settle()
+        while self._tell():
+            moved = True
+            self.settle()
+        return moved
+
+    def hand_in(self, come: Submitted) -> Exchange | None:
+        """Give a request to the brokers, for whoever drives the cluster; None: there is no such broker."""
+        try:
+            exchange = self.cluster.send(come.request, come.node, come.principal)
+        except NoSuchNode:
+            come.done(None)
+            return None
+        self._waiting[exchange.number] = exchange, come.done
+        return exchange
+
+    def settle(self) -> bool:
+        """Let everything arrive that nobody holds; False: nothing was in flight."""
+        if self.door is None:
+            moved = bool(self.cluster.network.in_flight)
+            self.cluster.settle()
+            return moved
+        moved = False
+        while self.step():
+            moved = True
+        return moved
+
+    def step(self) -> bool:
+        """Let the oldest message arrive that nobody holds; False: there is none."""
+        door = self.door
+        if door is None:
+            return self.cluster.step()
+        door.look()
+        found = next((each for each in self.cluster.network.in_flight if not door.holds(each)), None)
+        if found is not None:
+            self.cluster.deliver(found)
+        return found is not None
 
     def _tell(self) -> bool:
-        """Tell whoever has an answer, or will have none; False: nobody."""
+        """What was changed is on the disk; tell whoever has an answer, or will have none; False: nobody."""
+        if self.cluster.metadata.version != self._saved:
+            self._saved = self._save()
         network = self.cluster.network
         over, network.over = network.over or [], []
         for number in over:

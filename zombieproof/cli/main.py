@@ -42,6 +42,7 @@ COMMANDS: Final = {
     "serve": "Serve brokers of Kafka for any client of Kafka.",
     "verify": "Verify all that a clone promises, in one table.",
     "scenarios": "List the scenarios, or tell one.",
+    "stories": "List the stories that brokers can play, or tell one.",
     "rules": "Tell the rules of a release, or how two differ.",
     "diagrams": "Render every machine from its table.",
     "about": "Tell versions, rules, what is modelled and what is not.",

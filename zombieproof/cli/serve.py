@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from zombieproof.broker.broker_configs import BrokerConfigs, broker_configs
+from zombieproof.broker.cluster.clock import AheadClock, SystemClock
 from zombieproof.broker.cluster.live_trace import LiveTraceFile
 from zombieproof.broker.data_directory import DataDirectoryError
 from zombieproof.broker.embedded import Embedded
@@ -38,11 +39,13 @@ Examples:
   zombieproof serve --port 0 --topic orders=3
   zombieproof serve --brokers 3 --data cluster/ --durability fsync
   zombieproof serve --release 3.9 --config transaction.max.timeout.ms=60000
+  zombieproof serve --story late_end_txn  # brokers that misbehave as told
   zombieproof serve --trace run.jsonl     # then: zombieproof replay run.jsonl
 
 \b
-Exit codes: 0 ended by SIGTERM or Ctrl-C, 2 wrong usage (a port that is
-  taken, an unknown setting), 70 internal error.
+Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
+  never fired, 2 wrong usage (a port that is taken, an unknown setting),
+  70 internal error.
 """
 
 
@@ -60,7 +63,9 @@ def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line w
         Literal["fsync", "page-cache", "memory"] | None,
         typer.Option(help="when an append counts as durable (fsync with --data, else memory)"),
     ] = None,
-    release: Annotated[str, typer.Option(help="the release of Kafka that the brokers are")] = RELEASES[-1],
+    release: Annotated[
+        str | None, typer.Option(help=f"the release of Kafka that the brokers are ({RELEASES[-1]})")
+    ] = None,
     transaction_version: Annotated[
         int | None, typer.Option(min=0, max=2, help="the feature transaction.version (its release's own)")
     ] = None,
@@ -69,6 +74,10 @@ def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line w
     ] = None,
     topic: Annotated[
         list[str] | None, typer.Option(metavar="NAME[=PARTITIONS]", help="a topic that is to exist; repeatable")
+    ] = None,
+    plan: Annotated[Path | None, typer.Option(metavar="FILE", help="a fault plan: how the brokers misbehave")] = None,
+    story: Annotated[
+        str | None, typer.Option(metavar="NAME", help="a fault plan that comes with the program (zombieproof stories)")
     ] = None,
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="write down everything that the brokers do")
@@ -79,36 +88,62 @@ def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line w
 
     extras.need("wire", "kio", "serve")
     _may_listen(host)
-    rules, configs = _rules(release, transaction_version), _configs(config or ())
+    planned = _planned(plan, story)
+    if planned is not None and (release is not None or transaction_version is not None):
+        raise WrongUsage("a fault plan says which release it is for: leave --release and --transaction-version away")
+    configs, kind, known = _configs(config or ()), _durability(durability, data), _topics(topic or ())
+    rules = _rules(release, transaction_version) if planned is None else planned.rules()
     if not configs.settings.transaction_partition_verification_enable:
         rules.verification = 0
-    kind = _durability(durability, data)
-    topics = _topics(topic or ())
     try:
         with (
             nullcontext() if trace is None else LiveTraceFile(trace) as journal,
             Embedded(
                 data,
-                nodes=brokers,
-                topics=topics,
+                nodes=brokers if planned is None else max(brokers, planned.brokers),
+                topics=known if planned is None else {**planned.topics, **known},
                 settings=configs.settings,
                 rules=rules,
                 durability=kind,
+                clock=SystemClock() if planned is None else AheadClock(),
                 default_config=configs.logs,
-                release=release,
+                release=(release if planned is None else planned.release) or RELEASES[-1],
                 journal=journal,
             ) as cluster,
         ):
-            return _serve(cluster, host, port)
+            return _serve(cluster, host, port, planned)
     except (DataDirectoryError, Damaged, ValueError) as error:
         raise WrongUsage(str(error)) from error
 
 
-def _serve(cluster: Embedded, host: str, port: int) -> int:
-    from zombieproof.wire.server import Server  # noqa: PLC0415  # kio is there
+def _planned(plan: Path | None, story: str | None) -> Any:
+    """The fault plan that was asked for; None: none was.
+
+    Raises:
+        WrongUsage: it is none, or needs a test around it.
+    """
+    if plan is None and story is None:
+        return None
+    if plan is not None and story is not None:
+        raise WrongUsage("--plan and --story are two plans: choose one")
+    from zombieproof.wire.plan import files, stories  # noqa: PLC0415  # few ask for a plan
+
+    try:
+        planned = files.load_plan(plan) if plan is not None else stories.story(str(story))
+    except (files.PlanError, stories.NoSuchStory) as error:
+        raise WrongUsage(str(error)) from error
+    if planned.controlled_clock:
+        raise WrongUsage(f"{planned.name}: its clock is moved by a test (controlled_clock), and nobody does so here")
+    return planned
+
+
+def _serve(cluster: Embedded, host: str, port: int, planned: Any) -> int:
+    from zombieproof.wire.plan.play import Play  # noqa: PLC0415  # kio is there
+    from zombieproof.wire.server import Server  # noqa: PLC0415
     from zombieproof.wire.serving import serve  # noqa: PLC0415
 
-    server, screen = Server(cluster, host, port), Screen()
+    play, screen = None if planned is None else Play(planned, cluster), Screen()
+    server = Server(cluster, host, port, play=play)
     status = Status(cluster, server) if sys.stderr.isatty() else None
 
     def tell(addresses: Mapping[int, tuple[str, int]]) -> None:
@@ -123,7 +158,11 @@ def _serve(cluster: Embedded, host: str, port: int) -> int:
     finally:
         if status is not None:
             status.close()
-    return Exit.HOLDS
+    if play is None:
+        return Exit.HOLDS
+    report = play.report()
+    screen.data(str(report))
+    return Exit.HOLDS if report.is_whole else Exit.VIOLATED
 
 
 class Status:
@@ -167,9 +206,9 @@ def _may_listen(host: str) -> None:
         )
 
 
-def _rules(release: str, transaction_version: int | None) -> Rules:
+def _rules(release: str | None, transaction_version: int | None) -> Rules:
     try:
-        return preset_for(release, transaction_version)
+        return preset_for(release or RELEASES[-1], transaction_version)
     except UnknownRelease as error:
         raise WrongUsage(str(error)) from error
 

@@ -29,11 +29,13 @@ class EmbeddedTransport:
 
     Args:
         embedded: the cluster.
+        client_id: what they call themselves, for whoever tells clients apart.
         principal: who all of them are, where the cluster has an access list.
     """
 
-    def __init__(self, embedded: Embedded, principal: Principal | None = None) -> None:
-        self.embedded, self._clock, self._principal = embedded, embedded.clock, principal
+    def __init__(self, embedded: Embedded, client_id: str = "", principal: Principal | None = None) -> None:
+        self.embedded, self._clock, self.client_id = embedded, embedded.clock, client_id
+        self._principal = principal
         self._calls = Calls()
         self._books = threading.Lock()
         self._lines: dict[Line, deque[tuple[Produce, Done]]] = {}
@@ -87,7 +89,7 @@ class EmbeddedTransport:
 
     def _submit(self, node: int | None, body: Request, done: Done) -> None:
         try:
-            self.embedded.submit(body, node, done, self._principal)
+            self.embedded.submit(body, node, done, self.client_id, self._principal)
         except RuntimeError:
             self._is_lost = True
             self.call_at(self.now_ms(), lambda: done(None))

@@ -75,7 +75,7 @@ class Hosted:
         """Whoever is answered is told."""
         self.cluster.network.over = []
 
-    def submit(self, request: Request, node: int | None, done: Done) -> None:
+    def submit(self, request: Request, node: int | None, done: Done, client_id: str = "") -> None:
         """Hand in a request, for the next turn."""
         self.submitted.append((request, node, done))
 

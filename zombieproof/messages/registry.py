@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from zombieproof.messages import admin as a
 from zombieproof.messages import controller as c
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
@@ -66,6 +67,7 @@ APIS = (
     Api(ApiKey.HEARTBEAT, g.Heartbeat, g.GroupError, range(5), _GROUP),
     Api(ApiKey.LEAVE_GROUP, g.LeaveGroup, g.GroupLeft, range(2, 6), _GROUP),
     Api(ApiKey.SYNC_GROUP, g.SyncGroup, g.SyncGroupAnswer, range(3, 6), _GROUP),
+    Api(ApiKey.CREATE_TOPICS, a.CreateTopics, a.TopicsCreated, range(2, 8), Receiver.ANY_BROKER),
     Api(ApiKey.DELETE_TOPICS, p.DeleteTopics, p.TopicsDeleted, range(1, 7), Receiver.ANY_BROKER),
     Api(ApiKey.DELETE_RECORDS, p.DeleteRecords, p.RecordsDeleted, range(3), _LEADER),
     Api(ApiKey.INIT_PRODUCER_ID, t.InitProducerId, t.InitProducerIdAnswer, range(7), _TRANSACTION),
@@ -81,7 +83,19 @@ APIS = (
     Api(ApiKey.END_TXN, t.EndTxn, t.EndTxnAnswer, range(6), _TRANSACTION),
     Api(ApiKey.WRITE_TXN_MARKERS, p.WriteTxnMarkers, p.WriteTxnMarkersAnswer, range(1, 3), _LEADER, brokers_since=0),
     Api(ApiKey.TXN_OFFSET_COMMIT, g.TxnOffsetCommit, g.OffsetsCommitted, range(6), _GROUP),
+    Api(ApiKey.DESCRIBE_CONFIGS, a.DescribeConfigs, a.ConfigsDescribed, range(1, 5), Receiver.ANY_BROKER),
+    Api(ApiKey.ALTER_CONFIGS, a.AlterConfigs, a.ConfigsAltered, range(3), Receiver.ANY_BROKER),
+    Api(ApiKey.DESCRIBE_LOG_DIRS, a.DescribeLogDirs, a.LogDirsDescribed, range(1, 6), Receiver.ANY_BROKER),
+    Api(ApiKey.CREATE_PARTITIONS, a.CreatePartitions, a.PartitionsCreated, range(4), Receiver.ANY_BROKER),
     Api(ApiKey.DELETE_GROUPS, g.DeleteGroups, g.GroupsDeleted, range(3), _GROUP),
+    Api(ApiKey.ELECT_LEADERS, a.ElectLeaders, a.LeadersElected, range(3), Receiver.ANY_BROKER),
+    Api(
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        a.IncrementalAlterConfigs,
+        a.ConfigsAltered,
+        range(2),
+        Receiver.ANY_BROKER,
+    ),
     Api(ApiKey.OFFSET_DELETE, g.OffsetDelete, g.OffsetsDeleted, range(1), _GROUP),
     Api(ApiKey.DESCRIBE_PRODUCERS, p.DescribeProducers, p.DescribeProducersAnswer, range(1), _LEADER),
     Api(ApiKey.DESCRIBE_TRANSACTIONS, t.DescribeTransactions, t.DescribeTransactionsAnswer, range(1), _TRANSACTION),

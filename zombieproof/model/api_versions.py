@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from zombieproof.model.releases import NEWEST_VERSIONS, OLDEST_VERSIONS, age, line_of, newest_version, oldest_version
+from zombieproof.model.releases import (
+    NEWEST_VERSIONS,
+    OLDEST_VERSIONS,
+    age,
+    is_between,
+    line_of,
+    newest_version,
+    oldest_version,
+)
 from zombieproof.model.vocabulary import ApiKey
 
 Versions = tuple[int, int]
@@ -37,7 +45,7 @@ OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
         "2.2": (0, 5),
         "2.8": (0, 6),
         "3.0": (0, 7),
-        "3.6": (0, 8),
+        "3.5": (0, 8),
         "3.9": (0, 9),
         "4.0": (1, 10),
         "4.2": (1, 11),
@@ -59,7 +67,7 @@ OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
         "2.1": (0, 6),
         "2.3": (0, 7),
         "2.4": (0, 8),
-        "3.7": (0, 9),
+        "3.6": (0, 9),
         "4.0": (2, 9),
         "4.1": (2, 10),
     },
@@ -95,6 +103,14 @@ OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
     ApiKey.LEAVE_GROUP: {"0.11.0": (0, 1), "2.0": (0, 2), "2.4": (0, 4), "3.2": (0, 5)},
     ApiKey.SYNC_GROUP: {"0.11.0": (0, 1), "2.0": (0, 2), "2.3": (0, 3), "2.4": (0, 4), "2.5": (0, 5)},
     ApiKey.API_VERSIONS: {"0.11.0": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.9": (0, 4)},
+    ApiKey.CREATE_TOPICS: {
+        "0.11.0": (0, 2),
+        "2.0": (0, 3),
+        "2.4": (0, 5),
+        "2.7": (0, 6),
+        "2.8": (0, 7),
+        "4.0": (2, 7),
+    },
     ApiKey.DELETE_TOPICS: {
         "0.11.0": (0, 1),
         "2.0": (0, 2),
@@ -104,16 +120,54 @@ OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
         "2.8": (0, 6),
         "4.0": (1, 6),
     },
-    ApiKey.DELETE_RECORDS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.7": (0, 2)},
+    ApiKey.DELETE_RECORDS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.6": (0, 2)},
+    ApiKey.DESCRIBE_ACLS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.5": (0, 2), "3.3": (0, 3), "4.0": (1, 3)},
+    ApiKey.CREATE_ACLS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.5": (0, 2), "3.3": (0, 3), "4.0": (1, 3)},
+    ApiKey.DELETE_ACLS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.5": (0, 2), "3.3": (0, 3), "4.0": (1, 3)},
+    ApiKey.DESCRIBE_CONFIGS: {
+        "0.11.0": (0, 0),
+        "1.1": (0, 1),
+        "2.0": (0, 2),
+        "2.6": (0, 3),
+        "2.8": (0, 4),
+        "4.0": (1, 4),
+    },
+    ApiKey.ALTER_CONFIGS: {"0.11.0": (0, 0), "2.0": (0, 1), "2.8": (0, 2)},
+    ApiKey.CREATE_PARTITIONS: {"1.0": (0, 0), "2.0": (0, 1), "2.5": (0, 2), "2.7": (0, 3)},
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: {"2.3": (0, 0), "2.4": (0, 1)},
     ApiKey.DELETE_GROUPS: {"1.1": (0, 0), "2.0": (0, 1), "2.4": (0, 2)},
     ApiKey.OFFSET_DELETE: {"2.4": (0, 0)},
+    ApiKey.ALTER_REPLICA_LOG_DIRS: {"1.0": (0, 0), "2.0": (0, 1), "2.8": (0, 2), "4.0": (1, 2)},
+    ApiKey.DESCRIBE_LOG_DIRS: {
+        "1.0": (0, 0),
+        "2.0": (0, 1),
+        "2.6": (0, 2),
+        "3.2": (0, 3),
+        "3.3": (0, 4),
+        "4.0": (1, 4),
+        "4.3": (1, 5),
+    },
+    ApiKey.ELECT_LEADERS: {"2.2": (0, 0), "2.4": (0, 2)},
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: {"2.4": (0, 0), "4.1": (0, 1)},
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: {"2.4": (0, 0)},
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: {"2.7": (0, 0)},
+    ApiKey.DESCRIBE_QUORUM: {"2.7": (0, 0), "3.3": (0, 1), "3.9": (0, 2)},
+    ApiKey.DESCRIBE_CLUSTER: {"2.8": (0, 0), "3.7": (0, 1), "4.0": (0, 2)},
+    ApiKey.LIST_CONFIG_RESOURCES: {"3.7": (0, 0), "4.1": (0, 1)},
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: {"3.8": (0, 0)},
     ApiKey.CONSUMER_GROUP_HEARTBEAT: {"3.7": (0, 0), "4.0": (0, 1)},
 }
 """API -> line -> the versions that are understood from that line on."""
 
 _SAYS_IT_TAKES_OLD_PRODUCE: Final = "4.0"
-_UNSTABLE: Final[Mapping[ApiKey, int]] = {ApiKey.INIT_PRODUCER_ID: 6}
-"""The newest versions that are understood, and offered only where unstable versions are enabled."""
+_UNSTABLE: Final[Mapping[tuple[ApiKey, int], tuple[str, str]]] = {
+    (ApiKey.ADD_PARTITIONS_TO_TXN, 4): ("3.5", "3.5"),
+    (ApiKey.OFFSET_COMMIT, 9): ("3.6", "3.6"),
+    (ApiKey.OFFSET_COMMIT, 10): ("4.1", "4.1"),
+    (ApiKey.OFFSET_FETCH, 10): ("4.1", "4.1"),
+    (ApiKey.INIT_PRODUCER_ID, 6): ("4.1", "4.4"),
+}
+"""The newest versions that lines (the first, the last) understand, and offer only where unstable ones are enabled."""
 
 
 @cache
@@ -147,6 +201,7 @@ def offered_versions(kafka: str, api: ApiKey, *, unstable: bool = False) -> rang
     oldest, newest = understood[0], understood[-1]
     if api == ApiKey.PRODUCE and age(line_of(kafka)) >= age(_SAYS_IT_TAKES_OLD_PRODUCE):
         oldest = OLDEST_VERSIONS[api]["0.11.0"]
-    if not unstable and newest == _UNSTABLE.get(api):
+    lines = _UNSTABLE.get((api, newest))
+    if not unstable and lines is not None and is_between(line_of(kafka), *lines):
         newest -= 1
     return range(oldest, newest + 1)

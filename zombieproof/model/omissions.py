@@ -161,7 +161,43 @@ OMISSIONS: Final = (
             Absent(Sort.FIELD, "group_consumer_migration_policy", "zombieproof.broker.cluster.settings.Settings"),
             Absent(Sort.FIELD, "rack", f"{_MESSAGES}.groups.ConsumerGroupHeartbeat"),
             Absent(Sort.API, "69"),
-            Absent(Sort.API, "44"),
+            Absent(Sort.FIELD, "GROUP", "zombieproof.model.decisions.alter_configs.Resource"),
+        ),
+    ),
+    Omission(
+        MODEL,
+        "replicas that move to other brokers or directories, and leaders that were not in sync",
+        "no transaction depends on where a replica lies, and a leader that lacks records loses what was acknowledged",
+        "ReplicationControlManager.java (alterPartitionReassignments, electLeaders); KIP-113, KIP-455, KIP-460",
+        "AlterPartitionReassignments is refused where a replica would move (39), AlterReplicaLogDirs always (57); an "
+        "unclean election finds nobody (83)",
+        (
+            Absent(Sort.API, "45"),
+            Absent(Sort.API, "34"),
+            Absent(Sort.FIELD, "moved", "zombieproof.broker.cluster.metadata.Changes"),
+        ),
+    ),
+    Omission(
+        MODEL,
+        "settings of topics that no log here acts on: flushes, levels of compression, remote and local tiers, "
+        "throttles, ``min.insync.replicas`` of one topic; bounds of a setting in lines before 4.0",
+        "applications ask for them when they make topics, and are not to fail for that",
+        "LogConfig.java; KIP-405, KIP-780, KIP-1030",
+        "they are taken, kept and told, and nothing follows from them",
+        (
+            Absent(Sort.FIELD, "flush_ms", "zombieproof.broker.store.config.LogConfig"),
+            Absent(Sort.FIELD, "min_insync_replicas", "zombieproof.broker.store.config.LogConfig"),
+        ),
+    ),
+    Omission(
+        MODEL,
+        "settings of one broker that outlive its process; levels of loggers; client metrics",
+        "all brokers of a process share their settings, which whoever starts it gives again",
+        "DynamicBrokerConfig.scala, LoggingController.java; KIP-226, KIP-412, KIP-714",
+        "what is changed of one broker changes in all, and is as before when the process starts again",
+        (
+            Absent(Sort.FIELD, "dynamic", "zombieproof.broker.store.cluster_file.SavedCluster"),
+            Absent(Sort.FIELD, "BROKER_LOGGER", "zombieproof.model.decisions.alter_configs.Resource"),
         ),
     ),
     Omission(

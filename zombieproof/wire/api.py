@@ -20,6 +20,9 @@ from zombieproof.wire.names import Names, TopicNames
 
 Values = Mapping[str, Any]
 
+EVERYTHING_OF_CLUSTER, EVERYTHING_OF_TOPIC = 8096, 3576
+"""What one may do where everybody may do everything, as a set of bits (``AclOperation``)."""
+
 SAYS_NOTHING: Values = {"throttle_time": 0, "error_message": None, "authorized_operations": -(1 << 31)}
 """What an answer says in fields of which no broker here knows anything."""
 
@@ -78,6 +81,23 @@ class WireApi:
     written: Written
     read_answer: ReadAnswer
     besides: Values = field(default_factory=lambda: SAYS_NOTHING)
+
+
+def api_of_facts(key: ApiKey, versions: range, told: Callable[[Any, int, Around], Values]) -> WireApi:
+    """An API that asks for what all brokers know of their cluster: no broker is asked, and nothing changes."""
+
+    def as_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
+        return told(entity, version, around)
+
+    return WireApi(key, versions, _no_message, as_values, _not_written, _not_written)
+
+
+def _no_message(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
+    return ()
+
+
+def _not_written(*_: Any) -> Any:
+    raise TypeError("nobody here asks for what all brokers know of their cluster: there is no message of it")
 
 
 def api_of_messages(

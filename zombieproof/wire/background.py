@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import cache
 from typing import Any, TypeVar
 
@@ -37,6 +37,19 @@ class Background:
     def __init__(self, server: Server) -> None:
         self.server = server
         self.addresses: dict[int, Address] = dict(_in_loop(server.start()))
+
+    def do(self, what: Callable[[], T]) -> T:
+        """Do something where the server runs, and let everything happen that follows from it.
+
+        Raises:
+            BaseException: whatever `what` raises, or has ended the cluster.
+        """
+        return _in_loop(self._do(what))
+
+    async def _do(self, what: Callable[[], T]) -> T:
+        found = what()
+        await self._turns(2)
+        return found
 
     def let_turn(self, turns: int = 2) -> None:
         """Let the server take all that has come to it, and do what follows.

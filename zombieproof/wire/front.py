@@ -19,6 +19,7 @@ from zombieproof.model.api_versions import offered_versions, understood_versions
 from zombieproof.model.vocabulary import ApiKey
 from zombieproof.wire.api import SAYS_NOTHING, Around, Values, WireApi
 from zombieproof.wire.apis import WIRE_APIS, api_versions
+from zombieproof.wire.counts import checked
 from zombieproof.wire.entities import entity_class, made, name_of, read, write
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import SIZE, Header, behind_tags, read_header
@@ -95,9 +96,10 @@ class Front:
     def _entity(self, api: ApiKey, header: Header, frame: bytes) -> Any:
         kind = entity_class(api, header.version, "request")
         at = behind_tags(frame, header.end) if kind.__flexible__ else header.end
-        entity, end = read(kind, frame, at)
-        if end != len(frame):
-            raise Malformed(f"{name_of(api)} {header.version}: {len(frame) - end} bytes follow its fields")
+        data = checked(kind, frame, at)
+        entity, end = read(kind, data)
+        if end != len(data):
+            raise Malformed(f"{name_of(api)} {header.version}: {len(data) - end} bytes follow its fields")
         return entity
 
     def _api_versions(self, header: Header, frame: bytes) -> Any:

@@ -24,6 +24,9 @@ Take = Callable[[Any, Names], Any]
 Put = Callable[[dict[str, Any], Any, Names], None]
 """Puts the value of a field among those that an entity is made of."""
 
+_SILENCE: Mapping[Any, Any] = {int: 0, str: ""}
+"""What says nothing, where that is not none."""
+
 _TRANSLATED = frozenset({Entity.TRANSACTIONAL_ID, Entity.GROUP})
 
 
@@ -61,7 +64,7 @@ def _taking(kind: type, version: int) -> tuple[tuple[str, Take, Any], ...]:
     defaults = {each.name for each in fields(kind) if each.default is not MISSING}
     for field in fields_of(kind):
         wire = field.wire(version)
-        silence = MISSING if field.name in defaults else 0 if field.kind is int else None
+        silence: Any = MISSING if field.name in defaults else _SILENCE.get(field.kind)
         if field.name == "unknown_topic_ids":
             found.append((field.name, _unknown_ids(kind, version), MISSING))
         elif wire is not None:
@@ -108,10 +111,14 @@ def _take_value(field: FieldOfMessage, wire: Wire) -> Take:
 
 
 def _take_records(field: FieldOfMessage, wire: Wire, record: type, version: int) -> Take:
+    may_be_none = without_none(field.kind) is not field.kind
+
     def take(entity: Any, names: Names) -> Any:
         rows = next(reached(entity, wire.name), MISSING)
         if rows is MISSING:
             return rows
+        if rows is None and may_be_none:
+            return None
         return tuple([message_of(record, row, version, names) for row in rows or ()])
 
     return take
@@ -252,7 +259,7 @@ def _value(field: FieldOfMessage, wire: Wire, version: int) -> Callable[[Any, Na
     if isinstance(wire, Pairs):
         return lambda value, names: None if value is None else _pairs(wire, value, names)
     if record_in(field.kind) is not None:
-        return lambda value, names: [values_of(row, version, names) for row in value]
+        return lambda value, names: None if value is None else [values_of(row, version, names) for row in value]
     if field.entity in _TRANSLATED:
         entity = field.entity
         return lambda value, names: (

@@ -23,6 +23,7 @@ from zombieproof.wire.connection import Connection
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import MOST_BYTES
 from zombieproof.wire.front import Asked, Front
+from zombieproof.wire.plan.play import Play
 
 WAITING_REQUESTS = 16
 """With so many requests that wait for their turn a connection is not read from."""
@@ -55,7 +56,7 @@ class Brokers(Protocol):
         """In how long (ms) something is to be done though nothing comes in."""
         ...
 
-    def submit(self, request: Request, node: int | None, done: Done) -> None:
+    def submit(self, request: Request, node: int | None, done: Done, client_id: str = "") -> None:
         """Hand in a request; `done` is called with the answer, None: the connection ends."""
         ...
 
@@ -76,12 +77,20 @@ class Server:
         host: the address that they listen at.
         port: that of the first; the others follow it. 0: any that are free.
         limits: what connections may be.
+        play: the plan of faults that is played at the cluster: connections to a broker that crashes end.
 
     Raises (`start`):
         OSError: a port is taken, or the host is none of this machine.
     """
 
-    def __init__(self, brokers: Brokers, host: str = "127.0.0.1", port: int = 0, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        brokers: Brokers,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        limits: Limits | None = None,
+        play: Play | None = None,
+    ) -> None:
         self.brokers, self.limits = brokers, limits or Limits()
         self._host, self._port = host, port
         self.addresses: dict[int, Address] = {}
@@ -93,6 +102,8 @@ class Server:
         self._looked_at = 0.0
         self._is_closing = False
         self._syncs = ThreadPoolExecutor(1, "zombieproof-sync")
+        if play is not None:
+            play.crashes.told.append(self._gone)
 
     async def start(self) -> Mapping[int, Address]:
         """Listen; returned is where each broker does."""
@@ -146,6 +157,11 @@ class Server:
         """Something came in."""
         self._news.set()
 
+    def _gone(self, node: int) -> None:
+        """A broker went down: its connections end."""
+        for peer in [each for each in self.connections if each.node == node]:
+            peer.close()
+
     async def _drive(self) -> None:
         loop, brokers = asyncio.get_running_loop(), self.brokers
         while not self._is_closing:
@@ -186,11 +202,17 @@ class _Peer(asyncio.Protocol):
         """Whether the client waits for an answer."""
         return not self._connection.is_idle
 
+    @property
+    def node(self) -> int:
+        """The broker that it is to."""
+        return self._connection.front.node
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has come."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        if len(self._server.connections) >= self._server.limits.connections:
+        is_full = len(self._server.connections) >= self._server.limits.connections
+        if is_full or self.node not in self._server.brokers.cluster.brokers:
             transport.abort()
             return
         self._server.connections.add(self)
@@ -256,7 +278,7 @@ class _Peer(asyncio.Protocol):
         answers: dict[int, Answer | None] = {}
         for number, message in enumerate(asked.messages):
             done = partial(self._answered, asked, answers, number) if asked.wants_answer else self._ended
-            self._server.brokers.submit(message, self._connection.front.node, done)
+            self._server.brokers.submit(message, self.node, done, asked.header.client_id or "")
         if asked.messages:
             self._server.wake()
         else:

@@ -37,3 +37,22 @@ class SystemClock:
     def now_ms(self) -> int:
         """Milliseconds since 1970."""
         return time.time_ns() // 1_000_000
+
+
+class AheadClock:
+    """A clock that goes as another one does, and can be put forward.
+
+    Args:
+        clock: the other one; the system's by default.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock, self._ahead_ms = clock or SystemClock(), 0
+
+    def now_ms(self) -> int:
+        """The time of the other clock, and what this one was put forward by."""
+        return self._clock.now_ms() + self._ahead_ms
+
+    def advance(self, milliseconds: int) -> None:
+        """Put it forward."""
+        self._ahead_ms += milliseconds

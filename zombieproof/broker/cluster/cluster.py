@@ -17,7 +17,7 @@ from zombieproof.broker.authorization.access_list import AccessList, Entry
 from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import Clock, ManualClock
 from zombieproof.broker.cluster.journal import Journal
-from zombieproof.broker.cluster.metadata import NOBODY, Metadata
+from zombieproof.broker.cluster.metadata import NOBODY, Changes, Metadata
 from zombieproof.broker.cluster.network import CLIENT, Answer, Exchange, Message, Network, Request
 from zombieproof.broker.cluster.node import Broker, Software, Store, Surroundings
 from zombieproof.broker.cluster.replication import Replication
@@ -98,7 +98,7 @@ class Cluster:
         self._surroundings = Surroundings(
             self.settings, steady, self.journal, self.metadata, self.network, access=access
         )
-        self._node_ids = tuple(range(1, nodes + 1))
+        self._node_ids = self.metadata.nodes = tuple(range(1, nodes + 1))
         self._software = self._surroundings.software
         self._software.update(dict.fromkeys(self._node_ids, Software(self.rules, release)))
         for topic, partitions in self._all_topics(topics or {}).items():
@@ -175,7 +175,8 @@ class Cluster:
         elif message.receiver in self.brokers:
             broker = self.brokers[message.receiver]
             broker.receive(message)
-            self._remove(self.metadata.take_deleted())
+            if self.metadata.changes:
+                self._follow(self.metadata.take_changes())
             self.replication.replicate(broker)
         elif not message.is_answer:
             self.network.answer(message.number, message.receiver, message.sender, None)
@@ -206,6 +207,10 @@ class Cluster:
         exchange.is_closed = True
         if exchange.node in self.brokers:
             self.brokers[exchange.node].desk.disconnected(exchange.number)
+
+    def faulted(self, **about: object) -> None:
+        """Somebody does something to this cluster on purpose: it stands in the trace, and nothing else comes of it."""
+        self.journal.caused("fault", **about)
 
     def flushed(self, node: int, partition: TopicPartition) -> None:
         """The store of a replica has made more of it durable; who waits for that goes on."""
@@ -289,13 +294,34 @@ class Cluster:
         of_topic = named(self.metadata.config_of(topic))
         self.journal.caused("create", name=topic, replicas=[list(each) for each in replicas], config=of_topic)
         self.metadata.create(topic, replicas)
-        created = self.metadata.partitions_of([topic])
-        for partition in created:
+        self._add(self.metadata.partitions_of([topic]))
+
+    def _follow(self, changes: Changes) -> None:
+        """What a request has changed of the topics is so in all brokers."""
+        self._remove(changes.deleted)
+        self._add([each for each in changes.created if self.metadata.exists(each)])
+        for topic in changes.configured:
+            self._configure(topic)
+        for partition, node in changes.elected:
+            self._hand_over(partition, node)
+
+    def _add(self, partitions: list[TopicPartition]) -> None:
+        """Partitions are new: whoever is to have a replica has one, and their leaders lead."""
+        for partition in partitions:
             for node in self.metadata.partitions[partition].replicas:
                 self.stores[node, partition] = self._open_store(node, partition)
                 if node in self.brokers:
                     self.brokers[node].add_replica(partition, self.stores[node, partition], was_clean=True)
-        self._take_over(created)
+        self._take_over(partitions)
+
+    def _configure(self, topic: str) -> None:
+        """The settings of a topic's logs have changed."""
+        config = self.metadata.config_of(topic)
+        for (node, partition), store in self.stores.items():
+            if partition[0] == topic:
+                store.log.configure(config)
+                if node in self.brokers:
+                    self.brokers[node].partitions.replicas[partition].config = config
 
     def set_access(self, entries: Iterable[Entry]) -> None:
         """Other rights are in force from now on, for what is asked and answered then.
@@ -490,12 +516,14 @@ class Cluster:
                     self.journal.found(node, partition, store)
         stores = {partition: self.stores[node, partition] for partition in theirs}
         self.brokers[node] = Broker(node, self._surroundings, stores, was_clean)
+        self.metadata.up.add(node)
         if self.metadata.controller == NOBODY:
             self.metadata.controller = node
         self.brokers[node].begin()
 
     def _lose(self, node: int) -> None:
         del self.brokers[node]
+        self.metadata.up.discard(node)
         if self.metadata.controller == node:
             self.metadata.controller = min(self.brokers, default=NOBODY)
         self.network.cut_off(node)

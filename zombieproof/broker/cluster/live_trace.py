@@ -272,6 +272,11 @@ class LiveTraceFile(LiveTrace):
         self._file: IO[str] = path.open("w", encoding="utf-8", newline="\n")
         super().__init__(self._file.write, name)
 
+    def save(self) -> None:
+        """Everything that has happened is in the file; for whoever drives the cluster."""
+        self.flush()
+        self._file.flush()
+
     def close(self) -> None:
         """Write what is left and the last line."""
         if not self._file.closed:
@@ -316,6 +321,8 @@ def _described(cluster: Cluster, was_clean: bool) -> dict[str, Any]:
         topic: {"id": str(topic_id), "partitions": [], "config": named(metadata.config_of(topic))}
         for topic, topic_id in metadata.topic_ids.items()
     }
+    for topic, stated in metadata.stated.items():
+        topics[topic]["stated"] = stated
     for (topic, _), known in sorted(metadata.partitions.items()):
         said = {"replicas": list(known.replicas), "in_sync": list(known.in_sync), "leader": known.leader}
         topics[topic]["partitions"].append({**said, "leader_epoch": known.leader_epoch})
@@ -329,6 +336,7 @@ def _described(cluster: Cluster, was_clean: bool) -> dict[str, Any]:
         "producer_ids": list(metadata.producer_ids.blocks),
         "version": metadata.version,
         "was_clean": was_clean,
+        "default_config": named(metadata.default_config),
     }
 
 

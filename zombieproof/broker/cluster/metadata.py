@@ -11,6 +11,8 @@ from uuid import UUID, uuid5
 
 from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdController
 from zombieproof.broker.store.config import INTERNAL_CONFIGS, LogConfig
+from zombieproof.broker.store.config_names import named
+from zombieproof.broker.store.topic_configs import STATED_OF_INTERNAL, log_config
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.placement import partition_for
 from zombieproof.model.vocabulary import NONE
@@ -43,6 +45,23 @@ class PartitionMetadata:
 
 
 @dataclass(slots=True)
+class Changes:
+    """What requests have changed of the topics, and whoever has their logs has to follow.
+
+    `elected`: partitions with those who are to lead them.
+    """
+
+    deleted: list[TopicPartition] = field(default_factory=list)
+    created: list[TopicPartition] = field(default_factory=list)
+    configured: list[str] = field(default_factory=list)
+    elected: list[tuple[TopicPartition, int]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to follow."""
+        return bool(self.deleted or self.created or self.configured or self.elected)
+
+
+@dataclass(slots=True)
 class Metadata:
     """The partitions of all topics, and where transactional ids and groups live.
 
@@ -52,8 +71,11 @@ class Metadata:
         producer_ids: which blocks of producer ids were handed out.
         configs: the settings of topics that have some of their own; others have `default_config`, and internal ones
             those of Kafka.
+        stated: what was said of the settings of topics by requests, by Kafka's names.
+        dynamic: the same of brokers, by their number, "" for all; `static` is what those settings were before.
 
-    `controller` is the node that answers for all of this to the others; NOBODY while no node is up.
+    `nodes` are all there are, `up` those that live. `controller` is the node that answers for all of this to the
+    others; NOBODY while no node is up.
     """
 
     partitions: dict[TopicPartition, PartitionMetadata] = field(default_factory=dict)
@@ -67,7 +89,12 @@ class Metadata:
     configs: dict[str, LogConfig] = field(default_factory=dict)
     default_config: LogConfig = field(default_factory=LogConfig)
     deleted_ids: set[UUID] = field(default_factory=set)
-    deleted: list[TopicPartition] = field(default_factory=list)
+    stated: dict[str, dict[str, str]] = field(default_factory=dict)
+    dynamic: dict[str, dict[str, str]] = field(default_factory=dict)
+    static: dict[str, str] = field(default_factory=dict)
+    nodes: tuple[int, ...] = ()
+    up: set[int] = field(default_factory=set)
+    changes: Changes = field(default_factory=Changes)
     _topics: dict[str, list[TopicPartition]] = field(default_factory=dict)
 
     def create(self, topic: str, replicas: list[tuple[int, ...]], topic_id: UUID | None = None) -> None:
@@ -75,27 +102,66 @@ class Metadata:
 
         `topic_id` None: it gets one that is its own and, as everything here, the same in every run (KIP-516).
         """
-        self.topic_ids[topic] = uuid5(TOPIC_IDS, f"{topic}/{self.version}") if topic_id is None else topic_id
+        self.topic_ids[topic] = self.next_id(topic) if topic_id is None else topic_id
         self.topic_names[self.topic_ids[topic]] = topic
-        for number, nodes in enumerate(replicas):
-            self.partitions[topic, number] = PartitionMetadata(nodes, nodes, nodes[0])
-        self._topics[topic] = [(topic, number) for number in range(len(replicas))]
+        self._topics[topic] = []
+        self._add_partitions(topic, replicas)
+
+    def next_id(self, topic: str) -> UUID:
+        """The id that a topic would have if it were made now."""
+        return uuid5(TOPIC_IDS, f"{topic}/{self.version}")
+
+    def _add_partitions(self, topic: str, replicas: Iterable[tuple[int, ...]]) -> list[TopicPartition]:
+        """Who of the replicas is known to be down is not in sync, and leads nothing."""
+        added = [(topic, number) for number, _ in enumerate(replicas, self.count(topic))]
+        for partition, nodes in zip(added, replicas, strict=True):
+            live = tuple(node for node in nodes if node in self.up) if self.up else nodes
+            self.partitions[partition] = PartitionMetadata(nodes, live or nodes, live[0] if live else NOBODY)
+        self._topics[topic] += added
         self.version += 1
+        return added
+
+    def make(self, topic: str, replicas: list[tuple[int, ...]], stated: dict[str, str]) -> None:
+        """A request wants a new topic, and says this of its settings."""
+        self.create(topic, replicas)
+        if stated:
+            self.stated[topic] = stated
+            self.configs[topic] = log_config(stated, self.default_config)
+        self.changes.created += self._topics[topic]
+
+    def widen(self, topic: str, replicas: list[tuple[int, ...]]) -> None:
+        """A request wants more partitions of a topic."""
+        self.changes.created += self._add_partitions(topic, replicas)
+
+    def restate(self, topic: str, stated: dict[str, str]) -> None:
+        """From now on this is all that is said of a topic's settings."""
+        self.stated[topic] = stated
+        self.configs[topic] = log_config(stated, self.default_config)
+        self.changes.configured.append(topic)
+        self.version += 1
+
+    def stated_of(self, topic: str) -> dict[str, str]:
+        """What is said of a topic's settings, by Kafka's names; of the rest it has what brokers have."""
+        if topic in self.stated:
+            return self.stated[topic]
+        own = self.configs.get(topic)
+        return dict(STATED_OF_INTERNAL.get(topic, {})) if own is None else named(own)
 
     def delete(self, topic: str) -> None:
         """A topic is gone; `deleted_ids` has its id for as long as something may be left of it."""
         for partition in self._topics.pop(topic):
             del self.partitions[partition]
-            self.deleted.append(partition)
+            self.changes.deleted.append(partition)
         self.configs.pop(topic, None)
+        self.stated.pop(topic, None)
         topic_id = self.topic_ids.pop(topic)
         del self.topic_names[topic_id]
         self.deleted_ids.add(topic_id)
         self.version += 1
 
-    def take_deleted(self) -> list[TopicPartition]:
-        """The partitions that were deleted since this was asked last."""
-        taken, self.deleted = self.deleted, []
+    def take_changes(self) -> Changes:
+        """What requests have changed since this was asked last."""
+        taken, self.changes = self.changes, Changes()
         return taken
 
     def count(self, topic: str) -> int:

@@ -6,6 +6,7 @@ Source: DESIGN §5: a message can be late, doubled, lost.
 from dataclasses import dataclass, field
 
 from zombieproof.broker.authorization.principals import Principal
+from zombieproof.messages.admin import AdminAnswer, AdminRequest
 from zombieproof.messages.controller import AllocateProducerIds, AllocateProducerIdsAnswer
 from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, GroupAnswer, GroupRequest
 from zombieproof.messages.partitions import PartitionAnswer, PartitionRequest
@@ -14,8 +15,8 @@ from zombieproof.messages.transactions import TransactionAnswer, TransactionRequ
 CLIENT = 0
 """The sender of requests that come from outside the cluster; nodes begin at 1."""
 
-Request = TransactionRequest | PartitionRequest | GroupRequest | FindCoordinator | AllocateProducerIds
-Answer = TransactionAnswer | PartitionAnswer | GroupAnswer | CoordinatorFound | AllocateProducerIdsAnswer
+Request = TransactionRequest | PartitionRequest | GroupRequest | FindCoordinator | AllocateProducerIds | AdminRequest
+Answer = TransactionAnswer | PartitionAnswer | GroupAnswer | CoordinatorFound | AllocateProducerIdsAnswer | AdminAnswer
 
 
 @dataclass(frozen=True, slots=True)

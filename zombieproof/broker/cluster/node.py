@@ -18,6 +18,7 @@ from zombieproof.broker.authorization.door import Door
 from zombieproof.broker.authorization.principals import ANONYMOUS, Principal
 from zombieproof.broker.cluster.apis import is_understood
 from zombieproof.broker.cluster.clock import Clock
+from zombieproof.broker.cluster.configs import Configs
 from zombieproof.broker.cluster.desk import Desk
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.members import Members
@@ -40,6 +41,7 @@ from zombieproof.broker.cluster.operations import (
 )
 from zombieproof.broker.cluster.partition_numbers import PartitionNumbers
 from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.cluster.topics import Topics
 from zombieproof.broker.cluster.transactions import AppendFault, Software, Transactions
 from zombieproof.broker.cluster.writes import Writes
 from zombieproof.broker.coordinator.coordinator import TransactionCoordinator
@@ -52,6 +54,16 @@ from zombieproof.broker.partition.service import PartitionService
 from zombieproof.broker.partition.snapshots import SnapshotStore
 from zombieproof.broker.partition.verification_channel import VerificationChannel
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE, TopicPartition
+from zombieproof.messages.admin import (
+    AlterConfigs,
+    CreatePartitions,
+    CreateTopics,
+    DescribeConfigs,
+    DescribeLogDirs,
+    ElectLeaders,
+    IncrementalAlterConfigs,
+    LogDirsDescribed,
+)
 from zombieproof.messages.controller import AllocateProducerIds
 from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, GroupRequest, TxnOffsetCommit
 from zombieproof.messages.partitions import (
@@ -132,7 +144,9 @@ class Broker:
         self.software = around.software[node_id]
         rules, settings, clock, journal = self.software.rules, around.settings, around.clock, around.journal
         self.groups = GroupCoordinator(rules, settings, clock, journal, self._metadata)
-        self.partitions = PartitionService(self._metadata, settings, self.groups, journal)
+        self.topics = Topics(self._metadata, settings)
+        self.configs = Configs(node_id, self._metadata, settings)
+        self.partitions = PartitionService(self._metadata, settings, self.groups, journal, self.topics)
         self.numbers = PartitionNumbers()
         self.producer_ids = ProducerIdManager(rules, clock)
         self.coordinator = TransactionCoordinator(
@@ -330,6 +344,33 @@ class Broker:
             number, operation, ResourceType.TOPIC, topic
         )
 
+    def _create_topics(self, number: int, request: CreateTopics) -> None:
+        self.desk.answer(number, self.topics.create(request))
+
+    def _create_partitions(self, number: int, request: CreatePartitions) -> None:
+        self.desk.answer(number, self.topics.widen(request))
+
+    def _describe_configs(self, number: int, request: DescribeConfigs) -> None:
+        self.desk.answer(number, self.configs.describe(request))
+
+    def _alter_configs(self, number: int, request: AlterConfigs) -> None:
+        self.desk.answer(number, self.configs.alter(request))
+
+    def _change_configs(self, number: int, request: IncrementalAlterConfigs) -> None:
+        self.desk.answer(number, self.configs.change(request))
+
+    def _elect_leaders(self, number: int, request: ElectLeaders) -> None:
+        self.desk.answer(number, self.topics.elect(request))
+
+    def _describe_log_dirs(self, number: int, request: DescribeLogDirs) -> None:
+        asked = None if request.partitions is None else set(request.partitions)
+        sizes = {
+            partition: replica.log.size_in_bytes
+            for partition, replica in self.partitions.replicas.items()
+            if asked is None or partition in asked
+        }
+        self.desk.answer(number, LogDirsDescribed(f"broker-{self.node_id}", sizes))
+
     def _ask_coordinator(self, number: int, request: TransactionRequest) -> None:
         self.transactions.handle(number, request)
 
@@ -405,6 +446,13 @@ BEGINS: Mapping[ApiKey, Handler] = {
     ApiKey.TXN_OFFSET_COMMIT: Broker._start_offset_commit,  # noqa: SLF001
     ApiKey.FIND_COORDINATOR: Broker._find_coordinator,  # noqa: SLF001
     ApiKey.FETCH: Broker._start_fetch,  # noqa: SLF001
+    ApiKey.CREATE_TOPICS: Broker._create_topics,  # noqa: SLF001
+    ApiKey.CREATE_PARTITIONS: Broker._create_partitions,  # noqa: SLF001
+    ApiKey.DESCRIBE_CONFIGS: Broker._describe_configs,  # noqa: SLF001
+    ApiKey.ALTER_CONFIGS: Broker._alter_configs,  # noqa: SLF001
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Broker._change_configs,  # noqa: SLF001
+    ApiKey.ELECT_LEADERS: Broker._elect_leaders,  # noqa: SLF001
+    ApiKey.DESCRIBE_LOG_DIRS: Broker._describe_log_dirs,  # noqa: SLF001
     ApiKey.DELETE_TOPICS: Broker._delete_topics,  # noqa: SLF001
     ApiKey.DELETE_RECORDS: Broker._delete_records,  # noqa: SLF001
     ApiKey.WRITE_TXN_MARKERS: Broker._write_markers,  # noqa: SLF001

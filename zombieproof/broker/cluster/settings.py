@@ -21,6 +21,9 @@ class Settings:
     producer_id_expiration_check_interval_ms: int = 600_000
     offsets_topic_num_partitions: int = 50
     delete_topic_enable: bool = True
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    auto_create_topics_enable: bool = True
     offset_metadata_max_bytes: int = 4096
     offsets_retention_minutes: int = 10_080
     offsets_retention_check_interval_ms: int = 600_000

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from zombieproof.broker.partition.aborted_index import AbortedTransaction
 from zombieproof.broker.store.cleaner import Compacted, Pass, Plan
-from zombieproof.formats.batches import Batch, DataHeader
+from zombieproof.broker.store.config import LogConfig
+from zombieproof.formats.batches import Batch, DataHeader, size_of
 from zombieproof.model.vocabulary import NONE
 
 
@@ -44,6 +45,11 @@ class Log(Protocol):
 
     def append(self, batch: Batch) -> Batch:
         """Put `batch` at the end of the log; returned is the batch with its offset."""
+        ...
+
+    @property
+    def size_in_bytes(self) -> int:
+        """How many bytes its batches are."""
         ...
 
     @property
@@ -111,6 +117,10 @@ class Log(Protocol):
         """A pass of the cleaner: what is below the end of `plan` is as it leaves it, durable when this returns."""
         ...
 
+    def configure(self, config: LogConfig) -> None:
+        """Its settings are these from now on."""
+        ...
+
 
 class MemoryLog:
     """A log in memory. It outlives the broker that uses it, as a disk would."""
@@ -133,6 +143,14 @@ class MemoryLog:
     def durable_offset(self) -> int:
         """The end: a crash of a broker takes nothing from here."""
         return self.end_offset
+
+    @property
+    def size_in_bytes(self) -> int:
+        """About as many bytes as the batches would be."""
+        return sum(map(size_of, self._batches))
+
+    def configure(self, config: LogConfig) -> None:
+        """Nothing here depends on settings."""
 
     @property
     def failure(self) -> StorageFailure | None:

@@ -9,6 +9,7 @@ from itertools import chain
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
+from zombieproof.broker.cluster.topics import Topics
 from zombieproof.broker.group.coordinator import GroupCoordinator
 from zombieproof.broker.partition.log import Log, StorageFailure
 from zombieproof.broker.partition.replica import Replica
@@ -36,6 +37,7 @@ from zombieproof.messages.partitions import (
     WriteTxnMarkersAnswer,
 )
 from zombieproof.model.vocabulary import NONE, Error, Origin
+from zombieproof.statemachines import topics
 from zombieproof.statemachines.partition_leader import deleting, front_door, markers
 from zombieproof.statemachines.partition_leader.deleting import Deletion
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects
@@ -49,6 +51,7 @@ class PartitionService:
     settings: Settings
     groups: GroupCoordinator
     journal: Journal
+    topics: Topics
     replicas: dict[TopicPartition, Replica] = field(default_factory=dict)
     written: Written = field(default_factory=Written)
 
@@ -191,11 +194,17 @@ class PartitionService:
         return DescribeProducersAnswer({tp: self._described(tp) for tp in request.partitions})
 
     def describe_topics(self, request: DescribeTopics) -> TopicsDescribed:
-        """Answer Metadata; any broker can."""
-        topics = self.metadata.topic_ids if request.topics is None else request.topics
-        return TopicsDescribed(
-            {name: front_door.topic_error(self.metadata.count(name) > 0, request.by_id) for name in topics}
-        )
+        """Answer Metadata; any broker can. Who asks for a topic that is made because of that has to ask again."""
+        names = self.metadata.topic_ids if request.topics is None else request.topics
+        may_be_made = request.creates and self.settings.auto_create_topics_enable
+        asked = {
+            name: topics.asked_for(self.metadata.count(name) > 0, request.by_id, is_legal_topic(name), may_be_made)
+            for name in names
+        }
+        for name, each in asked.items():
+            if each.is_made:
+                self.topics.create_by_default(name)
+        return TopicsDescribed({name: each.error for name, each in asked.items()})
 
     def _described(self, partition: TopicPartition) -> ProducersDescribed:
         replica = self.replica(partition)

@@ -14,6 +14,7 @@ from zombieproof.broker.coordinator.producer_id_blocks import ProducerIdControll
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config_names import config_named, named
 from zombieproof.broker.store.disk import Disk
+from zombieproof.broker.store.topic_configs import check
 
 FILE = "cluster.json"
 FORMAT = 1
@@ -33,17 +34,27 @@ class SavedPartition(_Strict):
 
 
 class SavedTopic(_Strict):
-    """A topic with its partitions in order, and those of its settings that are not Kafka's defaults."""
+    """A topic with its partitions in order, and those of its settings that are not Kafka's defaults.
+
+    `stated` is what requests have said of them, which may be more, or the default.
+    """
 
     id: UUID
     partitions: tuple[SavedPartition, ...]
     config: dict[str, str] = {}
+    stated: dict[str, str] | None = None
 
     @field_validator("config")
     @classmethod
     def _is_known(cls, config: dict[str, str]) -> dict[str, str]:
         config_named(config)
         return config
+
+    @field_validator("stated")
+    @classmethod
+    def _can_be(cls, stated: dict[str, str] | None) -> dict[str, str] | None:
+        check(stated or {})
+        return stated
 
 
 class SavedCluster(_Strict):
@@ -108,6 +119,7 @@ def saved_of(cluster_id: str, nodes: int, metadata: Metadata, next_producer_id: 
                 id=metadata.topic_ids[topic],
                 partitions=tuple(partitions),
                 config=named(metadata.configs[topic]) if topic in metadata.configs else {},
+                stated=metadata.stated.get(topic),
             )
             for topic, partitions in topics.items()
         },
@@ -125,6 +137,8 @@ def metadata_of(saved: SavedCluster, place: tuple[Placement, Placement] | None =
         metadata.create(topic, [partition.replicas for partition in known.partitions], known.id)
         if known.config:
             metadata.configs[topic] = config_named(known.config)
+        if known.stated is not None:
+            metadata.stated[topic] = known.stated
         for number, partition in enumerate(known.partitions):
             leader = partition.leader if partition.leader != NOBODY else partition.in_sync[0]
             metadata.partitions[topic, number] = PartitionMetadata(

@@ -35,11 +35,12 @@ def named(config: LogConfig) -> dict[str, str]:
     for name, attribute in NAMES.items():
         value = getattr(config, attribute)
         if value != getattr(DEFAULTS, attribute):
-            found[name] = _word_of(attribute, value)
+            found[name] = word_of(attribute, value)
     return found
 
 
-def _word_of(attribute: str, value: object) -> str:
+def word_of(attribute: str, value: object) -> str:
+    """The value of a field as it is written."""
     if isinstance(value, Enum) or value is None:
         return next(word for word, meant in WORDS[attribute].items() if meant is value)
     return str(value)

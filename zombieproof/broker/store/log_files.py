@@ -42,6 +42,15 @@ class LogFiles:
         self._renamed: list[tuple[int, str]] = []
         self.failure: StorageFailure | None = None
 
+    @property
+    def size_in_bytes(self) -> int:
+        """The bytes of all segments."""
+        return sum(each.size for each in self.held)
+
+    def configure(self, config: LogConfig) -> None:
+        """Its settings are these from now on."""
+        self.config = config
+
     # ---------------------------------------------------------------- what is there
 
     @property

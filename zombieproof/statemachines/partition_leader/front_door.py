@@ -143,8 +143,3 @@ def reads(place: ReadPlace, notes: Notes) -> ReadDoor:
         error = error_of_read(place.exists, place.has_replica, place.leads, place.needs_leader)
     note(notes, Decision.FETCH, Row.NO_ROW, error)
     return ReadDoor(error, not place.exists)
-
-
-def topic_error(exists: bool, by_id: bool) -> int:
-    """What Metadata says of a topic, asked for by name or (`by_id`) by id."""
-    return error_of_topic(exists, by_id)

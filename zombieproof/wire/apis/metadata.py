@@ -1,42 +1,69 @@
 """Metadata (3), versions 0 to 13: which brokers there are, and who leads the partitions of topics.
 
 No topics named are all of them, in version 0 by an empty list. From version 10 on topics have ids, from 12 on they may
-be asked for by them. What a broker says is which topics exist; what they are like all brokers know.
+be asked for by them, and then by nothing else: with one id names do not count. Ids in 10 and 11 are refused (42, in the
+row of each topic, and with nothing else told). A topic that is not there may be made because of the question, where
+request and brokers let it be: who asks is told that it is not there (3, or 17 for no name), and it is there when he
+asks again. From 13 on there is an error of the whole answer, which is that of its topics where all of it is refused.
+What a broker says is which topics exist; what they are like all brokers know.
 Source: ``KafkaApis.handleTopicMetadataRequest``.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from zombieproof.broker.cluster.metadata import NOBODY
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
 from zombieproof.messages.partitions import DescribeTopics, TopicsDescribed
 from zombieproof.model.vocabulary import ApiKey, Error
-from zombieproof.wire.api import Around, Values, api_of_messages
+from zombieproof.wire.api import EVERYTHING_OF_CLUSTER, EVERYTHING_OF_TOPIC, Around, Values, api_of_messages
 from zombieproof.wire.names import NO_ID, NO_NAME, Names
 
 ALL_BY_EMPTY_UNTIL = 0
+IDS_SINCE = 12
+NOT_ASKED_FOR = -(1 << 31)
+TOLD_BY_ID = (Error.NONE, Error.TOPIC_AUTHORIZATION_FAILED)
 
 
 def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
     """One message: all topics, some by name, or some by id."""
     topics = entity.topics
+    if topics and _refusal(topics, version) != Error.NONE:
+        return ()
     if topics is None or (version <= ALL_BY_EMPTY_UNTIL and not topics):
         return (DescribeTopics(version, None),)
-    by_id = _is_by_id(topics)
+    by_id = _ids(topics)
+    asked = [names.topic_of(_OnlyId(each)) for each in by_id] or [topic.name for topic in topics]
     creates = getattr(entity, "allow_auto_topic_creation", True)
-    return (DescribeTopics(version, tuple([names.topic_of(topic) for topic in topics]), by_id, creates),)
+    return (DescribeTopics(version, tuple(asked), bool(by_id), creates),)
 
 
-def _is_by_id(topics: Any) -> bool:
-    return any(getattr(topic, "topic_id", None) and topic.name is None for topic in topics or ())
+class _OnlyId(NamedTuple):
+    topic_id: UUID
+
+
+def _refusal(topics: tuple[Any, ...], version: int) -> Error:
+    """Why the whole request is refused: ids come too early, or there is neither an id nor a name."""
+    ids = [getattr(topic, "topic_id", None) or NO_ID for topic in topics]
+    if version < IDS_SINCE and (any(each != NO_ID for each in ids) or any(topic.name is None for topic in topics)):
+        return Error.INVALID_REQUEST
+    nameless = any(topic.name is None and each == NO_ID for topic, each in zip(topics, ids, strict=True))
+    return Error.UNKNOWN_SERVER_ERROR if nameless else Error.NONE
+
+
+def _ids(topics: tuple[Any, ...] | None) -> list[UUID]:
+    return [topic.topic_id for topic in topics or () if getattr(topic, "topic_id", None) not in (None, NO_ID)]
 
 
 def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
     """The brokers that are up, and the topics."""
+    if not answers:
+        return _refused(entity.topics, _refusal(entity.topics, version))
     assert isinstance(answers[0], TopicsDescribed)
     up = around.up()
     return {
+        **_allowed(entity),
         "brokers": [
             {"node_id": node, "host": host, "port": port, "rack": None}
             for node, (host, port) in around.addresses.items()
@@ -45,22 +72,36 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
         "cluster_id": around.cluster_id,
         "controller_id": around.metadata.controller,
         "topics": [
-            {**_topic(name, error, around), **_hidden(error, by_id=_is_by_id(entity.topics))}
+            {**_topic(name, error, around, entity), **_hidden(error, by_id=bool(_ids(entity.topics)))}
             for name, error in answers[0].topics.items()
         ],
     }
 
 
-def _topic(name: str, error: int, around: Around) -> Values:
+def _allowed(entity: Any) -> Values:
+    """What one may do with the cluster, where it is asked for."""
+    wants = getattr(entity, "include_cluster_authorized_operations", False)
+    return {"cluster_authorized_operations": EVERYTHING_OF_CLUSTER} if wants else {}
+
+
+def _refused(topics: tuple[Any, ...], error: Error) -> Values:
+    rows = [
+        {"name": row.name or "", "topic_id": getattr(row, "topic_id", NO_ID), "error_code": error} for row in topics
+    ]
+    return {"brokers": [], "cluster_id": None, "controller_id": NOBODY, "error_code": error, "topics": rows}
+
+
+def _topic(name: str, error: int, around: Around, entity: Any) -> Values:
     partitions = around.metadata.partitions_of([name]) if error == Error.NONE else []
-    names = around.names.topic(name)
+    names, wants = around.names.topic(name), getattr(entity, "include_topic_authorized_operations", False)
     return {
         **names,
         "name": None if name.startswith(NO_NAME) else name,
+        "topic_id": names["topic_id"] if error in TOLD_BY_ID or name.startswith(NO_NAME) else NO_ID,
         "error_code": error,
         "is_internal": name in INTERNAL_TOPICS,
-        "partitions": [_partition(partition, around) for partition in partitions],
-        "topic_authorized_operations": -(1 << 31),
+        "partitions": [partition_of(partition, around) for partition in partitions],
+        "topic_authorized_operations": EVERYTHING_OF_TOPIC if wants else NOT_ASKED_FOR,
     }
 
 
@@ -68,10 +109,12 @@ def _hidden(error: int, *, by_id: bool) -> Values:
     """Of a topic that one may not know of nothing is told but what one has said: its name, or its id."""
     if error != Error.TOPIC_AUTHORIZATION_FAILED:
         return {}
-    return {"is_internal": False} | ({"name": None} if by_id else {"topic_id": NO_ID})
+    said = {"name": None} if by_id else {"topic_id": NO_ID}
+    return {"is_internal": False, "topic_authorized_operations": NOT_ASKED_FOR, **said}
 
 
-def _partition(partition: TopicPartition, around: Around) -> Values:
+def partition_of(partition: TopicPartition, around: Around) -> Values:
+    """What all brokers know of a partition."""
     known, up = around.metadata.partitions[partition], around.up()
     is_led = known.leader != NOBODY
     return {

@@ -1,0 +1,18 @@
+"""CreateAcls (30), versions 1 to 3: refused (54), each rule, as by a Kafka without an authorizer.
+
+Source: ``AclApis.handleCreateAcls``; KIP-140.
+"""
+
+from typing import Any
+
+from zombieproof.model.vocabulary import ApiKey
+from zombieproof.wire.api import Around, Values, api_of_facts
+from zombieproof.wire.apis.describe_acls import NO_AUTHORIZER
+
+
+def told(entity: Any, version: int, around: Around) -> Values:
+    """The refusal of each."""
+    return {"results": [NO_AUTHORIZER for _ in entity.creations]}
+
+
+CREATE_ACLS = api_of_facts(ApiKey.CREATE_ACLS, range(1, 4), told)
