@@ -12,10 +12,9 @@ from pathlib import Path
 from tests.answers.page import PAGE, page
 from tests.conformance.cases import MalformedCases, read_cases
 from tests.conformance.runner import Outcome, run_cases
-from zombieproof.cli.conform import chosen
 from zombieproof.conformance.deviations import deviations
 from zombieproof.conformance.in_process import InProcess
-from zombieproof.conformance.recording import RecordingError
+from zombieproof.conformance.recording import RecordingError, files_of
 from zombieproof.conformance.tally import Tally, play_all
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         cases = read_cases(folder / CHECKLIST).cases
-        tallies = [_told(file) for file in chosen([folder / "recordings"])]
+        tallies = [_told(file) for file in files_of([folder / "recordings"])]
     except (RecordingError, MalformedCases) as error:
         sys.stderr.write(f"{error}\n")
         return 2

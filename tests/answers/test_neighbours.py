@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.answers.recorder.neighbours import neighbours
+from tests.answers.recorder.rights import rights
 from zombieproof.broker.group import consumer_group, topic_patterns
 from zombieproof.broker.group.assignors import SERVER_ASSIGNORS
 from zombieproof.broker.group.consumer_group import ConsumerGroup
@@ -56,13 +57,18 @@ def test_a_deleted_groups_offsets_come_back_in_3_9_by_the_rule() -> None:
 def test_what_was_asked_is_what_stands_here(kafka: str, tv: int) -> None:
     """A question that is changed has to be asked again."""
     kept = {name: each for name, each in recorded().items() if each.sequence.kafka == kafka}
-    asked = {sequence["id"]: sequence for sequence in neighbours(kafka, tv)}
+    every = [*neighbours(kafka, tv), *(rights(kafka, tv) if kafka.startswith("4.") else ())]
+    asked = {sequence["id"]: sequence for sequence in every}
     assert set(kept) == set(asked)
     for name, sequence in asked.items():
         steps = kept[name].sequence.steps
         said = [[step.api, step.version, step.request.model_dump(mode="json", exclude_unset=True)] for step in steps]
         wanted = [[step["api"], step["version"], step["request"]] for step in sequence["steps"]]
         assert said == json.loads(json.dumps(wanted)), name
+        security = kept[name].sequence.security
+        given = None if security is None else security.model_dump(mode="json")
+        assert given == json.loads(json.dumps(sequence.get("security"))), name
+        assert [step.principal for step in steps] == [step.get("principal") for step in sequence["steps"]], name
 
 
 def test_late_commits_are_told_apart_by_the_rule() -> None:
@@ -180,10 +186,51 @@ ERRORS: dict[str, tuple[str, int, set[int]]] = {
 @pytest.mark.parametrize("name", ERRORS)
 def test_every_kind_of_answer_was_seen(name: str) -> None:
     api, version, expected = ERRORS[name]
-    steps = [step for each in recorded().values() for step in each.sequence.steps]
-    assert (
-        set().union(*(codes(step.answer) for step in steps if (step.api, step.version) == (api, version))) == expected
-    )
+    assert seen(api, version, with_rights=False) == expected
+
+
+ERRORS_OF_RIGHTS: dict[tuple[str, int], set[int]] = {
+    ("Produce", 11): {0, 29, 53, 120},
+    ("Produce", 13): {0, 29, 100},
+    ("Fetch", 11): {0, 29},
+    ("Fetch", 13): {0, 29, 100},
+    ("ListOffsets", 5): {0, 29},
+    ("Metadata", 12): {0, 3, 29, 100},
+    ("OffsetCommit", 8): {0, 29},
+    ("OffsetCommit", 10): {0, 29, 100},
+    ("OffsetFetch", 7): {0, 29, 30},
+    ("OffsetFetch", 8): {0, 29, 30},
+    ("OffsetDelete", 0): {0, 29, 30, 69},
+    ("DeleteGroups", 2): {0, 30, 69},
+    ("DeleteTopics", 5): {0, 3, 29},
+    ("DeleteTopics", 6): {29, 42, 100},
+    ("DescribeProducers", 0): {0, 3, 17, 29},
+    ("ConsumerGroupHeartbeat", 1): {0, 29, 30, 69},
+    ("JoinGroup", 5): {30},
+    ("SyncGroup", 3): {30},
+    ("Heartbeat", 3): {30},
+    ("LeaveGroup", 3): {30},
+    ("FindCoordinator", 4): {0, 30},
+    ("InitProducerId", 5): {0, 31},
+    ("InitProducerId", 6): {0, 53},
+    ("AddPartitionsToTxn", 3): {0, 29, 53, 55},
+    ("AddPartitionsToTxn", 5): {0, 31, 120},
+    ("TxnOffsetCommit", 3): {3, 29, 30, 48, 53},
+    ("EndTxn", 3): {0, 53},
+    ("WriteTxnMarkers", 1): {0, 3, 31},
+}
+
+
+@pytest.mark.parametrize(("api", "version"), ERRORS_OF_RIGHTS)
+def test_every_refusal_for_lack_of_rights_was_seen(api: str, version: int) -> None:
+    assert seen(api, version, with_rights=True) == ERRORS_OF_RIGHTS[api, version]
+
+
+def seen(api: str, version: int, *, with_rights: bool) -> set[int]:
+    """Every error that a version of an API was answered with, where rights were asked for, or where not."""
+    of_kind = (each for each in recorded().values() if (each.sequence.security is not None) == with_rights)
+    steps = [step for each in of_kind for step in each.sequence.steps if (step.api, step.version) == (api, version)]
+    return set[int]().union(*(codes(step.answer) for step in steps))
 
 
 def codes(answer: Any) -> set[int]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from zombieproof.conformance.in_process import InProcess
-from zombieproof.conformance.recording import RecordingError, UsersAndRights, count, files_of, read
+from zombieproof.conformance.recording import RecordingError, count, files_of, read
 from zombieproof.conformance.runner import play
 
 Json = dict[str, Any]
@@ -97,7 +97,7 @@ MALFORMED = (
     (
         "users",
         lambda s: s | {"security": {"mechanism": "PLAIN"}},
-        "has users and rights (security), and the cluster in",
+        "security.super: field required",
     ),
 )
 
@@ -156,9 +156,37 @@ def test_nothing_to_read_is_refused(tmp_path: Path) -> None:
         files_of([tmp_path / "empty"])
 
 
-def test_users_and_rights_are_an_error_of_their_own(one: Json, tmp_path: Path) -> None:
-    with pytest.raises(UsersAndRights, match="legal are sequences without them"):
-        list(read(written(tmp_path, with_step(one, principal="root") | {"security": {"acls": []}})))
+SECURITY: Json = {"mechanism": "PLAIN", "super": ["root"], "acls": []}
+
+
+def test_whoever_has_no_rights_is_no_sender_of_a_step(one: Json, tmp_path: Path) -> None:
+    with_root = with_step(one, principal="root")
+    assert "names a principal or a connection, and `security` is not there" in refusal(written(tmp_path, with_root))
+    assert list(read(written(tmp_path, with_root | {"security": SECURITY})))
+    both = with_step(one, principal="root", connection="c0") | {"security": SECURITY}
+    assert "a step is sent by a principal or over a connection" in refusal(written(tmp_path, both))
+
+
+@pytest.mark.parametrize(
+    ("acls", "fault"),
+    [
+        ([["u0", "PERMIT", "READ", "Topic", "t0"]], "'ALLOW' or 'DENY'"),
+        ([["u0", "ALLOW", "PEEK", "Topic", "t0"]], "match pattern"),
+        ([["u0", "ALLOW", "READ", "topic", "t0"]], "'Topic'"),
+        ([["u0", "ALLOW", "READ", "Topic"]], "field required"),
+        ([["u0", "ALLOW", "READ", "Topic", "t0", "MATCH"]], "at most 5"),
+    ],
+)
+def test_rights_that_are_none_are_refused(acls: Any, fault: str, one: Json, tmp_path: Path) -> None:
+    assert fault in refusal(written(tmp_path, one | {"security": SECURITY | {"acls": acls}}))
+
+
+def test_a_step_of_authentication_needs_a_connection(one: Json, tmp_path: Path) -> None:
+    step = {"client": "-", "api": "SaslHandshake", "version": 1, "request": {"mechanism": "PLAIN"}}
+    told = one | {"security": SECURITY, "steps": [step | {"answer": {}, "settled": True}]}
+    assert "it says nothing without a connection" in refusal(written(tmp_path, told))
+    newer = told | {"steps": [told["steps"][0] | {"version": 2, "connection": "c0"}]}
+    assert "version 2 is not described here; legal are 0 to 1" in refusal(written(tmp_path, newer))
 
 
 OF_ONE_API: tuple[tuple[str, int, Json, str], ...] = (

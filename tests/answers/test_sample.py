@@ -29,7 +29,9 @@ def test_the_sample_has_every_kind_of_recording(sample: list[Json]) -> None:
         *("WriteTxnMarkers", "DescribeTransactions", "ListTransactions", "DescribeProducers", "ListOffsets", "Fetch"),
         *("OffsetCommit", "OffsetFetch", "JoinGroup", "SyncGroup", "LeaveGroup", "ConsumerGroupHeartbeat"),
         *("FindCoordinator", "Wait", "Sleep", "Restart", "Move", "Stop", "Kill", "Return"),
+        *("ApiVersions", "SaslHandshake", "SaslAuthenticate", "SaslToken", "Metadata"),
     }
+    assert any("security" in s for s in sample)
     assert any(not s["config"]["transaction.partition.verification.enable"] for s in sample)
     assert any("closed" in step["answer"] for s in sample for step in s["steps"])
     assert any(not step["settled"] for s in sample for step in s["steps"])

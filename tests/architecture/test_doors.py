@@ -21,6 +21,7 @@ DOORS = {
 OTHERS = {
     ("broker/store/fault_disk.py", "os"): "only what errors are called: its files are bytes in memory",
     ("broker/cluster/live_trace.py", "files"): "a trace is no store: it is written where its user wants it",
+    ("broker/acls.py", "files"): "who may do what is read once, from where its user wrote it",
     ("clients/pending_transactions.py", "os"): "the end of that file, and the error when a disk is full",
     ("clients/pending_transactions.py", "tempfile"): "what does not fit into memory; nobody has to find it again",
 }

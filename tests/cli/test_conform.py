@@ -207,18 +207,14 @@ def test_more_damage_than_anybody_reads_is_counted(run: Any, tmp_path: Path) -> 
     assert "23 lines not understood" in out
 
 
-def test_recordings_with_users_are_refused_by_name_and_left_out_of_a_folder(
-    run: Any, recording: Path, sample: list[Json], tmp_path: Path
-) -> None:
-    users = written(tmp_path / "users.jsonl", [sequence | {"security": {"acls": []}} for sequence in sample])
-    refused = run("conform", "--recording", users)
-    assert (refused.code, refused.out) == (2, "")
-    assert f"{users}, line 1: sequence {sample[0]['id']}: has users and rights (security)" in refused.err
-    outcome = run("conform", "--recording", tmp_path, "--json")
-    assert (outcome.code, outcome.json["equal"]) == (0, 12)
-    assert f"not replayed: {users}, line 1" in outcome.err
-    recording.unlink()
-    assert run("conform", "--recording", tmp_path).code == 2
+def test_who_has_no_right_is_refused_and_the_decision_is_named(run: Any, sample: list[Json], tmp_path: Path) -> None:
+    users = [sequence | {"security": {"mechanism": "PLAIN", "super": [], "acls": []}} for sequence in sample]
+    path = written(tmp_path / "users.jsonl", users)
+    outcome = run("conform", "--recording", path, "--json")
+    assert (outcome.code, outcome.json["equal"]) == (1, 0)
+    assert {each["decision"] for each in outcome.json["different"]} == {"authorization"}
+    known = [sequence | {"security": users[0]["security"] | {"super": ["ANONYMOUS"]}} for sequence in sample]
+    assert run("conform", "--recording", written(path, known), "--json").json["equal"] == 12
 
 
 def test_more_differences_than_anybody_reads_are_counted(run: Any, sample: list[Json], tmp_path: Path) -> None:

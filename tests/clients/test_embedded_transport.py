@@ -6,6 +6,7 @@ from threading import Thread
 
 import pytest
 
+from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.network import Answer, Request
@@ -176,9 +177,16 @@ class Watched(Embedded):
         self.handed_in = self.under_way = self.most = 0
         super().__init__(topics={"t": 1}, settings=FEW, durability=Durability.MEMORY)
 
-    def submit(self, request: Request, node: int | None, done: Done, client_id: str = "") -> None:
+    def submit(
+        self,
+        request: Request,
+        node: int | None,
+        done: Done,
+        client_id: str = "",
+        principal: Principal | None = None,
+    ) -> None:
         if not isinstance(request, Produce):
-            super().submit(request, node, done, client_id)
+            super().submit(request, node, done, client_id, principal)
             return
         self.handed_in, self.under_way = self.handed_in + 1, self.under_way + 1
         self.most = max(self.most, self.under_way)
@@ -187,7 +195,7 @@ class Watched(Embedded):
             self.under_way -= 1
             done(answer)
 
-        super().submit(request, node, answered, client_id)
+        super().submit(request, node, answered, client_id, principal)
 
 
 def test_a_produce_waits_for_the_one_before_and_none_is_sent_twice() -> None:

@@ -1,7 +1,8 @@
 """The request layer: what of a request is judged before a machine is asked, and what of its answer is said otherwise.
 
 Each request is sent, in every version that the case speaks of, to a cluster of one broker which has been brought into
-the state in which the machine behind the request layer answers as the case says. Cases about rights wait for a wire.
+the state in which the machine behind the request layer answers as the case says. Cases about rights have tests that
+were written for them (test_rights).
 """
 
 import re

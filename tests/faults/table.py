@@ -45,6 +45,11 @@ def of_groups(sentence: str, file: str, before: str, after: str, net: str) -> Fa
     return Fault(sentence, file, before, after, "", "", "", 0, net)
 
 
+def of_doors(sentence: str, file: str, before: str, after: str, net: str) -> Fault:
+    """A fault of who may come in, which no scenario has: whoever is refused adds no history."""
+    return Fault(sentence, file, before, after, "", "", "", 0, net)
+
+
 NEIGHBOURS = "tests/answers/test_neighbours.py::test_every_neighbour_is_answered_as_a_real_kafka_answered"
 """What a real Kafka was asked besides."""
 RECORDINGS = "tests/answers/test_sample.py::test_every_answer_of_the_sample_is_given_again"
@@ -521,5 +526,47 @@ FAULTS: tuple[Fault, ...] = (
         after="        member.epoch = LEAVES_PLACE\n"
         "        member.session_until_ms = host.now_ms + host.session_timeout_ms\n",
         net=NEIGHBOURS,
+    ),
+    of_doors(
+        "a connection forgets what has come on it",
+        "connection/arriving.py",
+        "    connection.state = move(notes, MachineIndex.CONNECTION, connection.state, reaction.event)",
+        "    move(notes, MachineIndex.CONNECTION, connection.state, reaction.event)",
+        "tests/broker/test_sessions.py::test_who_logs_in_sends_what_follows",
+    ),
+    of_doors(
+        "who waits for a token is taken for one who has logged in",
+        "connection/arriving.py",
+        "    return connection.state == ConnectionState.AUTHENTICATED",
+        "    return connection.state != ConnectionState.NEW",
+        "tests/broker/test_sessions.py::test_a_mechanism_may_want_another_token",
+    ),
+    of_doors(
+        "nobody is refused as a whole",
+        "authorizing.py",
+        "    error = request_rights.error_of_request(asked, rights)",
+        "    error = int(Error.NONE)",
+        RECORDINGS,
+    ),
+    of_doors(
+        "no topic, id or group is refused in its row",
+        "authorizing.py",
+        "    error = request_rights.error_of_row(resource, is_allowed)",
+        "    error = int(Error.NONE)",
+        RECORDINGS,
+    ),
+    of_doors(
+        "what nobody named is told to everybody",
+        "authorizing.py",
+        "    return request_rights.operation_on_told(api, resource)",
+        "    return NONE",
+        RECORDINGS,
+    ),
+    of_doors(
+        "entries that only imply a right count where some topic has to be writable",
+        "authorizing.py",
+        "    return authorization.is_of_operation(of_entry, asked)",
+        "    return True",
+        NEIGHBOURS,
     ),
 )

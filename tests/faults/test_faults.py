@@ -15,8 +15,8 @@ from zombieproof.checker.scenarios import SCENARIOS
 SEEN = tuple(fault for fault in FAULTS if fault.scenario)
 """Those that a scenario has to notice, too."""
 AT_LEAST = 20
-UNSEEN = frozenset({"classic_group", "consumer_group_member"})
-"""Machines that no scenario has: members of groups, whose own tests and recordings are the only nets."""
+UNSEEN = frozenset({"classic_group", "consumer_group_member", "connection", "authorizing"})
+"""Machines and steps that no scenario has, of members of groups and of who may come in: tests are the only nets."""
 
 COMMAND = "import sys; from zombieproof.cli import main; sys.exit(main())"
 """The program `zombieproof` of the folder where Python runs."""

@@ -42,6 +42,8 @@ ANSWERED_BEFORE_BROKERS = {
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
     ApiKey.LIST_CONFIG_RESOURCES,
     ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    ApiKey.SASL_AUTHENTICATE,
+    ApiKey.SASL_HANDSHAKE,
 }
 """By whoever speaks for a broker on a connection: of what all brokers know, and of what none does."""
 

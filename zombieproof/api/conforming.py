@@ -19,6 +19,6 @@ def conform(*recordings: str | os.PathLike[str], limit: int | None = None) -> li
         limit: play only so many sequences.
 
     Raises:
-        RecordingError: there is no such file, or a recording cannot be played here: of users and rights.
+        RecordingError: there is no such file.
     """
     return play_all(files_of([Path(each) for each in recordings]), InProcess, limit)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from zombieproof.broker.authorization.access_list import AccessList, entry_of_data
+from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.live_trace import LiveTrace
 from zombieproof.broker.cluster.metadata import Metadata, PartitionMetadata
@@ -97,6 +99,7 @@ def equal_cluster(record: LiveRecord, file: str, journal: LiveTrace) -> Cluster:
             open_store,
             journal,
             told["was_clean"],
+            AccessList.of_data(told["access"]) if "access" in told else None,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TraceError(file, 1, f"describes no cluster: {type(error).__name__}: {error}") from error
@@ -140,7 +143,12 @@ def message_in_flight(cluster: Cluster, cause: Cause) -> Message:
 
 
 def _send(cluster: Cluster, cause: Cause) -> None:
-    cluster.send(from_plain(cause.body), cause.receiver)
+    said = None if cause.fields is None else cause.fields.get("principal")
+    cluster.send(from_plain(cause.body), cause.receiver, None if said is None else Principal(*said))
+
+
+def _access(cluster: Cluster, cause: Cause) -> None:
+    cluster.set_access(entry_of_data(each) for each in _fields(cause)["entries"])
 
 
 def _flushed(cluster: Cluster, cause: Cause) -> None:
@@ -209,6 +217,7 @@ HAPPENS: Mapping[str, Callable[[Cluster, Cause], object]] = {
     "flushed": _flushed,
     "timer": _timer,
     "create": _create,
+    "access": _access,
     "retention": _retention,
     "compact": _compact,
     "configure": lambda cluster, cause: cluster.configure(_fields(cause)["name"], _fields(cause)["value"]),

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from zombieproof.broker.authorization.access_list import AccessList
+from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import Clock, ManualClock, SystemClock
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas, in_memory
 from zombieproof.broker.cluster.journal import Journal
@@ -50,6 +52,7 @@ class Submitted:
     node: int | None
     done: Done
     client_id: str = ""
+    principal: Principal | None = None
 
 
 class Door(Protocol):
@@ -103,6 +106,7 @@ class Embedded:
         configs: the settings of logs by topic, which the directory keeps; topics that were never given any have
             `default_config`.
         disk: the disk, in place of that of the operating system at `path`.
+        access: who may do what; None: everybody everything.
 
     Raises:
         DataDirectoryError: `path` is no data directory, of another version, in use, or may not be written.
@@ -124,6 +128,7 @@ class Embedded:
         release: str = RELEASES[-1],
         journal: Journal | None = None,
         disk: Disk | None = None,
+        access: AccessList | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
         self.lock, self._pumping = threading.RLock(), threading.Lock()
@@ -152,6 +157,7 @@ class Embedded:
                 in_memory if data is None else data.open_store,
                 journal,
                 data is None or data.was_clean,
+                access,
             )
             self.cluster.network.over = []
             self._saved = self._save()
@@ -171,17 +177,25 @@ class Embedded:
 
     # ---------------------------------------------------------------- requests
 
-    def submit(self, request: Request, node: int | None, done: Done, client_id: str = "") -> None:
+    def submit(
+        self,
+        request: Request,
+        node: int | None,
+        done: Done,
+        client_id: str = "",
+        principal: Principal | None = None,
+    ) -> None:
         """Hand in a request, to `node` or to any broker; `done` is called, by whoever drives the cluster then.
 
-        It is not called for what gets no answer: a Produce with acks 0. `client_id`: what the client calls itself.
+        It is not called for what gets no answer: a Produce with acks 0. `client_id`: what the client calls itself;
+        `principal`: who asks, where the cluster has an access list.
 
         Raises:
             RuntimeError: the cluster was closed.
         """
         if self.is_closed:
             raise RuntimeError("the cluster was closed: open it again")
-        self._submitted.append(Submitted(request, node, done, client_id))
+        self._submitted.append(Submitted(request, node, done, client_id, principal))
         self.wake()
 
     def wake(self) -> None:
@@ -189,10 +203,16 @@ class Embedded:
         if not self._news.is_set():
             self._news.set()
 
-    def ask(self, request: Request, node: int | None = None, timeout_ms: int = 30_000) -> Answer | None:
+    def ask(
+        self,
+        request: Request,
+        node: int | None = None,
+        timeout_ms: int = 30_000,
+        principal: Principal | None = None,
+    ) -> Answer | None:
         """The answer to a request; None: there was none in time, or the connection was lost."""
         answers: list[Answer | None] = []
-        self.submit(request, node, answers.append)
+        self.submit(request, node, answers.append, principal=principal)
         self.wait_until(lambda: bool(answers), timeout_ms)
         return answers[0] if answers else None
 
@@ -352,7 +372,7 @@ class Embedded:
     def hand_in(self, come: Submitted) -> Exchange | None:
         """Give a request to the brokers, for whoever drives the cluster; None: there is no such broker."""
         try:
-            exchange = self.cluster.send(come.request, come.node)
+            exchange = self.cluster.send(come.request, come.node, come.principal)
         except NoSuchNode:
             come.done(None)
             return None

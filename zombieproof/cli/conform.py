@@ -1,6 +1,5 @@
 """zombieproof conform: does the interpreted host answer as a real broker did?"""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ import typer
 from zombieproof.cli.bars import progress
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.conformance.in_process import InProcess
-from zombieproof.conformance.recording import RecordingError, UsersAndRights, count, files_of, lines_of
+from zombieproof.conformance.recording import RecordingError, count, files_of
 from zombieproof.conformance.runner import Played
 from zombieproof.conformance.tally import play_all
 from zombieproof.report import conform_json, conform_text
@@ -56,7 +55,7 @@ def conform_command(
     if not given:
         raise WrongUsage("there is nothing to replay: give --recording FILE, a recording or a folder of them")
     try:
-        files = chosen(given)
+        files = files_of(given)
         with watching(files, limit) as watch:
             tallies = play_all(files, InProcess, limit, watch)
     except RecordingError as error:
@@ -69,31 +68,6 @@ def conform_command(
     if any(tally.differences for tally in tallies):
         return Exit.VIOLATED
     return Exit.INCONCLUSIVE if any(tally.damaged for tally in tallies) else Exit.HOLDS
-
-
-def chosen(given: Sequence[Path]) -> list[Path]:
-    """The recordings that paths name; of a folder those that can be replayed here, and stderr says which cannot.
-
-    Raises:
-        RecordingError: there is no such file, or nothing is left.
-    """
-    files: list[Path] = []
-    for path in given:
-        found = files_of([path])
-        if path.is_dir():
-            found = [file for file in found if _is_playable(file)]
-        files += found
-    if not files:
-        raise WrongUsage("none of the recordings can be replayed here; legal are sequences without users and rights")
-    return files
-
-
-def _is_playable(file: Path) -> bool:
-    first = next(lines_of(file), None)
-    if isinstance(first, UsersAndRights):
-        Screen(sys.stderr).say(f"not replayed: {first}")
-        return False
-    return True
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.embedded import Embedded
@@ -26,11 +27,15 @@ Line = tuple[int | None, str]
 class EmbeddedTransport:
     """The way of any number of clients, in any threads, to one embedded cluster.
 
-    `client_id` is what they call themselves, for whoever tells clients apart.
+    Args:
+        embedded: the cluster.
+        client_id: what they call themselves, for whoever tells clients apart.
+        principal: who all of them are, where the cluster has an access list.
     """
 
-    def __init__(self, embedded: Embedded, client_id: str = "") -> None:
+    def __init__(self, embedded: Embedded, client_id: str = "", principal: Principal | None = None) -> None:
         self.embedded, self._clock, self.client_id = embedded, embedded.clock, client_id
+        self._principal = principal
         self._calls = Calls()
         self._books = threading.Lock()
         self._lines: dict[Line, deque[tuple[Produce, Done]]] = {}
@@ -84,7 +89,7 @@ class EmbeddedTransport:
 
     def _submit(self, node: int | None, body: Request, done: Done) -> None:
         try:
-            self.embedded.submit(body, node, done, self.client_id)
+            self.embedded.submit(body, node, done, self.client_id, self._principal)
         except RuntimeError:
             self._is_lost = True
             self.call_at(self.now_ms(), lambda: done(None))

@@ -25,6 +25,7 @@ from zombieproof.messages.schema import (
     without_none,
 )
 from zombieproof.messages.transactions import InitProducerId
+from zombieproof.model.access import AclOperation
 from zombieproof.model.vocabulary import Isolation
 
 NodeSymbol = Annotated[
@@ -42,6 +43,11 @@ Metadata = str | Annotated[int, Field(ge=0, le=1 << 20)] | None
 
 IsolationSymbol = Literal["read_uncommitted", "read_committed"]
 """The two that a request can name."""
+
+PermissionName = Literal["ALLOW", "DENY"]
+AclOperationName = Annotated[str, StringConstraints(pattern=f"^({'|'.join(AclOperation.__members__)})$")]
+ResourceName = Literal["Topic", "Group", "Cluster", "TransactionalId", "DelegationToken", "User"]
+"""As Kafka's tools say them."""
 
 Epoch = Annotated[int, Field(ge=-(1 << 15), lt=1 << 15)]
 Millis = Annotated[int, Field(ge=0, lt=1 << 40)]
@@ -111,6 +117,39 @@ class NodeForm(Form):
 
 class NothingForm(Form):
     """A step that says all by its name."""
+
+
+# ---------------------------------------------------------------- users, rights, connections
+
+AclRow = Annotated[
+    tuple[str, PermissionName, AclOperationName, ResourceName, str]
+    | tuple[str, PermissionName, AclOperationName, ResourceName, str, Literal["PREFIXED"]],
+    Field(union_mode="left_to_right"),
+]
+"""User, permission, operation, type of resource, name; and whether names that begin so are meant."""
+
+
+class SecurityForm(Form):
+    """Who may do what when a sequence begins: `super` may do everything, and what no row allows is refused."""
+
+    mechanism: Literal["PLAIN"]
+    super: tuple[str, ...]
+    acls: tuple[AclRow, ...]
+
+
+class SaslHandshakeForm(Form):
+    """A mechanism is named."""
+
+    mechanism: str
+
+
+class CredentialsForm(Form):
+    """A token of PLAIN: of a user with the right password or a wrong one, or any `token` literally."""
+
+    user: str = ""
+    password: Literal["right", "wrong"] | None = None
+    authzid: str = ""
+    token: str | None = None
 
 
 # ---------------------------------------------------------------- requests

@@ -10,14 +10,25 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster, NoSuchNode, Replicas
 from zombieproof.broker.cluster.journal import Decided, KeptJournal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Exchange, Request
 from zombieproof.broker.cluster.settings import Settings
+from zombieproof.conformance.connections import Connections, access_of
 from zombieproof.conformance.recording import Recorded
-from zombieproof.conformance.subject import Closed, Impossible, Role, Silence
+from zombieproof.conformance.subject import (
+    NOBODY,
+    Authenticated,
+    Closed,
+    Credentials,
+    Impossible,
+    Role,
+    Sender,
+    Silence,
+)
 from zombieproof.conformance.symbols import place_group, place_transactional_id
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
 from zombieproof.messages.partitions import (
@@ -171,8 +182,11 @@ class InProcess:
             Metadata(place_transactional_id=place_transactional_id, place_group=place_group),
             sequence.kafka,
             journal=self._journal,
+            access=access_of(recorded),
         )
         self.cluster.settle()
+        self._principal: Principal | None = None
+        self._sessions = Connections(self._journal)
         self._down: list[tuple[int, bool]] = []
         self._begun: dict[str, Exchange] = {}
         self._holders: dict[Role, list[int]] = {}
@@ -181,9 +195,23 @@ class InProcess:
 
     # ---------------------------------------------------------------- requests
 
-    def ask(self, request: Request, role: Role | None) -> Answer | Closed | Silence:
+    def ask(self, request: Request, role: Role | None, sender: Sender = NOBODY) -> Answer | Closed | Silence:
         """Ask, and let everything arrive."""
         self._journal.clear()
+        self._principal = None if sender.principal is None else Principal(sender.principal)
+        if sender.connection is not None:
+            refused = self._sessions.refusal(request, sender.connection)
+            if refused is not None:
+                return refused
+            self._principal = self._sessions.principal(sender.connection)
+        return self._asked(request, role)
+
+    def authenticate(self, credentials: Credentials, connection: str) -> Authenticated | Closed:
+        """Say it on a connection."""
+        self._journal.clear()
+        return self._sessions.authenticate(credentials, connection)
+
+    def _asked(self, request: Request, role: Role | None) -> Answer | Closed | Silence:
         if role is not None:
             return self._ask(request, self._node(role))
         if isinstance(request, Fetch | ListOffsets | DescribeProducers | DescribeTransactions):
@@ -193,6 +221,7 @@ class InProcess:
     def begin(self, request: Request, role: Role | None, name: str) -> None:
         """Ask, and let everything arrive but, it may be, an answer."""
         self._journal.clear()
+        self._principal = None
         self._begun[name] = self._sent(request, self._receiver(request) if role is None else self._node(role))
 
     def answered(self, name: str) -> Answer | Closed | Silence:
@@ -206,7 +235,7 @@ class InProcess:
 
     def _sent(self, request: Request, node: int | None) -> Exchange:
         try:
-            exchange = self.cluster.send(request, node)
+            exchange = self.cluster.send(request, node, self._principal)
         except NoSuchNode as error:
             raise Impossible(str(error)) from error
         self.cluster.settle()

@@ -106,9 +106,17 @@ class Hosted:
 
 
 class OverWire(InProcess):
-    """A cluster of interpreted brokers for one sequence, behind sockets."""
+    """A cluster of interpreted brokers for one sequence, behind sockets.
+
+    Raises:
+        RecordingError: as in process, or the sequence has users and rights.
+    """
 
     def __init__(self, recorded: Recorded) -> None:
+        if recorded.sequence.security is not None:
+            raise recorded.refused(
+                "security", "the server behind sockets authenticates nobody; legal are sequences without it"
+            )
         super().__init__(recorded)
         self._server = Server(Hosted(self.cluster))
         self._background = Background(self._server)

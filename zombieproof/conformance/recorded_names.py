@@ -79,6 +79,7 @@ OPTIONAL: frozenset[Field] = frozenset(
         *((g.ConsumerGroupHeartbeat, name) for name in ("topics", "instance", "rebalance_timeout_ms")),
         *((g.ConsumerGroupHeartbeat, name) for name in ("topic_pattern", "assignor", "owned")),
         (p.DescribeTopics, "by_id"),
+        (p.DeleteTopics, "by_id"),
         (p.DescribeTopics, "creates"),
         (p.MarkerToWrite, "transaction_version"),
     }

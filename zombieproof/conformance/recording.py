@@ -1,17 +1,16 @@
 """Reading recordings: JSON lines, plain or gzipped, one sequence each; what is malformed is refused by its place."""
 
 import gzip
-import json
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Annotated, cast
+from typing import IO, Annotated, Self, cast
 
-from pydantic import BaseModel, Field, JsonValue, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError, model_validator
 
-from zombieproof.conformance.forms import Form
+from zombieproof.conformance.forms import Form, SecurityForm
 from zombieproof.conformance.steps import AnyStep, Step
 
 SUFFIXES = (".jsonl.gz", ".jsonl")
@@ -31,15 +30,12 @@ class RecordingError(ValueError):
         super().__init__(f"{place}: {subject}: {fault}" if subject else f"{place}: {fault}")
 
 
-class UsersAndRights(RecordingError):
-    """A sequence with users and rights: it is whole, but nobody here could refuse them."""
-
-
 class Sequence(Form):
     """Requests to a new cluster with these topics, and the answers of a real one.
 
     `tv` is the finalized transaction version, `kafka` the release, `rule` the reference row of a hand-written sequence,
-    `config` the broker settings under Kafka's names (and `nodes`, `replicas`).
+    `config` the broker settings under Kafka's names (and `nodes`, `replicas`), `security` who may do what: without it
+    nobody is asked who he is.
     """
 
     id: str
@@ -49,7 +45,14 @@ class Sequence(Form):
     config: dict[str, JsonValue]
     topics: dict[str, Annotated[int, Field(ge=1, le=1000)]]
     steps: tuple[AnyStep, ...]
-    security: JsonValue = None
+    security: SecurityForm | None = None
+
+    @model_validator(mode="after")
+    def _says_who_may_do_what(self) -> Self:
+        for number, step in enumerate(self.steps, start=1):
+            if self.security is None and (step.principal is not None or step.connection is not None):
+                raise ValueError(f"step {number} names a principal or a connection, and `security` is not there")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,28 +152,12 @@ def _parsed(file: str, number: int, line: bytes) -> Sequence:
     try:
         sequence = Sequence.model_validate_json(line.strip())
     except ValidationError as error:
-        _refuse_users(file, number, line)
         first = error.errors(include_url=False)[0]
         place = [part for part in first["loc"] if part not in _APIS]
         raise RecordingError(
             file, number, _subject(place), _fault(first["type"], first["msg"], first["loc"])
         ) from error
-    if sequence.security is not None:
-        _refuse_users(file, number, line)
     return sequence
-
-
-def _refuse_users(file: str, number: int, line: bytes) -> None:
-    try:
-        data = json.loads(line)
-    except ValueError:
-        return
-    if isinstance(data, dict) and data.get("security") is not None:
-        fault = (
-            "has users and rights (security), and the cluster in this process has no authorizer; "
-            "legal are sequences without them"
-        )
-        raise UsersAndRights(file, number, f"sequence {data.get('id')}", fault)
 
 
 def _subject(place: list[int | str]) -> str:

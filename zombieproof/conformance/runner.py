@@ -10,11 +10,22 @@ from dataclasses import dataclass, field
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.conformance import forms
 from zombieproof.conformance.comparison import Difference, Json, answering, canonical, errors_in
+from zombieproof.conformance.connections import PASSWORD
 from zombieproof.conformance.in_process import settings_of
 from zombieproof.conformance.recorded_names import TOLD_BY_SOME
 from zombieproof.conformance.recording import Recorded
 from zombieproof.conformance.steps import Step
-from zombieproof.conformance.subject import Closed, Impossible, Role, Silence, Subject, role_of
+from zombieproof.conformance.subject import (
+    NOBODY,
+    Closed,
+    Credentials,
+    Impossible,
+    Role,
+    Sender,
+    Silence,
+    Subject,
+    role_of,
+)
 from zombieproof.conformance.symbols import Symbols, UnknownSymbol
 from zombieproof.conformance.to_answers import answer_form
 from zombieproof.conformance.to_requests import request_of
@@ -115,13 +126,34 @@ class _Player:
                 return self._answered(name)
             case forms.RestartForm(how=how):
                 self.subject.restart(clean=how == "clean")
+            case forms.NothingForm() if step.api == "Return":
+                self.subject.give_back()
             case forms.NodeForm(node=node):
                 _FAULTS[step.api](self.subject, role_of(node))
-            case forms.NothingForm():
-                self.subject.give_back()
+            case forms.SaslHandshakeForm(mechanism=mechanism):
+                return self._authenticated(step, mechanism=mechanism)
+            case forms.CredentialsForm():
+                return self._authenticated(step, token=_token_of(step.request))
+            case forms.NothingForm() if step.api == "ApiVersions":
+                return self._authenticated(step)
             case _:
                 return self._asked(step)
         return {}
+
+    def _authenticated(self, step: Step, mechanism: str = "", token: bytes = b"") -> Json:
+        """What is recorded of the answer depends on the API, and on its version."""
+        assert step.connection is not None, "steps of authentication are on a connection"
+        told = self.subject.authenticate(Credentials(step.api, step.version, mechanism, token), step.connection)
+        if isinstance(told, Closed):
+            return {"closed": True}
+        match step.api:
+            case "SaslHandshake":
+                return {"error": told.error, "mechanisms": list(told.mechanisms)}
+            case "SaslToken":
+                return {"token": told.token.decode()}
+            case "SaslAuthenticate" if step.version >= FIRST_WITH_LIFETIME:
+                return {"error": told.error, "lifetime": told.lifetime_ms}
+        return {"error": told.error}
 
     def _described(self, transactional_id: str) -> Json:
         answer = self._sent(DescribeTransactions(0, (transactional_id,)), None)
@@ -139,8 +171,9 @@ class _Player:
             return {}
         repeat: int = getattr(step.request, "repeat", 1)
         answer: Json = {}
+        sender = Sender(step.principal, step.connection)
         for _ in range(repeat):
-            answer = self._until_settled(step.api, request, role)
+            answer = self._until_settled(step.api, request, role, sender)
         return answer
 
     def _answered(self, name: str) -> Json:
@@ -148,18 +181,18 @@ class _Player:
             raise UnknownSymbol(f"{name!r} is no request; legal are the names in `later` of the steps before")
         return self._told(self.begun[name], self.subject.answered(name))
 
-    def _until_settled(self, api: str, request: Request, role: Role | None) -> Json:
+    def _until_settled(self, api: str, request: Request, role: Role | None, sender: Sender) -> Json:
         """Send a request until the answer is not "ask again", or nothing can change any more."""
         again = AGAIN_FOR_PRODUCE if api == "Produce" else AGAIN
         attempt = 1
-        answer = self._sent(request, role)
+        answer = self._sent(request, role, sender)
         while (role is None or not role.is_old) and errors_in(answer) & again and self.subject.go_on(attempt):
-            answer = self._sent(request, role)
+            answer = self._sent(request, role, sender)
             attempt += 1
         return answer
 
-    def _sent(self, request: Request, role: Role | None) -> Json:
-        return self._told(request, self.subject.ask(request, role))
+    def _sent(self, request: Request, role: Role | None, sender: Sender = NOBODY) -> Json:
+        return self._told(request, self.subject.ask(request, role, sender))
 
     def _told(self, request: Request, answer: Answer | Closed | Silence) -> Json:
         match answer:
@@ -168,6 +201,16 @@ class _Player:
             case Silence():
                 return {"answered": False}
         return answer_form(request, answer, self.symbols)
+
+
+FIRST_WITH_LIFETIME = 1
+
+
+def _token_of(form: forms.CredentialsForm) -> bytes:
+    if form.token is not None:
+        return form.token.encode()
+    password = PASSWORD if form.password == "right" else f"not-{PASSWORD}"  # noqa: S105  # it says which, and is none
+    return f"{form.authzid}\0{form.user}\0{password}".encode()
 
 
 _FAULTS: Mapping[str, Callable[[Subject, Role], None]] = {

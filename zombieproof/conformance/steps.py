@@ -10,11 +10,13 @@ from pydantic import Field, JsonValue, create_model, model_validator
 
 from zombieproof.conformance.forms import (
     AnsweredForm,
+    CredentialsForm,
     Form,
     NodeForm,
     NodeSymbol,
     NothingForm,
     RestartForm,
+    SaslHandshakeForm,
     SleepForm,
     WaitForm,
     form_of,
@@ -29,7 +31,9 @@ class Step(Form):
     """
 
     API: ClassVar[Api | None] = None
-    """None: it is no request."""
+    """None: it is no request to a broker."""
+    VERSIONS: ClassVar[range] = range(1)
+    """Those that are described, where it is none."""
 
     client: str
     api: str
@@ -45,11 +49,15 @@ class Step(Form):
 
     @model_validator(mode="after")
     def _is_of_its_version(self) -> Self:
-        legal = range(1) if self.API is None else self.API.versions
+        legal = self.VERSIONS if self.API is None else self.API.versions
         if self.version not in legal:
             raise ValueError(f"version {self.version} is not described here; legal are {legal[0]} to {legal[-1]}")
         for fault in _wrong_fields(self.version, self.request):
             raise ValueError(fault)
+        if self.principal is not None and self.connection is not None:
+            raise ValueError("a step is sent by a principal or over a connection, whose principal is who logged in")
+        if self.connection is None and isinstance(self, ON_CONNECTIONS):
+            raise ValueError("it says nothing without a connection; legal is any name in `connection`")
         return self
 
 
@@ -109,6 +117,41 @@ class ReturnStep(Step):
     request: NothingForm
 
 
+class ApiVersionsStep(Step):
+    """On a connection: which versions there are. Any version may be asked for."""
+
+    VERSIONS = range(1 << 15)
+    api: Literal["ApiVersions"]
+    request: NothingForm
+
+
+class SaslHandshakeStep(Step):
+    """On a connection: a mechanism is named."""
+
+    VERSIONS = range(2)
+    api: Literal["SaslHandshake"]
+    request: SaslHandshakeForm
+
+
+class SaslAuthenticateStep(Step):
+    """On a connection: a token by a request."""
+
+    VERSIONS = range(3)
+    api: Literal["SaslAuthenticate"]
+    request: CredentialsForm
+
+
+class SaslTokenStep(Step):
+    """On a connection: a token without a header."""
+
+    api: Literal["SaslToken"]
+    request: CredentialsForm
+
+
+ON_CONNECTIONS = (ApiVersionsStep, SaslHandshakeStep, SaslAuthenticateStep, SaslTokenStep)
+"""Steps of authentication."""
+
+
 def _step_of(api: Api) -> type[Step]:
     described: dict[str, Any] = {"api": (Literal[api.name], ...), "request": (form_of(api), ...)}
     made = cast("type[Step]", create_model(f"{api.name}Step", __base__=Step, **described))
@@ -122,5 +165,5 @@ REQUESTS = tuple(_step_of(api) for api in APIS if api.receiver != Receiver.CONTR
 if TYPE_CHECKING:
     AnyStep = Step
 else:
-    _EVERY = (*REQUESTS, WaitStep, SleepStep, AnsweredStep, RestartStep, MoveStep, ReturnStep)
+    _EVERY = (*REQUESTS, *ON_CONNECTIONS, WaitStep, SleepStep, AnsweredStep, RestartStep, MoveStep, ReturnStep)
     AnyStep = Annotated[Union[_EVERY], Field(discriminator="api")]  # noqa: UP007  # of as many as there are

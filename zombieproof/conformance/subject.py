@@ -47,11 +47,49 @@ class Silence:
     """There was no answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sends a step: a user who is known, or whoever is at the end of a connection that a sequence names.
+
+    Neither: nobody asks who it is.
+    """
+
+    principal: str | None = None
+    connection: str | None = None
+
+
+NOBODY = Sender()
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """A step of authentication: `mechanism` of a SaslHandshake, `token` of a SaslAuthenticate or SaslToken."""
+
+    api: str
+    version: int
+    mechanism: str = ""
+    token: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticated:
+    """The answer to it: what of these it has depends on the API."""
+
+    error: int
+    mechanisms: tuple[str, ...] = ()
+    token: bytes = b""
+    lifetime_ms: int = 0
+
+
 class Subject(Protocol):
     """A cluster that has just been made for one sequence. Every method may raise `Impossible`."""
 
-    def ask(self, request: Request, role: Role | None) -> Answer | Closed | Silence:
+    def ask(self, request: Request, role: Role | None, sender: Sender = NOBODY) -> Answer | Closed | Silence:
         """Send a request to the node that has `role`, or that has to answer it, and wait for the answer."""
+        ...
+
+    def authenticate(self, credentials: Credentials, connection: str) -> Authenticated | Closed:
+        """Send a request of authentication over a connection, which is opened if there is none of that name."""
         ...
 
     def begin(self, request: Request, role: Role | None, name: str) -> None:

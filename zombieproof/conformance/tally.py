@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 from zombieproof.conformance.comparison import Difference
-from zombieproof.conformance.recording import RecordingError, UsersAndRights, lines_of
+from zombieproof.conformance.recording import RecordingError, lines_of
 from zombieproof.conformance.runner import Played, SubjectOf, play
 
 
@@ -42,9 +42,6 @@ def play_all(
     """Play the sequences of some recordings, at most `limit` of them, and count; `watch` hears of each.
 
     A line that cannot be understood or played is counted as damaged, and the others are played all the same.
-
-    Raises:
-        UsersAndRights: a sequence is whole, but cannot be played here.
     """
     tallies: dict[str, Tally] = {}
     left = limit
@@ -63,8 +60,6 @@ def play_all(
 
 def _played(paths: Iterable[Path], subject_of: SubjectOf) -> Iterator[Played | RecordingError]:
     for found in chain.from_iterable(lines_of(path) for path in paths):
-        if isinstance(found, UsersAndRights):
-            raise found
         if isinstance(found, RecordingError):
             yield found
             continue

@@ -10,7 +10,7 @@ from zombieproof.conformance.symbols import IDS_OF_NO_TOPIC, Symbols
 from zombieproof.formats.batches import Batch, Marker, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetToCommit, PlainOffsetToCommit
-from zombieproof.messages.partitions import LATEST, DescribeTopics, ListOffsets, Produce, SentBatch
+from zombieproof.messages.partitions import LATEST, DeleteTopics, DescribeTopics, ListOffsets, Produce, SentBatch
 from zombieproof.messages.registry import Api
 from zombieproof.messages.schema import Entity, FieldOfMessage, Rows, fields_of, record_in
 from zombieproof.model.vocabulary import Isolation
@@ -67,7 +67,7 @@ class _Reader:
             return {self._partition(wire, topic, symbol): LATEST for topic, symbol in value}
         if isinstance(wire, Rows):
             return self._rows(field, wire, value)
-        if (message, field.name) == (DescribeTopics, "topics") and getattr(form, "by_id", False):
+        if field.name == "topics" and message in (DescribeTopics, DeleteTopics) and getattr(form, "by_id", False):
             return tuple(self._symbols.by_id(topic) for topic in value)
         if message in (OffsetToCommit, PlainOffsetToCommit) and field.name == "metadata":
             return "m" * value if isinstance(value, int) else value

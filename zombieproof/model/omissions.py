@@ -98,11 +98,11 @@ _MESSAGES: Final = "zombieproof.messages"
 OMISSIONS: Final = (
     Omission(
         MODEL,
-        "authorisation",
+        "authorisation in scenarios, and requests that administer it (DescribeAcls, CreateAcls, DeleteAcls)",
         "a request that is refused for lack of rights changes nothing, so it adds no history",
         "KafkaApis.scala; reference §14.1",
-        "error codes 29, 30, 31 and 53 are answered only where a fact about the request itself demands it; a host has "
-        "to check rights before it asks a decision",
+        "nobody in a scenario is refused for lack of rights; live brokers ask for them before any machine hears of a "
+        "request, from a list that only whoever runs them changes",
         (
             Absent(Sort.API, "29"),
             Absent(Sort.API, "30"),

@@ -50,6 +50,8 @@ class Error(IntEnum):
     GROUP_AUTHORIZATION_FAILED = 30
     CLUSTER_AUTHORIZATION_FAILED = 31
     INVALID_TIMESTAMP = 32
+    UNSUPPORTED_SASL_MECHANISM = 33
+    ILLEGAL_SASL_STATE = 34
     UNSUPPORTED_VERSION = 35
     TOPIC_ALREADY_EXISTS = 36
     INVALID_PARTITIONS = 37
@@ -122,6 +124,7 @@ class ApiKey(IntEnum):
     SYNC_GROUP = 14
     DESCRIBE_GROUPS = 15
     LIST_GROUPS = 16
+    SASL_HANDSHAKE = 17
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
@@ -140,6 +143,7 @@ class ApiKey(IntEnum):
     ALTER_CONFIGS = 33
     ALTER_REPLICA_LOG_DIRS = 34
     DESCRIBE_LOG_DIRS = 35
+    SASL_AUTHENTICATE = 36
     CREATE_PARTITIONS = 37
     DELETE_GROUPS = 42
     ELECT_LEADERS = 43
@@ -434,6 +438,37 @@ class Outcome(IntEnum):
     UNDECIDED = 0
     COMMIT = 1
     ABORT = 2
+
+
+class ConnectionState(IntEnum):
+    """State of a connection to a listener that demands SASL: what may come on it next."""
+
+    NEW = 0
+    VERSIONS_TOLD = 1
+    AUTHENTICATING = 2
+    EXCHANGING_TOKENS = 3
+    AUTHENTICATED = 4
+    CLOSED = 5
+
+
+class ConnectionEvent(IntEnum):
+    """What moves such a connection; NOTHING: it stays as it is."""
+
+    NOTHING = 0
+    TELL_VERSIONS = 1
+    AGREE = 2
+    AGREE_ON_TOKENS = 3
+    CHALLENGE = 4
+    ACCEPT = 5
+    CLOSE = 6
+
+
+class Evaluation(IntEnum):
+    """What a mechanism says to the token of a client."""
+
+    REFUSED = 0
+    CHALLENGED = 1
+    ACCEPTED = 2
 
 
 class Row(IntEnum):

@@ -14,6 +14,7 @@ from enum import IntEnum
 from zombieproof.model.fields import array, integer
 from zombieproof.model.vocabulary import NOTHING
 from zombieproof.statemachines.classic_group.table import CLASSIC_GROUP
+from zombieproof.statemachines.connection.table import CONNECTION
 from zombieproof.statemachines.consumer.table import CONSUMER
 from zombieproof.statemachines.consumer_group_member.table import CONSUMER_GROUP_MEMBER
 from zombieproof.statemachines.coordinator.table import COORDINATOR
@@ -32,6 +33,7 @@ GROUP_COORDINATOR_TABLE = GROUP_COORDINATOR.table
 CONSUMER_TABLE = CONSUMER.table
 CLASSIC_GROUP_TABLE = CLASSIC_GROUP.table
 CONSUMER_GROUP_MEMBER_TABLE = CONSUMER_GROUP_MEMBER.table
+CONNECTION_TABLE = CONNECTION.table
 
 
 class MachineIndex(IntEnum):
@@ -44,6 +46,7 @@ class MachineIndex(IntEnum):
     CONSUMER = 4
     CLASSIC_GROUP = 5
     CONSUMER_GROUP_MEMBER = 6
+    CONNECTION = 7
 
 
 class Decision(IntEnum):
@@ -77,6 +80,8 @@ class Decision(IntEnum):
     CONSUMER_GROUP_HEARTBEAT = 46
     OFFSET_DELETE = 47
     DELETE_GROUPS = 48
+    AUTHORIZATION = 49
+    AUTHENTICATION = 50
 
 
 @dataclass(slots=True)
@@ -132,6 +137,8 @@ def successor(machine: int, state: int, event: int) -> int:
         return CLASSIC_GROUP_TABLE[state][event]
     if machine == MachineIndex.CONSUMER_GROUP_MEMBER:
         return CONSUMER_GROUP_MEMBER_TABLE[state][event]
+    if machine == MachineIndex.CONNECTION:
+        return CONNECTION_TABLE[state][event]
     return CONSUMER_TABLE[state][event]
 
 

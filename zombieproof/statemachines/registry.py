@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from zombieproof.statemachines.classic_group import CLASSIC_GROUP
+from zombieproof.statemachines.connection import CONNECTION
 from zombieproof.statemachines.consumer import CONSUMER
 from zombieproof.statemachines.consumer_group_member import CONSUMER_GROUP_MEMBER
 from zombieproof.statemachines.coordinator import COORDINATOR
@@ -20,5 +21,6 @@ ALL_MACHINES: Mapping[str, Machine] = {
     **MACHINES,
     CLASSIC_GROUP.name: CLASSIC_GROUP,
     CONSUMER_GROUP_MEMBER.name: CONSUMER_GROUP_MEMBER,
+    CONNECTION.name: CONNECTION,
 }
 """Every machine that there is: what is drawn and listed."""

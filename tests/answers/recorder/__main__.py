@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.answers.recorder.neighbours import neighbours
 from tests.answers.recorder.real_broker import Connection, RealBroker, restarter
+from tests.answers.recorder.rights import rights
 from zombieproof.conformance.recording import Recorded, Sequence
 from zombieproof.conformance.runner import answers_of
 
@@ -36,12 +37,14 @@ def main(arguments: Many[str] | None = None) -> int:
         help="the command that starts the broker again; {folder}/pid has its process id",
     )
     parser.add_argument("--folder", required=True)
+    parser.add_argument("--user", help="a super user: ask the sequences of users and rights")
     parser.add_argument("--only", default="", metavar="WORD", help="ask only what has it in its name; the rest stays")
     given = parser.parse_args(arguments)
-    connection = Connection("127.0.0.1", given.port)
+    connection = Connection("127.0.0.1", given.port, given.user)
     restart = restarter(given.start, given.folder)
     kept, unstable = [], 0
-    asked = [sequence for sequence in neighbours(given.kafka, given.tv) if given.only in sequence["id"]]
+    every = rights(given.kafka, given.tv) if given.user else neighbours(given.kafka, given.tv)
+    asked = [sequence for sequence in every if given.only in sequence["id"]]
     for sequence in asked:
         runs = [played(sequence, connection, f"{sequence['id']}-{number}", restart) for number in range(2)]
         if runs[0] != runs[1]:
@@ -59,7 +62,7 @@ def main(arguments: Many[str] | None = None) -> int:
                 ]
             }
         )
-    before = _others(given.out, given.kafka, given.tv, given.only)
+    before = _others(given.out, given.kafka, given.tv, given.only, has_users=given.user is not None)
     lines = "".join(json.dumps(each, separators=(",", ":")) + "\n" for each in [*before, *kept])
     given.out.write_bytes(gzip.compress(lines.encode(), mtime=0))
     sys.stdout.write(f"{len(kept)} sequences kept beside {len(before)}, {unstable} not\n")
@@ -74,13 +77,16 @@ def played(sequence: Json, connection: Connection, run: str, restart: Any) -> li
     return answers_of(recorded, lambda each: RealBroker(each, connection, name, restart))
 
 
-def _others(out: Path, kafka: str, tv: int, only: str) -> list[Json]:
+def _others(out: Path, kafka: str, tv: int, only: str, *, has_users: bool) -> list[Json]:
     """What a recording holds of other clusters, and of this one what was not to be asked."""
     if not out.exists():
         return []
     with gzip.open(out, "rt", encoding="utf-8") as file:
         found = [json.loads(line) for line in file]
-    return [each for each in found if (each["kafka"], each["tv"]) != (kafka, tv) or only not in each["id"]]
+    of_this = (kafka, tv, has_users)
+    return [
+        each for each in found if (each["kafka"], each["tv"], "security" in each) != of_this or only not in each["id"]
+    ]
 
 
 if __name__ == "__main__":

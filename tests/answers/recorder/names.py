@@ -40,8 +40,8 @@ class Names:
         return self.transactional_id(value) if entity is Entity.TRANSACTIONAL_ID else self.group(value)
 
     def told(self, entity: Entity, value: Any) -> Any:
-        """The symbol of a group that was named before."""
-        return self.group_of(value) if entity is Entity.GROUP else value
+        """The symbol of a group or transactional id that was named before."""
+        return self.symbol_of(value) if entity in {Entity.GROUP, Entity.TRANSACTIONAL_ID} and value else value
 
     def pattern(self, pattern: str) -> str:
         """A regular expression of topics, which stand in it by their names."""
@@ -67,8 +67,8 @@ class Names:
         """A group that lives in the partition in which the symbol lives."""
         return self._placed(name, place_group(name, PARTITIONS)) if name else name
 
-    def group_of(self, real: str) -> str:
-        """The symbol of a group that was named before."""
+    def symbol_of(self, real: str) -> str:
+        """The symbol of a group or transactional id that was named before."""
         return next((name for name, known in self._real.items() if known == real), real)
 
     def _placed(self, name: str, partition: int) -> str:

@@ -15,14 +15,26 @@ from kio.serial import entity_reader, entity_writer
 
 from tests.answers.recorder.messages import answer_of, made, request_of, topic_ids
 from tests.answers.recorder.names import PARTITIONS, Names
+from zombieproof.broker.authorization.principals import USER
 from zombieproof.broker.cluster.journal import Decided
 from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.conformance.connections import RESOURCES
 from zombieproof.conformance.recording import Recorded
-from zombieproof.conformance.subject import Closed, Impossible, Role, Silence
+from zombieproof.conformance.subject import (
+    NOBODY,
+    Authenticated,
+    Closed,
+    Credentials,
+    Impossible,
+    Role,
+    Sender,
+    Silence,
+)
 from zombieproof.conformance.symbols import place_transactional_id
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.messages.groups import OffsetFetch
 from zombieproof.messages.partitions import Fetch, FetchAnswer
+from zombieproof.model.access import CLUSTER_NAME, EVERYTHING, AclOperation, PatternType, Permission, ResourceType
 from zombieproof.model.vocabulary import NONE, Error, Isolation
 
 AGAIN_FOR_S = 2.5
@@ -39,8 +51,8 @@ EVERY_PID: dict[str, tuple[int, ...]] = {"producer_id_filters": ()}
 class Connection:
     """One connection, one request at a time."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._host, self._port = host, port
+    def __init__(self, host: str, port: int, user: str | None = None) -> None:
+        self._host, self._port, self._user = host, port, user
         self._socket: socket | None = None
         self._number = 0
         self._kind: Any = None
@@ -50,17 +62,31 @@ class Connection:
 
         Raises:
             ConnectionError: the broker closed the connection instead of answering.
+            TimeoutError: it does not answer.
         """
         self.send(request)
         try:
             return self._answer(self._received_message())
+        except TimeoutError:
+            self.close()
+            raise
         except OSError as error:
             self.close()
             raise ConnectionError(str(error)) from error
 
-    def another(self) -> "Connection":
-        """Another connection to the same broker."""
-        return Connection(self._host, self._port)
+    def another(self, user: str | None = None) -> "Connection":
+        """Another connection to the same broker, of the same user or another one."""
+        return Connection(self._host, self._port, user or self._user)
+
+    def _log_in(self) -> None:
+        """Say who is here, by SASL/PLAIN; every user has his name for a password."""
+        handshake = import_module("kio.schema.sasl_handshake.v1.request").SaslHandshakeRequest
+        authenticate = import_module("kio.schema.sasl_authenticate.v2.request").SaslAuthenticateRequest
+        token = f"\0{self._user}\0{self._user}".encode()
+        for request in (made(handshake, {"mechanism": "PLAIN"}), made(authenticate, {"auth_bytes": token})):
+            answer = self.ask(request)
+            if int(answer.error_code) != Error.NONE:
+                raise ConnectionError(f"user {self._user} is refused: error {int(answer.error_code)}")
 
     def send(self, request: Any) -> None:
         """Send a request of kio.
@@ -86,6 +112,9 @@ class Connection:
         try:
             if self._socket is None:
                 self._socket = create_connection((self._host, self._port), timeout=PATIENCE_S)
+                if self._user is not None:
+                    self._log_in()
+                    self._kind = kind
             self._socket.sendall(len(message).to_bytes(4, "big") + message)
         except OSError as error:
             self.close()
@@ -162,6 +191,7 @@ class RealBroker:
         self._began_s = 0.0
         self._begun: dict[str, tuple[Request, Connection]] = {}
         self._come: dict[str, Answer | Closed] = {}
+        self._users: dict[str, Connection] = {}
         rows = [
             {"name": self.names.topics[name], "num_partitions": count, "replication_factor": 1}
             for name, count in recorded.sequence.topics.items()
@@ -176,6 +206,45 @@ class RealBroker:
         while not self._leads(every):
             time.sleep(PAUSE_S)
         self._epochs = [self._coordinator_epoch()]
+        if recorded.sequence.security is not None:
+            self._give_rights(recorded.sequence.security.acls)
+
+    def _give_rights(self, rows: Sequence[Sequence[str]]) -> None:
+        """These are the rights that there are; whatever was given before is gone."""
+        delete = import_module("kio.schema.delete_acls.v3.request").DeleteAclsRequest
+        create = import_module("kio.schema.create_acls.v3.request").CreateAclsRequest
+        every = {"resource_type_filter": 1, "pattern_type_filter": 1, "operation": 1, "permission_type": 1}
+        nobody = {"resource_name_filter": None, "principal_filter": None, "host_filter": None}
+        self._connection.ask(made(delete, {"filters": [{**every, **nobody}]}))
+        creations = [
+            {
+                "resource_type": RESOURCES[resource],
+                "resource_name": self._real_name(RESOURCES[resource], name, is_prefix=bool(prefixed)),
+                "resource_pattern_type": PatternType.PREFIXED if prefixed else PatternType.LITERAL,
+                "principal": f"{USER}:{user}",
+                "host": EVERYTHING,
+                "operation": AclOperation[operation],
+                "permission_type": Permission[permission],
+            }
+            for user, permission, operation, resource, name, *prefixed in rows
+        ]
+        told = self._connection.ask(made(create, {"creations": creations}))
+        wrong = [each for each in told.results if int(each.error_code) != Error.NONE]
+        if wrong:
+            raise Impossible(f"Kafka takes no such right: {wrong[0]}")
+        time.sleep(MOMENT_S)
+
+    def _real_name(self, resource: ResourceType, name: str, *, is_prefix: bool) -> str:
+        if is_prefix or name in (EVERYTHING, CLUSTER_NAME):
+            return name
+        match resource:
+            case ResourceType.TOPIC:
+                return str(self.names.topic(name)["name"])
+            case ResourceType.TRANSACTIONAL_ID:
+                return self.names.transactional_id(name) or name
+            case ResourceType.GROUP:
+                return self.names.group(name)
+        return name
 
     def _leads(self, partitions: dict[TopicPartition, int]) -> bool:
         """Whether the broker knows already that it leads what was just made."""
@@ -193,11 +262,11 @@ class RealBroker:
         (topic,) = (row for row in self._metadata().topics if row.name == TRANSACTION_STATE)
         return next(int(row.leader_epoch) for row in topic.partitions if row.partition_index == at)
 
-    def ask(self, request: Request, role: Role | None) -> Answer | Closed | Silence:
+    def ask(self, request: Request, role: Role | None, sender: Sender = NOBODY) -> Answer | Closed | Silence:
         """Send a request, and wait until no transaction is between its decision and its last marker."""
         if role is not None:
             raise Impossible("one node has every role")
-        answer = self._ask(request)
+        answer = self._ask(request, self._connection_of(sender))
         self._ids |= {name for name in (getattr(request, "transactional_id", None),) if name}
         self._groups |= {name for name in (getattr(request, "group", None),) if name}
         self._settle()
@@ -227,12 +296,27 @@ class RealBroker:
                 self._come[name] = answer_of(request, told, self.names)
         return self._come[name]
 
-    def _ask(self, request: Request) -> Answer | Closed:
+    def _connection_of(self, sender: Sender) -> Connection:
+        if sender.connection is not None:
+            raise Impossible("connections that begin unauthenticated are not asked here: the recordings have them")
+        if sender.principal is None:
+            return self._connection
+        if sender.principal not in self._users:
+            self._users[sender.principal] = self._connection.another(sender.principal)
+        return self._users[sender.principal]
+
+    def authenticate(self, credentials: Credentials, connection: str) -> Authenticated | Closed:
+        """The recordings have that."""
+        raise Impossible("connections that begin unauthenticated are not asked here: the recordings have them")
+
+    def _ask(self, request: Request, connection: Connection | None = None) -> Answer | Closed | Silence:
         message = request_of(request, self.names, int(time.time() * 1000))
         try:
-            return answer_of(request, self._connection.ask(message), self.names)
+            return answer_of(request, (connection or self._connection).ask(message), self.names)
         except ConnectionError:
             return Closed()
+        except TimeoutError:
+            return Silence()
 
     def _settle(self) -> None:
         listing = import_module("kio.schema.list_transactions.v0.request")

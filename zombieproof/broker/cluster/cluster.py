@@ -13,6 +13,8 @@ Source: reference §1, §2.5, §2.12, §3.7.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from zombieproof.broker.authorization.access_list import AccessList, Entry
+from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.clock import Clock, ManualClock
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import NOBODY, Changes, Metadata
@@ -63,6 +65,7 @@ class Cluster:
         open_store: gives the store of a replica when it is first needed; in memory by default. It outlives its broker.
         journal: where decisions and moves of all brokers go; nowhere by default.
         was_clean: whether whoever used the stores before stopped in order.
+        access: who may do what; None: everybody everything, and nobody is asked who he is.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  # each has a default, and who builds a cluster names the few that matter
@@ -77,6 +80,7 @@ class Cluster:
         open_store: OpenStore = in_memory,
         journal: Journal | None = None,
         was_clean: bool = True,
+        access: AccessList | None = None,
     ) -> None:
         self.journal = journal or Journal()
         self.clock = clock or ManualClock()
@@ -90,7 +94,10 @@ class Cluster:
         self.rules = replace(rules or Rules())
         self.features_epoch = 1
         steady = self.journal.steady(self.clock)
-        self._surroundings = Surroundings(self.settings, steady, self.journal, self.metadata, self.network)
+        self.access = access
+        self._surroundings = Surroundings(
+            self.settings, steady, self.journal, self.metadata, self.network, access=access
+        )
         self._node_ids = self.metadata.nodes = tuple(range(1, nodes + 1))
         self._software = self._surroundings.software
         self._software.update(dict.fromkeys(self._node_ids, Software(self.rules, release)))
@@ -124,8 +131,8 @@ class Cluster:
 
     # ---------------------------------------------------------------- requests and steps
 
-    def send(self, request: Request, node: int | None = None) -> Exchange:
-        """Put a client's request in flight, to `node` or to the first node that is up.
+    def send(self, request: Request, node: int | None = None, principal: Principal | None = None) -> Exchange:
+        """Put a client's request in flight, to `node` or to the first node that is up; `principal` is who he is.
 
         Raises:
             NoSuchNode: `node` does not exist, or nobody is up.
@@ -133,8 +140,9 @@ class Cluster:
         receiver = next(iter(sorted(self.brokers)), None) if node is None else node
         if receiver not in self._node_ids:
             raise NoSuchNode(f"node {receiver} cannot be asked; nodes are {_listed(self._node_ids)}")
-        number = self.network.request(CLIENT, receiver, request)
-        self.journal.caused("send", message=self.network.in_flight[-1])
+        number = self.network.request(CLIENT, receiver, request, principal)
+        said = {} if principal is None else {"principal": list(principal)}
+        self.journal.caused("send", message=self.network.in_flight[-1], **said)
         if receiver not in self.brokers:
             self.network.in_flight.pop()
             self.network.answer(number, receiver, CLIENT, None)
@@ -185,9 +193,9 @@ class Cluster:
         while self.step():
             pass
 
-    def ask(self, request: Request, node: int | None = None) -> Answer | None:
+    def ask(self, request: Request, node: int | None = None, principal: Principal | None = None) -> Answer | None:
         """Send a request, let everything arrive, and return the answer; None: there was none."""
-        exchange = self.send(request, node)
+        exchange = self.send(request, node, principal)
         self.settle()
         del self.network.exchanges[exchange.number]
         return exchange.answer
@@ -314,6 +322,18 @@ class Cluster:
                 store.log.configure(config)
                 if node in self.brokers:
                     self.brokers[node].partitions.replicas[partition].config = config
+
+    def set_access(self, entries: Iterable[Entry]) -> None:
+        """Other rights are in force from now on, for what is asked and answered then.
+
+        Raises:
+            ValueError: nobody here asks for rights.
+        """
+        if self.access is None:
+            raise ValueError("this cluster asks nobody for rights: give it an access list when it is made")
+        given = frozenset(entries)
+        self.journal.caused("access", entries=sorted(list(entry) for entry in given))
+        self.access.set_entries(given)
 
     def _remove(self, partitions: list[TopicPartition]) -> None:
         """Topics were deleted: no broker has anything of them any more."""

@@ -8,6 +8,7 @@ step that changed what it waited for. Whoever hangs up is not answered; what wai
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from zombieproof.broker.authorization.door import Visit
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.network import Answer, Network, Request
 from zombieproof.broker.cluster.operations import (
@@ -23,12 +24,16 @@ from zombieproof.broker.cluster.waiting import FOR_EVER, Key, Waits
 from zombieproof.broker.partition.service import PartitionService
 from zombieproof.messages.partitions import ConnectionClosed
 from zombieproof.messages.schema import in_version
+from zombieproof.model.access import AclOperation, ResourceType
 from zombieproof.model.vocabulary import Error
 
 
 @dataclass(slots=True)
 class Desk:
-    """The desk of one broker. `requesters`: who sent which request that is not answered yet, and in which version."""
+    """The desk of one broker. `requesters`: who sent which request that is not answered yet, and in which version.
+
+    `visits`: those of them that came in by a door that asks for rights.
+    """
 
     node_id: int
     network: Network
@@ -39,6 +44,12 @@ class Desk:
     handle: Callable[[Asking, Answer | None], None]
     waits: Waits[Operation] = field(default_factory=Waits)
     requesters: dict[int, tuple[int, int]] = field(default_factory=dict)
+    visits: dict[int, Visit] = field(default_factory=dict)
+
+    def may(self, number: int, operation: AclOperation, resource: ResourceType, name: str) -> bool:
+        """Whether the sender of request `number` may do something; where nobody asks for rights, everybody may."""
+        visit = self.visits.get(number)
+        return visit is None or visit.may(operation, resource, name)
 
     # ---------------------------------------------------------------- waiting
 
@@ -97,6 +108,9 @@ class Desk:
     def answer(self, number: int, answer: Answer | ConnectionClosed | None) -> None:
         """Answer request `number`, in its version; None: it gets no answer."""
         sender, version = self.requesters.pop(number, (None, 0))
+        visit = self.visits.pop(number, None)
+        if visit is not None:
+            answer = visit.complete(answer)
         if answer is None:
             self.network.leave_unanswered(number)
         if answer is not None and sender is not None:
@@ -116,5 +130,6 @@ class Desk:
     def disconnected(self, number: int) -> None:
         """Nobody waits for the answer to request `number` any more. What it has done stays done."""
         self.requesters.pop(number, None)
+        self.visits.pop(number, None)
         for ticket in self.waits.tickets(number):
             self.waits.remove(ticket)

@@ -326,7 +326,9 @@ def _described(cluster: Cluster, was_clean: bool) -> dict[str, Any]:
     for (topic, _), known in sorted(metadata.partitions.items()):
         said = {"replicas": list(known.replicas), "in_sync": list(known.in_sync), "leader": known.leader}
         topics[topic]["partitions"].append({**said, "leader_epoch": known.leader_epoch})
+    access = {} if cluster.access is None else {"access": cluster.access.as_data()}
     return {
+        **access,
         "nodes": len(nodes),
         "release": cluster.release_of(nodes[0]),
         "settings": asdict(cluster.settings),

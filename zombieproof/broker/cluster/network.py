@@ -5,6 +5,7 @@ Source: DESIGN §5: a message can be late, doubled, lost.
 
 from dataclasses import dataclass, field
 
+from zombieproof.broker.authorization.principals import Principal
 from zombieproof.messages.admin import AdminAnswer, AdminRequest
 from zombieproof.messages.controller import AllocateProducerIds, AllocateProducerIdsAnswer
 from zombieproof.messages.groups import CoordinatorFound, FindCoordinator, GroupAnswer, GroupRequest
@@ -22,7 +23,8 @@ Answer = TransactionAnswer | PartitionAnswer | GroupAnswer | CoordinatorFound | 
 class Message:
     """A request on its way to a node, or (`is_answer`) the answer to the request of the same `number`.
 
-    An answer without `body` says that the connection was closed: the node went down or refused to go on.
+    An answer without `body` says that the connection was closed: the node went down or refused to go on. `principal`
+    is who the client is; None: he has not said it. Of brokers nobody asks.
     """
 
     number: int
@@ -30,6 +32,7 @@ class Message:
     receiver: int
     body: Request | Answer | None
     is_answer: bool = False
+    principal: Principal | None = None
 
 
 @dataclass(slots=True)
@@ -60,10 +63,10 @@ class Network:
     over: list[int] | None = None
     _numbers: int = 0
 
-    def request(self, sender: int, receiver: int, body: Request) -> int:
+    def request(self, sender: int, receiver: int, body: Request, principal: Principal | None = None) -> int:
         """Put a request in flight; returned is its number."""
         self._numbers += 1
-        self.in_flight.append(Message(self._numbers, sender, receiver, body))
+        self.in_flight.append(Message(self._numbers, sender, receiver, body, principal=principal))
         if sender == CLIENT:
             self.exchanges[self._numbers] = Exchange(self._numbers, receiver, body)
         return self._numbers
@@ -107,7 +110,7 @@ class Network:
         """
         if message.is_answer or message.body is None or not isinstance(message.body, Request):
             raise ValueError(f"{message} is no request; only requests are sent twice")
-        number = self.request(message.sender, message.receiver, message.body)
+        number = self.request(message.sender, message.receiver, message.body, message.principal)
         self.exchanges.pop(number, None)
 
     def cut_off(self, node: int) -> None:

@@ -13,6 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from zombieproof.broker.authorization.access_list import AccessList
+from zombieproof.broker.authorization.door import Door
+from zombieproof.broker.authorization.principals import ANONYMOUS, Principal
 from zombieproof.broker.cluster.apis import is_understood
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.configs import Configs
@@ -20,7 +23,7 @@ from zombieproof.broker.cluster.desk import Desk
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.members import Members
 from zombieproof.broker.cluster.metadata import Metadata
-from zombieproof.broker.cluster.network import Answer, Message, Network, Request
+from zombieproof.broker.cluster.network import CLIENT, Answer, Message, Network, Request
 from zombieproof.broker.cluster.operations import (
     AppendUnderWay,
     AskAgain,
@@ -78,6 +81,7 @@ from zombieproof.messages.partitions import (
 )
 from zombieproof.messages.registry import Receiver, api_of
 from zombieproof.messages.transactions import TransactionRequest
+from zombieproof.model.access import CLUSTER_NAME, AclOperation, ResourceType
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.statemachines.find_coordinator import find_coordinator
 from zombieproof.statemachines.group_coordinator import lookup
@@ -102,7 +106,7 @@ class Tokens:
 
 @dataclass(slots=True)
 class Surroundings:
-    """What all brokers of a cluster share."""
+    """What all brokers of a cluster share; `access` None: nobody asks for rights."""
 
     settings: Settings
     clock: Clock
@@ -111,6 +115,7 @@ class Surroundings:
     network: Network
     tokens: Tokens = field(default_factory=Tokens)
     software: dict[int, Software] = field(default_factory=dict)
+    access: AccessList | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +282,22 @@ class Broker:
             self.desk.answered(number, None if body is None or isinstance(body, Request) else body)
         elif isinstance(body, Request):
             self.desk.requesters[number] = message.sender, body.version
-            if is_understood(body, self.software.release):
-                self._handle(number, body)
-            else:
+            if not is_understood(body, self.software.release):
                 self.desk.answer(number, ConnectionClosed())
+            elif message.sender == CLIENT and self._around.access is not None:
+                self._let_in(number, body, message.principal or ANONYMOUS, self._around.access)
+            else:
+                self._handle(number, body)
+
+    def _let_in(self, number: int, request: Request, who: Principal, access: AccessList) -> None:
+        """Hand in what a client may ask for; what it may not is answered here, or beside the rest."""
+        door = Door(access, self._around.journal, lambda topic: self._metadata.count(topic) > 0)
+        visit = door.judge(request, who)
+        if visit.answer is not None:
+            self.desk.answer(number, visit.answer)
+            return
+        self.desk.visits[number] = visit
+        self._handle(number, visit.left)
 
     def _handle(self, number: int, request: Any) -> None:
         """Hand a request to the part that it goes to, or begin what has to wait here."""
@@ -309,10 +326,24 @@ class Broker:
         enabled, rows = self._around.settings.delete_topic_enable, dict[str, int]()
         for name, times in Counter(request.topics).items():
             exists = self._metadata.count(name) > 0
-            rows[name] = deletes_topic(enabled, times > 1, exists, request.by_id, name in INTERNAL_TOPICS)
+            rows[name] = deletes_topic(
+                enabled,
+                times > 1,
+                exists,
+                request.by_id,
+                name in INTERNAL_TOPICS,
+                self._may(number, AclOperation.DESCRIBE, name),
+                self._may(number, AclOperation.DELETE, name),
+            )
             if rows[name] == Error.NONE:
                 self._metadata.delete(name)
         self.desk.answer(number, TopicsDeleted(rows))
+
+    def _may(self, number: int, operation: AclOperation, topic: str) -> bool:
+        """Whether the sender of a DeleteTopics may do this to a topic: who may delete in the cluster may do both."""
+        return self.desk.may(number, AclOperation.DELETE, ResourceType.CLUSTER, CLUSTER_NAME) or self.desk.may(
+            number, operation, ResourceType.TOPIC, topic
+        )
 
     def _create_topics(self, number: int, request: CreateTopics) -> None:
         self.desk.answer(number, self.topics.create(request))

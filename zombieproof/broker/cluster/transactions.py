@@ -28,6 +28,7 @@ from zombieproof.messages.transactions import (
     TransactionRequest,
     TransactionToAdd,
 )
+from zombieproof.model.access import AclOperation, ResourceType
 from zombieproof.model.releases import newest_version
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey, Error, Origin
@@ -81,7 +82,7 @@ class Transactions:
 
     def _add_partitions(self, number: int, request: AddPartitionsToTxn) -> None:
         """Transactions with a partition that cannot join are refused here; the coordinator decides on the others."""
-        refused = tuple(self._refusal(asked, request.version) for asked in request.transactions)
+        refused = tuple(self._refusal(number, asked, request.version) for asked in request.transactions)
         left = tuple(asked for asked, refusal in zip(request.transactions, refused, strict=True) if refusal is None)
         if not left and request.transactions:
             answer = AddPartitionsToTxnAnswer(int(Error.NONE), tuple(r for r in refused if r is not None))
@@ -91,10 +92,13 @@ class Transactions:
             self._refused[number] = refused
         self.carry_out(self.coordinator.handle(AddPartitionsToTxn(request.version, left), number))
 
-    def _refusal(self, asked: TransactionToAdd, version: int) -> TransactionAdded | None:
+    def _refusal(self, number: int, asked: TransactionToAdd, version: int) -> TransactionAdded | None:
         errors = {
             partition: joins.partition_is_refused(
-                self.metadata.exists(partition), partition[0] in INTERNAL_TOPICS, version
+                self.metadata.exists(partition),
+                partition[0] in INTERNAL_TOPICS,
+                version,
+                self.desk.may(number, AclOperation.WRITE, ResourceType.TOPIC, partition[0]),
             )
             for partition in asked.partitions
         }

@@ -228,7 +228,7 @@ class PartitionService:
 
     def _described(self, partition: TopicPartition) -> ProducersDescribed:
         replica = self.replica(partition)
-        error = self._door(partition, replica).error
+        error = self._door(partition, replica, is_legal=is_legal_topic(partition[0])).error
         return ProducersDescribed(error) if error != Error.NONE or replica is None else replica.describe_producers()
 
     def _door(
@@ -239,6 +239,7 @@ class PartitionService:
         by_unknown_id: bool = False,
         needs_leader: bool = False,
         said_epoch: int = NONE,
+        is_legal: bool = True,
     ) -> front_door.ReadDoor:
         place = front_door.ReadPlace(
             self.metadata.exists(partition),
@@ -248,6 +249,7 @@ class PartitionService:
             needs_leader,
             said_epoch,
             NONE if replica is None else replica.leader_epoch,
+            is_legal,
         )
         door = front_door.reads(place, self.journal.begin())
         self.journal.take(f"{partition[0]}-{partition[1]}")

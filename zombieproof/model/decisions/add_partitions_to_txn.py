@@ -87,11 +87,12 @@ FIRST_VERSION_OF_BROKERS = 4
 """AddPartitionsToTxn of this version and up comes from brokers, on behalf of clients that wrote to a partition."""
 
 
-def error_of_partition_to_add(exists: bool, is_internal: bool, version: int) -> int:
-    """Why one partition of AddPartitionsToTxn cannot join (§2.8), or NONE; the others are then not attempted.
+def error_of_partition_to_add(exists: bool, is_internal: bool, version: int, may_write: bool = True) -> int:
+    """Why one partition of AddPartitionsToTxn cannot join (§2.8, §14.1), or NONE; the others are then not attempted.
 
-    A client may not add the internal topics; a broker adds the offsets partition on behalf of TxnOffsetCommit.
+    A client may not add the internal topics, nor those that it may not write to; whether there are such is not told.
+    A broker adds the offsets partition on behalf of TxnOffsetCommit, and was asked for its own right.
     """
-    if is_internal and version < FIRST_VERSION_OF_BROKERS:
+    if (is_internal or not may_write) and version < FIRST_VERSION_OF_BROKERS:
         return int(Error.TOPIC_AUTHORIZATION_FAILED)
     return int(Error.NONE if exists else Error.UNKNOWN_TOPIC_OR_PARTITION)

@@ -83,6 +83,11 @@ def error_of_topic(exists: bool, by_id: bool) -> int:
     return int(Error.UNKNOWN_TOPIC_ID if by_id else Error.UNKNOWN_TOPIC_OR_PARTITION)
 
 
+def error_of_topic_name(is_legal: bool) -> int:
+    """DescribeProducers looks first whether there can be such a topic: before rights, and before the topic."""
+    return int(Error.NONE if is_legal else Error.INVALID_TOPIC_EXCEPTION)
+
+
 def epoch_meant(said_epoch: int) -> int:
     """Which leader epoch a Fetch means; NONE: any. It says so by any number that is none."""
     return int(said_epoch if said_epoch >= 0 else NONE)

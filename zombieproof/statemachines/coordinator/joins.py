@@ -82,9 +82,9 @@ def _join(
         joined(pending, error, effects)
 
 
-def partition_is_refused(exists: bool, is_internal: bool, version: int) -> int:
+def partition_is_refused(exists: bool, is_internal: bool, version: int, may_write: bool = True) -> int:
     """Why one partition of AddPartitionsToTxn cannot join any transaction, or NONE: looked at before the id is."""
-    return error_of_partition_to_add(exists, is_internal, version)
+    return error_of_partition_to_add(exists, is_internal, version, may_write)
 
 
 def error_beside_refused(error: int) -> int:

@@ -48,9 +48,17 @@ def deletes(place: DeletionPlace, offset: int) -> Deletion:
     return Deletion(error, NONE if error != Error.NONE else offset_to_delete_up_to(offset, place.high_watermark))
 
 
-def deletes_topic(is_enabled: bool, is_named_twice: bool, exists: bool, by_id: bool, is_internal: bool) -> int:
+def deletes_topic(
+    is_enabled: bool,
+    is_named_twice: bool,
+    exists: bool,
+    by_id: bool,
+    is_internal: bool,
+    may_describe: bool = True,
+    may_delete: bool = True,
+) -> int:
     """One topic of a DeleteTopics reaches a broker: the error that it is answered with, or NONE, and it goes."""
-    return error_of_topic_deletion(is_enabled, is_named_twice, exists, by_id, is_internal)
+    return error_of_topic_deletion(is_enabled, is_named_twice, exists, by_id, is_internal, may_describe, may_delete)
 
 
 def has_followed(leads: bool, low_watermark: int, offset: int, is_over: bool) -> int:

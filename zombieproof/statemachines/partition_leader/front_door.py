@@ -9,7 +9,7 @@ Source: reference §3.2, §14; ``KafkaApis.handleProduceRequest``, ``ReplicaMana
 
 from typing import NamedTuple
 
-from zombieproof.model.decisions.fetch import error_of_read, error_of_topic
+from zombieproof.model.decisions.fetch import error_of_read, error_of_topic, error_of_topic_name
 from zombieproof.model.decisions.log_validation import FITS, Fit
 from zombieproof.model.decisions.produce import (
     decide_produce_batch,
@@ -118,6 +118,7 @@ class ReadPlace(NamedTuple):
 
     `said_epoch`: that of the leader that the request means, NONE: it does not say it; `leader_epoch`: that of the one
     there is.
+    `is_legal`: its topic may be called so; only DescribeProducers looks.
     """
 
     exists: bool
@@ -127,6 +128,7 @@ class ReadPlace(NamedTuple):
     needs_leader: bool
     said_epoch: int = NONE
     leader_epoch: int = NONE
+    is_legal: bool = True
 
 
 class ReadDoor(NamedTuple):
@@ -140,8 +142,10 @@ def reads(place: ReadPlace, notes: Notes) -> ReadDoor:
     """Fetch, ListOffsets or DescribeProducers of one partition reaches a broker."""
     if not place.exists and place.by_unknown_id:
         return ReadDoor(error_of_topic(False, True), True)
-    error = error_of_read(
-        place.exists, place.has_replica, place.leads, place.needs_leader, place.said_epoch, place.leader_epoch
-    )
+    error = error_of_topic_name(place.is_legal)
+    if error == Error.NONE:
+        error = error_of_read(
+            place.exists, place.has_replica, place.leads, place.needs_leader, place.said_epoch, place.leader_epoch
+        )
     note(notes, Decision.FETCH, Row.NO_ROW, error)
     return ReadDoor(error, not place.exists)

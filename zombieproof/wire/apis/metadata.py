@@ -22,6 +22,8 @@ from zombieproof.wire.names import NO_ID, NO_NAME, Names
 
 ALL_BY_EMPTY_UNTIL = 0
 IDS_SINCE = 12
+NOT_ASKED_FOR = -(1 << 31)
+TOLD_BY_ID = (Error.NONE, Error.TOPIC_AUTHORIZATION_FAILED)
 
 
 def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
@@ -31,7 +33,7 @@ def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
         return ()
     if topics is None or (version <= ALL_BY_EMPTY_UNTIL and not topics):
         return (DescribeTopics(version, None),)
-    by_id = [topic.topic_id for topic in topics if getattr(topic, "topic_id", None) not in (None, NO_ID)]
+    by_id = _ids(topics)
     asked = [names.topic_of(_OnlyId(each)) for each in by_id] or [topic.name for topic in topics]
     creates = getattr(entity, "allow_auto_topic_creation", True)
     return (DescribeTopics(version, tuple(asked), bool(by_id), creates),)
@@ -50,6 +52,10 @@ def _refusal(topics: tuple[Any, ...], version: int) -> Error:
     return Error.UNKNOWN_SERVER_ERROR if nameless else Error.NONE
 
 
+def _ids(topics: tuple[Any, ...] | None) -> list[UUID]:
+    return [topic.topic_id for topic in topics or () if getattr(topic, "topic_id", None) not in (None, NO_ID)]
+
+
 def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
     """The brokers that are up, and the topics."""
     if not answers:
@@ -65,7 +71,10 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
         ],
         "cluster_id": around.cluster_id,
         "controller_id": around.metadata.controller,
-        "topics": [_topic(name, error, around, entity) for name, error in answers[0].topics.items()],
+        "topics": [
+            {**_topic(name, error, around, entity), **_hidden(error, by_id=bool(_ids(entity.topics)))}
+            for name, error in answers[0].topics.items()
+        ],
     }
 
 
@@ -88,12 +97,20 @@ def _topic(name: str, error: int, around: Around, entity: Any) -> Values:
     return {
         **names,
         "name": None if name.startswith(NO_NAME) else name,
-        "topic_id": names["topic_id"] if error == Error.NONE or name.startswith(NO_NAME) else NO_ID,
+        "topic_id": names["topic_id"] if error in TOLD_BY_ID or name.startswith(NO_NAME) else NO_ID,
         "error_code": error,
         "is_internal": name in INTERNAL_TOPICS,
         "partitions": [partition_of(partition, around) for partition in partitions],
-        "topic_authorized_operations": EVERYTHING_OF_TOPIC if wants else -(1 << 31),
+        "topic_authorized_operations": EVERYTHING_OF_TOPIC if wants else NOT_ASKED_FOR,
     }
+
+
+def _hidden(error: int, *, by_id: bool) -> Values:
+    """Of a topic that one may not know of nothing is told but what one has said: its name, or its id."""
+    if error != Error.TOPIC_AUTHORIZATION_FAILED:
+        return {}
+    said = {"name": None} if by_id else {"topic_id": NO_ID}
+    return {"is_internal": False, "topic_authorized_operations": NOT_ASKED_FOR, **said}
 
 
 def partition_of(partition: TopicPartition, around: Around) -> Values:

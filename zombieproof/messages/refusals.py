@@ -1,0 +1,125 @@
+"""The answer that says an error, in the form of each request: at its top where there is a place, else in every row.
+
+What is told of each partition, topic, transactional id or group of a request stands in `ROWS`: also where only some of
+them are refused, and the others answered. Source: ``*Request.getErrorResponse``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from zombieproof.messages import groups as g
+from zombieproof.messages import partitions as p
+from zombieproof.messages import transactions as t
+from zombieproof.messages.controller import AllocateProducerIds, AllocateProducerIdsAnswer
+from zombieproof.model.vocabulary import NONE
+
+Key = Any
+"""What a row is about: a topic partition, a topic, a transactional id or a group."""
+
+
+class RowsOf(NamedTuple):
+    """Where a request names what has a row, and where its answer has them: `row` makes the one of an error."""
+
+    asked: str
+    answer: type
+    told: str
+    row: Callable[[int], Any]
+    error: str = ""
+    """The error of the whole answer, where it has one; rows are then only told where it is NONE."""
+
+    def keys(self, request: Any) -> list[Key]:
+        """What has a row, in the order of the request."""
+        return [_key(each) for each in getattr(request, self.asked) or ()]
+
+    def of(self, request: Any, keys: Iterable[Key]) -> Any:
+        """A request that asks for these only."""
+        wanted, asked = set(keys), getattr(request, self.asked)
+        if isinstance(asked, dict):
+            return replace(request, **{self.asked: {key: asked[key] for key in asked if key in wanted}})
+        left = tuple(each for each in asked if _key(each) in wanted)
+        return replace(request, **{self.asked: left})
+
+    def answered(self, rows: Mapping[Key, Any]) -> Any:
+        """An answer of these rows."""
+        return self.answer(**({self.error: 0} if self.error else {}), **{self.told: dict(rows)})
+
+
+def _key(asked: Any) -> Key:
+    return asked.partition if isinstance(asked, g.OffsetToCommit) else asked
+
+
+def _error(error: int) -> int:
+    return int(error)
+
+
+ROWS: Mapping[type, RowsOf] = {
+    p.Produce: RowsOf("partitions", p.ProduceAnswer, "partitions", p.Produced),
+    p.Fetch: RowsOf("partitions", p.FetchAnswer, "partitions", lambda error: p.Fetched(error, aborted=())),
+    p.ListOffsets: RowsOf("partitions", p.ListOffsetsAnswer, "partitions", p.ListedOffset),
+    p.DescribeTopics: RowsOf("topics", p.TopicsDescribed, "topics", _error),
+    p.DescribeProducers: RowsOf("partitions", p.DescribeProducersAnswer, "partitions", p.ProducersDescribed),
+    p.DeleteRecords: RowsOf("partitions", p.RecordsDeleted, "partitions", lambda error: (NONE, error)),
+    p.DeleteTopics: RowsOf("topics", p.TopicsDeleted, "topics", _error),
+    g.OffsetCommit: RowsOf("offsets", g.OffsetsCommitted, "errors", _error),
+    g.TxnOffsetCommit: RowsOf("offsets", g.OffsetsCommitted, "errors", _error),
+    g.OffsetFetch: RowsOf("partitions", g.OffsetFetchAnswer, "partitions", g.OffsetFetched, "error"),
+    g.OffsetDelete: RowsOf("partitions", g.OffsetsDeleted, "errors", _error, "error"),
+    g.DeleteGroups: RowsOf("groups", g.GroupsDeleted, "groups", _error),
+}
+"""Requests with a row for each of what they name, in one field of the request and one of the answer."""
+
+_WHOLE: Mapping[type, Callable[[int], Any]] = {
+    t.InitProducerId: t.InitProducerIdAnswer,
+    t.AddOffsetsToTxn: t.AddOffsetsToTxnAnswer,
+    t.EndTxn: t.EndTxnAnswer,
+    t.ListTransactions: t.ListTransactionsAnswer,
+    g.FindCoordinator: g.CoordinatorFound,
+    g.JoinGroup: g.JoinGroupAnswer,
+    g.SyncGroup: g.SyncGroupAnswer,
+    g.LeaveGroup: g.GroupLeft,
+    g.Heartbeat: g.GroupError,
+    g.ConsumerGroupHeartbeat: g.ConsumerGroupHeartbeatAnswer,
+    g.OffsetFetch: lambda error: g.OffsetFetchAnswer(error, {}),
+    g.OffsetDelete: lambda error: g.OffsetsDeleted(error, {}),
+    AllocateProducerIds: AllocateProducerIdsAnswer,
+}
+"""Requests whose answer has a place for the error of the whole."""
+
+ONE_TRANSACTION_UNTIL = 3
+"""AddPartitionsToTxn up to here has no error of its own: each partition is told."""
+
+
+def refusal(request: Any, error: int) -> Any:
+    """The answer to `request` that says `error`.
+
+    Raises:
+        TypeError: nobody has said what the answer to such a request looks like.
+    """
+    whole = _WHOLE.get(type(request))
+    if whole is not None:
+        return whole(int(error))
+    rows = ROWS.get(type(request))
+    if rows is not None:
+        return rows.answered({key: rows.row(int(error)) for key in rows.keys(request)})
+    match request:
+        case t.AddPartitionsToTxn(version=version) if version <= ONE_TRANSACTION_UNTIL:
+            added = (
+                t.TransactionAdded(each.transactional_id, dict.fromkeys(each.partitions, int(error)))
+                for each in request.transactions
+            )
+            return t.AddPartitionsToTxnAnswer(0, tuple(added))
+        case t.AddPartitionsToTxn():
+            return t.AddPartitionsToTxnAnswer(int(error), ())
+        case t.DescribeTransactions():
+            return t.DescribeTransactionsAnswer(
+                tuple(t.TransactionDescription(name, int(error)) for name in request.transactional_ids)
+            )
+        case p.WriteTxnMarkers():
+            written = (
+                p.MarkerWritten(each.producer_id, dict.fromkeys(each.partitions, int(error)))
+                for each in request.markers
+            )
+            return p.WriteTxnMarkersAnswer(tuple(written))
+        case _:
+            raise TypeError(f"{type(request).__name__}: nobody has said how it is told of an error; see `ROWS`")
