@@ -46,7 +46,7 @@ class RowsOf(NamedTuple):
 
 
 def _key(asked: Any) -> Key:
-    return asked.partition if isinstance(asked, g.OffsetToCommit) else asked
+    return asked.partition if isinstance(asked, g.OffsetToCommit | g.PlainOffsetToCommit) else asked
 
 
 def _error(error: int) -> int:
