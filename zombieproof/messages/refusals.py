@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from zombieproof.messages import admin as a
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
 from zombieproof.messages import transactions as t
@@ -83,6 +84,7 @@ _WHOLE: Mapping[type, Callable[[int], Any]] = {
     g.OffsetFetch: lambda error: g.OffsetFetchAnswer(error, {}),
     g.OffsetDelete: lambda error: g.OffsetsDeleted(error, {}),
     AllocateProducerIds: AllocateProducerIdsAnswer,
+    a.DescribeLogDirs: lambda error: a.LogDirsDescribed("", {}, error),
 }
 """Requests whose answer has a place for the error of the whole."""
 
@@ -115,6 +117,18 @@ def refusal(request: Any, error: int) -> Any:
             return t.DescribeTransactionsAnswer(
                 tuple(t.TransactionDescription(name, int(error)) for name in request.transactional_ids)
             )
+        case a.ElectLeaders():
+            return a.LeadersElected(dict.fromkeys(request.partitions or (), a.PartitionElected(int(error))), int(error))
+        case a.CreateTopics():
+            return a.TopicsCreated(tuple(a.TopicCreated(each.name, int(error)) for each in request.topics))
+        case a.CreatePartitions():
+            return a.PartitionsCreated(tuple(a.TopicWidened(each.name, int(error)) for each in request.topics))
+        case a.DescribeConfigs():
+            described = (a.ResourceDescribed(int(error), None, each.kind, each.name) for each in request.resources)
+            return a.ConfigsDescribed(tuple(described))
+        case a.AlterConfigs() | a.IncrementalAlterConfigs():
+            altered = (a.ResourceAltered(int(error), None, each.kind, each.name) for each in request.resources)
+            return a.ConfigsAltered(tuple(altered))
         case p.WriteTxnMarkers():
             written = (
                 p.MarkerWritten(each.producer_id, dict.fromkeys(each.partitions, int(error)))

@@ -144,12 +144,18 @@ class Door:
         """What the step may want to know; asking is looking up."""
         cluster = {
             operation: visit.may(operation, ResourceType.CLUSTER, CLUSTER_NAME)
-            for operation in (AclOperation.IDEMPOTENT_WRITE, AclOperation.CLUSTER_ACTION, AclOperation.ALTER)
+            for operation in (
+                AclOperation.IDEMPOTENT_WRITE,
+                AclOperation.CLUSTER_ACTION,
+                AclOperation.ALTER,
+                AclOperation.DESCRIBE,
+            )
         }
         request, rights = visit.request, Rights()
         rights.idempotent_write = cluster[AclOperation.IDEMPOTENT_WRITE]
         rights.cluster_action = cluster[AclOperation.CLUSTER_ACTION]
         rights.alter_cluster = cluster[AclOperation.ALTER]
+        rights.describe_cluster = cluster[AclOperation.DESCRIBE]
         for name in _ids(request):
             rights.write_id = visit.may(AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, name)
             rights.describe_id = visit.may(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, name)
