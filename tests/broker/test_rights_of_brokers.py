@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.wire.fronts import fronted
 from zombieproof.bridge.again import live_again
 from zombieproof.broker.authorization.access_list import AccessList, Entry
 from zombieproof.broker.authorization.principals import Principal
@@ -16,16 +17,19 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.config import Durability
 from zombieproof.formats.batches import Batch, Record
+from zombieproof.messages import admin as a
+from zombieproof.messages import group_descriptions as d
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
 from zombieproof.messages import transactions as t
 from zombieproof.messages.controller import AllocateProducerIds
 from zombieproof.messages.refusals import refusal
 from zombieproof.messages.registry import APIS, Receiver, api_of
-from zombieproof.model.access import AclOperation, PatternType, Permission, ResourceType
+from zombieproof.model.access import CLUSTER_NAME, AclOperation, PatternType, Permission, ResourceType
 from zombieproof.model.vocabulary import Error, Isolation
 from zombieproof.traces.trace_file import read_live
 from zombieproof.wire.apis.metadata import METADATA
+from zombieproof.wire.asking import answer_in
 from zombieproof.wire.names import NO_ID, TopicNames
 
 ROOT, U = Principal("root"), Principal("u")
@@ -51,6 +55,7 @@ def batches(*topics: str) -> dict[tuple[str, int], tuple[p.SentBatch, ...]]:
     return {(topic, 0): (p.SentBatch(Batch(records=(Record(None, b"v"),))),) for topic in topics}
 
 
+COMPACT = "cleanup.policy"
 A, B, NOPE = ("a", 0), ("b", 0), ("nope", 0)
 
 
@@ -242,6 +247,17 @@ EVERY: tuple[Request, ...] = (
     t.ListTransactions(0),
     AllocateProducerIds(0, 1),
     g.ConsumerGroupHeartbeat(0, "g", "m", 0),
+    p.OffsetForLeaderEpoch(4, {A: 0, B: 0}),
+    d.DescribeGroups(5, ("g", "h")),
+    d.ListGroups(5),
+    d.ConsumerGroupDescribe(1, ("g", "h")),
+    a.CreateTopics(7, (a.NewTopic("a"), a.NewTopic("new"))),
+    a.CreatePartitions(3, (a.TopicToWiden("a", 2), a.TopicToWiden("b", 1))),
+    a.DescribeConfigs(4, (a.ResourceToDescribe(2, "a"), a.ResourceToDescribe(4, "1"))),
+    a.AlterConfigs(2, (a.ResourceToAlter(2, "a", (a.Setting(COMPACT, "compact"),)), a.ResourceToAlter(4, "1"))),
+    a.IncrementalAlterConfigs(1, (a.ResourceToChange(2, "a", (a.SettingChange(COMPACT, 0, "compact"),)),)),
+    a.ElectLeaders(2, (A, B)),
+    a.DescribeLogDirs(4, (A, B)),
 )
 
 
@@ -276,12 +292,28 @@ def test_who_has_no_right_changes_nothing_and_learns_nothing(request_: Request) 
     assert api_of(type(request_)).receiver is not Receiver.CONTROLLER or answer.error == 31
 
 
+def test_of_groups_one_is_told_what_one_may_know() -> None:
+    cluster = cluster_of()
+    ask(cluster, g.OffsetCommit(8, "g", (g.PlainOffsetToCommit(A, 1, ""),)), ROOT)
+    assert [row.group for row in ask(cluster, d.ListGroups(5), ROOT).groups] == ["g"]
+    assert ask(cluster, d.ListGroups(5)).groups == ()
+    described = d.DescribeGroups(5, ("g", "h"))
+    assert [(row.group, row.error) for row in ask(cluster, described).groups] == [("g", 30), ("h", 30)]
+    assert [(row.group, row.error, row.state) for row in ask(cluster, described, ROOT).groups] == [
+        ("g", 0, "Empty"),
+        ("h", 0, "Dead"),
+    ]
+
+
 def facts(cluster: Cluster) -> Any:
     broker = cluster.brokers[1]
     logs = {tp: tuple(replica.log.read()) for tp, replica in broker.partitions.replicas.items()}
     store = broker.groups.store(0)
     groups = None if store is None else sorted(store.groups)
-    return logs, dict(broker.coordinator.entries(0)), groups, dict(cluster.metadata.topic_ids)
+    metadata = cluster.metadata
+    stated = [metadata.stated_of(topic) for topic in metadata.topic_ids]
+    known = dict(metadata.topic_ids), dict(metadata.partitions), stated, dict(metadata.dynamic)
+    return logs, dict(broker.coordinator.entries(0)), groups, known
 
 
 def test_on_the_wire_a_topic_that_one_may_not_know_of_has_only_what_was_asked_for() -> None:
@@ -305,6 +337,105 @@ def test_on_the_wire_a_topic_that_one_may_not_know_of_has_only_what_was_asked_fo
     answer = ask(cluster, p.DescribeTopics(12, ("a",)), ROOT)
     told = METADATA.to_values(SimpleNamespace(topics=[SimpleNamespace(name="a")]), (answer,), 12, around)
     assert [(row["name"], row["topic_id"]) for row in told["topics"]] == [("a", ids["a"])]
+
+
+# ---------------------------------------------------------------- topics, settings and the cluster
+
+DENIED = "Topic authorization failed.", "Cluster authorization failed."
+
+
+def test_topics_are_made_by_who_may_and_described_to_who_may_know() -> None:
+    made = a.CreateTopics(7, (a.NewTopic("new", 2), a.NewTopic("other"), a.NewTopic("a")))
+    cluster = cluster_of(may("CREATE", TOPIC, "new"))
+    rows = {each.name: each for each in ask(cluster, made).topics}
+    assert rows["new"] == a.TopicCreated("new", 0, settings_error=29)
+    assert rows["other"] == a.TopicCreated("other", 29, "Authorization failed.")
+    assert rows["a"] == a.TopicCreated("a", 29, "Authorization failed.")
+    assert (cluster.metadata.count("new"), cluster.metadata.count("other")) == (2, 0)
+    told = may("DESCRIBE_CONFIGS", TOPIC, "other"), may("CREATE", ResourceType.CLUSTER, CLUSTER_NAME)
+    of_all = {each.name: each for each in ask(cluster_of(*told), made).topics}
+    assert (of_all["other"].partitions, of_all["other"].settings_error, of_all["a"].error) == (1, 0, 36)
+    assert of_all["other"].settings
+    assert of_all["new"].settings_error == 29
+
+
+def test_what_one_may_not_make_does_not_count_among_too_many() -> None:
+    asked = a.CreateTopics(7, (a.NewTopic("new"), a.NewTopic("other", 10_000)))
+    told = {each.name: each.error for each in ask(cluster_of(may("CREATE", TOPIC, "new")), asked).topics}
+    assert told == {"new": 0, "other": 29}
+
+
+def test_partitions_are_added_by_who_may_alter_the_topic() -> None:
+    cluster = cluster_of(may("ALTER", TOPIC, "a"))
+    asked = a.CreatePartitions(3, tuple(a.TopicToWiden(each, 2) for each in ("a", "b", "nope")))
+    assert [(each.error, each.message) for each in ask(cluster, asked).topics] == [(0, None), (29, None), (29, None)]
+    assert (cluster.metadata.count("a"), cluster.metadata.count("b")) == (2, 1)
+
+
+def test_settings_are_told_to_who_may_know_them() -> None:
+    asked = a.DescribeConfigs(
+        4, tuple(a.ResourceToDescribe(*each) for each in ((2, "a"), (2, "b"), (4, "1"), (4, "7")))
+    )
+    told = ask(cluster_of(may("DESCRIBE_CONFIGS", TOPIC, "a")), asked).resources
+    assert [(each.error, each.message) for each in told] == [(0, ""), (29, DENIED[0]), (31, DENIED[1]), (31, DENIED[1])]
+    assert [bool(each.settings) for each in told] == [True, False, False, False]
+    of_cluster = ask(cluster_of(may("DESCRIBE_CONFIGS", ResourceType.CLUSTER, CLUSTER_NAME)), asked).resources
+    assert [each.error for each in of_cluster] == [29, 29, 0, 42]
+
+
+def test_settings_are_changed_by_who_may() -> None:
+    cluster = cluster_of(may("ALTER_CONFIGS", TOPIC, "a"), may("ALTER_CONFIGS", TOPIC, "gone"))
+    compact = (a.SettingChange(COMPACT, 0, "compact"),)
+    resources = tuple(a.ResourceToChange(2, each, compact) for each in ("a", "b", "nope", "gone", ""))
+    told = ask(cluster, a.IncrementalAlterConfigs(1, resources)).resources
+    assert [each.error for each in told] == [0, 29, 29, 3, 29]
+    stated = [cluster.metadata.stated_of(each) for each in ("a", "b")]
+    assert stated == [{COMPACT: "compact"}, {}]
+    anew = a.AlterConfigs(2, (a.ResourceToAlter(2, "a"), a.ResourceToAlter(2, "b"), a.ResourceToAlter(2, "b")))
+    assert [each.error for each in ask(cluster, anew).resources] == [0, 42, 42]
+    assert cluster.metadata.stated_of("a") == {}
+
+
+def test_settings_of_brokers_are_of_the_cluster() -> None:
+    fits, fits_not = a.SettingChange("min.insync.replicas", 0, "1"), a.SettingChange("num.partitions", 0, "3")
+    for rights, errors in (((), (31, 42)), ((may("ALTER_CONFIGS", ResourceType.CLUSTER, CLUSTER_NAME),), (0, 42))):
+        cluster = cluster_of(*rights)
+        asked = [a.IncrementalAlterConfigs(1, (a.ResourceToChange(4, "1", (each,)),)) for each in (fits, fits_not)]
+        assert tuple(ask(cluster, each).resources[0].error for each in asked) == errors
+        assert bool(cluster.metadata.dynamic) is (errors[0] == 0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "operation"), [(a.ElectLeaders(2, (A,)), "ALTER"), (a.DescribeLogDirs(4, (A,)), "DESCRIBE")]
+)
+def test_leaders_and_logs_are_of_the_cluster(asked: Request, operation: str) -> None:
+    for right in ("ALTER", "DESCRIBE", "ALTER_CONFIGS"):
+        answer = ask(cluster_of(may(right, ResourceType.CLUSTER, CLUSTER_NAME)), asked)
+        # Who may alter may also describe.
+        assert answer.error == (0 if right == operation or (right, operation) == ("ALTER", "DESCRIBE") else 31)
+
+
+def test_who_may_not_describe_the_cluster_is_told_of_no_directory_in_any_version() -> None:
+    here = fronted(settings=SETTINGS, access=AccessList(frozenset()))
+    for version, error in ((2, 0), (4, 31)):
+        asked = a.DescribeLogDirs(version, None)
+        told = answer_in(here.answer(here.frame(asked)), asked, here.names)
+        assert told == a.LogDirsDescribed("", {}, error)
+
+
+def test_a_topic_comes_to_be_by_the_question_of_who_may_make_it() -> None:
+    for rights, error, count in (
+        ((), 29, 0),
+        ((may("DESCRIBE", TOPIC, "new"),), 29, 0),
+        ((may("DESCRIBE", TOPIC, "new"), may("CREATE", TOPIC, "new")), 3, 1),
+        ((may("DESCRIBE", TOPIC, "new"), may("CREATE", ResourceType.CLUSTER, CLUSTER_NAME)), 3, 1),
+        ((may("CREATE", TOPIC, "new"),), 29, 0),
+    ):
+        cluster = cluster_of(*rights)
+        assert ask(cluster, p.DescribeTopics(12, ("new",), creates=True)).topics == {"new": error}
+        assert cluster.metadata.count("new") == count
+    cluster = cluster_of(may("DESCRIBE", TOPIC, "new"))
+    assert ask(cluster, p.DescribeTopics(12, ("new",), creates=False)).topics == {"new": 3}
 
 
 # ---------------------------------------------------------------- clusters that run

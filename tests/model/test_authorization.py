@@ -9,8 +9,10 @@ import pytest
 from zombieproof.messages.registry import APIS
 from zombieproof.model.access import AclOperation, Asked, PatternType, Permission, ResourceType, Rights
 from zombieproof.model.decisions.add_partitions_to_txn import error_of_partition_to_add
+from zombieproof.model.decisions.alter_configs import Fault, error_of, fault_of_description, fault_of_rights
 from zombieproof.model.decisions.authentication import Arrival, Reaction, decide_arrival
 from zombieproof.model.decisions.authorization import decide_access, decide_access_to_some, effect_of_entry
+from zombieproof.model.decisions.create_topics import Refusal, Refused, refusal_of_more, refusal_of_name
 from zombieproof.model.decisions.delete_topics import error_of_topic_deletion
 from zombieproof.model.decisions.request_rights import (
     error_of_request,
@@ -20,6 +22,7 @@ from zombieproof.model.decisions.request_rights import (
     operation_on_told,
 )
 from zombieproof.model.vocabulary import NONE, ApiKey, ConnectionEvent, ConnectionState, Error, Evaluation
+from zombieproof.statemachines.topics import asked_for
 
 O, DENY, ALLOW = AclOperation, Permission.DENY, Permission.ALLOW  # noqa: E741  # as in Kafka's tables
 
@@ -81,11 +84,18 @@ def test_some_resource_of_a_type(facts: Any, may: bool) -> None:
 
 # ---------------------------------------------------------------- requests, top to bottom
 
-EVERY = Rights(*[True] * 11)
+EVERY = Rights(*[True] * 12)
 WITHOUT: Callable[..., Rights] = lambda *names: replace(EVERY, **dict.fromkeys(names, False))  # noqa: E731  # a table's word
 NOTHING = Rights()
 ID_DENIED, GROUP_DENIED = Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Error.GROUP_AUTHORIZATION_FAILED
 CLUSTER_DENIED, TOPIC_DENIED = Error.CLUSTER_AUTHORIZATION_FAILED, Error.TOPIC_AUTHORIZATION_FAILED
+
+
+OF_THEIR_OWN_ORDER = (
+    *(ApiKey.CREATE_TOPICS, ApiKey.CREATE_PARTITIONS, ApiKey.DELETE_TOPICS),
+    *(ApiKey.DESCRIBE_CONFIGS, ApiKey.ALTER_CONFIGS, ApiKey.INCREMENTAL_ALTER_CONFIGS),
+)
+"""These ask for rights within an order of their own: see below."""
 
 
 def asked(api: ApiKey, version: int = 3, **more: Any) -> Asked:
@@ -138,6 +148,8 @@ LADDER: list[tuple[Asked, list[tuple[Rights, int]]]] = [
             (WITHOUT("cluster_action"), 0),
         ],
     ),
+    (asked(ApiKey.ELECT_LEADERS), [(WITHOUT("alter_cluster"), CLUSTER_DENIED), (WITHOUT("cluster_action"), 0)]),
+    (asked(ApiKey.DESCRIBE_LOG_DIRS), [(WITHOUT("describe_cluster"), CLUSTER_DENIED), (WITHOUT("alter_cluster"), 0)]),
     (asked(ApiKey.ALLOCATE_PRODUCER_IDS), [(WITHOUT("cluster_action"), CLUSTER_DENIED), (WITHOUT("alter_cluster"), 0)]),
     (asked(ApiKey.OFFSET_FETCH), [(WITHOUT("describe_group"), GROUP_DENIED), (WITHOUT("read_group"), 0)]),
     (asked(ApiKey.OFFSET_DELETE), [(WITHOUT("delete_group"), GROUP_DENIED), (WITHOUT("read_group"), 0)]),
@@ -154,8 +166,11 @@ LADDER: list[tuple[Asked, list[tuple[Rights, int]]]] = [
     *(
         (asked(each), [(NOTHING, 0)])
         for each in (
+            *OF_THEIR_OWN_ORDER,
             *(ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.METADATA, ApiKey.DESCRIBE_PRODUCERS, ApiKey.DELETE_RECORDS),
-            *(ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS, ApiKey.DELETE_GROUPS, ApiKey.DELETE_TOPICS),
+            *(ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS, ApiKey.DELETE_GROUPS),
+            *(ApiKey.DESCRIBE_GROUPS, ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.LIST_GROUPS),
+            ApiKey.OFFSET_FOR_LEADER_EPOCH,
         )
     ),
 ]
@@ -177,15 +192,14 @@ def test_every_api_is_on_the_ladder_and_asks_for_something() -> None:
         whole = any(error_of_request(each, NOTHING) for each, _ in LADDER if each.api == api.key)
         rows = any(operation_on_rows(api.key, each) != NONE for each in ResourceType)
         told = any(operation_on_told(api.key, each) != NONE for each in ResourceType)
-        # DeleteTopics asks within an order of its own (`error_of_topic_deletion`).
-        assert whole or rows or told or api.key == ApiKey.DELETE_TOPICS, api.name
+        assert (whole or rows or told) is not (api.key in OF_THEIR_OWN_ORDER), api.name
 
 
 def test_rows_of_what_is_named_and_what_is_told_unasked() -> None:
     rows = {api.name: operation_on_rows(api.key, ResourceType.TOPIC) for api in APIS}
     assert {name: O(operation).name for name, operation in rows.items() if operation != NONE} == {
         **dict.fromkeys(("Fetch", "OffsetCommit", "TxnOffsetCommit", "OffsetDelete", "DescribeProducers"), "READ"),
-        **dict.fromkeys(("ListOffsets", "Metadata", "OffsetFetch"), "DESCRIBE"),
+        **dict.fromkeys(("ListOffsets", "Metadata", "OffsetFetch", "OffsetForLeaderEpoch"), "DESCRIBE"),
         "Produce": "WRITE",
         "DeleteRecords": "DELETE",
     }
@@ -194,6 +208,9 @@ def test_rows_of_what_is_named_and_what_is_told_unasked() -> None:
     assert operation_on_rows(ApiKey.DELETE_GROUPS, ResourceType.TRANSACTIONAL_ID) == NONE
     assert operation_on_told(ApiKey.LIST_TRANSACTIONS, ResourceType.TRANSACTIONAL_ID) == O.DESCRIBE
     assert operation_on_told(ApiKey.LIST_TRANSACTIONS, ResourceType.TOPIC) == NONE
+    for api in (ApiKey.DESCRIBE_GROUPS, ApiKey.CONSUMER_GROUP_DESCRIBE):
+        assert operation_on_rows(api, ResourceType.GROUP) == O.DESCRIBE
+    assert operation_on_told(ApiKey.LIST_GROUPS, ResourceType.GROUP) == O.DESCRIBE
     assert operation_on_told(ApiKey.METADATA, ResourceType.TOPIC) == O.DESCRIBE
     assert operation_on_group(ApiKey.END_TXN) == NONE
     errors = [
@@ -235,6 +252,69 @@ DELETIONS = [
 @pytest.mark.parametrize(("facts", "error"), DELETIONS)
 def test_topics_are_deleted_by_who_may_and_told_of_to_who_may_know(facts: Any, error: int) -> None:
     assert error_of_topic_deletion(*facts) == error
+
+
+# named twice, of Kafka's own, exists, legal, collides, may create
+NEW_TOPICS = [
+    ((True, True, True, False, True, False), Refusal.NAMED_TWICE),
+    ((False, True, True, False, True, False), Refusal.PROHIBITED),
+    ((False, False, True, False, True, False), Refusal.MAY_NOT),
+    ((False, False, False, True, False, False), Refusal.MAY_NOT),
+    ((False, False, True, False, True, True), Refusal.ALREADY_THERE),
+    ((False, False, False, True, False, True), Refusal.NOTHING),
+]
+
+
+@pytest.mark.parametrize(("facts", "refusal"), NEW_TOPICS)
+def test_who_may_make_no_topic_is_not_told_whether_there_is_one(facts: Any, refusal: Refusal) -> None:
+    assert refusal_of_name(*facts) == refusal
+    assert (Refused(refusal).error == TOPIC_DENIED) is (refusal == Refusal.MAY_NOT)
+
+
+# named twice, partitions that are there, wanted, assigned, may alter
+MORE_PARTITIONS = [
+    ((True, 0, 2, NONE, False), Refusal.NAMED_TWICE),
+    ((False, 0, 2, NONE, False), Refusal.MAY_NOT),
+    ((False, 2, 2, NONE, False), Refusal.MAY_NOT),
+    ((False, 0, 2, NONE, True), Refusal.UNKNOWN_TOPIC),
+    ((False, 1, 2, NONE, True), Refusal.NOTHING),
+]
+
+
+@pytest.mark.parametrize(("facts", "refusal"), MORE_PARTITIONS)
+def test_who_may_not_alter_a_topic_is_not_told_how_many_partitions_it_has(facts: Any, refusal: Refusal) -> None:
+    assert refusal_of_more(*facts).why == refusal
+
+
+# exists, by id, legal, may be made, may create -> error, is made
+ASKED_FOR = [
+    ((True, False, True, True, False), (0, False)),
+    ((False, True, True, True, False), (100, False)),
+    ((False, False, True, True, False), (29, False)),
+    ((False, False, False, True, False), (29, False)),
+    ((False, False, True, False, False), (3, False)),
+    ((False, False, False, False, False), (17, False)),
+    ((False, False, True, True, True), (3, True)),
+    ((False, False, False, True, True), (17, False)),
+]
+
+
+@pytest.mark.parametrize(("facts", "told"), ASKED_FOR)
+def test_a_topic_that_would_be_made_needs_the_right_to_make_it(facts: Any, told: tuple[int, bool]) -> None:
+    assert asked_for(*facts) == told
+
+
+@pytest.mark.parametrize(("kind", "error"), [(2, 29), (4, 31)])
+def test_settings_need_a_right_on_the_topic_or_on_the_cluster(kind: int, error: int) -> None:
+    assert error_of(fault_of_rights(kind, may=False)) == error
+    assert error_of(fault_of_rights(kind, may=True)) == Error.NONE
+    for exists in (False, True):
+        assert error_of(fault_of_description(kind, exists, exists, exists, exists, may_describe=False)) == error
+    assert fault_of_description(kind, True, True, True, True) == Fault.NOTHING
+
+
+def test_what_has_no_settings_needs_no_right() -> None:
+    assert fault_of_description(7, True, True, True, True, may_describe=False) == Fault.UNKNOWN_KIND
 
 
 # ---------------------------------------------------------------- before it is known who asks

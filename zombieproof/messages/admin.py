@@ -63,7 +63,10 @@ class SettingOfTopic:
 
 @dataclass(frozen=True, slots=True)
 class TopicCreated:
-    """What became of one topic. From version 5 on it says what the topic is like; `settings` are a list, never null."""
+    """What became of one topic. From version 5 on it says what the topic is like; `settings` are a list, never null.
+
+    `settings_error` says why whoever has made it is not told.
+    """
 
     name: TopicName
     error: ErrorCode
@@ -71,6 +74,7 @@ class TopicCreated:
     partitions: Annotated[int, Wire("NumPartitions", since=5)] = NONE
     replication_factor: Annotated[int, Wire("ReplicationFactor", since=5)] = NONE
     settings: Annotated[tuple[SettingOfTopic, ...], Wire("Configs", since=5)] = ()
+    settings_error: Annotated[int, Wire("TopicConfigErrorCode", since=5)] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,10 +303,11 @@ class DescribeLogDirs:
 
 @dataclass(frozen=True, slots=True)
 class LogDirsDescribed:
-    """The bytes of each log in the one directory of a broker."""
+    """The bytes of each log in the one directory of a broker; `directory` "": nothing is told of it."""
 
     directory: Annotated[str, Wire("Results.LogDir")]
     sizes: Annotated[dict[TopicPartition, int], Rows("Results.Topics", values=("PartitionSize",))]
+    error: Annotated[int, Wire("ErrorCode", since=3)] = 0
 
 
 AdminRequest = (

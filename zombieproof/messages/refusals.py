@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from zombieproof.messages import admin as a
+from zombieproof.messages import group_descriptions as d
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
 from zombieproof.messages import transactions as t
@@ -66,14 +68,43 @@ ROWS: Mapping[type, RowsOf] = {
     g.OffsetFetch: RowsOf("partitions", g.OffsetFetchAnswer, "partitions", g.OffsetFetched, "error"),
     g.OffsetDelete: RowsOf("partitions", g.OffsetsDeleted, "errors", _error, "error"),
     g.DeleteGroups: RowsOf("groups", g.GroupsDeleted, "groups", _error),
+    p.OffsetForLeaderEpoch: RowsOf("partitions", p.OffsetForLeaderEpochAnswer, "partitions", p.EpochEnd),
 }
 """Requests with a row for each of what they name, in one field of the request and one of the answer."""
+
+
+class ListOf(NamedTuple):
+    """Where a request names what has a row in a list that is its answer: `row` makes the one of a name and an error."""
+
+    asked: str
+    answer: type
+    told: str
+    row: Callable[[str, int], Any]
+
+    def keys(self, request: Any) -> list[str]:
+        """What has a row, in the order of the request."""
+        return list(getattr(request, self.asked))
+
+    def answered(self, rows: Iterable[Any]) -> Any:
+        """An answer of these rows."""
+        return self.answer(**{self.told: tuple(rows)})
+
+
+LISTS: Mapping[type, ListOf] = {
+    t.DescribeTransactions: ListOf(
+        "transactional_ids", t.DescribeTransactionsAnswer, "transactions", t.TransactionDescription
+    ),
+    d.DescribeGroups: ListOf("groups", d.GroupsDescribed, "groups", d.GroupDescription),
+    d.ConsumerGroupDescribe: ListOf("groups", d.ConsumerGroupsDescribed, "groups", d.ConsumerGroupDescription),
+}
+"""Requests with a row for each name in them, told in a list."""
 
 _WHOLE: Mapping[type, Callable[[int], Any]] = {
     t.InitProducerId: t.InitProducerIdAnswer,
     t.AddOffsetsToTxn: t.AddOffsetsToTxnAnswer,
     t.EndTxn: t.EndTxnAnswer,
     t.ListTransactions: t.ListTransactionsAnswer,
+    d.ListGroups: d.GroupsListed,
     g.FindCoordinator: g.CoordinatorFound,
     g.JoinGroup: g.JoinGroupAnswer,
     g.SyncGroup: g.SyncGroupAnswer,
@@ -83,6 +114,7 @@ _WHOLE: Mapping[type, Callable[[int], Any]] = {
     g.OffsetFetch: lambda error: g.OffsetFetchAnswer(error, {}),
     g.OffsetDelete: lambda error: g.OffsetsDeleted(error, {}),
     AllocateProducerIds: AllocateProducerIdsAnswer,
+    a.DescribeLogDirs: lambda error: a.LogDirsDescribed("", {}, error),
 }
 """Requests whose answer has a place for the error of the whole."""
 
@@ -102,6 +134,9 @@ def refusal(request: Any, error: int) -> Any:
     rows = ROWS.get(type(request))
     if rows is not None:
         return rows.answered({key: rows.row(int(error)) for key in rows.keys(request)})
+    listed = LISTS.get(type(request))
+    if listed is not None:
+        return listed.answered(listed.row(name, int(error)) for name in listed.keys(request))
     match request:
         case t.AddPartitionsToTxn(version=version) if version <= ONE_TRANSACTION_UNTIL:
             added = (
@@ -111,10 +146,18 @@ def refusal(request: Any, error: int) -> Any:
             return t.AddPartitionsToTxnAnswer(0, tuple(added))
         case t.AddPartitionsToTxn():
             return t.AddPartitionsToTxnAnswer(int(error), ())
-        case t.DescribeTransactions():
-            return t.DescribeTransactionsAnswer(
-                tuple(t.TransactionDescription(name, int(error)) for name in request.transactional_ids)
-            )
+        case a.ElectLeaders():
+            return a.LeadersElected(dict.fromkeys(request.partitions or (), a.PartitionElected(int(error))), int(error))
+        case a.CreateTopics():
+            return a.TopicsCreated(tuple(a.TopicCreated(each.name, int(error)) for each in request.topics))
+        case a.CreatePartitions():
+            return a.PartitionsCreated(tuple(a.TopicWidened(each.name, int(error)) for each in request.topics))
+        case a.DescribeConfigs():
+            described = (a.ResourceDescribed(int(error), None, each.kind, each.name) for each in request.resources)
+            return a.ConfigsDescribed(tuple(described))
+        case a.AlterConfigs() | a.IncrementalAlterConfigs():
+            altered = (a.ResourceAltered(int(error), None, each.kind, each.name) for each in request.resources)
+            return a.ConfigsAltered(tuple(altered))
         case p.WriteTxnMarkers():
             written = (
                 p.MarkerWritten(each.producer_id, dict.fromkeys(each.partitions, int(error)))

@@ -93,3 +93,4 @@ class Rights:
     idempotent_write: bool = False
     cluster_action: bool = False
     alter_cluster: bool = False
+    describe_cluster: bool = False

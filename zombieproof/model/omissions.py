@@ -102,7 +102,10 @@ OMISSIONS: Final = (
         "a request that is refused for lack of rights changes nothing, so it adds no history",
         "KafkaApis.scala; reference §14.1",
         "nobody in a scenario is refused for lack of rights; live brokers ask for them before any machine hears of a "
-        "request, from a list that only whoever runs them changes",
+        "request, from a list that only whoever runs them changes; clients behind sockets cannot say who they are, and "
+        "what is answered there of what all brokers know (DescribeCluster, DescribeTopicPartitions, DescribeQuorum, "
+        "ListConfigResources, AlterPartitionReassignments, ListPartitionReassignments, AlterReplicaLogDirs, "
+        "DescribeUserScramCredentials) needs no right",
         (
             Absent(Sort.API, "29"),
             Absent(Sort.API, "30"),

@@ -56,6 +56,8 @@ DECISION_WORDS = {
     Decision.CONSUMER_GROUP_HEARTBEAT: "ConsumerGroupHeartbeat",
     Decision.OFFSET_DELETE: "OffsetDelete",
     Decision.DELETE_GROUPS: "DeleteGroups",
+    Decision.AUTHORIZATION: "rights",
+    Decision.AUTHENTICATION: "authentication",
 }
 """A decision as Kafka's documents call the request, or what it decides about."""
 

@@ -16,6 +16,7 @@ from zombieproof.model.decisions.alter_configs import (
     fault_of_description,
     fault_of_operation,
     fault_of_request,
+    fault_of_rights,
     fault_of_topic,
 )
 
@@ -23,6 +24,7 @@ __all__ = [
     "Fault",
     "Operation",
     "Resource",
+    "allows",
     "altered",
     "asks",
     "broker",
@@ -34,7 +36,8 @@ __all__ = [
     "topic",
 ]
 
-asks, broker, described, operates, topic = (
+allows, asks, broker, described, operates, topic = (
+    fault_of_rights,
     fault_of_request,
     fault_of_broker,
     fault_of_description,

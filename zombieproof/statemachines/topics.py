@@ -59,6 +59,7 @@ class Named(NamedTuple):
     exists: bool
     is_legal: bool
     collides: bool
+    may_create: bool = True
 
 
 class Said(NamedTuple):
@@ -95,10 +96,16 @@ def creates(said: Said, default: Said, place: Place) -> tuple[Refused, Replicas]
 
 
 def adds(
-    is_named_twice: bool, there: Replicas, wanted: int, assigned: Sequence[Sequence[int]] | None, place: Place
+    is_named_twice: bool,
+    there: Replicas,
+    wanted: int,
+    assigned: Sequence[Sequence[int]] | None,
+    place: Place,
+    may_alter: bool = True,
 ) -> tuple[Refused, Replicas]:
     """Where the partitions lie that a topic gets more; `there`: those that it has."""
-    refused = refusal_of_more(is_named_twice, len(there), wanted, NONE if assigned is None else len(assigned))
+    additional = NONE if assigned is None else len(assigned)
+    refused = refusal_of_more(is_named_twice, len(there), wanted, additional, may_alter)
     if refused.why != Refusal.NOTHING:
         return refused, []
     width = len(there[0])
@@ -188,11 +195,15 @@ class AskedFor(NamedTuple):
     is_made: bool
 
 
-def asked_for(exists: bool, by_id: bool, is_legal: bool, may_be_made: bool) -> AskedFor:
-    """Somebody asks for a topic, by name or (`by_id`) by id; brokers and he let it be made where it is not there."""
+def asked_for(exists: bool, by_id: bool, is_legal: bool, may_be_made: bool, may_create: bool = True) -> AskedFor:
+    """Somebody asks for a topic, by name or (`by_id`) by id.
+
+    `may_be_made`: brokers and he let it be made where it is not there; `may_create`: he has the right.
+    """
     if exists or by_id:
         return AskedFor(error_of_topic(exists, by_id), is_made=False)
-    return AskedFor(error_of_missing_topic(is_legal), is_made=is_legal and may_be_made)
+    error = error_of_missing_topic(is_legal, is_denied=may_be_made and not may_create)
+    return AskedFor(error, is_made=is_legal and may_be_made and may_create)
 
 
 def spread(first: int, partitions: int, factor: int, place: Place) -> Replicas:

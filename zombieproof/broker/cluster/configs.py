@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
+from zombieproof.broker.authorization.may import May, everything, may_on_cluster
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import RECONFIGURABLE, Settings
 from zombieproof.broker.cluster.topic_settings import Source, Synonym, told_of
@@ -37,6 +38,7 @@ from zombieproof.messages.admin import (
     SettingDescribed,
     SettingSynonym,
 )
+from zombieproof.model.access import AclOperation, ResourceType
 from zombieproof.statemachines import configs as steps
 from zombieproof.statemachines.configs import Fault, Operation, Resource
 
@@ -57,6 +59,10 @@ LONG = frozenset({"offsets.retention.check.interval.ms"})
 LEAST_OF_BROKERS = 1
 """Whatever of brokers may change while they run is at least this."""
 
+WORDS_OF_RIGHTS = {
+    Fault.MAY_NOT_TOPIC: "Topic authorization failed.",
+    Fault.MAY_NOT_CLUSTER: "Cluster authorization failed.",
+}
 WORDS = {
     Fault.NAMED_TWICE: "Each resource must appear at most once.",
     Fault.SETTING_TWICE: "Error due to duplicate config keys",
@@ -71,6 +77,7 @@ WORDS = {
     Fault.BAD_VALUE: "{other}",
     Fault.BAD_VALUE_OF_BROKER: "{other}",
     Fault.UNKNOWN_TOPIC: "The topic '{name}' does not exist.",
+    **WORDS_OF_RIGHTS,
 }
 MALFORMED = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
@@ -81,6 +88,7 @@ WORDS_OF_DESCRIPTIONS = {
     Fault.UNKNOWN_KIND: MALFORMED,
     Fault.NO_NODE: "Broker id must be an integer, but it is: {name}",
     Fault.OTHER_NODE: "Unexpected broker id, expected {node} or empty string, but received {name}",
+    **WORDS_OF_RIGHTS,
 }
 """Fault -> Kafka's words; `other` is what is known beside it."""
 
@@ -95,14 +103,19 @@ class Configs:
 
     # ---------------------------------------------------------------- told
 
-    def describe(self, request: DescribeConfigs) -> ConfigsDescribed:
-        """Answer DescribeConfigs."""
-        return ConfigsDescribed(tuple([self._described(each, request) for each in request.resources]))
+    def describe(self, request: DescribeConfigs, may: May = everything) -> ConfigsDescribed:
+        """Answer DescribeConfigs; `may`: what whoever asks may do."""
+        return ConfigsDescribed(tuple([self._described(each, request, may) for each in request.resources]))
 
-    def _described(self, asked: ResourceToDescribe, request: DescribeConfigs) -> ResourceDescribed:
+    def _described(self, asked: ResourceToDescribe, request: DescribeConfigs, may: May) -> ResourceDescribed:
         kind, name = asked.kind, asked.name
         fault = steps.described(
-            kind, _is_number(name), name in ("", str(self.node_id)), is_legal_topic(name), self.metadata.count(name) > 0
+            kind,
+            _is_number(name),
+            name in ("", str(self.node_id)),
+            is_legal_topic(name),
+            self.metadata.count(name) > 0,
+            _may(may, AclOperation.DESCRIBE_CONFIGS, kind, name),
         )
         if fault != Fault.NOTHING:
             words = WORDS_OF_DESCRIPTIONS.get(fault, "").format(name=name, node=self.node_id, other=fault_of(name))
@@ -144,8 +157,8 @@ class Configs:
 
     # ---------------------------------------------------------------- changed
 
-    def alter(self, request: AlterConfigs) -> ConfigsAltered:
-        """Answer AlterConfigs: what is not said any more is deleted."""
+    def alter(self, request: AlterConfigs, may: May = everything) -> ConfigsAltered:
+        """Answer AlterConfigs: what is not said any more is deleted. `may`: what whoever asks may do."""
         return self._alter(
             [
                 ResourceToChange(
@@ -155,18 +168,22 @@ class Configs:
                 )
                 for each in request.resources
             ],
+            may,
             only_looks=request.validate_only,
             begins_anew=True,
         )
 
-    def change(self, request: IncrementalAlterConfigs) -> ConfigsAltered:
+    def change(self, request: IncrementalAlterConfigs, may: May = everything) -> ConfigsAltered:
         """Answer IncrementalAlterConfigs."""
-        return self._alter(request.resources, only_looks=request.validate_only, begins_anew=False)
+        return self._alter(request.resources, may, only_looks=request.validate_only, begins_anew=False)
 
-    def _alter(self, resources: Iterable[ResourceToChange], *, only_looks: bool, begins_anew: bool) -> ConfigsAltered:
+    def _alter(
+        self, resources: Iterable[ResourceToChange], may: May, *, only_looks: bool, begins_anew: bool
+    ) -> ConfigsAltered:
         rows, times = [], Counter((each.kind, each.name) for each in resources)
         for each in resources:
-            fault, other, stated = self._judged(each, times[each.kind, each.name] > 1, begins_anew)
+            allowed = steps.allows(each.kind, _may(may, AclOperation.ALTER_CONFIGS, each.kind, each.name))
+            fault, other, stated = self._judged(each, times[each.kind, each.name] > 1, begins_anew, allowed)
             if fault == Fault.NOTHING and not only_looks:
                 self._change(each, stated)
             words = (
@@ -178,7 +195,7 @@ class Configs:
         return ConfigsAltered(tuple(rows))
 
     def _judged(
-        self, asked: ResourceToChange, is_named_twice: bool, begins_anew: bool
+        self, asked: ResourceToChange, is_named_twice: bool, begins_anew: bool, allowed: Fault
     ) -> tuple[Fault, str, dict[str, str]]:
         """What is wrong, beside what, and what is said of all settings of the resource afterwards."""
         times = Counter(each.name for each in asked.changes)
@@ -187,11 +204,16 @@ class Configs:
         if fault != Fault.NOTHING:
             return fault, ", ".join(silent), {}
         is_topic = asked.kind == Resource.TOPIC
+        if is_topic and allowed != Fault.NOTHING:
+            return allowed, "", {}
         before = self.metadata.stated_of(asked.name) if is_topic else self.metadata.dynamic.get(asked.name, {})
         fault, other, stated = self._changed({} if begins_anew else dict(before), asked.changes)
         if fault != Fault.NOTHING:
             return fault, other, {}
-        return self._judged_topic(asked.name, stated) if is_topic else self._judged_broker(asked, stated)
+        if is_topic:
+            return self._judged_topic(asked.name, stated)
+        fault, other, stated = self._judged_broker(asked, stated)
+        return (allowed if fault == Fault.NOTHING else fault), other, stated
 
     def _changed(self, stated: dict[str, str], changes: Iterable[SettingChange]) -> tuple[Fault, str, dict[str, str]]:
         for each in changes:
@@ -234,6 +256,11 @@ class Configs:
         for name, began in self.metadata.static.items():
             values = self._synonyms(name, str(self.node_id))
             setattr(self.settings, OF_BROKERS[name], int(values[0].value if values else began))
+
+
+def _may(may: May, operation: AclOperation, kind: int, name: str) -> bool:
+    """Whether whoever asks may do something with the settings of a resource."""
+    return may(operation, ResourceType.TOPIC, name) if kind == Resource.TOPIC else may_on_cluster(may, operation)
 
 
 _DEFAULTS: Mapping[str, object] = {each.name: each.default for each in fields(Settings)}

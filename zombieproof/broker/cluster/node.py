@@ -11,6 +11,7 @@ Source: reference §2.5, §3.3 to §3.5, §4.1, §7.5; ``KafkaApis.scala``, ``Re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from zombieproof.broker.authorization.access_list import AccessList
@@ -346,19 +347,19 @@ class Broker:
         )
 
     def _create_topics(self, number: int, request: CreateTopics) -> None:
-        self.desk.answer(number, self.topics.create(request))
+        self.desk.answer(number, self.topics.create(request, partial(self.desk.may, number)))
 
     def _create_partitions(self, number: int, request: CreatePartitions) -> None:
-        self.desk.answer(number, self.topics.widen(request))
+        self.desk.answer(number, self.topics.widen(request, partial(self.desk.may, number)))
 
     def _describe_configs(self, number: int, request: DescribeConfigs) -> None:
-        self.desk.answer(number, self.configs.describe(request))
+        self.desk.answer(number, self.configs.describe(request, partial(self.desk.may, number)))
 
     def _alter_configs(self, number: int, request: AlterConfigs) -> None:
-        self.desk.answer(number, self.configs.alter(request))
+        self.desk.answer(number, self.configs.alter(request, partial(self.desk.may, number)))
 
     def _change_configs(self, number: int, request: IncrementalAlterConfigs) -> None:
-        self.desk.answer(number, self.configs.change(request))
+        self.desk.answer(number, self.configs.change(request, partial(self.desk.may, number)))
 
     def _elect_leaders(self, number: int, request: ElectLeaders) -> None:
         self.desk.answer(number, self.topics.elect(request))
@@ -378,7 +379,7 @@ class Broker:
     def _ask_partitions(
         self, number: int, request: ListOffsets | OffsetForLeaderEpoch | DescribeProducers | DescribeTopics
     ) -> None:
-        self.desk.answer(number, self.partitions.handle(request))
+        self.desk.answer(number, self.partitions.handle(request, partial(self.desk.may, number)))
 
     def _ask_groups(self, number: int, request: GroupRequest) -> None:
         self.members.handle(number, request)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from zombieproof.broker.authorization.may import May, everything, may_create
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.topic_settings import LEAST_IN_SYNC, Source, Synonym, told_of
@@ -28,6 +29,7 @@ from zombieproof.messages.admin import (
     TopicToWiden,
     TopicWidened,
 )
+from zombieproof.model.access import AclOperation, ResourceType
 from zombieproof.model.vocabulary import Error
 from zombieproof.statemachines import topics as steps
 from zombieproof.statemachines.topics import Elected, LedBy, Named, Place, Refusal, Refused, Said
@@ -35,6 +37,7 @@ from zombieproof.statemachines.topics import Elected, LedBy, Named, Place, Refus
 WORDS = {
     Refusal.TOO_MANY: "Excessively large number of partitions per request.",
     Refusal.NAMED_TWICE: "Duplicate topic name.",
+    Refusal.MAY_NOT: "Authorization failed.",
     Refusal.PROHIBITED: "Creation of internal topic {name} is prohibited.",
     Refusal.ALREADY_THERE: "Topic '{name}' already exists.",
     Refusal.COLLIDES: "Topic '{name}' collides with existing topic: {other}",
@@ -110,31 +113,33 @@ class Topics:
 
     # ---------------------------------------------------------------- new ones
 
-    def create(self, request: CreateTopics) -> TopicsCreated:
-        """Answer CreateTopics; those that are named twice come last."""
+    def create(self, request: CreateTopics, may: May = everything) -> TopicsCreated:
+        """Answer CreateTopics; those that are named twice come last. `may`: what whoever asks may do."""
         times = Counter(topic.name for topic in request.topics)
         once = {topic.name: topic for topic in sorted(request.topics, key=lambda each: times[each.name] > 1)}
         # Names are judged before anything is made: two that collide in one request do not.
-        size = sum(steps.wanted(_said(topic), self._default) for topic in request.topics)
-        of_names = {name: self._refusal_of_name(name, times[name] > 1, size) for name in once}
+        own = {name: may_create(may, name) for name in once}
+        size = sum(steps.wanted(_said(topic), self._default) for topic in request.topics if own[topic.name])
+        of_names = {name: self._refusal_of_name(name, times[name] > 1, size, own[name]) for name in once}
         rows = [self._create(topic, *of_names[name], only_looks=request.validate_only) for name, topic in once.items()]
-        return TopicsCreated(tuple(rows))
+        return TopicsCreated(tuple([_shown(row, may) for row in rows]))
 
     # ---------------------------------------------------------------- more of one
 
-    def widen(self, request: CreatePartitions) -> PartitionsCreated:
-        """Answer CreatePartitions; those that are named twice come last."""
+    def widen(self, request: CreatePartitions, may: May = everything) -> PartitionsCreated:
+        """Answer CreatePartitions; those that are named twice come last. `may`: what whoever asks may do."""
         times = Counter(topic.name for topic in request.topics)
         once = {topic.name: topic for topic in sorted(request.topics, key=lambda each: times[each.name] > 1)}
         return PartitionsCreated(
-            tuple([self._widen(topic, times[name] > 1, request.validate_only) for name, topic in once.items()])
+            tuple([self._widen(topic, times[name] > 1, request.validate_only, may) for name, topic in once.items()])
         )
 
-    def _widen(self, topic: TopicToWiden, is_named_twice: bool, only_looks: bool) -> TopicWidened:
+    def _widen(self, topic: TopicToWiden, is_named_twice: bool, only_looks: bool, may: May) -> TopicWidened:
         name = topic.name
         there = [self.metadata.partitions[each].replicas for each in self.metadata.partitions_of([name])]
         assigned = None if topic.assignments is None else [each.brokers for each in topic.assignments]
-        refused, more = steps.adds(is_named_twice, there, topic.count, assigned, self.place)
+        may_alter = may(AclOperation.ALTER, ResourceType.TOPIC, name)
+        refused, more = steps.adds(is_named_twice, there, topic.count, assigned, self.place, may_alter)
         if refused.error != Error.NONE:
             beside = {
                 Refusal.MISCOUNTED: topic.count - len(there),
@@ -142,7 +147,8 @@ class Topics:
                 Refusal.TOO_FEW_BROKERS: len(self.metadata.nodes),
             }
             other = beside.get(refused.why, len(there[0]) if there else 0)
-            words = None if refused.why is Refusal.UNKNOWN_TOPIC else words_of(refused, name, str(other))
+            is_silent = refused.why in (Refusal.UNKNOWN_TOPIC, Refusal.MAY_NOT)
+            words = None if is_silent else words_of(refused, name, str(other))
             return TopicWidened(name, refused.error, words)
         if not only_looks:
             self.metadata.widen(name, more)
@@ -203,10 +209,14 @@ class Topics:
     def _default(self) -> Said:
         return Said(self.settings.num_partitions, self.settings.default_replication_factor)
 
-    def _refusal_of_name(self, name: str, is_named_twice: bool = False, size: int = 1) -> tuple[Refused, str]:
+    def _refusal_of_name(
+        self, name: str, is_named_twice: bool = False, size: int = 1, may_create: bool = True
+    ) -> tuple[Refused, str]:
         exists = self.metadata.count(name) > 0
         colliding = "" if exists else next(self._colliding(name), "")
-        named = Named(is_named_twice, name == CLUSTER_METADATA, exists, is_legal_topic(name), colliding != "")
+        named = Named(
+            is_named_twice, name == CLUSTER_METADATA, exists, is_legal_topic(name), colliding != "", may_create
+        )
         return steps.names(named, size), colliding or fault_of(name)
 
     def _colliding(self, name: str) -> Iterator[str]:
@@ -227,6 +237,13 @@ class Topics:
         of_brokers = (Synonym(LEAST_IN_SYNC, str(least), source),)
         told = told_of(stated, self.metadata.default_config, of_brokers)
         return tuple([SettingOfTopic(each.name, each.value, each.source) for each in told])
+
+
+def _shown(row: TopicCreated, may: May) -> TopicCreated:
+    """What whoever has made a topic may know of it."""
+    if row.error != Error.NONE or may(AclOperation.DESCRIBE_CONFIGS, ResourceType.TOPIC, row.name):
+        return row
+    return TopicCreated(row.name, row.error, settings_error=int(Error.TOPIC_AUTHORIZATION_FAILED))
 
 
 def _said(topic: NewTopic) -> Said:

@@ -6,6 +6,7 @@ Source: reference §3.5, §3.6, §6; ``ReplicaManager.scala``, ``KafkaApis.handl
 from dataclasses import dataclass, field
 from itertools import chain
 
+from zombieproof.broker.authorization.may import May, everything, may_create
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
@@ -123,8 +124,9 @@ class PartitionService:
     def handle(
         self,
         request: WriteTxnMarkers | Fetch | ListOffsets | OffsetForLeaderEpoch | DescribeProducers | DescribeTopics,
+        may: May = everything,
     ) -> PartitionAnswer:
-        """Answer a request that has nothing to wait for."""
+        """Answer a request that has nothing to wait for; `may`: what whoever asks may do."""
         match request:
             case WriteTxnMarkers():
                 return self.write_markers(request)
@@ -137,7 +139,7 @@ class PartitionService:
             case DescribeProducers():
                 return self.describe_producers(request)
             case DescribeTopics():
-                return self.describe_topics(request)
+                return self.describe_topics(request, may)
 
     def fetch(self, request: Fetch) -> FetchAnswer:
         """Answer Fetch; a follower answers too (KIP-392)."""
@@ -213,12 +215,18 @@ class PartitionService:
         """Answer DescribeProducers; a follower answers too."""
         return DescribeProducersAnswer({tp: self._described(tp) for tp in request.partitions})
 
-    def describe_topics(self, request: DescribeTopics) -> TopicsDescribed:
+    def describe_topics(self, request: DescribeTopics, may: May) -> TopicsDescribed:
         """Answer Metadata; any broker can. Who asks for a topic that is made because of that has to ask again."""
         names = self.metadata.topic_ids if request.topics is None else request.topics
         may_be_made = request.creates and self.settings.auto_create_topics_enable
         asked = {
-            name: topics.asked_for(self.metadata.count(name) > 0, request.by_id, is_legal_topic(name), may_be_made)
+            name: topics.asked_for(
+                self.metadata.count(name) > 0,
+                request.by_id,
+                is_legal_topic(name),
+                may_be_made,
+                may_be_made and may_create(may, name),
+            )
             for name in names
         }
         for name, each in asked.items():

@@ -1,8 +1,9 @@
 """AlterConfigs (API key 33, versions 0-2) and IncrementalAlterConfigs (44, 0-1): whose settings may change, and how.
 
 Behaviour: a resource that is named twice does not change, nor one of which a setting is named twice, or is to be
-nothing; a broker changes only what may change while it runs, and only by itself; topics have names and settings that
-can be, and are there. A list may be appended to and subtracted from, nothing else.
+nothing, nor one that whoever asks may not change (of a topic that comes before its settings are looked at, of a broker
+behind all else); a broker changes only what may change while it runs, and only by itself; topics have names and
+settings that can be, and are there. A list may be appended to and subtracted from, nothing else.
 Source: ``ConfigAdminManager.preprocess``, ``ControllerConfigurationValidator.java``,
 ``ConfigurationControlManager.java``.
 """
@@ -46,6 +47,8 @@ class Fault(IntEnum):
     BAD_VALUE = 12
     BAD_VALUE_OF_BROKER = 13
     UNKNOWN_TOPIC = 14
+    MAY_NOT_TOPIC = 15
+    MAY_NOT_CLUSTER = 16
 
 
 _ERRORS = {
@@ -55,6 +58,8 @@ _ERRORS = {
     Fault.ILLEGAL_NAME: Error.INVALID_TOPIC_EXCEPTION,
     Fault.BAD_VALUE: Error.INVALID_CONFIG,
     Fault.UNKNOWN_TOPIC: Error.UNKNOWN_TOPIC_OR_PARTITION,
+    Fault.MAY_NOT_TOPIC: Error.TOPIC_AUTHORIZATION_FAILED,
+    Fault.MAY_NOT_CLUSTER: Error.CLUSTER_AUTHORIZATION_FAILED,
 }
 """Of all others INVALID_REQUEST."""
 
@@ -73,6 +78,13 @@ def fault_of_request(is_named_twice: bool, has_setting_twice: bool, has_null: bo
     if has_null:
         return Fault.NULL_VALUE
     return Fault.NOTHING if kind in (Resource.TOPIC, Resource.BROKER) else Fault.UNKNOWN_KIND
+
+
+def fault_of_rights(kind: int, may: bool) -> Fault:
+    """What is wrong if whoever asks has no right: those of a broker's settings are of the whole cluster."""
+    if may:
+        return Fault.NOTHING
+    return Fault.MAY_NOT_TOPIC if kind == Resource.TOPIC else Fault.MAY_NOT_CLUSTER
 
 
 def fault_of_broker(is_number: bool, is_this_node: bool, may_change: bool, can_be: bool) -> Fault:
@@ -105,8 +117,12 @@ def fault_of_topic(is_named: bool, is_legal: bool, can_be: bool, exists: bool) -
     return Fault.NOTHING if exists else Fault.UNKNOWN_TOPIC
 
 
-def fault_of_description(kind: int, is_number: bool, is_this_node: bool, is_legal: bool, exists: bool) -> Fault:
+def fault_of_description(
+    kind: int, is_number: bool, is_this_node: bool, is_legal: bool, exists: bool, may_describe: bool = True
+) -> Fault:
     """Why the settings of a resource cannot be told; the broker without a number is what all of them share."""
+    if kind in (Resource.TOPIC, Resource.BROKER) and not may_describe:
+        return fault_of_rights(kind, may_describe)
     if kind == Resource.TOPIC:
         if not is_legal:
             return Fault.ILLEGAL_NAME

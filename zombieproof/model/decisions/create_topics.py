@@ -1,11 +1,11 @@
 """CreateTopics (API key 19, versions 0-7) and CreatePartitions (37, 0-3): who may make what, and where it lies.
 
 Behaviour: a request that wants too much is refused whole. A topic that is named twice, or has a name of Kafka's own, is
-refused before all others; then come names: one that exists, one that is none, one that differs from another only in
-dots and underscores (their metrics would have one name); then settings; then places. Where replicas are assigned by
-hand nothing else may be said of their number. Of partitions that are added, each has as many replicas as those that
-are there; more than one request may make are refused (Kafka fails there, and says so with -1). Metadata may ask for a
-topic that is made because of the question: its answer is that it is not there.
+refused before all others, then one that whoever asks may not make or widen; then come names: one that exists, one that
+is none, one that differs from another only in dots and underscores (their metrics would have one name); then settings;
+then places. Where replicas are assigned by hand nothing else may be said of their number. Of partitions that are added,
+each has as many replicas as those that are there; more than one request may make are refused (Kafka fails there, and
+says so with -1). Metadata may ask for a topic that is made because of the question: its answer is that it is not there.
 Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopics``, ``.createPartitions``.
 """
 
@@ -51,6 +51,7 @@ class Refusal(IntEnum):
     NO_INCREASE = 22
     MISCOUNTED = 23
     TOO_MANY = 24
+    MAY_NOT = 25
 
 
 _ERRORS = {
@@ -79,6 +80,7 @@ _ERRORS = {
     Refusal.NO_INCREASE: Error.INVALID_PARTITIONS,
     Refusal.MISCOUNTED: Error.INVALID_REPLICA_ASSIGNMENT,
     Refusal.TOO_MANY: Error.POLICY_VIOLATION,
+    Refusal.MAY_NOT: Error.TOPIC_AUTHORIZATION_FAILED,
 }
 
 
@@ -110,12 +112,16 @@ def refusal_of_size(partitions: int) -> Refused:
     return Refused(Refusal.TOO_MANY if partitions > MOST_PARTITIONS else Refusal.NOTHING)
 
 
-def refusal_of_name(is_named_twice: bool, is_prohibited: bool, exists: bool, is_legal: bool, collides: bool) -> Refusal:
+def refusal_of_name(
+    is_named_twice: bool, is_prohibited: bool, exists: bool, is_legal: bool, collides: bool, may_create: bool = True
+) -> Refusal:
     """Why no topic can have a name."""
     if is_named_twice:
         return Refusal.NAMED_TWICE
     if is_prohibited:
         return Refusal.PROHIBITED
+    if not may_create:
+        return Refusal.MAY_NOT
     if exists:
         return Refusal.ALREADY_THERE
     if not is_legal:
@@ -174,10 +180,12 @@ def refusal_of_assignment(number: int, brokers: Sequence[int], width: int, place
     return Refused(Refusal.NOTHING) if lives else Refused(Refusal.NONE_LIVES, number)
 
 
-def refusal_of_more(is_named_twice: bool, there: int, wanted: int, assigned: int) -> Refused:
+def refusal_of_more(is_named_twice: bool, there: int, wanted: int, assigned: int, may_alter: bool = True) -> Refused:
     """Why a topic that has `there` partitions (0: there is none) cannot have `wanted`; `assigned` NONE: none is."""
     if is_named_twice:
         return Refused(Refusal.NAMED_TWICE)
+    if not may_alter:
+        return Refused(Refusal.MAY_NOT)
     if there == 0:
         return Refused(Refusal.UNKNOWN_TOPIC)
     if wanted == there:
@@ -191,6 +199,11 @@ def refusal_of_more(is_named_twice: bool, there: int, wanted: int, assigned: int
     return Refused(Refusal.NOTHING)
 
 
-def error_of_missing_topic(is_legal: bool) -> int:
-    """What Metadata says of a topic that does not exist, also where it is made because of that."""
+def error_of_missing_topic(is_legal: bool, is_denied: bool = False) -> int:
+    """What Metadata says of a topic that does not exist, also where it is made because of that.
+
+    `is_denied`: it would be made, and whoever asks may not make it.
+    """
+    if is_denied:
+        return int(Error.TOPIC_AUTHORIZATION_FAILED)
     return int(Error.UNKNOWN_TOPIC_OR_PARTITION if is_legal else Error.INVALID_TOPIC_EXCEPTION)

@@ -3,7 +3,8 @@
 Behaviour: what a request is about as a whole (its transactional id, its group, the cluster) comes first, and before
 anything is looked up: whoever lacks a right learns nothing of what there is. Then each topic, transactional id or group
 that has a row of its own in the answer: it is refused in its row, and the others go on, but for AddPartitionsToTxn,
-where the others are not attempted.
+where the others are not attempted. Requests that make, change or delete topics and settings ask for rights within an
+order of their own (`create_topics`, `alter_configs`, `delete_topics`).
 Versions: AddPartitionsToTxn from 4 on comes from brokers, and needs the right of one.
 Source: reference §14.1; ``KafkaApis.scala``, ``ControllerApis.scala`` of 4.3.
 """
@@ -22,6 +23,8 @@ def error_of_request(asked: Asked, rights: Rights) -> int:
     if asked.api == ApiKey.FIND_COORDINATOR:
         return error_of_find_coordinator(asked, rights)
     if comes_from_broker(asked) and not acts_for_cluster(asked, rights):
+        return int(Error.CLUSTER_AUTHORIZATION_FAILED)
+    if is_denied_cluster(asked.api, rights):
         return int(Error.CLUSTER_AUTHORIZATION_FAILED)
     if is_about_id(asked) and not rights.write_id:
         return int(Error.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -59,6 +62,13 @@ def comes_from_broker(asked: Asked) -> bool:
 def acts_for_cluster(asked: Asked, rights: Rights) -> bool:
     """CLUSTER_ACTION; who may ALTER the cluster may write markers as well (KIP-664)."""
     return rights.cluster_action or (asked.api == ApiKey.WRITE_TXN_MARKERS and rights.alter_cluster)
+
+
+def is_denied_cluster(api: int, rights: Rights) -> bool:
+    """Who leads is of the cluster, to ALTER, and where its logs lie, to DESCRIBE."""
+    if api == ApiKey.ELECT_LEADERS:
+        return not rights.alter_cluster
+    return api == ApiKey.DESCRIBE_LOG_DIRS and not rights.describe_cluster
 
 
 def is_about_id(asked: Asked) -> bool:
@@ -101,6 +111,8 @@ def operation_on_rows(api: int, resource: int) -> int:
         return operation_on_topics(api)
     if resource == ResourceType.TRANSACTIONAL_ID:
         return int(AclOperation.DESCRIBE) if api == ApiKey.DESCRIBE_TRANSACTIONS else NONE
+    if api in (ApiKey.DESCRIBE_GROUPS, ApiKey.CONSUMER_GROUP_DESCRIBE):
+        return int(AclOperation.DESCRIBE)
     return int(AclOperation.DELETE) if api == ApiKey.DELETE_GROUPS else NONE
 
 
@@ -112,7 +124,7 @@ def operation_on_topics(api: int) -> int:
         return int(AclOperation.READ)
     if api == ApiKey.DESCRIBE_PRODUCERS:
         return int(AclOperation.READ)
-    if api in (ApiKey.LIST_OFFSETS, ApiKey.METADATA, ApiKey.OFFSET_FETCH):
+    if api in (ApiKey.LIST_OFFSETS, ApiKey.METADATA, ApiKey.OFFSET_FETCH, ApiKey.OFFSET_FOR_LEADER_EPOCH):
         return int(AclOperation.DESCRIBE)
     return int(AclOperation.DELETE) if api == ApiKey.DELETE_RECORDS else NONE
 
@@ -137,5 +149,7 @@ def operation_on_told(api: int, resource: int) -> int:
     if api in (ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.OFFSET_FETCH, ApiKey.METADATA):
         return int(AclOperation.DESCRIBE) if resource == ResourceType.TOPIC else NONE
     if api == ApiKey.LIST_TRANSACTIONS and resource == ResourceType.TRANSACTIONAL_ID:
+        return int(AclOperation.DESCRIBE)
+    if api == ApiKey.LIST_GROUPS and resource == ResourceType.GROUP:
         return int(AclOperation.DESCRIBE)
     return NONE
