@@ -11,6 +11,7 @@
 - Run clients at them: `Producer` and `Consumer` (for asyncio `AsyncProducer` and `AsyncConsumer`) over a
   `ClusterTransport` or `EmbeddedTransport`, `ProducerSettings` and `ConsumerSettings` by Kafka's names, failures that
   say what to do next (`AbortableError`, `FatalError`, `CommitRefused`, ...).
+- Let brokers misbehave for a test: a `Plan` of faults (`load_plan`); the fixture `txn_broker` is of `TestedBrokers`.
 - Choose rules: `preset("3.9")`, `with_switches`, `PRESETS`.
 
 Names are loaded when they are first used: importing this package loads nothing else. The deep paths are open to read
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from zombieproof.api.judging import judge_history
     from zombieproof.api.replaying import replay
     from zombieproof.api.scenarios import UnknownScenario, scenario
+    from zombieproof.bridge.under_test import TestedBrokers
     from zombieproof.broker.cluster.cluster import Cluster
     from zombieproof.broker.cluster.live_trace import LiveTraceFile
     from zombieproof.broker.cluster.network import Answer, Request
@@ -100,6 +102,8 @@ if TYPE_CHECKING:
     from zombieproof.traces.history.writer import HistoryWriter
     from zombieproof.traces.verdict.explanation import Explanation, Values
     from zombieproof.traces.verdict.report import Finding, Judgement, Report, TransactionOutcome
+    from zombieproof.wire.plan.files import PlanError, load_plan
+    from zombieproof.wire.plan.parts import Plan
 
 __all__ = [
     "ALWAYS",
@@ -161,6 +165,8 @@ __all__ = [
     "OffsetAndMetadata",
     "Op",
     "OwnFault",
+    "Plan",
+    "PlanError",
     "Produce",
     "ProduceAnswer",
     "Producer",
@@ -187,6 +193,7 @@ __all__ = [
     "Story",
     "T",
     "Tally",
+    "TestedBrokers",
     "TimedOut",
     "TransactionOutcome",
     "Transport",
@@ -200,6 +207,7 @@ __all__ = [
     "conform",
     "integer",
     "judge_history",
+    "load_plan",
     "preset",
     "preset_for",
     "replay",
@@ -222,6 +230,9 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "zombieproof.broker.cluster.live_trace": ("LiveTraceFile",),
     "zombieproof.broker.cluster.settings": ("Settings",),
     "zombieproof.broker.data_directory": ("DataDirectoryError",),
+    "zombieproof.bridge.under_test": ("TestedBrokers",),
+    "zombieproof.wire.plan.files": ("PlanError", "load_plan"),
+    "zombieproof.wire.plan.parts": ("Plan",),
     "zombieproof.broker.embedded": ("Embedded",),
     "zombieproof.broker.store.config": ("Durability", "LogConfig"),
     "zombieproof.checker.checking": ("UnknownMutant",),

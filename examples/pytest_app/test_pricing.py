@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from pricing import INVOICES, ORDERS, Pricing, RepairedPricing
 
-from zombieproof.bridge.under_test import TestedBrokers
+from zombieproof import TestedBrokers
 
 EXPECTED = [b"invoice for %d" % number for number in range(5)]
 

@@ -215,7 +215,7 @@ OF_ONE_API: tuple[tuple[str, int, Json, str], ...] = (
     ),
     ("LeaveGroup", 2, {"group": "g0", "members": []}, "field 'member' is missing: version 2 has it"),
     ("LeaveGroup", 3, {"group": "g0", "members": [["m0"]]}, "request.members[0][1]: field required"),
-    ("LeaveGroup", 1, {"group": "g0", "member": "m0"}, "version 1 is not described here; legal are 2 to 5"),
+    ("LeaveGroup", 6, {"group": "g0", "member": "m0"}, "version 6 is not described here; legal are 0 to 5"),
     ("TxnOffsetCommit", 2, {}, "request.transactional_id: field required"),
     (
         "OffsetCommit",

@@ -148,6 +148,10 @@ def test_a_changed_setting_of_brokers_counts_in_all_of_them_until_it_is_taken_ba
         ("2", SettingChange("min.insync.replicas", SET, "1"), Error.INVALID_REQUEST),
         ("1", SettingChange("min.insync.replicas", SET, "0"), Error.INVALID_REQUEST),
         ("1", SettingChange("min.insync.replicas", SET, None), Error.INVALID_REQUEST),
+        ("1", SettingChange("min.insync.replicas", SET, "9" * 5000), Error.INVALID_REQUEST),
+        ("1", SettingChange("min.insync.replicas", SET, "1_0"), Error.INVALID_REQUEST),
+        ("1", SettingChange("min.insync.replicas", SET, "2147483648"), Error.INVALID_REQUEST),
+        ("9" * 5000, SettingChange("min.insync.replicas", SET, "1"), Error.INVALID_REQUEST),
         ("1", SettingChange("min.insync.replicas", 2, "1"), Error.INVALID_CONFIG),
     ],
 )

@@ -138,9 +138,10 @@ def test_the_first_offset_at_a_time_is_found_as_far_as_the_reader_may_read() -> 
     found = {}
     for isolation in (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED):
         for after_ms in (0, 1, 10, 11):
-            answer = cluster.ask(ListOffsets(5, isolation, (T0,), began_ms + after_ms))
+            answer = cluster.ask(ListOffsets(5, isolation, {T0: began_ms + after_ms}))
             assert isinstance(answer, ListOffsetsAnswer)
-            found[isolation, after_ms] = answer.partitions[T0]
+            row = answer.partitions[T0]
+            found[isolation, after_ms] = (row.error, row.offset)
     assert [found[Isolation.READ_UNCOMMITTED, ms] for ms in (0, 1, 10, 11)] == [(0, 0), (0, 2), (0, 2), (0, NONE)]
     assert [found[Isolation.READ_COMMITTED, ms] for ms in (0, 1, 10, 11)] == [(0, 0), *[(0, NONE)] * 3]
 

@@ -12,7 +12,7 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, OffsetFetch, OffsetToCommit, TxnOffsetCommit
-from zombieproof.messages.partitions import Fetch, ListOffsets, Produce, ProduceAnswer, SentBatch
+from zombieproof.messages.partitions import LATEST, Fetch, ListOffsets, Produce, ProduceAnswer, SentBatch
 from zombieproof.messages.transactions import (
     DescribeTransactions,
     DescribeTransactionsAnswer,
@@ -68,7 +68,7 @@ def requests(cluster: Cluster) -> Iterator[None]:
     ended(cluster, identity, "x")
     yield
     cluster.ask(Fetch(12, Isolation.READ_COMMITTED, {at: 0}))
-    cluster.ask(ListOffsets(5, Isolation.READ_COMMITTED, (at,)))
+    cluster.ask(ListOffsets(5, Isolation.READ_COMMITTED, {at: LATEST}))
     yield
     cluster.ask(ConsumerGroupHeartbeat(0, "readers", "", 0, ("t",)))
     cluster.ask(OffsetFetch(7, "g", True, (at,)))

@@ -1,5 +1,6 @@
 """CreateTopics, and topics that are made because somebody asks for them: there at once, and after a crash."""
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -18,7 +19,17 @@ from zombieproof.broker.store.config import LogConfig
 from zombieproof.broker.store.fault_disk import Fate, FaultDisk
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.admin import CreateTopics, NewTopic, ReplicaAssignment, Setting, TopicCreated, TopicsCreated
+from zombieproof.messages.admin import (
+    CreatePartitions,
+    CreateTopics,
+    NewTopic,
+    PartitionsCreated,
+    ReplicaAssignment,
+    Setting,
+    TopicCreated,
+    TopicsCreated,
+    TopicToWiden,
+)
 from zombieproof.messages.partitions import (
     DeleteTopics,
     DescribeTopics,
@@ -102,6 +113,39 @@ def test_what_is_only_looked_at_is_not_made() -> None:
     assert (row.error, row.partitions) == (Error.NONE, 3)
     assert described(cluster, "t") == Error.UNKNOWN_TOPIC_OR_PARTITION
     assert cluster.metadata.version == version
+
+
+@pytest.mark.parametrize("name", ["num_partitions", "default_replication_factor"])
+def test_brokers_make_no_topics_of_nothing(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"{name.replace('_', '.')} is 0; legal is 1 or more"):
+        replace(SETTINGS, **{name: 0})  # type: ignore[arg-type]  # both are numbers
+
+
+def test_by_default_there_are_as_many_partitions_and_replicas_as_brokers_say() -> None:
+    cluster = Cluster(2, settings=Settings(num_partitions=3, default_replication_factor=2))
+    described(cluster, "t", creates=True)
+    assert replicas_of(cluster, "t") == [(1, 2), (2, 1), (1, 2)]
+    too_many = Cluster(settings=Settings(default_replication_factor=2))
+    (row,) = created(too_many, NewTopic("t"))
+    assert row.error == Error.INVALID_REPLICATION_FACTOR
+    assert described(too_many, "t", creates=True) == described(too_many, "t") == Error.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_no_request_makes_more_partitions_than_one_may() -> None:
+    cluster = Cluster(settings=SETTINGS, topics={"t": 1})
+    for partitions in (10_001, 2_147_483_647):
+        rows = created(cluster, NewTopic("u", partitions, 1), NewTopic("v", -2_147_483_648, 1))
+        assert [row.error for row in rows] == [Error.POLICY_VIOLATION, Error.POLICY_VIOLATION]
+        answer = cluster.ask(CreatePartitions(3, (TopicToWiden("t", partitions + 1),)))
+        assert isinstance(answer, PartitionsCreated)
+        assert [row.error for row in answer.topics] == [Error.POLICY_VIOLATION]
+    assert cluster.metadata.count("t") == 1
+
+
+@pytest.mark.parametrize("value", ["1_0", "\u0663x", "9" * 5000, "1e3", "+", ""])
+def test_what_is_no_number_is_no_setting(value: str) -> None:
+    (row,) = created(Cluster(settings=SETTINGS), NewTopic("t", settings=(Setting("retention.ms", value),)))
+    assert (row.error, (row.message or "").rpartition(": ")[2]) == (Error.INVALID_CONFIG, "Not a number of type LONG")
 
 
 def test_partitions_are_spread_over_the_brokers_and_every_replica_is_one() -> None:

@@ -52,9 +52,9 @@ def deleted(
 
 
 def start_of(host: Cluster | Embedded, node: int = 1) -> int:
-    answer = host.ask(ListOffsets(5, Isolation.READ_UNCOMMITTED, (T,), EARLIEST), node)
+    answer = host.ask(ListOffsets(5, Isolation.READ_UNCOMMITTED, {T: EARLIEST}), node)
     assert isinstance(answer, ListOffsetsAnswer)
-    return answer.partitions[T][1]
+    return answer.partitions[T].offset
 
 
 def error_of_fetch(host: Cluster, offset: int) -> int:

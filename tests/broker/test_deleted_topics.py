@@ -25,11 +25,13 @@ from zombieproof.messages.groups import (
     TxnOffsetCommit,
 )
 from zombieproof.messages.partitions import (
+    LATEST,
     DeleteRecords,
     DeleteTopics,
     DescribeTopics,
     Fetch,
     FetchAnswer,
+    ListedOffset,
     ListOffsets,
     ListOffsetsAnswer,
     Produce,
@@ -97,9 +99,9 @@ def test_nobody_finds_a_topic_that_was_deleted() -> None:
     fetched = cluster.ask(Fetch(12, Isolation.READ_COMMITTED, {T: 0}))
     assert isinstance(fetched, FetchAnswer)
     assert fetched.partitions[T].error == UNKNOWN
-    listed = cluster.ask(ListOffsets(5, Isolation.READ_COMMITTED, (T,)))
+    listed = cluster.ask(ListOffsets(5, Isolation.READ_COMMITTED, {T: LATEST}))
     assert isinstance(listed, ListOffsetsAnswer)
-    assert listed.partitions[T] == (UNKNOWN, NONE)
+    assert listed.partitions[T] == ListedOffset(UNKNOWN)
     assert cluster.ask(DeleteRecords(2, {T: 0})).partitions == {T: (NONE, UNKNOWN)}  # type: ignore[union-attr]  # its answer
     assert [known for known in cluster.stores if known[1] == T] == []
     assert all(T not in broker.partitions.replicas for broker in cluster.brokers.values())

@@ -362,7 +362,7 @@ GROUP_REQUESTS: list[tuple[Request, type]] = [
     (OffsetFetch(7, "g", True, None), OffsetFetchAnswer),
     (OffsetDelete(0, "g", (T0,)), OffsetsDeleted),
     (JoinGroup(3, "g", ""), JoinGroupAnswer),
-    (SyncGroup(5, "g", 1, "m"), SyncGroupAnswer),
+    (SyncGroup(5, "g", 1, "m", protocol_type="consumer", protocol="range"), SyncGroupAnswer),
     (LeaveGroup(5, "g", "", (Leaver("m"),)), GroupLeft),
     (ConsumerGroupHeartbeat(0, "modern", "", 0, ("t",)), ConsumerGroupHeartbeatAnswer),
 ]
@@ -392,11 +392,16 @@ def test_members_that_wait_for_their_leader_have_its_assignment_when_it_is_durab
     cluster = cluster_of()
     first = ask(cluster, JoinGroup(3, "g", ""))
     assert isinstance(first, JoinGroupAnswer)
-    assert ask(cluster, SyncGroup(5, "g", 1, first.member)) == SyncGroupAnswer(0, b"", "consumer", "range")
+    assert ask(
+        cluster, SyncGroup(5, "g", 1, first.member, protocol_type="consumer", protocol="range")
+    ) == SyncGroupAnswer(0, b"", "consumer", "range")
     second = send(cluster, JoinGroup(3, "g", ""))
     again = send(cluster, JoinGroup(3, "g", first.member))
     assert isinstance(second.answer, JoinGroupAnswer), "who joins has written nothing"
-    synced = [send(cluster, SyncGroup(5, "g", 2, member)) for member in (second.answer.member, first.member)]
+    synced = [
+        send(cluster, SyncGroup(5, "g", 2, member, protocol_type="consumer", protocol="range"))
+        for member in (second.answer.member, first.member)
+    ]
     assert (again.is_over, [each.is_over for each in synced]) == (True, [False, False])
     flush(cluster, OFFSETS)
     cluster.settle()

@@ -8,6 +8,7 @@ from zombieproof.broker.group.classic_member import GroupMember, chosen_by
 from zombieproof.broker.group.store import GroupStore
 from zombieproof.formats.batches import GroupKey, GroupValue
 from zombieproof.messages.groups import (
+    CONSUMERS,
     GroupProtocol,
     JoinedMember,
     JoinGroup,
@@ -45,7 +46,8 @@ def sync(
     host: GroupHost, member: str, generation: int, gives: dict[str, bytes] | None = None, protocol: str | None = None
 ) -> SyncGroupAnswer:
     rows = tuple(MemberAssignment(name, given) for name, given in (gives or {}).items())
-    return host.ask(SyncGroup(5, GROUP, generation, member, None, rows, None, protocol), SyncGroupAnswer)
+    said = protocol or group(host).protocol or "range"
+    return host.ask(SyncGroup(5, GROUP, generation, member, None, rows, CONSUMERS, said), SyncGroupAnswer)
 
 
 def group(host: GroupHost) -> ClassicGroup:
@@ -163,7 +165,8 @@ def test_what_was_said_and_given_is_in_the_log_and_known_after_a_restart(host: G
 def test_what_could_not_be_made_durable_was_given_to_nobody(host: GroupHost, monkeypatch: pytest.MonkeyPatch) -> None:
     joined = host.ask(join(), JoinGroupAnswer)
     monkeypatch.setattr(GroupStore, "write", lambda *_: int(Error.NOT_COORDINATOR))
-    asked = host.send(SyncGroup(5, GROUP, 1, joined.member, None, (MemberAssignment(joined.member, b"x"),)))
+    rows = (MemberAssignment(joined.member, b"x"),)
+    asked = host.send(SyncGroup(5, GROUP, 1, joined.member, None, rows, CONSUMERS, "range"))
     assert host.answers.pop(asked) == SyncGroupAnswer(Error.NOT_COORDINATOR)
     assert [seat.assignment for seat in group(host).seats] == [b""]
 

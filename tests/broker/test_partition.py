@@ -10,6 +10,7 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.partition.log import MemoryLog
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch
+from zombieproof.messages.partitions import LATEST
 from zombieproof.model.rules import Rules, with_switches
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX, Error, Isolation, Mode, Origin, PartitionState, Row
 from zombieproof.statemachines.partition_leader.offsets import Reach
@@ -180,7 +181,7 @@ def test_read_committed_ends_at_the_last_stable_offset_and_names_the_aborted() -
     assert committed.aborted == ((1, 0),)
     assert [batch.base_offset for batch in uncommitted.batches] == [0, 2, 3]
     assert uncommitted.aborted is None
-    assert (replica.latest_offset(COMMITTED), replica.latest_offset(UNCOMMITTED)) == (3, 4)
+    assert [replica.listed_offset(LATEST, each).offset for each in (COMMITTED, UNCOMMITTED)] == [3, 4]
 
 
 def test_behind_the_marker_nobody_is_told_of_the_aborted_transaction() -> None:

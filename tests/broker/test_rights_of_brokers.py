@@ -18,6 +18,7 @@ from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.config import Durability
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.messages import admin as a
+from zombieproof.messages import group_descriptions as d
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
 from zombieproof.messages import transactions as t
@@ -141,8 +142,8 @@ def test_rows_stand_in_the_order_in_which_they_were_asked_for() -> None:
         for answer in answers:
             assert [row.error for row in answer.partitions.values()] == wanted
             assert list(answer.partitions) == list(keys)
-        offsets: Any = ask(cluster, p.ListOffsets(5, Isolation.READ_COMMITTED, keys))
-        assert [error for error, _ in offsets.partitions.values()] == wanted
+        offsets: Any = ask(cluster, p.ListOffsets(5, Isolation.READ_COMMITTED, dict.fromkeys(keys, p.LATEST)))
+        assert [row.error for row in offsets.partitions.values()] == wanted
         described: Any = ask(cluster, p.DescribeTopics(12, tuple(names)))
         assert list(described.topics.items()) == list(zip(names, wanted, strict=True))
 
@@ -220,10 +221,10 @@ def test_a_refusal_is_a_decision_in_the_journal() -> None:
 EVERY: tuple[Request, ...] = (
     p.Produce(11, "x", -1, batches("a", "b")),
     p.Fetch(11, Isolation.READ_COMMITTED, {A: 0, B: 0}),
-    p.ListOffsets(5, Isolation.READ_COMMITTED, (A, B)),
+    p.ListOffsets(5, Isolation.READ_COMMITTED, {A: p.LATEST, B: p.LATEST}),
     p.DescribeTopics(12, ("a", "b")),
     p.DescribeTopics(12, None),
-    g.OffsetCommit(8, "g", (g.OffsetToCommit(A, 1, ""),)),
+    g.OffsetCommit(8, "g", (g.PlainOffsetToCommit(A, 1, ""),)),
     g.OffsetFetch(7, "g", False, (A,)),
     g.OffsetFetch(7, "g", False, None),
     g.FindCoordinator(3, "x", 1),
@@ -247,6 +248,10 @@ EVERY: tuple[Request, ...] = (
     t.ListTransactions(0),
     AllocateProducerIds(0, 1),
     g.ConsumerGroupHeartbeat(0, "g", "m", 0),
+    p.OffsetForLeaderEpoch(4, {A: 0, B: 0}),
+    d.DescribeGroups(5, ("g", "h")),
+    d.ListGroups(5),
+    d.ConsumerGroupDescribe(1, ("g", "h")),
     a.CreateTopics(7, (a.NewTopic("a"), a.NewTopic("new"))),
     a.CreatePartitions(3, (a.TopicToWiden("a", 2), a.TopicToWiden("b", 1))),
     a.DescribeConfigs(4, (a.ResourceToDescribe(2, "a"), a.ResourceToDescribe(4, "1"))),
@@ -280,12 +285,25 @@ def test_who_has_no_right_changes_nothing_and_learns_nothing(request_: Request) 
     full, empty = cluster_of(), cluster_of()
     for each in (t.InitProducerId(4, "x", 60_000), p.Produce(11, None, -1, batches("a", "b"))):
         ask(full, each, ROOT)
-    ask(full, g.OffsetCommit(8, "g", (g.OffsetToCommit(A, 1, ""),)), ROOT)
+    ask(full, g.OffsetCommit(8, "g", (g.PlainOffsetToCommit(A, 1, ""),)), ROOT)
     before = facts(full)
     answer = ask(full, request_)
     assert facts(full) == before
     assert answer == ask(empty, request_)
     assert api_of(type(request_)).receiver is not Receiver.CONTROLLER or answer.error == 31
+
+
+def test_of_groups_one_is_told_what_one_may_know() -> None:
+    cluster = cluster_of()
+    ask(cluster, g.OffsetCommit(8, "g", (g.PlainOffsetToCommit(A, 1, ""),)), ROOT)
+    assert [row.group for row in ask(cluster, d.ListGroups(5), ROOT).groups] == ["g"]
+    assert ask(cluster, d.ListGroups(5)).groups == ()
+    described = d.DescribeGroups(5, ("g", "h"))
+    assert [(row.group, row.error) for row in ask(cluster, described).groups] == [("g", 30), ("h", 30)]
+    assert [(row.group, row.error, row.state) for row in ask(cluster, described, ROOT).groups] == [
+        ("g", 0, "Empty"),
+        ("h", 0, "Dead"),
+    ]
 
 
 def facts(cluster: Cluster) -> Any:

@@ -36,7 +36,9 @@ def joined(exchange: Exchange) -> JoinGroupAnswer:
 def leader_of(cluster: Cluster, **timeouts: int) -> str:
     """The only member of the stable generation 1."""
     member = joined(send(cluster, JoinGroup(3, "g", "", **timeouts))).member  # type: ignore[arg-type]  # times only
-    assert send(cluster, SyncGroup(5, "g", 1, member)).answer == SyncGroupAnswer(0, b"", "consumer", "range")
+    assert send(
+        cluster, SyncGroup(5, "g", 1, member, protocol_type="consumer", protocol="range")
+    ).answer == SyncGroupAnswer(0, b"", "consumer", "range")
     return member
 
 
@@ -83,7 +85,7 @@ def test_a_sync_group_that_waits_is_sent_away_as_well() -> None:
     leader = leader_of(cluster)
     second = send(cluster, NEW)
     send(cluster, JoinGroup(3, "g", leader))
-    sent = send(cluster, SyncGroup(5, "g", 2, joined(second).member))
+    sent = send(cluster, SyncGroup(5, "g", 2, joined(second).member, protocol_type="consumer", protocol="range"))
     assert not sent.is_over
     cluster.elect(OFFSETS)
     cluster.settle()
@@ -123,7 +125,9 @@ def test_who_hangs_up_while_it_waits_is_a_member_all_the_same() -> None:
     assert (waiting(cluster), sent.is_closed) == (0, True)
     assert joined(send(cluster, JoinGroup(3, "g", leader))).generation == 2
     assert (sent.answer, cluster.network.in_flight) == (None, [])
-    assert send(cluster, SyncGroup(5, "g", 2, leader)).answer == SyncGroupAnswer(0, b"", "consumer", "range")
+    assert send(
+        cluster, SyncGroup(5, "g", 2, leader, protocol_type="consumer", protocol="range")
+    ).answer == SyncGroupAnswer(0, b"", "consumer", "range")
     advance(cluster, 300_000)
     assert send(cluster, Heartbeat(3, "g", 2, leader)).answer == GroupError(Error.UNKNOWN_MEMBER_ID)
 

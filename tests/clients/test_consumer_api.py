@@ -74,7 +74,7 @@ def test_a_fetch_brings_no_more_than_it_may_and_always_something() -> None:
     for most, of_each, batches in (
         (EVERYTHING, EVERYTHING, [6, 6]),
         (EVERYTHING, 2 * size, [2, 2]),
-        (EVERYTHING, 2 * size + 1, [3, 3]),
+        (EVERYTHING, 3 * size - 1, [2, 2]),
         (7 * size, EVERYTHING, [6, 1]),
         (3 * size, 2 * size, [2, 1]),
         (1, 1, [1, 0]),

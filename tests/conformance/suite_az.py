@@ -29,6 +29,7 @@ from zombieproof.formats.batches import Batch, Record
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.groups import OffsetFetch, OffsetFetchAnswer, OffsetToCommit, TxnOffsetCommit
 from zombieproof.messages.partitions import (
+    LATEST,
     ListOffsets,
     ListOffsetsAnswer,
     MarkerToWrite,
@@ -127,11 +128,12 @@ def _list_offsets(case: Case, match: re.Match[str]) -> None:
     offsets = {"LSO": replica.last_stable_offset, "high watermark": replica.high_watermark}
     check("given", (before, before + behind), (offsets["LSO"], offsets["high watermark"]))
     isolation = Isolation[match["isolation"].upper()]
-    answer = scene.ask(ListOffsets(5, isolation, ((TOPIC, 0),)))
+    answer = scene.ask(ListOffsets(5, isolation, {(TOPIC, 0): LATEST}))
     assert isinstance(answer, ListOffsetsAnswer)
     wanted = matched(r"(?P<offset>\d+) \(the (?P<name>LSO|high watermark)\)", expect.take("offset"), "offset")
     expect.done()
-    check("offset", (int(Error.NONE), int(wanted["offset"])), answer.partitions[TOPIC, 0])
+    listed = answer.partitions[TOPIC, 0]
+    check("offset", (int(Error.NONE), int(wanted["offset"])), (listed.error, listed.offset))
     check(f"the {wanted['name']}", int(wanted["offset"]), offsets[wanted["name"]])
 
 

@@ -101,11 +101,11 @@ def offsets_at(stage: Stage, isolation: Isolation, timestamp_ms: int) -> dict[To
     """What ListOffsets finds at a time on both partitions."""
     found = {}
     for partition in (T1, T2):
-        request = ListOffsets(5, isolation, (partition,), timestamp_ms)
+        request = ListOffsets(5, isolation, {partition: timestamp_ms})
         answer = stage.do(ask(stage, request, stage.cluster.leader_of(partition)))
         assert isinstance(answer, ListOffsetsAnswer)
-        error, found[partition] = answer.partitions[partition]
-        assert error == Error.NONE
+        found[partition] = answer.partitions[partition].offset
+        assert answer.partitions[partition].error == Error.NONE
     return found
 
 

@@ -27,7 +27,7 @@ from zombieproof.messages.groups import (
     SyncGroup,
     SyncGroupAnswer,
 )
-from zombieproof.messages.partitions import Fetch, FetchAnswer, Fetched, ListOffsets, ListOffsetsAnswer
+from zombieproof.messages.partitions import LATEST, Fetch, FetchAnswer, Fetched, ListOffsets, ListOffsetsAnswer
 from zombieproof.model.vocabulary import NONE, Error, Isolation
 
 BACKOFF_MS = 20
@@ -152,10 +152,10 @@ class LiveConsumer:
         ends: dict[TopicPartition, int] = {}
         while len(ends) < len(self.assigned):
             for node, partitions in self._by_leader().items():
-                request = ListOffsets(5, self.isolation, tuple(partitions))
+                request = ListOffsets(5, self.isolation, dict.fromkeys(partitions, LATEST))
                 answer = yield from ask(self.stage, request, node)
                 if isinstance(answer, ListOffsetsAnswer):
-                    ends |= {tp: offset for tp, (error, offset) in answer.partitions.items() if error == Error.NONE}
+                    ends |= {tp: row.offset for tp, row in answer.partitions.items() if row.error == Error.NONE}
             if len(ends) < len(self.assigned):
                 yield from pause(self.stage, BACKOFF_MS)
         return ends

@@ -32,6 +32,7 @@ from zombieproof.messages.groups import (
     SyncGroup,
 )
 from zombieproof.messages.partitions import (
+    LATEST,
     DescribeProducers,
     DescribeProducersAnswer,
     Fetch,
@@ -81,7 +82,7 @@ def _of_leader(cluster: Cluster, leader: int | None) -> Answers:
     answers: Answers = {}
     requests: dict[str, Request] = {"DescribeProducers": DescribeProducers(0, led)}
     for isolation in (Isolation.READ_UNCOMMITTED, Isolation.READ_COMMITTED):
-        requests[f"ListOffsets {isolation.name}"] = ListOffsets(5, isolation, led)
+        requests[f"ListOffsets {isolation.name}"] = ListOffsets(5, isolation, dict.fromkeys(led, LATEST))
         requests[f"Fetch {isolation.name}"] = Fetch(11, isolation, dict.fromkeys(led, 0))
     for what, request in requests.items():
         answer = cluster.ask(request, leader)

@@ -20,8 +20,9 @@ pytestmark = pytest.mark.skipif(find_spec("kio") is None, reason="kio (extra `wi
 T: TopicPartition = ("t0", 1)
 REQUESTS: dict[type, Any] = {
     p.Produce: lambda v: p.Produce(v, "x0", -1, {T: ()}),
-    p.Fetch: lambda v: p.Fetch(v, Isolation.READ_COMMITTED, {T: 7}),
-    p.ListOffsets: lambda v: p.ListOffsets(v, Isolation.READ_UNCOMMITTED, (T,)),
+    p.Fetch: lambda v: p.Fetch(v, Isolation.READ_COMMITTED, {T: 7}, leader_epochs={T: 3}),
+    p.ListOffsets: lambda v: p.ListOffsets(v, Isolation.READ_UNCOMMITTED, {T: 5}, {T: 3}),
+    p.OffsetForLeaderEpoch: lambda v: p.OffsetForLeaderEpoch(v, {T: 5}, {T: 3}),
     p.DescribeTopics: lambda v: p.DescribeTopics(v, ("t0",)),
     p.WriteTxnMarkers: lambda v: p.WriteTxnMarkers(v, (p.MarkerToWrite(5, 1, True, 3, (T,), 2),)),
     p.DeleteRecords: lambda v: p.DeleteRecords(v, {T: 7}, 100),
@@ -50,6 +51,9 @@ REQUESTS: dict[type, Any] = {
     g.TxnOffsetCommit: lambda v: g.TxnOffsetCommit(v, "x0", "g0", 5, 1, (g.OffsetToCommit(T, 5, "m"),), 3, "m0"),
     g.OffsetDelete: lambda v: g.OffsetDelete(v, "g0", (T,)),
     g.DeleteGroups: lambda v: g.DeleteGroups(v, ("g0", "g1")),
+    g.DescribeGroups: lambda v: g.DescribeGroups(v, ("g0", "g1")),
+    g.ListGroups: lambda v: g.ListGroups(v, ("Stable",), ("classic",)),
+    g.ConsumerGroupDescribe: lambda v: g.ConsumerGroupDescribe(v, ("g0",)),
     g.ConsumerGroupHeartbeat: lambda v: g.ConsumerGroupHeartbeat(v, "g0", "m0", 0, ("t0",)),
     t.InitProducerId: lambda v: t.InitProducerId(v, "x0", 1, 5, 1, True, True),
     t.AddPartitionsToTxn: lambda v: t.AddPartitionsToTxn(v, (t.TransactionToAdd("x0", 5, 1, (T,), True),)),

@@ -11,7 +11,16 @@ from tests.messages.kafka_fields import FILE, SIDES, fields_in_kio, snake, writt
 from zombieproof.broker.cluster import network, node
 from zombieproof.broker.cluster.apis import is_understood
 from zombieproof.broker.group import coordinator as group_coordinator
-from zombieproof.messages import admin, consumer_groups, controller, groups, offsets, partitions, transactions
+from zombieproof.messages import (
+    admin,
+    consumer_groups,
+    controller,
+    group_descriptions,
+    groups,
+    offsets,
+    partitions,
+    transactions,
+)
 from zombieproof.messages.groups import DeleteGroups, LeaveGroup, Leaver, OffsetCommit, OffsetToCommit
 from zombieproof.messages.partitions import ConnectionClosed, MarkerToWrite, WriteTxnMarkers
 from zombieproof.messages.registry import APIS, Api, Receiver, UnknownRequest, api_of, values_of
@@ -59,7 +68,7 @@ def test_every_message_is_in_the_registry() -> None:
         reached.add(message)
         todo += [record for field in fields_of(message) if (record := record_in(field.kind)) and record not in reached]
     not_on_the_wire = {partitions.SentBatch, ConnectionClosed, controller.ProducerIdBlock}
-    modules = (admin, consumer_groups, controller, groups, offsets, partitions, transactions)
+    modules = (admin, consumer_groups, controller, group_descriptions, groups, offsets, partitions, transactions)
     every = set().union(*(classes(module) for module in modules))
     assert every == reached | not_on_the_wire
 

@@ -169,6 +169,8 @@ LADDER: list[tuple[Asked, list[tuple[Rights, int]]]] = [
             *OF_THEIR_OWN_ORDER,
             *(ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.METADATA, ApiKey.DESCRIBE_PRODUCERS, ApiKey.DELETE_RECORDS),
             *(ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.LIST_TRANSACTIONS, ApiKey.DELETE_GROUPS),
+            *(ApiKey.DESCRIBE_GROUPS, ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.LIST_GROUPS),
+            ApiKey.OFFSET_FOR_LEADER_EPOCH,
         )
     ),
 ]
@@ -197,7 +199,7 @@ def test_rows_of_what_is_named_and_what_is_told_unasked() -> None:
     rows = {api.name: operation_on_rows(api.key, ResourceType.TOPIC) for api in APIS}
     assert {name: O(operation).name for name, operation in rows.items() if operation != NONE} == {
         **dict.fromkeys(("Fetch", "OffsetCommit", "TxnOffsetCommit", "OffsetDelete", "DescribeProducers"), "READ"),
-        **dict.fromkeys(("ListOffsets", "Metadata", "OffsetFetch"), "DESCRIBE"),
+        **dict.fromkeys(("ListOffsets", "Metadata", "OffsetFetch", "OffsetForLeaderEpoch"), "DESCRIBE"),
         "Produce": "WRITE",
         "DeleteRecords": "DELETE",
     }
@@ -206,6 +208,9 @@ def test_rows_of_what_is_named_and_what_is_told_unasked() -> None:
     assert operation_on_rows(ApiKey.DELETE_GROUPS, ResourceType.TRANSACTIONAL_ID) == NONE
     assert operation_on_told(ApiKey.LIST_TRANSACTIONS, ResourceType.TRANSACTIONAL_ID) == O.DESCRIBE
     assert operation_on_told(ApiKey.LIST_TRANSACTIONS, ResourceType.TOPIC) == NONE
+    for api in (ApiKey.DESCRIBE_GROUPS, ApiKey.CONSUMER_GROUP_DESCRIBE):
+        assert operation_on_rows(api, ResourceType.GROUP) == O.DESCRIBE
+    assert operation_on_told(ApiKey.LIST_GROUPS, ResourceType.GROUP) == O.DESCRIBE
     assert operation_on_told(ApiKey.METADATA, ResourceType.TOPIC) == O.DESCRIBE
     assert operation_on_group(ApiKey.END_TXN) == NONE
     errors = [

@@ -8,9 +8,15 @@ import pytest
 
 from zombieproof.model.decisions.group_members import Identity, decide_identity
 from zombieproof.model.decisions.heartbeat import decide_classic_heartbeat, error_of_heartbeat_elsewhere
-from zombieproof.model.decisions.join_group import decide_join_group, decide_join_terms, has_room, knows_that_it_leads
+from zombieproof.model.decisions.join_group import (
+    decide_join_group,
+    decide_join_terms,
+    has_room,
+    knows_that_it_leads,
+    rebalance_timeout_of,
+)
 from zombieproof.model.decisions.leave_group import decide_leave_group, is_of_the_whole_request
-from zombieproof.model.decisions.sync_group import decide_sync_group
+from zombieproof.model.decisions.sync_group import decide_sync_group, decide_sync_terms
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Row
 
@@ -211,3 +217,14 @@ def test_a_group_has_room_for_those_who_are_in_and_for_so_many(
     state: ClassicGroupState, is_member: bool, awaits: bool, members: int, awaiting: int, room: bool
 ) -> None:
     assert has_room(state, is_member, awaits, members, awaiting, 2) == room
+
+
+def test_a_member_that_syncs_says_what_its_protocol_is() -> None:
+    assert decide_sync_terms(4, False).error == Error.NONE
+    assert decide_sync_terms(5, True).error == Error.NONE
+    assert decide_sync_terms(5, False).error == Error.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_others_wait_as_long_as_a_session_for_who_does_not_say_it() -> None:
+    assert rebalance_timeout_of(0, 10, 20) == 10
+    assert rebalance_timeout_of(1, 10, 20) == 20

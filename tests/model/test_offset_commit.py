@@ -97,12 +97,21 @@ LADDERS: dict[str, Any] = {
     ),
     "an offset expires": (
         decide_offset_expiry,
-        lambda: {"reads_topic": True, "committed_ms": 100, "now_ms": 199, "retention_ms": 100, "is_pending": True},
+        lambda: {
+            "reads_topic": True,
+            "committed_ms": 100,
+            "until_ms": NONE,
+            "now_ms": 199,
+            "retention_ms": 100,
+            "is_pending": True,
+        },
         (
             ("somebody reads it", {}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
             ("a transaction holds it", {"reads_topic": False}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
             ("too young", {"is_pending": False}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
             ("old enough", {"now_ms": 200}, Row.OFFSET_EXPIRED, Error.NONE, GroupEvent.TOMBSTONE),
+            ("its commit has said longer", {"until_ms": 201}, Row.OFFSET_KEPT, Error.NONE, NOTHING),
+            ("but not so long", {"until_ms": 200}, Row.OFFSET_EXPIRED, Error.NONE, GroupEvent.TOMBSTONE),
         ),
     ),
 }

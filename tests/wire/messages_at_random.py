@@ -34,12 +34,13 @@ def messages(kind: type, version: int) -> st.SearchStrategy[Any]:
     given: dict[str, st.SearchStrategy[Any]] = {}
     for field in fields_of(kind):
         wire = field.wire(version)
-        if wire is not None and not _is_of_rows(wire, kind, field.name):
+        if wire is not None and not (_is_of_rows(wire, kind, field.name) or _stands_beside(wire, kind, field.name)):
             given[field.name] = _value(field, wire, version)
         elif field.name == "partition":
             given[field.name] = PLACES
         elif not _has_default(kind, field.name):
-            given[field.name] = st.just(0 if field.kind is int else None)
+            of_silence = isinstance(field.kind, type) and issubclass(field.kind, int | str)
+            given[field.name] = st.just((field.kind(0) if issubclass(field.kind, int) else "") if of_silence else None)
     if "version" in kind.__dataclass_fields__:  # type: ignore[attr-defined]  # messages are dataclasses
         given["version"] = st.just(version)
     return st.builds(kind, **given)
@@ -48,6 +49,11 @@ def messages(kind: type, version: int) -> st.SearchStrategy[Any]:
 def _is_of_rows(wire: Wire, kind: type, name: str) -> bool:
     """Whether a value stands in each of some rows, and nowhere if there is none."""
     return "." in wire.name and not isinstance(wire, Rows) and _has_default(kind, name)
+
+
+def _stands_beside(wire: Wire, kind: Any, name: str) -> bool:
+    """Whether it says more of partitions that another field names: nothing, where it is left out."""
+    return isinstance(wire, Rows) and kind.__dataclass_fields__[name].default is None
 
 
 def _has_default(kind: Any, name: str) -> bool:

@@ -489,6 +489,11 @@ def rights() -> Iterator[Question]:
         yield Question(ApiKey.DESCRIBE_CLUSTER, version, {"endpoint_type": 1, "include_fenced_brokers": True})
 
 
+def questions_of_old() -> Iterator[Question]:
+    """Those that a 3.9 is asked."""
+    yield from (*creations(), *assignments(), *asked_for(), *more_partitions())
+
+
 def questions() -> Iterator[Question]:
     """All of them."""
     yield from creations()

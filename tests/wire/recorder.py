@@ -1,92 +1,64 @@
-"""``python -m tests.wire.recorder HOST:PORT`` asks a real Kafka what `questions_admin` has, and keeps its answers.
+"""``python -m tests.wire.recorder --kafka 4.3.1 --port PORT``: play the scenes to a real Kafka, and keep its answers.
 
-Needed: a fresh broker with one node, as the tool starts it. Kafka's eligible leader replicas are switched off first,
-so that its settings of topics are those of every release: ``FeatureCommand --bootstrap-server HOST:PORT downgrade
---feature eligible.leader.replicas.version=0``, and the setting that they leave goes (``ConfigCommand ...``).
+Needed: a Kafka on loopback, with two partitions of each internal topic and no delay of first rebalances. Each scene is
+played twice, under other names; one whose answers differ is not kept, and told.
 """
 
+import argparse
 import gzip
 import json
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
-from tests.wire.questions_admin import Question, questions
-from tests.wire.raw import Asked, Socket, ask
-from zombieproof.model.vocabulary import ApiKey, Error
-from zombieproof.wire.faults import Malformed
+from tests.wire.scenes.every import versions_of
+from tests.wire.sides import RealKafka, Side
+from tests.wire.stage import Scene, Stage
 
-FILE = Path(__file__).with_name("answers_admin.json.gz")
-CHANGES = (
-    ApiKey.CREATE_TOPICS,
-    ApiKey.METADATA,
-    ApiKey.CREATE_PARTITIONS,
-    ApiKey.ALTER_CONFIGS,
-    ApiKey.INCREMENTAL_ALTER_CONFIGS,
-)
-BY_CHANCE = (
-    "port",
-    "log_dir",
-    "total_bytes",
-    "usable_bytes",
-    "high_watermark",
-    "log_end_offset",
-    "last_fetch_timestamp",
-    "last_caught_up_timestamp",
-)
-"""Fields whose values are another broker's, or another day's."""
-CLOSED, SILENT = "the connection was closed", "nothing was answered"
-MOMENT_S = 0.15
-"""After so long every part of a broker knows of a topic that was made."""
+FILE = Path(__file__).with_name("answers.jsonl.gz")
+Json = dict[str, Any]
 
 
-def answers_of(asked: Asked, pause_s: float = 0.0) -> Iterator[tuple[Question, Any]]:
-    """Every question with what it is answered with; rows in an order of their own, ids by whose they are."""
-    for question in questions():
-        try:
-            told = normal(ask(asked, question.api, question.version, question.values))
-        except (ConnectionError, TimeoutError, Malformed) as error:
-            told = SILENT if isinstance(error, TimeoutError) else CLOSED
-            asked = asked.again()
-        yield question, told
-        if question.api in CHANGES:
-            time.sleep(pause_s)
+def played(side: Side, scene: Scene, version: int, run: str) -> list[list[Any]]:
+    """What is answered in a scene."""
+    stage = Stage(side, f"{scene.name}-{version}-{run}-")
+    scene.play(stage, version)
+    return stage.answers
 
 
-def normal(value: Any, name: str = "") -> Any:
-    """An answer in which nothing depends on chance: neither ids and ports, nor the order of rows."""
-    if isinstance(value, dict):
-        return {key: normal(each, key) for key, each in value.items()}
-    if isinstance(value, list):
-        return sorted((normal(each, name) for each in value), key=lambda each: json.dumps(each, sort_keys=True))
-    if name == "topic_id" and value is not None:
-        return str(UUID(int=0)) if value == str(UUID(int=0)) else "an id"
-    return f"a {name}" if name in BY_CHANCE and value not in (None, -1) else value
-
-
-def recorded() -> list[list[Any]]:
-    """[api, version, answer] of each question, in order."""
+def recorded() -> list[Json]:
+    """All that was kept."""
     with gzip.open(FILE, "rt", encoding="utf-8") as file:
-        found: list[list[Any]] = json.load(file)
-    return found
+        return [json.loads(line) for line in file]
 
 
-def _prepare(asked: Asked) -> None:
-    """The internal topics are there."""
-    for key_type in (0, 1):
-        values = {"key": "any", "key_type": key_type}
-        while ask(asked, ApiKey.FIND_COORDINATOR, 3, values)["error_code"] != Error.NONE:
-            time.sleep(MOMENT_S)
+def main() -> int:
+    """Ask, and keep; the result is 1 if a scene was answered differently the second time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kafka", required=True, help="release, such as 4.3.1")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--only", default="", help="play only scenes whose names begin so; the rest stays")
+    given = parser.parse_args()
+    side, kept, unstable = RealKafka(given.kafka, given.port), list[Json](), 0
+    for scene, version in versions_of(given.kafka):
+        if not scene.name.startswith(given.only):
+            continue
+        one, other = (played(side, scene, version, f"{time.time_ns()}") for _ in range(2))
+        if one != other:
+            unstable += 1
+            at = next(number for number, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
+            sys.stderr.write(f"{scene.name} {version}: answered differently: {one[at]}, then {other[at]}\n")
+            continue
+        kept.append({"kafka": given.kafka, "scene": scene.name, "version": version, "answers": one})
+    before = recorded() if FILE.exists() else []
+    others = [row for row in before if row["kafka"] != given.kafka or not row["scene"].startswith(given.only)]
+    rows = sorted([*others, *kept], key=lambda row: (row["kafka"], row["scene"], row["version"]))
+    lines = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
+    FILE.write_bytes(gzip.compress(lines.encode(), mtime=0))
+    sys.stdout.write(f"{len(kept)} scenes kept beside {len(others)}, {unstable} not\n")
+    return 1 if unstable else 0
 
 
 if __name__ == "__main__":
-    host, _, port = sys.argv[1].partition(":")
-    broker = Socket(host, int(port))
-    _prepare(broker)
-    found = [[each.api.name, each.version, answer] for each, answer in answers_of(broker, MOMENT_S)]
-    with gzip.GzipFile(FILE, "wb", mtime=0) as out:
-        out.write(json.dumps(found, separators=(",", ":")).encode())
-    sys.stdout.write(f"{len(found)} answers in {FILE.name}, {FILE.stat().st_size:,} bytes\n")
+    raise SystemExit(main())

@@ -39,7 +39,7 @@ def test_a_broker_offers_what_its_release_understands(version: int) -> None:
     assert newest[ApiKey.PRODUCE] == (0, 13), "librdkafka takes it for a broker without record batches otherwise"
     assert newest[ApiKey.INIT_PRODUCER_ID] == (0, 5)
     older = ranges(fronted("3.9").answer(versions_asked(version)), version)
-    assert (older[ApiKey.END_TXN], older[ApiKey.PRODUCE]) == ((0, 4), (0, 11))
+    assert (older[ApiKey.END_TXN], older[ApiKey.PRODUCE]) == ((0, 4), (3, 11))
 
 
 def test_a_version_of_api_versions_that_does_not_exist_is_answered_in_version_0() -> None:

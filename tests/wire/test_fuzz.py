@@ -7,8 +7,9 @@ import pytest
 
 from tests.wire import fuzz
 from tests.wire.fronts import fronted
+from tests.wire.raw import request_bytes
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.groups import OffsetCommit, OffsetToCommit
+from zombieproof.messages.groups import OffsetCommit, PlainOffsetToCommit
 from zombieproof.messages.transactions import EndTxn, EndTxnAnswer, InitProducerId
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.wire import counts
@@ -48,6 +49,13 @@ def test_a_count_is_compared_with_the_bytes_behind_it_before_room_is_made(count:
         fronted().front.ask(header + struct.pack(">i", count) + b"abc")
 
 
+def test_rows_whose_arrays_are_empty_are_no_more_than_there_can_be() -> None:
+    rows = [{"partition_index": number, "replicas": []} for number in range(9)]
+    values = {"timeout": 1, "topics": [{"name": "z", "partitions": rows}]}
+    asked = fronted().front.ask(request_bytes(ApiKey.ALTER_PARTITION_REASSIGNMENTS, 0, values))
+    assert len(asked.entity.topics[0].partitions) == len(rows)
+
+
 def test_tags_that_nobody_knows_are_ignored() -> None:
     here, request = fronted(), EndTxn(5, "x", 1, 0, committed=True)
     frame = here.frame(request)
@@ -58,7 +66,7 @@ def test_tags_that_nobody_knows_are_ignored() -> None:
 
 def test_tags_of_rows_are_ignored_too() -> None:
     here = fronted()
-    request = OffsetCommit(8, "g", (OffsetToCommit(T, 5, "meta"),))
+    request = OffsetCommit(8, "g", (PlainOffsetToCommit(T, 5, "meta"),))
     frame = here.frame(request)
     at = frame.index(b"\x05meta") + len(b"\x05meta")
     assert frame[at] == 0

@@ -181,15 +181,17 @@ class Fetcher:
         while left:
             for node, theirs in self._by_leader(left).items():
                 request = ListOffsets(
-                    LIST_OFFSETS_VERSION, Isolation(isolation_of_request(self.isolation)), theirs, timestamp_ms
+                    LIST_OFFSETS_VERSION,
+                    Isolation(isolation_of_request(self.isolation)),
+                    dict.fromkeys(theirs, timestamp_ms),
                 )
                 answer = yield Ask(node, request, self._settings.request_timeout_ms)
                 rows = answer.partitions if isinstance(answer, ListOffsetsAnswer) else {}
-                for (topic, number), (error, offset) in rows.items():
-                    if error == Error.NONE:
-                        found[topic, number] = offset
-                    elif error not in ELSEWHERE:
-                        raise ReadRefused(error, f"{topic}-{number}: its offsets are not told")
+                for (topic, number), row in rows.items():
+                    if row.error == Error.NONE:
+                        found[topic, number] = row.offset
+                    elif row.error not in ELSEWHERE:
+                        raise ReadRefused(row.error, f"{topic}-{number}: its offsets are not told")
             left -= found.keys()
             if left:
                 yield from self._looking_again()

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple, cast, get_args
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, create_model
 
 from zombieproof.conformance.recorded_names import AS_LISTS, LEFT_OUT, OPTIONAL, name_of
-from zombieproof.messages.groups import OffsetToCommit
-from zombieproof.messages.partitions import Produce
+from zombieproof.messages.groups import OffsetToCommit, PlainOffsetToCommit
+from zombieproof.messages.partitions import ListOffsets, Produce
 from zombieproof.messages.registry import Api
 from zombieproof.messages.schema import (
     EVER,
@@ -168,7 +168,9 @@ class FieldOfForm(NamedTuple):
 _KINDS: dict[Entity, Any] = {Entity.PRODUCER_ID: ProducerSymbol, Entity.PRODUCER_EPOCH: Epoch}
 _KINDS_IN: dict[tuple[type, str], Any] = {
     (OffsetToCommit, "metadata"): Metadata,
+    (PlainOffsetToCommit, "metadata"): Metadata,
     (Produce, "partitions"): tuple[BatchesForm, ...],
+    (ListOffsets, "partitions"): tuple[tuple[str, PartitionSymbol], ...],
 }
 _MORE: dict[type, dict[str, Any]] = {InitProducerId: {"repeat": (Annotated[int, Field(ge=1, le=1 << 17)], 1)}}
 """Sent that many times, the last answer counts."""

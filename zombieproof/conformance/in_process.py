@@ -274,12 +274,12 @@ class InProcess:
         by_node = _grouped(request.partitions, self.cluster.leader_of)
         parts: list[Answer | Closed | Silence] = []
         for node, wanted in by_node.items():
-            if isinstance(request, Fetch):
+            if isinstance(request, DescribeProducers):
+                parts.append(self._ask(replace(request, partitions=wanted), node))
+            else:
                 parts.append(
                     self._ask(replace(request, partitions={tp: request.partitions[tp] for tp in wanted}), node)
                 )
-            else:
-                parts.append(self._ask(replace(request, partitions=wanted), node))
         unlike = _whole(parts)
         if unlike is not None:
             return unlike

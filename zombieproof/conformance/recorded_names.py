@@ -38,8 +38,15 @@ LEFT_OUT: frozenset[Field] = frozenset(
         (p.Fetch, "max_wait_ms"),
         (p.Fetch, "max_bytes"),
         (p.Fetch, "partition_max_bytes"),
-        (p.ListOffsets, "timestamp_ms"),
+        *((p.Fetch, name) for name in ("of_each_max_bytes", "leader_epochs", "last_epochs")),
+        *((p.Fetched, name) for name in ("diverging_epoch", "diverging_end_offset")),
+        (p.ListOffsets, "leader_epochs"),
+        *((p.ListedOffset, name) for name in ("timestamp_ms", "leader_epoch")),
         (g.OffsetToCommit, "leader_epoch"),
+        (g.PlainOffsetToCommit, "leader_epoch"),
+        (g.OffsetCommit, "retention_ms"),
+        (g.OffsetFetch, "member"),
+        (g.OffsetFetch, "member_epoch"),
         (p.Produced, "message"),
         (p.Produced, "log_append_time_ms"),
         (p.ProducerDescription, "last_timestamp_ms"),
@@ -53,6 +60,12 @@ LEFT_OUT: frozenset[Field] = frozenset(
     }
 )
 """Fields that no recording has: what was asked had their defaults, and what was answered differs from run to run."""
+
+SAID_BESIDES: Mapping[Field, str] = {
+    (g.SyncGroup, "protocol_type"): g.CONSUMERS,
+    (g.SyncGroup, "protocol"): g.SAYS_NOTHING[0].name,
+}
+"""Fields that no recording has, and what every request has said there."""
 
 OPTIONAL: frozenset[Field] = frozenset(
     {
@@ -79,7 +92,17 @@ SAID_AS_NOTHING: frozenset[Field] = frozenset({(g.ConsumerGroupHeartbeat, "owned
 TOLD_BY_SOME: frozenset[tuple[str, str]] = frozenset({("ConsumerGroupHeartbeat", "assignment")})
 """By API, what only some recordings have of its answers: it is compared where it was recorded."""
 
-AS_LISTS: frozenset[type] = frozenset({g.OffsetToCommit, g.OffsetFetched, g.Leaver, g.LeaverLeft, t.TransactionListing})
+AS_LISTS: frozenset[type] = frozenset(
+    {
+        p.ListedOffset,
+        g.OffsetToCommit,
+        g.PlainOffsetToCommit,
+        g.OffsetFetched,
+        g.Leaver,
+        g.LeaverLeft,
+        t.TransactionListing,
+    }
+)
 """Records that stand as lists without names."""
 
 GRANTING: frozenset[Field] = frozenset(

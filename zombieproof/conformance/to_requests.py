@@ -5,12 +5,12 @@ from typing import Any
 
 from zombieproof.broker.cluster.network import Request
 from zombieproof.conformance.forms import BatchForm, Form, has_default
-from zombieproof.conformance.recorded_names import AS_LISTS, LEFT_OUT, SAID_AS_NOTHING, name_of
+from zombieproof.conformance.recorded_names import AS_LISTS, LEFT_OUT, SAID_AS_NOTHING, SAID_BESIDES, name_of
 from zombieproof.conformance.symbols import IDS_OF_NO_TOPIC, Symbols
 from zombieproof.formats.batches import Batch, Marker, Record
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.groups import OffsetToCommit
-from zombieproof.messages.partitions import DeleteTopics, DescribeTopics, Produce, SentBatch
+from zombieproof.messages.groups import OffsetToCommit, PlainOffsetToCommit
+from zombieproof.messages.partitions import LATEST, DeleteTopics, DescribeTopics, ListOffsets, Produce, SentBatch
 from zombieproof.messages.registry import Api
 from zombieproof.messages.schema import Entity, FieldOfMessage, Rows, fields_of, record_in
 from zombieproof.model.vocabulary import Isolation
@@ -48,6 +48,8 @@ class _Reader:
                 found[field.name] = (record(**self.values(record, form)),)
             elif isinstance(wire, Rows) and wire.ids_since <= self._version and "unknown_topic_ids" in _names(message):
                 found["unknown_topic_ids"] = IDS_OF_NO_TOPIC
+            if wire is not None and (message, field.name) in SAID_BESIDES:
+                found[field.name] = SAID_BESIDES[message, field.name]
             if field.name in found or (message, field.name) in LEFT_OUT:
                 continue
             value = getattr(form, name_of(message, field.name), None)
@@ -61,11 +63,13 @@ class _Reader:
         wire, record = field.wire(self._version), record_in(field.kind)
         if (message, field.name) == (Produce, "partitions"):
             return self._batches(value, wire)
+        if (message, field.name) == (ListOffsets, "partitions") and isinstance(wire, Rows):
+            return {self._partition(wire, topic, symbol): LATEST for topic, symbol in value}
         if isinstance(wire, Rows):
             return self._rows(field, wire, value)
         if field.name == "topics" and message in (DescribeTopics, DeleteTopics) and getattr(form, "by_id", False):
             return tuple(self._symbols.by_id(topic) for topic in value)
-        if (message, field.name) == (OffsetToCommit, "metadata"):
+        if message in (OffsetToCommit, PlainOffsetToCommit) and field.name == "metadata":
             return "m" * value if isinstance(value, int) else value
         if record is not None:
             return tuple(self._record(record, row) for row in value)

@@ -49,12 +49,16 @@ class OffsetKey:
 
 @dataclass(frozen=True, slots=True)
 class OffsetValue:
-    """A committed offset with its metadata, and when and under which leader epoch it was committed."""
+    """A committed offset with its metadata, and when and under which leader epoch it was committed.
+
+    `until_ms`: when it expires, where its commit has said it.
+    """
 
     offset: int
     metadata: str
     committed_ms: int = NONE
     leader_epoch: int = NONE
+    until_ms: int = NONE
 
 
 @dataclass(frozen=True, slots=True)

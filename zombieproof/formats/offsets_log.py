@@ -14,6 +14,7 @@ OFFSET_COMMIT_TYPE, CLASSIC_GROUP_TYPE = 1, 2
 NEWEST_VALUE = 4
 OFFSET_VALUE_VERSION, GROUP_VALUE_VERSION = 4, 3
 """What Kafka 4.3 writes: a flexible version only where it needs a tagged field, so that older brokers can take over."""
+VERSION_WITH_EXPIRY = 1
 NO_TIMEOUTS = (NONE, NONE)
 NOTHING_SAID = (b"", b"")
 
@@ -88,14 +89,14 @@ def read_offset(value: bytes) -> OffsetValue:
         Undecodable: the bytes are not a value of version 0 to 4.
     """
     fields = read_message(OFFSET_VALUE, value).fields
-    leader_epoch = fields.get("leaderEpoch", NONE)
-    return OffsetValue(fields["offset"], fields["metadata"], fields["commitTimestamp"], leader_epoch)
+    leader_epoch, until_ms = fields.get("leaderEpoch", NONE), fields.get("expireTimestamp", NONE)
+    return OffsetValue(fields["offset"], fields["metadata"], fields["commitTimestamp"], leader_epoch, until_ms)
 
 
 def write_offset(value: OffsetValue, version: int = OFFSET_VALUE_VERSION) -> bytes:
-    """The value of a commit. Versions before 3 have no place for the leader epoch; in version 1 it never expires.
+    """The value of a commit. Versions before 3 have no place for the leader epoch, others than 1 none for an expiry.
 
-    The topic's id is left out, as for a topic that has none.
+    So a commit that says when it expires is of version 1. The topic's id is left out, as for a topic that has none.
 
     Raises:
         Unwritable: there is no such version.
@@ -105,8 +106,9 @@ def write_offset(value: OffsetValue, version: int = OFFSET_VALUE_VERSION) -> byt
         "leaderEpoch": value.leader_epoch,
         "metadata": value.metadata,
         "commitTimestamp": value.committed_ms,
-        "expireTimestamp": NONE,
+        "expireTimestamp": value.until_ms,
     }
+    version = version if value.until_ms == NONE else VERSION_WITH_EXPIRY
     return write_message(OFFSET_VALUE, Message(version, fields))
 
 

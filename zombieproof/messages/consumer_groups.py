@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.group_names import GroupId, MemberId
+from zombieproof.messages.group_names import ClientHost, ClientId, GroupId, MemberId
 from zombieproof.messages.schema import Rows, Wire
 from zombieproof.messages.transactions import ErrorCode
 
@@ -27,6 +27,8 @@ class ConsumerGroupHeartbeat:
     topic_pattern: Annotated[str | None, Wire("SubscribedTopicRegex", since=1)] = None
     assignor: Annotated[str | None, Wire("ServerAssignor")] = None
     owned: Annotated[tuple[TopicPartition, ...] | None, Rows("TopicPartitions", index="", ids_since=0)] = ()
+    client_id: ClientId = ""
+    client_host: ClientHost = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from zombieproof.messages.consumer_groups import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatAnswer
-from zombieproof.messages.group_names import GenerationId, GroupId, InstanceId, MemberId
+from zombieproof.messages.group_descriptions import (
+    ConsumerGroupDescribe,
+    ConsumerGroupsDescribed,
+    DescribeGroups,
+    GroupsDescribed,
+    GroupsListed,
+    ListGroups,
+)
+from zombieproof.messages.group_names import ClientHost, ClientId, GenerationId, GroupId, InstanceId, MemberId
 from zombieproof.messages.offsets import (
     OFFSETS_BY_ID_SINCE,
     OffsetCommit,
@@ -18,6 +26,7 @@ from zombieproof.messages.offsets import (
     OffsetsCommitted,
     OffsetsDeleted,
     OffsetToCommit,
+    PlainOffsetToCommit,
     TxnOffsetCommit,
 )
 from zombieproof.messages.schema import Entity, Pairs, Wire
@@ -28,10 +37,13 @@ __all__ = [
     "CONSUMERS",
     "OFFSETS_BY_ID_SINCE",
     "SAYS_NOTHING",
+    "ConsumerGroupDescribe",
     "ConsumerGroupHeartbeat",
     "ConsumerGroupHeartbeatAnswer",
+    "ConsumerGroupsDescribed",
     "CoordinatorFound",
     "DeleteGroups",
+    "DescribeGroups",
     "FindCoordinator",
     "GenerationId",
     "GroupAnswer",
@@ -41,6 +53,8 @@ __all__ = [
     "GroupProtocol",
     "GroupRequest",
     "GroupsDeleted",
+    "GroupsDescribed",
+    "GroupsListed",
     "Heartbeat",
     "InstanceId",
     "JoinGroup",
@@ -49,6 +63,7 @@ __all__ = [
     "LeaveGroup",
     "Leaver",
     "LeaverLeft",
+    "ListGroups",
     "MemberAssignment",
     "MemberId",
     "OffsetCommit",
@@ -59,6 +74,7 @@ __all__ = [
     "OffsetToCommit",
     "OffsetsCommitted",
     "OffsetsDeleted",
+    "PlainOffsetToCommit",
     "SyncGroup",
     "SyncGroupAnswer",
     "TxnOffsetCommit",
@@ -80,7 +96,7 @@ SAYS_NOTHING = (GroupProtocol("range", b""),)
 
 @dataclass(frozen=True, slots=True)
 class JoinGroup:
-    """API key 11, versions 3 to 9; member "": a new one. `protocols`: those that it likes best come first.
+    """API key 11, versions 0 to 9; member "": a new one. `protocols`: those that it likes best come first.
 
     Where nothing else is said the time-outs are those of Kafka's consumer, and the member says nothing to an assignor
     that every member knows.
@@ -94,6 +110,8 @@ class JoinGroup:
     rebalance_timeout_ms: Annotated[int, Wire("RebalanceTimeoutMs", since=1)] = 300_000
     protocol_type: Annotated[str, Wire("ProtocolType")] = CONSUMERS
     protocols: Annotated[tuple[GroupProtocol, ...], Wire("Protocols")] = SAYS_NOTHING
+    client_id: ClientId = ""
+    client_host: ClientHost = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +150,13 @@ class MemberAssignment:
 
 @dataclass(frozen=True, slots=True)
 class SyncGroup:
-    """API key 14, versions 3 to 5; None: not given. Only the leader has `assignments`."""
+    """API key 14, versions 0 to 5; None: not given. Only the leader has `assignments`."""
 
     version: int
     group: GroupId
     generation: GenerationId
     member: MemberId
-    instance: InstanceId = None
+    instance: Annotated[str | None, Wire("GroupInstanceId", since=3)] = None
     assignments: Annotated[tuple[MemberAssignment, ...], Wire("Assignments")] = ()
     protocol_type: Annotated[str | None, Wire("ProtocolType", since=5)] = None
     protocol: Annotated[str | None, Wire("ProtocolName", since=5)] = None
@@ -164,7 +182,7 @@ class Leaver:
 
 @dataclass(frozen=True, slots=True)
 class LeaveGroup:
-    """API key 13, versions 2 to 5: `member` in version 2, `leavers` from version 3 on."""
+    """API key 13, versions 0 to 5: `member` up to version 2, `leavers` from version 3 on."""
 
     version: int
     group: GroupId
@@ -183,7 +201,7 @@ class LeaverLeft:
 
 @dataclass(frozen=True, slots=True)
 class GroupLeft:
-    """The error of the whole request (in version 2 that of its member), and from version 3 on that of each leaver."""
+    """The error of the whole request (up to version 2 of its member), and from version 3 on that of each leaver."""
 
     error: ErrorCode
     leavers: Annotated[tuple[LeaverLeft, ...], Wire("Members", since=3)] = ()
@@ -250,6 +268,9 @@ GroupRequest = (
     | LeaveGroup
     | Heartbeat
     | ConsumerGroupHeartbeat
+    | DescribeGroups
+    | ListGroups
+    | ConsumerGroupDescribe
 )
 GroupAnswer = (
     OffsetsCommitted
@@ -261,4 +282,7 @@ GroupAnswer = (
     | GroupLeft
     | GroupError
     | ConsumerGroupHeartbeatAnswer
+    | GroupsDescribed
+    | GroupsListed
+    | ConsumerGroupsDescribed
 )

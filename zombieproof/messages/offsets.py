@@ -15,12 +15,19 @@ OFFSETS_BY_ID_SINCE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetToCommit:
+class PlainOffsetToCommit:
     """The offset of one topic partition, with the application's metadata and the leader epoch of the record there."""
 
     partition: Annotated[TopicPartition, Ours("the row that the others stand in")]
     offset: Annotated[int, Wire("CommittedOffset")]
-    metadata: Annotated[str, Wire("CommittedMetadata")]
+    metadata: Annotated[str, Wire("CommittedMetadata")] = ""
+    leader_epoch: Annotated[int, Wire("CommittedLeaderEpoch", since=6)] = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetToCommit(PlainOffsetToCommit):
+    """The same in a TxnOffsetCommit, which has the leader epoch in other versions; it does for both."""
+
     leader_epoch: Annotated[int, Wire("CommittedLeaderEpoch", since=2)] = NONE
 
 
@@ -41,15 +48,19 @@ class TxnOffsetCommit:
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommit:
-    """API key 8, versions 8-10. `unknown_topic_ids` are topics that version 10 named by an id of no topic."""
+    """API key 8, versions 2-10. `unknown_topic_ids` are topics that version 10 named by an id of no topic.
+
+    Up to version 4 offsets may be kept for `retention_ms` instead of as long as the broker keeps others.
+    """
 
     version: int
     group: GroupId
-    offsets: Annotated[tuple[OffsetToCommit, ...], Rows("Topics", ids_since=OFFSETS_BY_ID_SINCE)]
+    offsets: Annotated[tuple[PlainOffsetToCommit, ...], Rows("Topics", ids_since=OFFSETS_BY_ID_SINCE)]
     generation: Annotated[int, Wire("GenerationIdOrMemberEpoch")] = NONE
     member: MemberId = ""
     instance: Annotated[str | None, Wire("GroupInstanceId", since=7)] = None
     unknown_topic_ids: UnknownTopicIds = frozenset()
+    retention_ms: Annotated[int, Wire("RetentionTimeMs", until=4)] = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +72,10 @@ class OffsetsCommitted:
 
 @dataclass(frozen=True, slots=True)
 class OffsetFetch:
-    """API key 9, versions 7-10, of one group; `partitions` None asks for all that it has.
+    """API key 9, versions 1-10, of one group; `partitions` None asks for all that it has.
 
-    `unknown_topic_ids` are topics that version 10 named by an id of no topic.
+    `unknown_topic_ids` are topics that version 10 named by an id of no topic. `member` and `member_epoch`: who asks, of
+    a group of the consumer protocol; None and -1: nobody says it.
     """
 
     version: int
@@ -77,6 +89,8 @@ class OffsetFetch:
         Rows("Groups.Topics", since=8, partitions="PartitionIndexes", index="", ids_since=OFFSETS_BY_ID_SINCE),
     ]
     unknown_topic_ids: UnknownTopicIds = frozenset()
+    member: Annotated[str | None, Wire("Groups.MemberId", since=9, entity=Entity.MEMBER)] = None
+    member_epoch: Annotated[int, Wire("Groups.MemberEpoch", since=9)] = NONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ IsolationLevel = Annotated[Isolation, Wire("IsolationLevel", since=2)]
 LATEST, EARLIEST = -1, -2
 """The times that stand for the end of a partition, and for its beginning."""
 
-
 EVERYTHING = 2147483647
 """The largest limit of bytes."""
 
@@ -114,13 +113,20 @@ class WriteTxnMarkersAnswer:
     markers: Annotated[tuple[MarkerWritten, ...], Wire("Markers")]
 
 
+def _beside(value: str, since: int = 0) -> Rows:
+    """What a Fetch says of its partitions besides where they are read from."""
+    return Rows("Topics", since, topic="Topic", index="Partition", values=(value,), ids_since=BY_ID_SINCE)
+
+
 @dataclass(frozen=True, slots=True)
 class Fetch:
     """API key 1, versions 4-18: where to read from in each partition.
 
-    The answer waits until there are `min_bytes` to be read, but not longer than `max_wait_ms`. It ends with the batch
-    that reaches `max_bytes`, and of each partition with the one that reaches `partition_max_bytes`. `unknown_topic_ids`
-    are topics that version 13 or a later one named by an id of no topic.
+    The answer waits until there are `min_bytes` to be read, but not longer than `max_wait_ms`. It has no more than
+    `max_bytes`, and of each partition no more than `partition_max_bytes`, but one batch in any case. Topics that
+    version 13 or a later one named by an id of no topic are `unknown_topic_ids`. Of all partitions, in their order,
+    more may be said: the most bytes of each, the epoch of the leader that is meant, and that of the record which was
+    read last.
     """
 
     version: int
@@ -134,11 +140,17 @@ class Fetch:
     max_bytes: Annotated[int, Wire("MaxBytes", since=3)] = EVERYTHING
     partition_max_bytes: Annotated[int, Wire("Topics.Partitions.PartitionMaxBytes")] = EVERYTHING
     unknown_topic_ids: UnknownTopicIds = frozenset()
+    of_each_max_bytes: Annotated[dict[TopicPartition, int] | None, _beside("PartitionMaxBytes")] = None
+    leader_epochs: Annotated[dict[TopicPartition, int] | None, _beside("CurrentLeaderEpoch", 9)] = None
+    last_epochs: Annotated[dict[TopicPartition, int] | None, _beside("LastFetchedEpoch", 12)] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """One partition of the answer. `aborted` is None for read_uncommitted, else (producer id, first offset) pairs."""
+    """One partition of the answer. `aborted` is None for read_uncommitted, else (producer id, first offset) pairs.
+
+    `diverging_epoch`: what was read last is not in this log, where the records of that epoch end at an offset.
+    """
 
     error: ErrorCode
     high_watermark: Annotated[int, Wire("HighWatermark")] = NONE
@@ -148,6 +160,8 @@ class Fetched:
         tuple[tuple[int, int], ...] | None, Pairs("AbortedTransactions", key="ProducerId", value="FirstOffset")
     ] = None
     batches: Annotated[tuple[Batch, ...], Wire("Records")] = ()
+    diverging_epoch: Annotated[int, Wire("DivergingEpoch.Epoch", since=12)] = NONE
+    diverging_end_offset: Annotated[int, Wire("DivergingEpoch.EndOffset", since=12)] = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,19 +173,68 @@ class FetchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ListOffsets:
-    """API key 2, version 5, of the latest offset (high watermark or last stable), the earliest, or that at a time."""
+    """API key 2, versions 1-11: the time that is looked for in each partition, or what stands for a place.
+
+    `leader_epochs` of the leaders that are meant, where that is said. `repeated`: partitions that are named twice.
+    """
 
     version: int
     isolation: IsolationLevel
-    partitions: Annotated[tuple[TopicPartition, ...], Rows("Topics")]
-    timestamp_ms: Annotated[int, Wire("Topics.Partitions.Timestamp")] = LATEST
+    partitions: Annotated[dict[TopicPartition, int], Rows("Topics", values=("Timestamp",))]
+    leader_epochs: Annotated[
+        dict[TopicPartition, int] | None, Rows("Topics", since=4, values=("CurrentLeaderEpoch",))
+    ] = None
+    repeated: Annotated[frozenset[TopicPartition], Ours("a partition is in a mapping once")] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ListedOffset:
+    """What is found of one partition: an offset, NONE where there is none, with its time if one was looked for."""
+
+    error: ErrorCode
+    offset: Annotated[int, Wire("Offset", since=1)] = NONE
+    timestamp_ms: Annotated[int, Wire("Timestamp", since=1)] = NONE
+    leader_epoch: Annotated[int, Wire("LeaderEpoch", since=4)] = NONE
 
 
 @dataclass(frozen=True, slots=True)
 class ListOffsetsAnswer:
-    """(error, offset) of each partition; offset NONE: nothing is so late."""
+    """One row for each partition."""
 
-    partitions: Annotated[dict[TopicPartition, tuple[int, int]], Rows("Topics", values=("ErrorCode", "Offset"))]
+    partitions: Annotated[dict[TopicPartition, ListedOffset], Rows("Topics")]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetForLeaderEpoch:
+    """API key 23, versions 2-4: the epoch whose end is looked for in each partition.
+
+    `leader_epochs` of the leaders that are meant, where that is said.
+    """
+
+    version: int
+    partitions: Annotated[
+        dict[TopicPartition, int], Rows("Topics", topic="Topic", index="Partition", values=("LeaderEpoch",))
+    ]
+    leader_epochs: Annotated[
+        dict[TopicPartition, int] | None,
+        Rows("Topics", topic="Topic", index="Partition", values=("CurrentLeaderEpoch",)),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """Where the records of an epoch end: of the greatest one up to it that the leader knows; NONE: of none."""
+
+    error: ErrorCode
+    leader_epoch: Annotated[int, Wire("LeaderEpoch", since=1)] = NONE
+    end_offset: Annotated[int, Wire("EndOffset")] = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetForLeaderEpochAnswer:
+    """One row for each partition."""
+
+    partitions: Annotated[dict[TopicPartition, EpochEnd], Rows("Topics", topic="Topic", index="Partition")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +326,15 @@ class TopicsDeleted:
 
 
 PartitionRequest = (
-    DeleteTopics | DescribeTopics | Produce | WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers | DeleteRecords
+    DeleteTopics
+    | DescribeTopics
+    | Produce
+    | WriteTxnMarkers
+    | Fetch
+    | ListOffsets
+    | OffsetForLeaderEpoch
+    | DescribeProducers
+    | DeleteRecords
 )
 PartitionAnswer = (
     TopicsDescribed
@@ -271,6 +342,7 @@ PartitionAnswer = (
     | WriteTxnMarkersAnswer
     | FetchAnswer
     | ListOffsetsAnswer
+    | OffsetForLeaderEpochAnswer
     | DescribeProducersAnswer
     | RecordsDeleted
     | TopicsDeleted

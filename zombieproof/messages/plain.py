@@ -13,13 +13,13 @@ from typing import Any
 from zombieproof.formats import batches, record_batch
 from zombieproof.formats.compression import Codec
 from zombieproof.formats.record_batch import TimestampType
-from zombieproof.messages import admin, controller, groups, partitions, transactions
+from zombieproof.messages import admin, controller, group_descriptions, groups, partitions, transactions
 from zombieproof.model.vocabulary import TransactionState
 
 Plain = None | bool | int | str | list["Plain"] | dict[str, "Plain"]
 """What JSON has, without fractions: no message has any."""
 
-_MODULES = (batches, record_batch, admin, controller, groups, partitions, transactions)
+_MODULES = (batches, record_batch, admin, controller, group_descriptions, groups, partitions, transactions)
 _CLASSES: dict[str, Any] = {
     name: value
     for module in _MODULES

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from zombieproof.messages import admin as a
+from zombieproof.messages import group_descriptions as d
 from zombieproof.messages import groups as g
 from zombieproof.messages import partitions as p
 from zombieproof.messages import transactions as t
@@ -47,7 +48,7 @@ class RowsOf(NamedTuple):
 
 
 def _key(asked: Any) -> Key:
-    return asked.partition if isinstance(asked, g.OffsetToCommit) else asked
+    return asked.partition if isinstance(asked, g.OffsetToCommit | g.PlainOffsetToCommit) else asked
 
 
 def _error(error: int) -> int:
@@ -57,7 +58,7 @@ def _error(error: int) -> int:
 ROWS: Mapping[type, RowsOf] = {
     p.Produce: RowsOf("partitions", p.ProduceAnswer, "partitions", p.Produced),
     p.Fetch: RowsOf("partitions", p.FetchAnswer, "partitions", lambda error: p.Fetched(error, aborted=())),
-    p.ListOffsets: RowsOf("partitions", p.ListOffsetsAnswer, "partitions", lambda error: (error, NONE)),
+    p.ListOffsets: RowsOf("partitions", p.ListOffsetsAnswer, "partitions", p.ListedOffset),
     p.DescribeTopics: RowsOf("topics", p.TopicsDescribed, "topics", _error),
     p.DescribeProducers: RowsOf("partitions", p.DescribeProducersAnswer, "partitions", p.ProducersDescribed),
     p.DeleteRecords: RowsOf("partitions", p.RecordsDeleted, "partitions", lambda error: (NONE, error)),
@@ -67,14 +68,43 @@ ROWS: Mapping[type, RowsOf] = {
     g.OffsetFetch: RowsOf("partitions", g.OffsetFetchAnswer, "partitions", g.OffsetFetched, "error"),
     g.OffsetDelete: RowsOf("partitions", g.OffsetsDeleted, "errors", _error, "error"),
     g.DeleteGroups: RowsOf("groups", g.GroupsDeleted, "groups", _error),
+    p.OffsetForLeaderEpoch: RowsOf("partitions", p.OffsetForLeaderEpochAnswer, "partitions", p.EpochEnd),
 }
 """Requests with a row for each of what they name, in one field of the request and one of the answer."""
+
+
+class ListOf(NamedTuple):
+    """Where a request names what has a row in a list that is its answer: `row` makes the one of a name and an error."""
+
+    asked: str
+    answer: type
+    told: str
+    row: Callable[[str, int], Any]
+
+    def keys(self, request: Any) -> list[str]:
+        """What has a row, in the order of the request."""
+        return list(getattr(request, self.asked))
+
+    def answered(self, rows: Iterable[Any]) -> Any:
+        """An answer of these rows."""
+        return self.answer(**{self.told: tuple(rows)})
+
+
+LISTS: Mapping[type, ListOf] = {
+    t.DescribeTransactions: ListOf(
+        "transactional_ids", t.DescribeTransactionsAnswer, "transactions", t.TransactionDescription
+    ),
+    d.DescribeGroups: ListOf("groups", d.GroupsDescribed, "groups", d.GroupDescription),
+    d.ConsumerGroupDescribe: ListOf("groups", d.ConsumerGroupsDescribed, "groups", d.ConsumerGroupDescription),
+}
+"""Requests with a row for each name in them, told in a list."""
 
 _WHOLE: Mapping[type, Callable[[int], Any]] = {
     t.InitProducerId: t.InitProducerIdAnswer,
     t.AddOffsetsToTxn: t.AddOffsetsToTxnAnswer,
     t.EndTxn: t.EndTxnAnswer,
     t.ListTransactions: t.ListTransactionsAnswer,
+    d.ListGroups: d.GroupsListed,
     g.FindCoordinator: g.CoordinatorFound,
     g.JoinGroup: g.JoinGroupAnswer,
     g.SyncGroup: g.SyncGroupAnswer,
@@ -104,6 +134,9 @@ def refusal(request: Any, error: int) -> Any:
     rows = ROWS.get(type(request))
     if rows is not None:
         return rows.answered({key: rows.row(int(error)) for key in rows.keys(request)})
+    listed = LISTS.get(type(request))
+    if listed is not None:
+        return listed.answered(listed.row(name, int(error)) for name in listed.keys(request))
     match request:
         case t.AddPartitionsToTxn(version=version) if version <= ONE_TRANSACTION_UNTIL:
             added = (
@@ -113,10 +146,6 @@ def refusal(request: Any, error: int) -> Any:
             return t.AddPartitionsToTxnAnswer(0, tuple(added))
         case t.AddPartitionsToTxn():
             return t.AddPartitionsToTxnAnswer(int(error), ())
-        case t.DescribeTransactions():
-            return t.DescribeTransactionsAnswer(
-                tuple(t.TransactionDescription(name, int(error)) for name in request.transactional_ids)
-            )
         case a.ElectLeaders():
             return a.LeadersElected(dict.fromkeys(request.partitions or (), a.PartitionElected(int(error))), int(error))
         case a.CreateTopics():

@@ -58,19 +58,22 @@ _LEADER, _TRANSACTION, _GROUP = (
 APIS = (
     Api(ApiKey.PRODUCE, p.Produce, p.ProduceAnswer, range(3, 14), _LEADER),
     Api(ApiKey.FETCH, p.Fetch, p.FetchAnswer, range(4, 19), _LEADER),
-    Api(ApiKey.LIST_OFFSETS, p.ListOffsets, p.ListOffsetsAnswer, range(5, 6), _LEADER),
+    Api(ApiKey.LIST_OFFSETS, p.ListOffsets, p.ListOffsetsAnswer, range(1, 12), _LEADER),
     Api(ApiKey.METADATA, p.DescribeTopics, p.TopicsDescribed, range(14), Receiver.ANY_BROKER),
-    Api(ApiKey.OFFSET_COMMIT, g.OffsetCommit, g.OffsetsCommitted, range(8, 11), _GROUP),
-    Api(ApiKey.OFFSET_FETCH, g.OffsetFetch, g.OffsetFetchAnswer, range(7, 11), _GROUP),
+    Api(ApiKey.OFFSET_COMMIT, g.OffsetCommit, g.OffsetsCommitted, range(2, 11), _GROUP),
+    Api(ApiKey.OFFSET_FETCH, g.OffsetFetch, g.OffsetFetchAnswer, range(1, 11), _GROUP),
     Api(ApiKey.FIND_COORDINATOR, g.FindCoordinator, g.CoordinatorFound, range(7), Receiver.ANY_BROKER),
-    Api(ApiKey.JOIN_GROUP, g.JoinGroup, g.JoinGroupAnswer, range(3, 10), _GROUP),
+    Api(ApiKey.JOIN_GROUP, g.JoinGroup, g.JoinGroupAnswer, range(10), _GROUP),
     Api(ApiKey.HEARTBEAT, g.Heartbeat, g.GroupError, range(5), _GROUP),
-    Api(ApiKey.LEAVE_GROUP, g.LeaveGroup, g.GroupLeft, range(2, 6), _GROUP),
-    Api(ApiKey.SYNC_GROUP, g.SyncGroup, g.SyncGroupAnswer, range(3, 6), _GROUP),
+    Api(ApiKey.LEAVE_GROUP, g.LeaveGroup, g.GroupLeft, range(6), _GROUP),
+    Api(ApiKey.SYNC_GROUP, g.SyncGroup, g.SyncGroupAnswer, range(6), _GROUP),
+    Api(ApiKey.DESCRIBE_GROUPS, g.DescribeGroups, g.GroupsDescribed, range(7), _GROUP),
+    Api(ApiKey.LIST_GROUPS, g.ListGroups, g.GroupsListed, range(6), _GROUP),
     Api(ApiKey.CREATE_TOPICS, a.CreateTopics, a.TopicsCreated, range(2, 8), Receiver.ANY_BROKER),
     Api(ApiKey.DELETE_TOPICS, p.DeleteTopics, p.TopicsDeleted, range(1, 7), Receiver.ANY_BROKER),
     Api(ApiKey.DELETE_RECORDS, p.DeleteRecords, p.RecordsDeleted, range(3), _LEADER),
     Api(ApiKey.INIT_PRODUCER_ID, t.InitProducerId, t.InitProducerIdAnswer, range(7), _TRANSACTION),
+    Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, p.OffsetForLeaderEpoch, p.OffsetForLeaderEpochAnswer, range(2, 5), _LEADER),
     Api(
         ApiKey.ADD_PARTITIONS_TO_TXN,
         t.AddPartitionsToTxn,
@@ -109,6 +112,7 @@ APIS = (
         brokers_since=0,
     ),
     Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, g.ConsumerGroupHeartbeat, g.ConsumerGroupHeartbeatAnswer, range(2), _GROUP),
+    Api(ApiKey.CONSUMER_GROUP_DESCRIBE, g.ConsumerGroupDescribe, g.ConsumerGroupsDescribed, range(2), _GROUP),
 )
 """In the order of their keys. Of ListTransactions every coordinator is asked, each for what it has."""
 

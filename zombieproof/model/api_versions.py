@@ -104,6 +104,22 @@ OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
     ApiKey.HEARTBEAT: {"0.11.0": (0, 1), "2.0": (0, 2), "2.3": (0, 3), "2.4": (0, 4)},
     ApiKey.LEAVE_GROUP: {"0.11.0": (0, 1), "2.0": (0, 2), "2.4": (0, 4), "3.2": (0, 5)},
     ApiKey.SYNC_GROUP: {"0.11.0": (0, 1), "2.0": (0, 2), "2.3": (0, 3), "2.4": (0, 4), "2.5": (0, 5)},
+    ApiKey.DESCRIBE_GROUPS: {
+        "0.11.0": (0, 1),
+        "2.0": (0, 2),
+        "2.3": (0, 3),
+        "2.4": (0, 5),
+        "4.0": (0, 6),
+    },
+    ApiKey.LIST_GROUPS: {"0.11.0": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "2.6": (0, 4), "3.8": (0, 5)},
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: {
+        "0.11.0": (0, 0),
+        "2.0": (0, 1),
+        "2.1": (0, 2),
+        "2.3": (0, 3),
+        "2.8": (0, 4),
+        "4.0": (2, 4),
+    },
     ApiKey.API_VERSIONS: {"0.11.0": (0, 1), "2.0": (0, 2), "2.4": (0, 3), "3.9": (0, 4)},
     ApiKey.CREATE_TOPICS: {
         "0.11.0": (0, 2),
@@ -158,6 +174,7 @@ OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
     ApiKey.LIST_CONFIG_RESOURCES: {"3.7": (0, 0), "4.1": (0, 1)},
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: {"3.8": (0, 0)},
     ApiKey.CONSUMER_GROUP_HEARTBEAT: {"3.7": (0, 0), "4.0": (0, 1)},
+    ApiKey.CONSUMER_GROUP_DESCRIBE: {"3.8": (0, 0), "4.0": (0, 1)},
 }
 """API -> line -> the versions that are understood from that line on."""
 

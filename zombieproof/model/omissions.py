@@ -155,7 +155,7 @@ OMISSIONS: Final = (
     ),
     Omission(
         MODEL,
-        "of a consumer group: a change of its protocol while members are in; racks; descriptions; its own settings",
+        "of a consumer group: a change of its protocol while members are in; racks; its own settings",
         "only which generation or epoch a commit has to name matters to a transaction",
         "GroupMetadataManager.java (convertToConsumerGroup, convertToClassicGroup); KIP-848, KIP-1101, KIP-881",
         "a group changes its protocol with who comes when nobody is in; members of the other protocol are refused, "
@@ -163,7 +163,6 @@ OMISSIONS: Final = (
         (
             Absent(Sort.FIELD, "group_consumer_migration_policy", "zombieproof.broker.cluster.settings.Settings"),
             Absent(Sort.FIELD, "rack", f"{_MESSAGES}.groups.ConsumerGroupHeartbeat"),
-            Absent(Sort.API, "69"),
             Absent(Sort.FIELD, "GROUP", "zombieproof.model.decisions.alter_configs.Resource"),
         ),
     ),

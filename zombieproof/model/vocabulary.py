@@ -81,6 +81,8 @@ class Error(IntEnum):
     GROUP_ID_NOT_FOUND = 69
     FETCH_SESSION_ID_NOT_FOUND = 70
     TOPIC_DELETION_DISABLED = 73
+    FENCED_LEADER_EPOCH = 74
+    UNKNOWN_LEADER_EPOCH = 75
     MEMBER_ID_REQUIRED = 79
     PREFERRED_LEADER_NOT_AVAILABLE = 80
     GROUP_MAX_SIZE_REACHED = 81
@@ -120,12 +122,15 @@ class ApiKey(IntEnum):
     HEARTBEAT = 12
     LEAVE_GROUP = 13
     SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
+    LIST_GROUPS = 16
     SASL_HANDSHAKE = 17
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
     DELETE_RECORDS = 21
     INIT_PRODUCER_ID = 22
+    OFFSET_FOR_LEADER_EPOCH = 23
     ADD_PARTITIONS_TO_TXN = 24
     ADD_OFFSETS_TO_TXN = 25
     END_TXN = 26
@@ -154,6 +159,7 @@ class ApiKey(IntEnum):
     LIST_TRANSACTIONS = 66
     ALLOCATE_PRODUCER_IDS = 67
     CONSUMER_GROUP_HEARTBEAT = 68
+    CONSUMER_GROUP_DESCRIBE = 69
     LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
 
@@ -303,6 +309,15 @@ class MembershipEvent(IntEnum):
     """A static member goes, and its place waits for it."""
 
 
+class ConsumerGroupState(IntEnum):
+    """How far a consumer group is (``ConsumerGroup.ConsumerGroupState``); nothing but descriptions depends on it."""
+
+    EMPTY = 0
+    ASSIGNING = 1
+    RECONCILING = 2
+    STABLE = 3
+
+
 class ConsumerMemberState(IntEnum):
     """How far a member of a consumer group is on its way to what it shall have (``MemberState``)."""
 
@@ -345,6 +360,18 @@ class Isolation(IntEnum):
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
     READ_COMMITTED_BUFFERING = 2
+
+
+class Place(IntEnum):
+    """What ListOffsets looks for in a partition: a time, or what a negative one stands for."""
+
+    TIME = 0
+    LATEST = -1
+    EARLIEST = -2
+    GREATEST_TIME = -3
+    EARLIEST_LOCAL = -4
+    LATEST_TIERED = -5
+    EARLIEST_PENDING_UPLOAD = -6
 
 
 class Origin(IntEnum):

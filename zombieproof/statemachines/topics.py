@@ -80,7 +80,7 @@ def wanted(said: Said, default: Said) -> int:
     """How many partitions are wanted."""
     if said.assignments:
         return len(said.assignments)
-    return default.partitions if said.partitions == BY_DEFAULT else said.partitions
+    return default.partitions if said.partitions == BY_DEFAULT else max(said.partitions, 0)
 
 
 def creates(said: Said, default: Said, place: Place) -> tuple[Refused, Replicas]:

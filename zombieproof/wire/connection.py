@@ -18,10 +18,12 @@ class Connection:
     Args:
         front: who speaks for the broker.
         most_bytes: how long a request may be.
+
+    `host` is from where it came, once that is known.
     """
 
     def __init__(self, front: Front, most_bytes: int = MOST_BYTES) -> None:
-        self.front = front
+        self.front, self.host = front, ""
         self._frames, self._waiting = Frames(most_bytes), deque[bytes]()
         self._asked: Asked | None = None
 
@@ -51,7 +53,7 @@ class Connection:
         """
         if self._asked is not None or not self._waiting:
             return None
-        asked = self.front.ask(self._waiting.popleft())
+        asked = self.front.ask(self._waiting.popleft(), self.host)
         if asked.wants_answer:
             self._asked = asked
         return asked

@@ -177,7 +177,7 @@ def _converter(hint: Any) -> Convert:
         row = _converter(arguments[0])
         return lambda value, besides: tuple([row(each, besides) for each in value])
     if hasattr(hint, "__dataclass_fields__"):
-        return lambda value, besides: made(hint, value, besides)
+        return lambda value, besides: made(hint, _one(value), besides)
     if "Timedelta" in str(hint):
         return lambda value, _: value * _MILLISECOND
     if "TZAware" in str(hint):
@@ -185,6 +185,12 @@ def _converter(hint: Any) -> Convert:
     if hint is ErrorCode:
         return lambda value, _: _ERRORS[value]
     return _same
+
+
+def _one(value: Any) -> Values:
+    """The values of a row that is not one of many, which a path through it has made a list of one."""
+    found: Values = value[0] if isinstance(value, list) else value
+    return found
 
 
 def _same(value: Any, _: Values) -> Any:

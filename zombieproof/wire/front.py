@@ -7,13 +7,14 @@ Source: ``SocketServer.scala``, ``RequestContext.java``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from io import BytesIO
 from typing import Any
 
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.messages.groups import ConsumerGroupHeartbeat, JoinGroup
 from zombieproof.messages.partitions import Produce
 from zombieproof.model.api_versions import offered_versions, understood_versions
 from zombieproof.model.vocabulary import ApiKey
@@ -67,8 +68,8 @@ class Front:
 
     # ---------------------------------------------------------------- requests
 
-    def ask(self, frame: bytes) -> Asked:
-        """What is asked.
+    def ask(self, frame: bytes, host: str = "") -> Asked:
+        """What is asked, by somebody at `host`.
 
         Raises:
             Malformed: it is no request, or none that the broker understands: the connection ends.
@@ -82,7 +83,7 @@ class Front:
             messages = WIRE_APIS[api].to_messages(entity, header.version, self._around.names)
         except ValueError as error:
             raise Malformed(f"{name_of(api)} {header.version}: {error}") from error
-        return Asked(header, entity, messages)
+        return Asked(header, entity, tuple([_named(each, header.client_id or "", host) for each in messages]))
 
     def _api(self, header: Header) -> ApiKey:
         known = _BY_NUMBER.get(header.api_key)
@@ -129,6 +130,13 @@ class Front:
         return _frame(ApiKey.API_VERSIONS, header.version, header.correlation_id, values, SAYS_NOTHING)
 
 
+def _named(message: Request, client_id: str, host: str) -> Request:
+    """A message that knows who its client is, if groups are described with that; hosts are written as Java does."""
+    if isinstance(message, JoinGroup | ConsumerGroupHeartbeat):
+        return replace(message, client_id=client_id, client_host=f"/{host}" if host else "")
+    return message
+
+
 def _frame(api: ApiKey, version: int, correlation_id: int, values: Values, besides: Values) -> bytes:
     kind, out = entity_class(api, version, "response"), BytesIO()
     out.write(SIZE.pack(0))
@@ -149,6 +157,9 @@ def offered(release: str, unstable: bool) -> Mapping[ApiKey, range]:
     found = {}
     for key, versions in sorted(spoken.items()):
         offers = offered_versions(release, key, unstable=unstable)
-        if offers is not None and offers[0] <= versions[-1]:
-            found[key] = range(offers[0], min(offers[-1], versions[-1]) + 1)
+        understood = understood_versions(release, key)
+        if offers is not None and understood is not None and offers[0] <= versions[-1]:
+            # What is offered and not understood (Produce 0) is said on purpose; what is not spoken is not.
+            first = offers[0] if offers[0] < understood[0] else max(offers[0], versions[0])
+            found[key] = range(first, min(offers[-1], versions[-1]) + 1)
     return found

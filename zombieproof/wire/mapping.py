@@ -12,6 +12,8 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, get_origin
 
+from zombieproof.formats.batches import Batch
+from zombieproof.formats.encoding import read_batches
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.schema import Entity, FieldOfMessage, Pairs, Rows, Wire, fields_of, record_in, without_none
 from zombieproof.model.vocabulary import NONE
@@ -23,9 +25,6 @@ Take = Callable[[Any, Names], Any]
 
 Put = Callable[[dict[str, Any], Any, Names], None]
 """Puts the value of a field among those that an entity is made of."""
-
-_SILENCE: Mapping[Any, Any] = {int: 0, str: ""}
-"""What says nothing, where that is not none."""
 
 _TRANSLATED = frozenset({Entity.TRANSACTIONAL_ID, Entity.GROUP})
 
@@ -64,7 +63,7 @@ def _taking(kind: type, version: int) -> tuple[tuple[str, Take, Any], ...]:
     defaults = {each.name for each in fields(kind) if each.default is not MISSING}
     for field in fields_of(kind):
         wire = field.wire(version)
-        silence: Any = MISSING if field.name in defaults else _SILENCE.get(field.kind)
+        silence: Any = MISSING if field.name in defaults else _silence(field.kind)
         if field.name == "unknown_topic_ids":
             found.append((field.name, _unknown_ids(kind, version), MISSING))
         elif wire is not None:
@@ -72,6 +71,13 @@ def _taking(kind: type, version: int) -> tuple[tuple[str, Take, Any], ...]:
         elif silence is not MISSING:
             found.append((field.name, _nothing, silence))
     return tuple(found)
+
+
+def _silence(kind: Any) -> Any:
+    """What a field without a default is where its version does not have it."""
+    if isinstance(kind, type) and issubclass(kind, int | str):
+        return kind(0) if issubclass(kind, int) else ""
+    return None
 
 
 def _nothing(entity: Any, names: Names) -> Any:
@@ -95,6 +101,10 @@ def _take_value(field: FieldOfMessage, wire: Wire) -> Take:
     kind = without_none(field.kind)
     enum = kind if isinstance(kind, type) and issubclass(kind, IntEnum) else None
     is_many, is_text, is_number = get_origin(kind) is tuple, field.kind is str, field.kind is int
+    if kind == tuple[Batch, ...]:
+        return lambda entity, names: tuple(read_batches(next(reached(entity, wire.name), None) or b""))
+    if is_many and "." in wire.name:
+        return lambda entity, names: tuple([plain(each) for each in reached(entity, wire.name)])
 
     def take(entity: Any, names: Names) -> Any:
         value = next(reached(entity, wire.name), MISSING)
@@ -132,7 +142,13 @@ def _take_pairs(field: FieldOfMessage, wire: Pairs) -> Take:
         rows = next(reached(entity, wire.name), MISSING)
         if rows is MISSING or rows is None:
             return MISSING if rows is MISSING else {} if is_dict else None
-        pairs = [(names.topic_of(row) if of_topics else getattr(row, key), plain(getattr(row, value))) for row in rows]
+        pairs = [
+            (
+                names.topic_of(row) if of_topics else names.told(field.entity, getattr(row, key)),
+                plain(getattr(row, value)),
+            )
+            for row in rows
+        ]
         return dict(pairs) if is_dict else tuple(pairs)
 
     return take
@@ -238,14 +254,26 @@ def _put(field: FieldOfMessage, wire: Wire, version: int) -> Put:
     value_of = _value(field, wire, version)
 
     def put(found: dict[str, Any], value: Any, names: Names) -> None:
+        if value is None and isinstance(wire, Rows) and (way or last in found):
+            # What nothing is said about is not there; what is said beside rows is not said of them.
+            return
         rows = [found]
         for part in way:
             rows = [inner for row in rows for inner in _rows_in(row, part)]
         told = value_of(value, names)
         for row in rows:
-            row[last] = told
+            row[last] = merged(row[last], told) if last in row else told
 
     return put
+
+
+def merged(topics: Any, more: Any) -> Any:
+    """The rows of partitions, with what a field beside says of the same ones."""
+    for topic, other in zip(topics, more, strict=True):
+        (partitions,) = (name for name, value in other.items() if isinstance(value, list))
+        for row, said in zip(topic[partitions], other[partitions], strict=True):
+            row |= said
+    return topics
 
 
 def _rows_in(row: dict[str, Any], part: str) -> list[dict[str, Any]]:

@@ -12,11 +12,15 @@ NO_NAME = "?"
 """What the name of a topic begins with of which only an id is known, that is of no topic. No name of Kafka has it."""
 
 
+NAMES = ("name", "topic", "topic_name")
+"""What messages call the name of a topic."""
+
+
 class Names(Protocol):
     """What things are called on the wire, where that is not what they are called here."""
 
     def topic(self, topic: str) -> Mapping[str, Any]:
-        """Every name of a topic that some version of a message has a field for: ``name``, ``topic``, ``topic_id``."""
+        """Every name of a topic that a message has a field for: ``name``, ``topic``, ``topic_name``, ``topic_id``."""
         ...
 
     def topic_of(self, row: Any) -> str:
@@ -25,6 +29,10 @@ class Names(Protocol):
 
     def sent(self, entity: Entity, value: Any) -> Any:
         """What a value of a request is called on the wire."""
+        ...
+
+    def told(self, entity: Entity, value: Any) -> Any:
+        """What a value of an answer is called here."""
         ...
 
 
@@ -38,17 +46,21 @@ class TopicNames:
     def topic(self, topic: str) -> Mapping[str, Any]:
         """Name and id; a topic that was named by an id of none has that id again."""
         if topic.startswith(NO_NAME):
-            return {"name": "", "topic": "", "topic_id": UUID(topic.removeprefix(NO_NAME))}
-        return {"name": topic, "topic": topic, "topic_id": self.ids.get(topic, NO_ID)}
+            return {"name": "", "topic": "", "topic_name": "", "topic_id": UUID(topic.removeprefix(NO_NAME))}
+        return {"name": topic, "topic": topic, "topic_name": topic, "topic_id": self.ids.get(topic, NO_ID)}
 
     def topic_of(self, row: Any) -> str:
         """The topic that a row is about: as it is named, else whose id it has."""
-        name = getattr(row, "name", None) or getattr(row, "topic", None)
+        name = next((found for each in NAMES if (found := getattr(row, each, None))), None)
         if name or not hasattr(row, "topic_id"):
             return str(name or "")
         topic_id = row.topic_id or NO_ID
         return self.names.get(topic_id) or f"{NO_NAME}{topic_id}"
 
     def sent(self, entity: Entity, value: Any) -> Any:
+        """Itself."""
+        return value
+
+    def told(self, entity: Entity, value: Any) -> Any:
         """Itself."""
         return value

@@ -211,6 +211,7 @@ class _Peer(asyncio.Protocol):
         """A client has come."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._connection.host = str((transport.get_extra_info("peername") or ("",))[0])
         is_full = len(self._server.connections) >= self._server.limits.connections
         if is_full or self.node not in self._server.brokers.cluster.brokers:
             transport.abort()

@@ -29,9 +29,10 @@ async def _serve(
 ) -> None:
     over, loop = asyncio.Event(), asyncio.get_running_loop()
     try:
-        tell(await server.start())
+        addresses = await server.start()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, over.set)
+        tell(addresses)  # Who reads it may tell us to end.
         waiting = loop.create_task(_tick(status, every_s))
         await server.serve_until(over)
         waiting.cancel()

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 from zombieproof.conformance.symbols import UNKNOWN_TOPIC_ID, ZERO_TOPIC_ID, place_group, place_transactional_id
 from zombieproof.formats.topics import INTERNAL_TOPICS
+from zombieproof.messages.schema import Entity
 from zombieproof.model.placement import partition_for
 
 PARTITIONS = 2
@@ -32,7 +33,15 @@ class Names:
         """Every name of a topic that some version of a request has a field for."""
         real = topic if topic in INTERNAL_TOPICS else self.topics.get(topic, f"{topic}-{self._run}")
         topic_id = None if topic == ZERO_TOPIC_ID else self.ids.get(real, self._unknown)
-        return {"name": real, "topic": real, "topic_id": topic_id}
+        return {"name": real, "topic": real, "topic_name": real, "topic_id": topic_id}
+
+    def sent(self, entity: Entity, value: Any) -> Any:
+        """What a transactional id or a group is called there."""
+        return self.transactional_id(value) if entity is Entity.TRANSACTIONAL_ID else self.group(value)
+
+    def told(self, entity: Entity, value: Any) -> Any:
+        """The symbol of a group or transactional id that was named before."""
+        return self.symbol_of(value) if entity in {Entity.GROUP, Entity.TRANSACTIONAL_ID} and value else value
 
     def pattern(self, pattern: str) -> str:
         """A regular expression of topics, which stand in it by their names."""

@@ -16,6 +16,7 @@ from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.formats.topics import is_legal_topic
+from zombieproof.messages.group_descriptions import ConsumerGroupsDescribed, GroupsDescribed, GroupsListed
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, FindCoordinator, OffsetFetch, OffsetFetchAnswer
 from zombieproof.messages.partitions import (
     ConnectionClosed,
@@ -25,7 +26,7 @@ from zombieproof.messages.partitions import (
     ProduceAnswer,
     TopicsDescribed,
 )
-from zombieproof.messages.refusals import ROWS, refusal
+from zombieproof.messages.refusals import LISTS, ROWS, refusal
 from zombieproof.messages.registry import api_of, values_of
 from zombieproof.messages.schema import Entity
 from zombieproof.messages.transactions import (
@@ -71,8 +72,10 @@ class Visit:
     def complete(self, answer: Answer | ConnectionClosed | None) -> Answer | ConnectionClosed | None:
         """What is answered, when `left` is answered with `answer`."""
         match answer:
-            case DescribeTransactionsAnswer():
-                return self._described(answer)
+            case DescribeTransactionsAnswer() | GroupsDescribed() | ConsumerGroupsDescribed():
+                return self._listed(answer)
+            case GroupsListed(groups=groups) if not self.may(AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME):
+                return replace(answer, groups=tuple(row for row in groups if self.told(ResourceType.GROUP, row.group)))
             case ListTransactionsAnswer(transactions=transactions):
                 ids = ResourceType.TRANSACTIONAL_ID
                 return replace(
@@ -106,17 +109,21 @@ class Visit:
         merged: Answer = rows.answered(every)
         return merged
 
-    def _described(self, answer: DescribeTransactionsAnswer) -> DescribeTransactionsAnswer:
-        assert isinstance(self.request, DescribeTransactions), "that is what is answered so"
-        decided = iter(answer.transactions)
-        return DescribeTransactionsAnswer(
-            tuple(
-                TransactionDescription(name, self.refused[name]) if name in self.refused else self._shown(next(decided))
-                for name in self.request.transactional_ids
-            )
+    def _listed(self, answer: Answer) -> Answer:
+        """The rows of `answer` and of what was refused, in the order in which they were asked for."""
+        of = LISTS[type(self.request)]
+        decided = iter(getattr(answer, of.told))
+        rows = (
+            of.row(name, self.refused[name]) if name in self.refused else self._shown(next(decided))
+            for name in of.keys(self.request)
         )
+        listed: Answer = of.answered(rows)
+        return listed
 
-    def _shown(self, row: TransactionDescription) -> TransactionDescription:
+    def _shown(self, row: Any) -> Any:
+        """A row without what whoever asks may not know of."""
+        if not isinstance(row, TransactionDescription):
+            return row
         return replace(row, partitions=frozenset(tp for tp in row.partitions if self.told(ResourceType.TOPIC, tp[0])))
 
 
@@ -200,8 +207,10 @@ class Door:
 
     def _take_out(self, visit: Visit, keys: Iterable[Any]) -> None:
         left = [key for key in keys if key not in visit.refused]
-        if isinstance(visit.request, DescribeTransactions):
-            visit.left = replace(visit.request, transactional_ids=tuple(left))
+        listed = LISTS.get(type(visit.request))
+        if listed is not None:
+            named: Any = visit.request
+            visit.left = replace(named, **{listed.asked: tuple(left)})
             return
         rows = ROWS[type(visit.request)]
         visit.left = rows.of(visit.request, left)
@@ -239,11 +248,8 @@ def _groups(request: Request) -> Iterable[str]:
 
 def _keys(request: Request) -> list[Any]:
     """What has rows of its own."""
-    return (
-        list(request.transactional_ids)
-        if isinstance(request, DescribeTransactions)
-        else ROWS[type(request)].keys(request)
-    )
+    listed = LISTS.get(type(request))
+    return ROWS[type(request)].keys(request) if listed is None else list(listed.keys(request))
 
 
 def _closing(request: Request, answer: Answer) -> Answer | ConnectionClosed:

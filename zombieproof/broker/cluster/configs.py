@@ -14,7 +14,15 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import RECONFIGURABLE, Settings
 from zombieproof.broker.cluster.topic_settings import Source, Synonym, told_of
 from zombieproof.broker.cluster.topics import fault_of
-from zombieproof.broker.store.topic_configs import SETTINGS, InvalidSetting, Kind, check, default_of, parts
+from zombieproof.broker.store.topic_configs import (
+    SETTINGS,
+    InvalidSetting,
+    Kind,
+    check,
+    check_number,
+    default_of,
+    parts,
+)
 from zombieproof.formats.topics import is_legal_topic
 from zombieproof.messages.admin import (
     AlterConfigs,
@@ -292,7 +300,8 @@ def _is_number(name: str) -> bool:
 
 def _fault_of_number(name: str, value: str) -> str:
     """What is wrong with a value of a setting that may change while brokers run; "": nothing."""
-    if not value.strip().removeprefix("-").isdecimal():
-        return f"Invalid value {value} for configuration {name}: Not a number of type INT"
-    is_enough = int(value) >= LEAST_OF_BROKERS
-    return "" if is_enough else f"Invalid value {value} for configuration {name}: Value must be at least 1"
+    try:
+        check_number(name, value, LEAST_OF_BROKERS)
+    except InvalidSetting as invalid:
+        return str(invalid)
+    return ""

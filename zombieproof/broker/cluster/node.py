@@ -75,6 +75,7 @@ from zombieproof.messages.partitions import (
     DescribeTopics,
     Fetch,
     ListOffsets,
+    OffsetForLeaderEpoch,
     Produce,
     TopicsDeleted,
     WriteTxnMarkers,
@@ -375,7 +376,9 @@ class Broker:
     def _ask_coordinator(self, number: int, request: TransactionRequest) -> None:
         self.transactions.handle(number, request)
 
-    def _ask_partitions(self, number: int, request: ListOffsets | DescribeProducers | DescribeTopics) -> None:
+    def _ask_partitions(
+        self, number: int, request: ListOffsets | OffsetForLeaderEpoch | DescribeProducers | DescribeTopics
+    ) -> None:
         self.desk.answer(number, self.partitions.handle(request, partial(self.desk.may, number)))
 
     def _ask_groups(self, number: int, request: GroupRequest) -> None:

@@ -130,8 +130,8 @@ class Load:
 class WaitingFetch:
     """A fetch that came at `since_ms` and waits for more. It is told what can be read when it is answered.
 
-    Sizes are those of keys and values: how a record is encoded is the store's affair. Records of internal topics count
-    as nothing.
+    A batch is as long as its bytes are, where it came as bytes; else as its keys and values: then how a record is
+    encoded is the store's affair, and records of internal topics count as nothing.
     """
 
     number: int
@@ -301,8 +301,12 @@ def _size(batches: Iterable[Batch], enough: int) -> int:
     """How many bytes there are; counted no further than there are `enough`."""
     size = 0
     for batch in batches:
-        for record in batch.records:
+        if batch.encoded is not None:
+            size += len(batch.encoded.data)
+        for record in batch.records if batch.encoded is None else ():
             size += sum(len(part) for part in (record.key, record.value) if isinstance(part, bytes))
             if size >= enough:
-                return size
+                break
+        if size >= enough:
+            break
     return size

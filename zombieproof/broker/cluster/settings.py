@@ -51,8 +51,11 @@ class Settings:
         """Bounds are kept, as Kafka does when it starts.
 
         Raises:
-            ValueError: a setting of the consumer protocol is out of its bounds.
+            ValueError: a setting of the consumer protocol, or of topics that brokers make, is out of its bounds.
         """
+        for name in ("num_partitions", "default_replication_factor"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name.replace('_', '.')} is {getattr(self, name)}; legal is 1 or more")
         for name in ("session_timeout_ms", "heartbeat_interval_ms"):
             value, least, most = (getattr(self, f"group_consumer_{bound}{name}") for bound in ("", "min_", "max_"))
             if not least <= value <= most:

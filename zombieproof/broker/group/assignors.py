@@ -70,6 +70,11 @@ SERVER_ASSIGNORS: Mapping[str, Assignor] = {"uniform": balanced, "range": ranges
 """Those of a broker, by Kafka's names (``group.consumer.assignors``): the first where no member wants another."""
 
 
+def wanted_assignor(wanted: Sequence[str]) -> str:
+    """The name of the assignor that most members want; `wanted` is what each of those says that says something."""
+    return max(SERVER_ASSIGNORS, key=wanted.count)
+
+
 def server_assignor(wanted: Sequence[str]) -> Assignor:
-    """The assignor that most members want; `wanted` is what each of those says that says something."""
-    return SERVER_ASSIGNORS[max(SERVER_ASSIGNORS, key=wanted.count)]
+    """The assignor that most members want."""
+    return SERVER_ASSIGNORS[wanted_assignor(wanted)]

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from zombieproof.broker.group.classic_member import NO_REQUEST, GroupMember, chosen_by, dropped, known_by_all
 from zombieproof.broker.group.effects import GroupEffect, Reply
 from zombieproof.formats.batches import GroupValue
+from zombieproof.formats.consumer_protocol import read_subscription
+from zombieproof.formats.faults import Undecodable
 from zombieproof.messages.groups import CONSUMERS, JoinedMember, JoinGroupAnswer, SyncGroupAnswer
 from zombieproof.model.vocabulary import NONE, ClassicGroupState, Error
 from zombieproof.statemachines.classic_group.effects import Identity
@@ -132,6 +134,17 @@ class ClassicGroup:
         """The protocol is what the log says."""
         self.protocol_type, self.protocol, self._protocol_of = value.protocol_type, value.protocol, value.generation
 
+    def topics(self) -> frozenset[str] | None:
+        """What the members read; None: they are no consumers, or say it in a way that no broker reads."""
+        if self.protocol_type != CONSUMERS:
+            return None if self._members() else frozenset()
+        said = [seat.protocols.get(self.protocol or "", b"") for seat in self._members()]
+        try:
+            read = [read_subscription(each) for each in said]
+        except Undecodable:
+            return None
+        return frozenset(topic for each in read for topic in each.topics) if all(said) else None
+
     def give(self, assignments: Mapping[str, bytes]) -> None:
         """Each member gets what the leader says; one that it does not name gets nothing."""
         for seat in self.seats:
@@ -190,7 +203,7 @@ class ClassicGroup:
             leader,
             seat.name,
             self.protocol_type,
-            self.protocol or "",
+            self.protocol or None,
             self.told_to_leader() if seat.name == leader else (),
             skips_assignment,
         )

@@ -12,7 +12,7 @@ NO_REQUEST = 0
 
 @dataclass(slots=True)
 class GroupMember(Member):
-    """A member by its names (`instance` None: it is not static), and its requests that wait.
+    """A member by its names (`instance` None: it is not static), who its client is, and its requests that wait.
 
     `protocols`: the assignors that it knows, the one it likes best first, with what it says to each; `assignment`: what
     it got. Both are bytes that only members understand.
@@ -20,6 +20,8 @@ class GroupMember(Member):
 
     name: str = ""
     instance: str | None = None
+    client_id: str = ""
+    client_host: str = ""
     protocols: Mapping[str, bytes] = field(default_factory=dict)
     assignment: bytes = b""
     join_number: int = NO_REQUEST

@@ -7,7 +7,7 @@ topics and partitions have names.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from zombieproof.broker.group.assignors import server_assignor
+from zombieproof.broker.group.assignors import server_assignor, wanted_assignor
 from zombieproof.formats.batches import ConsumerMemberValue, GroupValue
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE, ClassicGroupState
@@ -30,6 +30,8 @@ class ConsumerMember:
     session_until_ms: int = NONE
     revoke_until_ms: int = NONE
     instance: str | None = None
+    client_id: str = ""
+    client_host: str = ""
     topics: tuple[str, ...] = ()
     topic_pattern: str | None = None
     assignor: str | None = None
@@ -135,9 +137,17 @@ class ConsumerGroup:
                 if counts.get(topic, 0) > 0:
                     readers.setdefault(topic, []).append(name)
         had = {partition: name for name, member in self.members.items() for partition in member.target}
-        assignor = server_assignor([each.assignor for each in self.members.values() if each.assignor is not None])
+        assignor = server_assignor(self._wanted_assignors())
         for name, partitions in assignor(order, dict(sorted(readers.items())), counts, had).items():
             self.members[name].target = tuple(partitions)
+
+    @property
+    def assignor(self) -> str:
+        """Kafka's name of the assignor that most members want."""
+        return wanted_assignor(self._wanted_assignors())
+
+    def _wanted_assignors(self) -> list[str]:
+        return [each.assignor for each in self.members.values() if each.assignor is not None]
 
     def _sorts_as(self, name: str) -> str:
         return self.members[name].instance or name

@@ -24,6 +24,7 @@ def shape_of(request: ConsumerGroupHeartbeat) -> HeartbeatShape:
 
 def listen(member: ConsumerMember, request: ConsumerGroupHeartbeat) -> None:
     """A member is what it says; of what it does not say it is what it was."""
+    member.client_id, member.client_host = request.client_id, request.client_host
     if request.topics is not None:
         member.topics = request.topics
     if request.topic_pattern is not None:

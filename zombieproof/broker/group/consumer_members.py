@@ -137,7 +137,7 @@ class ConsumerMembers:
     def _answer(self, work: _Work) -> ConsumerGroupHeartbeatAnswer:
         if work.effects.error != Error.NONE:
             return ConsumerGroupHeartbeatAnswer(work.effects.error)
-        interval_ms = self._settings.group_consumer_heartbeat_interval_ms
+        interval_ms = steps.beats_again(work.effects.epoch, self._settings.group_consumer_heartbeat_interval_ms)
         told = tuple(sorted(work.member.partitions)) if work.told else None
         return ConsumerGroupHeartbeatAnswer(int(Error.NONE), work.name, work.effects.epoch, interval_ms, told)
 

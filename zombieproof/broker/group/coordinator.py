@@ -16,19 +16,25 @@ from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.group.classic_group import ClassicGroup
+from zombieproof.broker.group.consumer_group import ConsumerGroup
 from zombieproof.broker.group.consumer_members import ConsumerMembers
 from zombieproof.broker.group.deletions import Deletions
+from zombieproof.broker.group.descriptions import Descriptions
 from zombieproof.broker.group.effects import GroupEffect, Reply
 from zombieproof.broker.group.member_ids import MemberIds
 from zombieproof.broker.group.membership import Membership
 from zombieproof.broker.group.offsets_commit import CommitContext, OffsetCommitInProgress, commit_offsets
+from zombieproof.broker.group.senders import AnyGroup
 from zombieproof.broker.group.store import GroupStore, GroupStores
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import OffsetKey
 from zombieproof.messages.groups import (
+    ConsumerGroupDescribe,
     DeleteGroups,
+    DescribeGroups,
     GroupAnswer,
     GroupRequest,
+    ListGroups,
     OffsetCommit,
     OffsetFetch,
     OffsetFetchAnswer,
@@ -40,7 +46,7 @@ from zombieproof.messages.registry import api_of
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.statemachines.classic_group import rebalances
-from zombieproof.statemachines.group_coordinator.offsets import Asked, error_of_marker, is_read
+from zombieproof.statemachines.group_coordinator.offsets import Asked, Reader, error_of_marker, is_read, may_read
 
 __all__ = ["GroupCoordinator", "OffsetCommitInProgress"]
 
@@ -58,6 +64,7 @@ class GroupCoordinator:
         self._stores = GroupStores(rules, journal, metadata)
         ids = MemberIds(clock)
         self.member_ids = ids
+        self.descriptions = Descriptions(self._stores)
         self.deletions = Deletions(self._stores, settings, clock, journal, metadata)
         self.membership = Membership(self._stores, settings, clock, journal, ids)
         self.consumer_members = ConsumerMembers(self._stores, settings, clock, journal, ids, metadata)
@@ -142,6 +149,9 @@ class GroupCoordinator:
         found = self._stores.find(request.group)
         if found.store is None:
             return OffsetFetchAnswer(found.error, {})
+        error = self._may_read(request, found.store.group(request.group))
+        if error != Error.NONE:
+            return OffsetFetchAnswer(error, {})
         offsets = found.store.offsets
         asked = request.partitions
         if asked is None:
@@ -164,6 +174,15 @@ class GroupCoordinator:
                 rows[partition] = OffsetFetched(read.error)
         return OffsetFetchAnswer(int(Error.NONE), rows)
 
+    def _may_read(self, request: OffsetFetch, group: AnyGroup) -> int:
+        reader = Reader(group.is_consumer, request.member is not None, request.member_epoch)
+        if isinstance(group, ConsumerGroup):
+            member = request.member or ""
+            reader = reader._replace(member_is_known=member in group.members, member_epoch=group.epoch_of(member))
+        error = may_read(reader, self._journal.begin())
+        self._journal.take(request.group)
+        return error
+
     def expire_offsets(self) -> None:
         """One sweep: offsets that nobody reads go when they are old, and groups without members and offsets go."""
         self.deletions.expire_offsets()
@@ -176,7 +195,9 @@ def _at_once(answer: Callable[[GroupCoordinator, Any], GroupAnswer]) -> Handler:
     """Whoever is answered when it asks."""
 
     def handle(groups: GroupCoordinator, request: Any, number: int) -> list[GroupEffect]:
-        names = request.groups if isinstance(request, DeleteGroups) else (request.group,)
+        names: tuple[str, ...] = ()
+        if not isinstance(request, DescribeGroups | ListGroups | ConsumerGroupDescribe):
+            names = request.groups if isinstance(request, DeleteGroups) else (request.group,)
         return [Reply(number, names, answer(groups, request))]
 
     return handle
@@ -191,6 +212,9 @@ HANDLERS: Mapping[ApiKey, Handler] = {
     ApiKey.LEAVE_GROUP: lambda groups, request, number: groups.membership.leave(request, number),
     ApiKey.SYNC_GROUP: lambda groups, request, number: groups.membership.sync(request, number),
     ApiKey.TXN_OFFSET_COMMIT: GroupCoordinator._refuse_to_wait,  # noqa: SLF001
+    ApiKey.DESCRIBE_GROUPS: _at_once(lambda groups, request: groups.descriptions.describe(request)),
+    ApiKey.LIST_GROUPS: _at_once(lambda groups, request: groups.descriptions.list(request)),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: _at_once(lambda groups, request: groups.descriptions.describe_consumers(request)),
     ApiKey.DELETE_GROUPS: _at_once(lambda groups, request: groups.deletions.delete_groups(request)),
     ApiKey.OFFSET_DELETE: _at_once(lambda groups, request: groups.deletions.delete_offsets(request)),
     ApiKey.CONSUMER_GROUP_HEARTBEAT: lambda groups, request, number: groups.consumer_members.heartbeat(request, number),

@@ -15,8 +15,8 @@ from zombieproof.broker.group.consumer_group import ConsumerGroup
 from zombieproof.broker.group.store import FoundGroup, GroupStore, GroupStores
 from zombieproof.formats.batches import OffsetKey, Record
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.groups import DeleteGroups, GroupsDeleted, OffsetDelete, OffsetsDeleted
-from zombieproof.model.vocabulary import Error
+from zombieproof.messages.groups import CONSUMERS, DeleteGroups, GroupsDeleted, OffsetDelete, OffsetsDeleted
+from zombieproof.model.vocabulary import NONE, Error
 from zombieproof.statemachines.classic_group import deletion
 from zombieproof.statemachines.classic_group.deletion import KnownOffset
 from zombieproof.statemachines.classic_group.effects import GroupEffects, MemberRequest, PendingRequest
@@ -35,11 +35,16 @@ class Deletions:
 
     def delete_offsets(self, request: OffsetDelete) -> OffsetsDeleted:
         """Answer OffsetDelete."""
+        asked = {partition: deletion.row_enters(self._metadata.exists(partition)) for partition in request.partitions}
+        rows = {partition: error for partition, error in asked.items() if error != Error.NONE}
+        left = [partition for partition in request.partitions if partition not in rows]
+        if not left:
+            return OffsetsDeleted(int(Error.NONE), rows)
         found, effects = self._stores.find(request.group), GroupEffects()
         said = MemberRequest(request.version, request.group != "", found.error)
         deletion.begin_deleting(said, effects)
-        rows, tombstones, pending = dict[TopicPartition, int](), list[Record](), PendingRequest()
-        for partition in request.partitions if not effects.replies else ():
+        tombstones, pending = list[Record](), PendingRequest()
+        for partition in left if not effects.replies else ():
             group, key, effects = (
                 _group(found.store, request.group),
                 OffsetKey(request.group, *partition),
@@ -149,9 +154,12 @@ def _known(store: GroupStore | None, key: OffsetKey) -> KnownOffset:
     if store is None:
         return KnownOffset(False, False, False)
     group, value = store.group(key.group), store.offsets.committed(key)
+    read = group.topics() if isinstance(group, ConsumerGroup | ClassicGroup) else frozenset[str]()
     return KnownOffset(
         value is not None,
         store.offsets.pending_transactions(key) > 0,
-        isinstance(group, ConsumerGroup) and key.topic in group.topics(),
+        read is None or key.topic in read,
         0 if value is None else value.committed_ms,
+        NONE if value is None else value.until_ms,
+        isinstance(group, ConsumerGroup) or (isinstance(group, ClassicGroup) and group.protocol_type == CONSUMERS),
     )

@@ -94,6 +94,7 @@ class Membership:
         )
         if work.effects.error == Error.NONE:
             work.seat.protocols = protocols_of(request)
+            work.seat.client_id, work.seat.client_host = request.client_id, request.client_host
             if isinstance(group, ClassicGroup) and not group.members.keys() - {work.seat.name}:
                 group.protocol_type = request.protocol_type
         self._carry_out(work)
@@ -116,6 +117,7 @@ class Membership:
         """SyncGroup: it is answered now, or when the leader's assignment is there."""
         work, said = self._begin_known(request, number)
         group = self._group(work)
+        said = said._replace(names_protocol=None not in (request.protocol_type, request.protocol))
         if isinstance(group, ClassicGroup):
             shares = group.is_protocol(request.protocol_type, request.protocol)
             said = said._replace(sender=said.sender._replace(shares_protocol=shares))
@@ -251,10 +253,12 @@ class Membership:
         store, group = work.found.store, self._group(work)
         assert store is not None, "only who coordinates a group appends"
         if work.effects.append == GroupAppend.NEW_GROUP:
-            made = ClassicGroup(work.name, protocol_type=work.protocol_type)
+            made = ClassicGroup(work.name, protocol_type="")
             error = store.write_group(made, group, self._clock.now_ms())
             if error == Error.NONE:
                 made.seat(work.seat)
+                if work.pending.error == Error.NONE:
+                    made.protocol_type = work.protocol_type
             return error
         assert isinstance(group, ClassicGroup)
         if work.assignments is not None:

@@ -20,9 +20,9 @@ from zombieproof.broker.partition.produce import PartitionsToVerify
 from zombieproof.broker.partition.replica import Replica
 from zombieproof.formats.batches import Batch, OffsetKey, OffsetValue, Record
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.groups import OffsetCommit, OffsetsCommitted, OffsetToCommit, TxnOffsetCommit
+from zombieproof.messages.groups import OffsetCommit, OffsetsCommitted, PlainOffsetToCommit, TxnOffsetCommit
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import Error, Mode
+from zombieproof.model.vocabulary import NONE, Error, Mode
 from zombieproof.statemachines.classic_group.membership import committed
 from zombieproof.statemachines.group_coordinator import commits
 from zombieproof.statemachines.group_coordinator.effects import GroupEffects, clear
@@ -32,10 +32,14 @@ from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """The rows of a commit that are left to be written, and the errors of the others."""
+    """The rows of a commit that are left to be written, and the errors of the others.
 
-    rows: tuple[OffsetToCommit, ...]
+    `retention_ms`: for how long they are kept; NONE: as long as the broker keeps those of which nobody says it.
+    """
+
+    rows: tuple[PlainOffsetToCommit, ...]
     errors: dict[TopicPartition, int]
+    retention_ms: int = NONE
 
     def answer(self, error: int) -> OffsetsCommitted:
         """`error` for every row that has none of its own."""
@@ -51,20 +55,25 @@ class Offsets:
                 rows.append(row)
             else:
                 errors[row.partition] = error
-        return Offsets(tuple(rows), errors)
+        return Offsets(tuple(rows), errors, self.retention_ms)
 
     def records(self, group: str, now_ms: int) -> tuple[Record, ...]:
         """A record for each row."""
+        until_ms = commits.kept_until(now_ms, self.retention_ms)
         return tuple(
-            Record(OffsetKey(group, *row.partition), OffsetValue(row.offset, row.metadata, now_ms, row.leader_epoch))
+            Record(
+                OffsetKey(group, *row.partition),
+                OffsetValue(row.offset, row.metadata, now_ms, row.leader_epoch, until_ms),
+            )
             for row in self.rows
         )
 
 
 def offsets_of(
-    rows: tuple[OffsetToCommit, ...],
+    rows: tuple[PlainOffsetToCommit, ...],
     exists: Callable[[TopicPartition], bool],
     unknown_topic_ids: frozenset[str] = frozenset(),
+    retention_ms: int = NONE,
 ) -> Offsets:
     """The rows of a request: a partition that does not exist is told so, whatever becomes of the others."""
     errors = {
@@ -72,7 +81,7 @@ def offsets_of(
         for row in rows
         if not exists(row.partition)
     }
-    return Offsets(tuple(row for row in rows if row.partition not in errors), errors)
+    return Offsets(tuple(row for row in rows if row.partition not in errors), errors, retention_ms)
 
 
 def _length(metadata: str) -> int:
@@ -142,7 +151,7 @@ def assignment_epochs(group: ConsumerGroup, member: str, offsets: Offsets) -> tu
 
 def commit_offsets(request: OffsetCommit, context: CommitContext) -> OffsetsCommitted:
     """Answer OffsetCommit."""
-    offsets = offsets_of(request.offsets, context.metadata.exists, request.unknown_topic_ids)
+    offsets = offsets_of(request.offsets, context.metadata.exists, request.unknown_topic_ids, request.retention_ms)
     found = context.find(request.group, offsets)
     if found is None:
         return offsets.answer(context.effects.error)

@@ -63,7 +63,7 @@ class GroupStore:
     def simple_group(self, name: str) -> None:
         """A group for offsets only: there is one as soon as somebody commits."""
         if name not in self.groups:
-            self.groups[name] = ClassicGroup(name)
+            self.groups[name] = ClassicGroup(name, protocol_type="")
 
     def write(self, records: tuple[Record, ...], now_ms: int) -> int:
         """Append records of a group, as a batch of nobody; see `append`.

@@ -1,7 +1,7 @@
 """What is durable: logs of record batches, as an interface, and the one that lives in memory."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -41,6 +41,11 @@ class Log(Protocol):
     @property
     def durable_offset(self) -> int:
         """Everything below is still there after a crash; what is at or above may be lost, the newest first."""
+        ...
+
+    @property
+    def leader_epochs(self) -> Sequence[tuple[int, int]]:
+        """The leader epochs of its batches, oldest first, each with the offset of its first one."""
         ...
 
     def append(self, batch: Batch) -> Batch:
@@ -128,6 +133,7 @@ class MemoryLog:
     def __init__(self, batches: tuple[Batch, ...] = (), start_offset: int = 0) -> None:
         self._batches = list(batches)
         self._start = start_offset
+        self._epochs: list[tuple[int, int]] | None = None
 
     @property
     def start_offset(self) -> int:
@@ -151,6 +157,20 @@ class MemoryLog:
 
     def configure(self, config: LogConfig) -> None:
         """Nothing here depends on settings."""
+
+    @property
+    def leader_epochs(self) -> Sequence[tuple[int, int]]:
+        """As the batches say, but for those that have none."""
+        if self._epochs is None:
+            self._epochs = []
+            for batch in self._batches:
+                self._note_epoch(self._epochs, batch)
+        return self._epochs
+
+    @staticmethod
+    def _note_epoch(epochs: list[tuple[int, int]], batch: Batch) -> None:
+        if batch.leader_epoch != NONE and (not epochs or batch.leader_epoch > epochs[-1][0]):
+            epochs.append((batch.leader_epoch, batch.base_offset))
 
     @property
     def failure(self) -> StorageFailure | None:
@@ -191,6 +211,8 @@ class MemoryLog:
                 f"a batch at offset {batch.base_offset} cannot follow a log that ends at {self.end_offset}"
             )
         self._batches.append(batch)
+        if self._epochs is not None:
+            self._note_epoch(self._epochs, batch)
         return batch
 
     def read(self, from_offset: int = 0) -> Iterator[Batch]:
@@ -204,11 +226,11 @@ class MemoryLog:
 
     def truncate(self, end_offset: int) -> None:
         """Drop every batch at or behind `end_offset`."""
-        self._batches = [batch for batch in self._batches if batch.last_offset < end_offset]
+        self._batches, self._epochs = [batch for batch in self._batches if batch.last_offset < end_offset], None
 
     def restart_at(self, offset: int) -> None:
         """Drop everything; the next record gets `offset`."""
-        self._batches = []
+        self._batches, self._epochs = [], None
         self._start = offset
 
     def raise_start(self, offset: int) -> None:
@@ -221,7 +243,7 @@ class MemoryLog:
             raise ValueError(f"the log ends at {self.end_offset}; it cannot start at {offset}")
         if offset > self._start:
             end = self.end_offset
-            self._batches = [batch for batch in self._batches if batch.last_offset >= offset]
+            self._batches, self._epochs = [batch for batch in self._batches if batch.last_offset >= offset], None
             self._start = offset if self._batches else end
 
     def keep_start(self) -> None:
@@ -232,5 +254,5 @@ class MemoryLog:
         below = bisect_left(self._batches, plan.end_offset, key=lambda batch: batch.last_offset)
         one = Pass(plan, self._batches)
         kept = [left for batch in self._batches[:below] if (left := one.left_of(batch)) is not None]
-        self._batches[:below] = kept
+        self._batches[:below], self._epochs = kept, None
         return Compacted(one.aborted_after(plan.end_offset))

@@ -11,6 +11,7 @@ Source: reference §3.1 to §3.7, §6; ``UnifiedLog.java``, ``Partition.scala``.
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from zombieproof.broker.cluster.clock import Clock
 from zombieproof.broker.cluster.journal import Journal
@@ -30,12 +31,19 @@ from zombieproof.broker.store.config import LogConfig
 from zombieproof.formats.batches import Batch, Marker, size_of
 from zombieproof.formats.compression import Codec
 from zombieproof.formats.topics import TopicPartition
-from zombieproof.messages.partitions import EVERYTHING, Fetched, ProducerDescription, ProducersDescribed
+from zombieproof.messages.partitions import (
+    EVERYTHING,
+    Fetched,
+    ListedOffset,
+    ProducerDescription,
+    ProducersDescribed,
+)
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Isolation, Mode, Origin, Row
+from zombieproof.model.vocabulary import NONE, Error, Isolation, Mode, Origin, Place, Row
 from zombieproof.statemachines.partition_leader import offsets
 from zombieproof.statemachines.partition_leader.batches import last_sequence_of
+from zombieproof.statemachines.partition_leader.leader_epochs import end_of_epoch, epoch_at, with_present_epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,16 @@ def _last_record(entry: ProducerEntry) -> LastRecord:
     return LastRecord(last, entry.producer_epoch)
 
 
+class Room(NamedTuple):
+    """For how many bytes of a partition there is room in an answer; `takes_one`: in any case for the first batch."""
+
+    most_bytes: int
+    takes_one: bool = True
+
+
+ROOM_FOR_ALL = Room(EVERYTHING)
+
+
 class Replica:
     """A partition at one broker, with the log that outlives it.
 
@@ -107,7 +125,7 @@ class Replica:
         subject = f"{partition[0]}-{partition[1]}"
         self.producers = ProducerStates(subject, rules, settings, clock, journal, snapshots)
         self.aborted = AbortedIndex()
-        self.leader_epoch = NONE
+        self.leader_epoch, self._led_from = NONE, NONE
         self.leads = False
         self.config = LogConfig()
         self.in_sync = 1
@@ -155,12 +173,12 @@ class Replica:
 
     def lead(self, leader_epoch: int) -> None:
         """Lead the partition. Memory goes on: a replica that followed knows what its leader knew."""
-        self.leader_epoch, self.leads = leader_epoch, True
+        self.leader_epoch, self.leads, self._led_from = leader_epoch, True, self.log.end_offset
         self.written.add(self.partition)
 
     def follow(self, leader_epoch: int) -> None:
         """Follow another leader. Guards are kept, as in Kafka: they belong to the log, not to the role."""
-        self.leader_epoch, self.leads = leader_epoch, False
+        self.leader_epoch, self.leads, self._led_from = leader_epoch, False, NONE
 
     # ---------------------------------------------------------------- writing
 
@@ -357,34 +375,70 @@ class Replica:
 
     # ---------------------------------------------------------------- reading
 
-    def fetch(self, offset: int, isolation: Isolation, most_bytes: int = EVERYTHING) -> Fetched:
+    def fetch(self, offset: int, isolation: Isolation, room: Room = ROOM_FOR_ALL, last_epoch: int = NONE) -> Fetched:
         """The batches from `offset` up to where a reader of this isolation may read; followers answer too.
 
-        The batch that reaches `most_bytes` is the last one; with 0 there is none.
+        Args:
+            offset: where the reader goes on.
+            isolation: how it reads.
+            room: for how much there is room.
+            last_epoch: under which leader epoch it has read last, NONE: it does not say it.
         """
         reach = self._reach()
         stable = self.producers.readable(reach)
         read = offsets.fetch(offset, isolation, stable, reach, self.rules)
+        epoch, end_offset = self.end_of_epoch(last_epoch)
+        before = offsets.has_read(offset, last_epoch, epoch, end_offset)
+        if before.error != Error.NONE:
+            return Fetched(before.error)
+        if before.is_elsewhere:
+            return _diverging(epoch, end_offset, reach, stable, isolation)
         if read.error != Error.NONE:
             return Fetched(read.error)
-        batches = tuple(_within(self.log.read(offset), read.bound, most_bytes))
+        batches = tuple(_within(self.log.read(offset), read.bound, room))
         aborted: tuple[tuple[int, int], ...] | None = None
         if read.lists_aborted:
             found = self.aborted.collect(offset, read.aborted_below).aborted if batches else ()
             aborted = tuple((entry.producer_id, entry.first_offset) for entry in found)
         return Fetched(read.error, reach.high_watermark, stable.last_stable, reach.log_start, aborted, batches)
 
-    def latest_offset(self, isolation: Isolation) -> int:
-        """Where a reader that begins at the end begins."""
-        reach = self._reach()
-        return offsets.bound_of(isolation, self.producers.readable(reach), reach, self.rules)
+    def listed_offset(self, timestamp_ms: int, isolation: Isolation) -> ListedOffset:
+        """What ListOffsets tells such a reader of a time, or of a place that a negative one stands for."""
+        place, reach = offsets.looked_for(timestamp_ms), self._reach()
+        if place is Place.LATEST:
+            end = offsets.bound_of(isolation, self.producers.readable(reach), reach, self.rules)
+            return ListedOffset(Error.NONE, end, leader_epoch=self.leader_epoch)
+        if place is Place.EARLIEST:
+            start = self.log.start_offset
+            return ListedOffset(Error.NONE, start, leader_epoch=epoch_at(self.epochs, start))
+        batch = self._batch_of_time(place, timestamp_ms)
+        if batch is None:
+            return ListedOffset(Error.NONE)
+        found = _first_since(batch, batch.timestamp_ms if place is Place.GREATEST_TIME else timestamp_ms)
+        told = offsets.offset_for_time(found, isolation, self.producers.readable(reach), reach, self.rules)
+        if told == NONE:
+            return ListedOffset(Error.NONE)
+        return ListedOffset(Error.NONE, told, _time_at(batch, told), batch.leader_epoch)
 
-    def offset_for_time(self, timestamp_ms: int, isolation: Isolation) -> int:
-        """The first offset with this time or a later one that such a reader may read; NONE if there is none."""
-        late = (batch for batch in self.log.read(self.log.start_offset) if _has_since(batch, timestamp_ms))
-        first, reach = next(late, None), self._reach()
-        found = NONE if first is None else _first_since(first, timestamp_ms)
-        return offsets.offset_for_time(found, isolation, self.producers.readable(reach), reach, self.rules)
+    def _batch_of_time(self, place: Place, timestamp_ms: int) -> Batch | None:
+        batches = self.log.read(self.log.start_offset)
+        if place is Place.GREATEST_TIME:
+            return max(
+                (each for each in batches if _has_since(each, 0)), key=lambda each: each.timestamp_ms, default=None
+            )
+        is_time = place is Place.TIME
+        return next((batch for batch in batches if is_time and _has_since(batch, timestamp_ms)), None)
+
+    # ---------------------------------------------------------------- leader epochs
+
+    @property
+    def epochs(self) -> tuple[tuple[int, int], ...]:
+        """The epochs whose leaders have written here, oldest first, each with its first offset; the present one too."""
+        return with_present_epoch(self.log.leader_epochs, self.leader_epoch, self._led_from)
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
+        """The greatest known epoch up to `epoch`, and where its records end; NONE, NONE: none is known."""
+        return end_of_epoch(self.epochs, epoch, self.log.end_offset)
 
     def describe_producers(self) -> ProducersDescribed:
         """Every producer that is remembered; followers answer too."""
@@ -414,20 +468,41 @@ class Replica:
         return self.producers.has_late_transaction()
 
 
-def _within(batches: Iterable[Batch], bound: int, most_bytes: int) -> Iterator[Batch]:
-    """The batches that end before `bound`, up to the one that reaches `most_bytes`."""
-    size = 0
+def _within(batches: Iterable[Batch], bound: int, room: Room) -> Iterator[Batch]:
+    """The batches that end before `bound`, as many as there is room for."""
+    left, is_first = room.most_bytes, True
     for batch in batches:
-        if size >= most_bytes or batch.last_offset >= bound:
+        left -= size_of(batch)
+        if batch.last_offset >= bound or (left < 0 and not (is_first and room.takes_one)):
             return
-        size += size_of(batch)
         yield batch
+        is_first = False
+
+
+def _diverging(epoch: int, end_offset: int, reach: offsets.Reach, stable: offsets.Readable, isolation: int) -> Fetched:
+    """What a reader is told that has read what is not in this log."""
+    aborted = () if offsets.lists_aborted(isolation) else None
+    return Fetched(
+        Error.NONE,
+        reach.high_watermark,
+        stable.last_stable,
+        reach.log_start,
+        aborted,
+        diverging_epoch=epoch,
+        diverging_end_offset=end_offset,
+    )
 
 
 def _has_since(batch: Batch, timestamp_ms: int) -> bool:
     """Whether a batch has a record with this time or a later one; one of which all records are gone has none."""
     is_empty = not batch.records and batch.marker is None and not batch.control_records
     return batch.timestamp_ms >= timestamp_ms and not is_empty
+
+
+def _time_at(batch: Batch, offset: int) -> int:
+    """The time of a record; a marker is as old as its batch."""
+    times = dict(zip(batch.offsets, batch.timestamps, strict=True))
+    return times.get(offset, batch.timestamp_ms)
 
 
 def _first_since(batch: Batch, timestamp_ms: int) -> int:

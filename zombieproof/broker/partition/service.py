@@ -13,24 +13,26 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.cluster.topics import Topics
 from zombieproof.broker.group.coordinator import GroupCoordinator
 from zombieproof.broker.partition.log import Log, StorageFailure
-from zombieproof.broker.partition.replica import Replica
+from zombieproof.broker.partition.replica import Replica, Room
 from zombieproof.broker.partition.written import Written
 from zombieproof.formats.batches import Marker, size_of
 from zombieproof.formats.topics import CONSUMER_OFFSETS, INTERNAL_TOPICS, TopicPartition, is_legal_topic
 from zombieproof.messages.partitions import (
-    EARLIEST,
-    LATEST,
     DeleteRecords,
     DescribeProducers,
     DescribeProducersAnswer,
     DescribeTopics,
+    EpochEnd,
     Fetch,
     FetchAnswer,
     Fetched,
+    ListedOffset,
     ListOffsets,
     ListOffsetsAnswer,
     MarkerToWrite,
     MarkerWritten,
+    OffsetForLeaderEpoch,
+    OffsetForLeaderEpochAnswer,
     PartitionAnswer,
     ProducersDescribed,
     TopicsDescribed,
@@ -39,7 +41,7 @@ from zombieproof.messages.partitions import (
 )
 from zombieproof.model.vocabulary import NONE, Error, Origin
 from zombieproof.statemachines import topics
-from zombieproof.statemachines.partition_leader import deleting, front_door, markers
+from zombieproof.statemachines.partition_leader import deleting, front_door, markers, offsets
 from zombieproof.statemachines.partition_leader.deleting import Deletion
 from zombieproof.statemachines.partition_leader.effects import PartitionEffects
 
@@ -120,7 +122,9 @@ class PartitionService:
     # ---------------------------------------------------------------- what is answered at once
 
     def handle(
-        self, request: WriteTxnMarkers | Fetch | ListOffsets | DescribeProducers | DescribeTopics, may: May = everything
+        self,
+        request: WriteTxnMarkers | Fetch | ListOffsets | OffsetForLeaderEpoch | DescribeProducers | DescribeTopics,
+        may: May = everything,
     ) -> PartitionAnswer:
         """Answer a request that has nothing to wait for; `may`: what whoever asks may do."""
         match request:
@@ -130,6 +134,8 @@ class PartitionService:
                 return self.fetch(request)
             case ListOffsets():
                 return self.list_offsets(request)
+            case OffsetForLeaderEpoch():
+                return self.ends_of_epochs(request)
             case DescribeProducers():
                 return self.describe_producers(request)
             case DescribeTopics():
@@ -137,21 +143,25 @@ class PartitionService:
 
     def fetch(self, request: Fetch) -> FetchAnswer:
         """Answer Fetch; a follower answers too (KIP-392)."""
-        rows, left = dict[TopicPartition, Fetched](), request.max_bytes
+        rows, left, has_some = dict[TopicPartition, Fetched](), request.max_bytes, False
         for partition, offset in request.partitions.items():
-            rows[partition] = self._fetch(partition, offset, request, max(left, 0))
-            left -= sum(size_of(batch) for batch in rows[partition].batches)
+            rows[partition] = self._fetch(partition, offset, request, Room(left, not has_some))
+            size = sum(size_of(batch) for batch in rows[partition].batches)
+            left, has_some = max(left - size, 0), has_some or size > 0
         return FetchAnswer(rows)
 
-    def _fetch(self, partition: TopicPartition, offset: int, request: Fetch, left: int) -> Fetched:
-        replica = self.replica(partition)
-        door = self._door(partition, replica, by_unknown_id=partition[0] in request.unknown_topic_ids)
+    def _fetch(self, partition: TopicPartition, offset: int, request: Fetch, room: Room) -> Fetched:
+        replica, said = self.replica(partition), offsets.meant((request.leader_epochs or {}).get(partition, NONE))
+        unknown = partition[0] in request.unknown_topic_ids
+        door = self._door(partition, replica, by_unknown_id=unknown, said_epoch=said)
         if door.is_unknown:
             # Refused before any log is asked: Kafka's list of aborted transactions is empty then, not null.
             return Fetched(door.error, aborted=())
         if door.error != Error.NONE or replica is None:
             return Fetched(door.error)
-        return replica.fetch(offset, request.isolation, min(left, request.partition_max_bytes))
+        most = (request.of_each_max_bytes or {}).get(partition, request.partition_max_bytes)
+        last_epoch = offsets.meant((request.last_epochs or {}).get(partition, NONE))
+        return replica.fetch(offset, request.isolation, Room(min(room.most_bytes, most), room.takes_one), last_epoch)
 
     def delete_records(self, request: DeleteRecords) -> dict[TopicPartition, Deletion]:
         """Records go here, up to the offsets that are returned, where there is no error."""
@@ -177,18 +187,29 @@ class PartitionService:
 
     def list_offsets(self, request: ListOffsets) -> ListOffsetsAnswer:
         """Answer ListOffsets."""
-        return ListOffsetsAnswer({tp: self._offset(tp, request) for tp in request.partitions})
+        return ListOffsetsAnswer({tp: self._offset(tp, at_ms, request) for tp, at_ms in request.partitions.items()})
 
-    def _offset(self, partition: TopicPartition, request: ListOffsets) -> tuple[int, int]:
-        replica = self.replica(partition)
-        error = self._door(partition, replica, needs_leader=True).error
+    def _offset(self, partition: TopicPartition, timestamp_ms: int, request: ListOffsets) -> ListedOffset:
+        error = offsets.listing_enters(partition in request.repeated, timestamp_ms, request.version)
+        if error != Error.NONE:
+            return ListedOffset(error)
+        replica, said = self.replica(partition), (request.leader_epochs or {}).get(partition, NONE)
+        error = self._door(partition, replica, needs_leader=True, said_epoch=said).error
         if error != Error.NONE or replica is None:
-            return error, NONE
-        if request.timestamp_ms == EARLIEST:
-            return error, replica.log.start_offset
-        if request.timestamp_ms == LATEST:
-            return error, replica.latest_offset(request.isolation)
-        return error, replica.offset_for_time(request.timestamp_ms, request.isolation)
+            return ListedOffset(error)
+        return replica.listed_offset(timestamp_ms, request.isolation)
+
+    def ends_of_epochs(self, request: OffsetForLeaderEpoch) -> OffsetForLeaderEpochAnswer:
+        """Answer OffsetForLeaderEpoch."""
+        rows = {tp: self._end_of_epoch(tp, epoch, request) for tp, epoch in request.partitions.items()}
+        return OffsetForLeaderEpochAnswer(rows)
+
+    def _end_of_epoch(self, partition: TopicPartition, epoch: int, request: OffsetForLeaderEpoch) -> EpochEnd:
+        replica, said = self.replica(partition), (request.leader_epochs or {}).get(partition, NONE)
+        error = self._door(partition, replica, needs_leader=True, said_epoch=said).error
+        if error != Error.NONE or replica is None:
+            return EpochEnd(error)
+        return EpochEnd(error, *replica.end_of_epoch(epoch))
 
     def describe_producers(self, request: DescribeProducers) -> DescribeProducersAnswer:
         """Answer DescribeProducers; a follower answers too."""
@@ -225,6 +246,7 @@ class PartitionService:
         *,
         by_unknown_id: bool = False,
         needs_leader: bool = False,
+        said_epoch: int = NONE,
         is_legal: bool = True,
     ) -> front_door.ReadDoor:
         place = front_door.ReadPlace(
@@ -233,6 +255,8 @@ class PartitionService:
             replica is not None,
             replica is not None and replica.leads,
             needs_leader,
+            said_epoch,
+            NONE if replica is None else replica.leader_epoch,
             is_legal,
         )
         door = front_door.reads(place, self.journal.begin())

@@ -23,6 +23,11 @@ class LeaderEpochs:
     def __len__(self) -> int:
         return len(self._entries)
 
+    @property
+    def entries(self) -> tuple[tuple[int, int], ...]:
+        """All of them."""
+        return tuple(self._entries)
+
     def at(self, offset: int) -> int:
         """The epoch under which a batch at `offset` was written, as far as is known; NONE: it is not."""
         return next((epoch for epoch, start in reversed(self._entries) if start <= offset), NONE)

@@ -66,6 +66,11 @@ class SegmentLog(LogFiles):
         self._epochs, self._aborted = LeaderEpochs(self), AbortedFiles(self)
         self.cleaned_offset: int | None = None
 
+    @property
+    def leader_epochs(self) -> tuple[tuple[int, int], ...]:
+        """As the checkpoint says."""
+        return self._epochs.entries
+
     # ---------------------------------------------------------------- reading
 
     def read(self, from_offset: int = 0) -> Iterator[Batch]:

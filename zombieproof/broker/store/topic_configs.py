@@ -159,7 +159,7 @@ def _read_words(setting: TopicSetting, text: str) -> object:
 def _read_number(setting: TopicSetting, value: str, text: str) -> float:
     read: Callable[[str], float] = float if setting.kind is Kind.DOUBLE else int
     try:
-        number = read(text)
+        number = read(text.replace("_", "?"))  # which Python would pass by
     except ValueError:
         raise _invalid(value, setting, f"Not a number of type {setting.kind.name}") from None
     most = _BOUNDS.get(setting.kind)
@@ -181,6 +181,15 @@ def _invalid(value: str, setting: TopicSetting, why: str) -> InvalidSetting:
 def parts(text: str) -> list[str]:
     """The parts of a list."""
     return [part.strip() for part in text.split(",")] if text else []
+
+
+def check_number(name: str, value: str, least: int) -> None:
+    """See that a text is a number that an INT of brokers can be.
+
+    Raises:
+        InvalidSetting: it is none.
+    """
+    _read(TopicSetting(name, Kind.INT, least=least), value)
 
 
 def log_config(stated: Mapping[str, str], base: LogConfig) -> LogConfig:

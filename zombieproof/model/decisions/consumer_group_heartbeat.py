@@ -133,3 +133,8 @@ def assignment_is_due(group_epoch: int, assignment_epoch: int, assigned_ms: int,
     """Whether the assignment is to follow the group's epoch now; `assigned_ms` -1: nothing was ever assigned."""
     behind = group_epoch > assignment_epoch
     return behind and (assigned_ms < 0 or now_ms - assigned_ms >= interval_ms)
+
+
+def interval_until_next(answered_epoch: int, interval_ms: int) -> int:
+    """When a member is to beat again: never, if it has left (its epoch is negative)."""
+    return int(interval_ms if answered_epoch >= 0 else 0)

@@ -4,8 +4,8 @@ Behaviour: a request that wants too much is refused whole. A topic that is named
 refused before all others, then one that whoever asks may not make or widen; then come names: one that exists, one that
 is none, one that differs from another only in dots and underscores (their metrics would have one name); then settings;
 then places. Where replicas are assigned by hand nothing else may be said of their number. Of partitions that are added,
-each has as many replicas as those that are there. Metadata may ask for a topic that is made because of the question:
-its answer is that it is not there.
+each has as many replicas as those that are there; more than one request may make are refused (Kafka fails there, and
+says so with -1). Metadata may ask for a topic that is made because of the question: its answer is that it is not there.
 Source: ``ControllerApis.createTopics``, ``ReplicationControlManager.createTopics``, ``.createPartitions``.
 """
 
@@ -192,6 +192,8 @@ def refusal_of_more(is_named_twice: bool, there: int, wanted: int, assigned: int
         return Refused(Refusal.SAME_COUNT, there)
     if wanted < there:
         return Refused(Refusal.NO_INCREASE, wanted)
+    if wanted - there > MOST_PARTITIONS:
+        return Refused(Refusal.TOO_MANY)
     if assigned not in (NONE, wanted - there):
         return Refused(Refusal.MISCOUNTED, assigned)
     return Refused(Refusal.NOTHING)

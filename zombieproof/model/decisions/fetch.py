@@ -88,10 +88,29 @@ def error_of_topic_name(is_legal: bool) -> int:
     return int(Error.NONE if is_legal else Error.INVALID_TOPIC_EXCEPTION)
 
 
-def error_of_read(exists: bool, has_replica: bool, leads: bool, needs_leader: bool) -> int:
+def epoch_meant(said_epoch: int) -> int:
+    """Which leader epoch a Fetch means; NONE: any. It says so by any number that is none."""
+    return int(said_epoch if said_epoch >= 0 else NONE)
+
+
+def error_of_leader_epoch(said_epoch: int, present_epoch: int) -> int:
+    """Whether a request means another leader than the present one, if it says which it means (KIP-320)."""
+    if said_epoch in (NONE, present_epoch):
+        return int(Error.NONE)
+    return int(Error.FENCED_LEADER_EPOCH if said_epoch < present_epoch else Error.UNKNOWN_LEADER_EPOCH)
+
+
+def error_of_read(
+    exists: bool, has_replica: bool, leads: bool, needs_leader: bool, said_epoch: int = NONE, present_epoch: int = NONE
+) -> int:
     """Why a broker cannot answer a read of one partition (Fetch, DescribeProducers; ListOffsets needs the leader)."""
     if not exists:
         return int(Error.UNKNOWN_TOPIC_OR_PARTITION)
-    if not has_replica or (needs_leader and not leads):
+    if not has_replica:
+        return int(Error.NOT_LEADER_OR_FOLLOWER)
+    error = error_of_leader_epoch(said_epoch, present_epoch)
+    if error != Error.NONE:
+        return error
+    if needs_leader and not leads:
         return int(Error.NOT_LEADER_OR_FOLLOWER)
     return int(Error.NONE)

@@ -6,8 +6,9 @@ ends. A member that joins again otherwise is told the generation that it is in. 
 joins a group that speaks the consumer protocol (KIP-848), as if its members' assignors were none that a classic member
 knows. Whether there is room (KIP-389) is looked at before what a member says and who it is, so that a static member
 that begins anew does not get its own place in a full group (recordings ``n-guard-*``).
-Versions: 4 answers a new dynamic member with its id only, and the member joins with it (KIP-394); 5 carries the static
-instance (KIP-345); 9 tells a static member that takes its place again that it leads (KIP-814).
+Versions: 1 carries the rebalance time-out, which was the session's before; 4 answers a new dynamic member with its id
+only, and the member joins with it (KIP-394); 5 carries the static instance (KIP-345); 9 tells a static member that
+takes its place again that it leads (KIP-814).
 Source: ``GroupCoordinatorService.joinGroup``, ``GroupMetadataManager.classicGroupJoinToClassicGroup``.
 """
 
@@ -16,6 +17,7 @@ from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
 from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Row
 
+FIRST_VERSION_WITH_REBALANCE_TIMEOUT = 1
 FIRST_VERSION_THAT_NEEDS_A_MEMBER_ID = 4
 FIRST_VERSION_THAT_SKIPS_ASSIGNMENT = 9
 
@@ -27,6 +29,11 @@ def decide_join_terms(has_group_id: bool, session_timeout_ms: int, least_ms: int
     if session_timeout_ms < least_ms or session_timeout_ms > most_ms:
         return append_refused(Error.INVALID_SESSION_TIMEOUT, Row.SESSION_TIMEOUT)
     return append_accepted(Row.NO_ROW, NOTHING)
+
+
+def rebalance_timeout_of(version: int, session_timeout_ms: int, rebalance_timeout_ms: int) -> int:
+    """For how long the others wait for a member: as long as its session lasts, where it does not say it."""
+    return int(rebalance_timeout_ms if version >= FIRST_VERSION_WITH_REBALANCE_TIMEOUT else session_timeout_ms)
 
 
 def has_room(state: int, is_member: bool, awaits_join: bool, members: int, awaiting: int, most: int) -> bool:

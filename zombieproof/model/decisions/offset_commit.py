@@ -2,8 +2,8 @@
 
 Behaviour: as TxnOffsetCommit, but a group with members wants to know from which one the commit comes, and none is
 taken while the leader has not said yet who reads what.
-Versions: 7 carries the static instance; 9 may be answered with GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH (KIP-848);
-10 names topics by id.
+Versions: 2 to 4 may say for how long an offset is kept; 6 carries the leader epoch of the record there; 7 carries the
+static instance; 9 may be answered with GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH (KIP-848); 10 names topics by id.
 Source: ``OffsetMetadataManager.validateOffsetCommit``, ``ClassicGroup`` and ``ConsumerGroup.validateOffsetCommit``.
 """
 
@@ -20,6 +20,11 @@ def error_of_offset_place(exists: bool, topic_id_is_known: bool) -> int:
     if not topic_id_is_known:
         return int(Error.UNKNOWN_TOPIC_ID)
     return int(Error.NONE if exists else Error.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def expires_at(now_ms: int, retention_ms: int) -> int:
+    """When an offset expires whose commit says for how long it is kept; NONE: it does not say it."""
+    return int(NONE if retention_ms == NONE else now_ms + retention_ms)
 
 
 def decide_offset_commit(group: ClassicFacts, sender: Identity, version: int, generation: int) -> AppendVerdict:

@@ -7,7 +7,7 @@ Source: KIP-496, KIP-211; ``OffsetMetadataManager.deleteOffsets``, ``cleanupExpi
 
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
-from zombieproof.model.vocabulary import NOTHING, Error, GroupEvent, Row
+from zombieproof.model.vocabulary import NONE, NOTHING, Error, GroupEvent, Row
 
 
 def decide_offset_delete(
@@ -15,7 +15,7 @@ def decide_offset_delete(
 ) -> AppendVerdict:
     """TOMBSTONE: it is to be written; NOTHING without an error: there is no such offset.
 
-    `is_in_use`: a classic group has members, and what they read is their own affair.
+    `is_in_use`: a group has members that are no consumers, and what they read is their own affair.
     """
     if not has_group_id:
         return append_refused(Error.INVALID_GROUP_ID, Row.NO_GROUP_ID)
@@ -30,11 +30,18 @@ def decide_offset_delete(
     return append_accepted(Row.OFFSET_DELETED, GroupEvent.TOMBSTONE)
 
 
+def is_old(committed_ms: int, until_ms: int, now_ms: int, retention_ms: int) -> bool:
+    """Whether an offset has been kept for long enough: until when its commit has said, else as long as all others."""
+    if until_ms != NONE:
+        return now_ms >= until_ms
+    return now_ms - committed_ms >= retention_ms
+
+
 def decide_offset_expiry(
-    reads_topic: bool, committed_ms: int, now_ms: int, retention_ms: int, is_pending: bool
+    reads_topic: bool, committed_ms: int, until_ms: int, now_ms: int, retention_ms: int, is_pending: bool
 ) -> AppendVerdict:
     """TOMBSTONE: the committed offset has expired; NOTHING: it stays."""
-    if reads_topic or is_pending or now_ms - committed_ms < retention_ms:
+    if reads_topic or is_pending or not is_old(committed_ms, until_ms, now_ms, retention_ms):
         return append_accepted(Row.OFFSET_KEPT, NOTHING)
     return append_accepted(Row.OFFSET_EXPIRED, GroupEvent.TOMBSTONE)
 

@@ -111,6 +111,8 @@ def operation_on_rows(api: int, resource: int) -> int:
         return operation_on_topics(api)
     if resource == ResourceType.TRANSACTIONAL_ID:
         return int(AclOperation.DESCRIBE) if api == ApiKey.DESCRIBE_TRANSACTIONS else NONE
+    if api in (ApiKey.DESCRIBE_GROUPS, ApiKey.CONSUMER_GROUP_DESCRIBE):
+        return int(AclOperation.DESCRIBE)
     return int(AclOperation.DELETE) if api == ApiKey.DELETE_GROUPS else NONE
 
 
@@ -122,7 +124,7 @@ def operation_on_topics(api: int) -> int:
         return int(AclOperation.READ)
     if api == ApiKey.DESCRIBE_PRODUCERS:
         return int(AclOperation.READ)
-    if api in (ApiKey.LIST_OFFSETS, ApiKey.METADATA, ApiKey.OFFSET_FETCH):
+    if api in (ApiKey.LIST_OFFSETS, ApiKey.METADATA, ApiKey.OFFSET_FETCH, ApiKey.OFFSET_FOR_LEADER_EPOCH):
         return int(AclOperation.DESCRIBE)
     return int(AclOperation.DELETE) if api == ApiKey.DELETE_RECORDS else NONE
 
@@ -147,5 +149,7 @@ def operation_on_told(api: int, resource: int) -> int:
     if api in (ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.OFFSET_FETCH, ApiKey.METADATA):
         return int(AclOperation.DESCRIBE) if resource == ResourceType.TOPIC else NONE
     if api == ApiKey.LIST_TRANSACTIONS and resource == ResourceType.TRANSACTIONAL_ID:
+        return int(AclOperation.DESCRIBE)
+    if api == ApiKey.LIST_GROUPS and resource == ResourceType.GROUP:
         return int(AclOperation.DESCRIBE)
     return NONE

@@ -2,6 +2,8 @@
 
 Behaviour: only in the generation that was joined; a member waits for the leader's assignment, which makes the group
 stable. While others are waited for there is none to come: the member is to join again.
+Versions: 3 carries the static instance (KIP-345); 5 says which protocol the member takes for that of the group, and is
+refused before anything else where it does not (KIP-559).
 Source: ``GroupMetadataManager.classicGroupSyncToClassicGroup``.
 """
 
@@ -9,6 +11,15 @@ from zombieproof.model.decisions.group_members import ClassicFacts, Identity, de
 from zombieproof.model.decisions.verdicts import append_accepted, append_refused
 from zombieproof.model.records import AppendVerdict
 from zombieproof.model.vocabulary import NOTHING, ClassicGroupEvent, ClassicGroupState, Error, Row
+
+FIRST_VERSION_THAT_NAMES_ITS_PROTOCOL = 5
+
+
+def decide_sync_terms(version: int, names_protocol: bool) -> AppendVerdict:
+    """What any broker judges before it looks the group up."""
+    if version >= FIRST_VERSION_THAT_NAMES_ITS_PROTOCOL and not names_protocol:
+        return append_refused(Error.INCONSISTENT_GROUP_PROTOCOL, Row.OTHER_PROTOCOL)
+    return append_accepted(Row.NO_ROW, NOTHING)
 
 
 def decide_sync_group(group: ClassicFacts, sender: Identity, generation: int, has_group_id: bool) -> AppendVerdict:

@@ -9,8 +9,9 @@ Source: reference §4.2, §4.5; ``GroupCoordinatorShard.java``, ``OffsetMetadata
 from typing import NamedTuple
 
 from zombieproof.model.decisions.delete_groups import decide_delete_group
+from zombieproof.model.decisions.offset_commit import error_of_offset_place
 from zombieproof.model.decisions.offset_delete import decide_offset_delete, decide_offset_expiry, group_may_go
-from zombieproof.model.vocabulary import NOTHING, ClassicGroupEvent, Error
+from zombieproof.model.vocabulary import NONE, NOTHING, ClassicGroupEvent, Error
 from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
     GroupEffects,
@@ -25,12 +26,22 @@ from zombieproof.statemachines.notes import Decision, MachineIndex, Notes, move,
 
 
 class KnownOffset(NamedTuple):
-    """What is known of one offset; `reads_topic`: a member of a consumer group reads its topic."""
+    """What is known of one offset; `reads_topic`: a consumer in its group reads its topic, or does not say what.
+
+    `until_ms`: when it expires, where its commit has said it. `is_of_consumers`: so are its members.
+    """
 
     is_committed: bool
     is_pending: bool
     reads_topic: bool
     committed_ms: int = 0
+    until_ms: int = NONE
+    is_of_consumers: bool = False
+
+
+def row_enters(exists: bool) -> int:
+    """Whether there is the partition whose offset is to go: NONE, or the error of this row alone."""
+    return error_of_offset_place(exists, True)
 
 
 def begin_deleting(request: MemberRequest, effects: GroupEffects) -> None:
@@ -43,7 +54,7 @@ def delete_offset(
     group: GroupRecord, offset: KnownOffset, request: MemberRequest, effects: GroupEffects, notes: Notes
 ) -> None:
     """One offset: its error, and whether it goes. An error about the group answers the whole request (`replies`)."""
-    is_in_use = group.known and not group.is_consumer and not group.empty
+    is_in_use = group.known and not group.is_consumer and not offset.is_of_consumers and not group.empty
     verdict = decide_offset_delete(
         request.has_group_id, group.known, is_in_use, offset.reads_topic, offset.is_committed, offset.is_pending
     )
@@ -90,7 +101,7 @@ def expire_offset(
 ) -> None:
     """One committed offset in a sweep: whether it has expired. A classic group that has members reads everything."""
     reads = offset.reads_topic if group.is_consumer else not group.empty
-    verdict = decide_offset_expiry(reads, offset.committed_ms, now_ms, retention_ms, offset.is_pending)
+    verdict = decide_offset_expiry(reads, offset.committed_ms, offset.until_ms, now_ms, retention_ms, offset.is_pending)
     note(notes, Decision.OFFSET_DELETE, verdict.row, verdict.error)
     if verdict.event != NOTHING:
         effects.append = GroupAppend.TOMBSTONES

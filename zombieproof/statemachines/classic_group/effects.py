@@ -115,7 +115,10 @@ class GroupRecord(ClassicFacts, Protocol):
 
 
 class MemberRequest(NamedTuple):
-    """What a request says, and what its receiver knows of it: `lookup_error` NONE: it coordinates the group."""
+    """What a request says, and what its receiver knows of it: `lookup_error` NONE: it coordinates the group.
+
+    `names_protocol`: a SyncGroup says what it takes the protocol to be, its type and its name.
+    """
 
     version: int
     has_group_id: bool
@@ -124,6 +127,7 @@ class MemberRequest(NamedTuple):
     generation: int = NONE
     session_timeout_ms: int = NONE
     rebalance_timeout_ms: int = NONE
+    names_protocol: bool = False
 
 
 class GroupHost(NamedTuple):

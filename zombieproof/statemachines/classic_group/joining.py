@@ -5,7 +5,12 @@ speaks the consumer protocol and is empty, begins as an empty classic one, durab
 Source: reference §4.1; ``GroupMetadataManager.classicGroupJoinToClassicGroup``.
 """
 
-from zombieproof.model.decisions.join_group import decide_join_group, decide_join_terms, has_room
+from zombieproof.model.decisions.join_group import (
+    decide_join_group,
+    decide_join_terms,
+    has_room,
+    rebalance_timeout_of,
+)
 from zombieproof.model.vocabulary import NONE, NOTHING, Error
 from zombieproof.statemachines.classic_group.effects import (
     GroupAppend,
@@ -73,7 +78,9 @@ def join(
     pending.is_static = request.sender.instance != NONE
     pending.replaces = request.sender.member == NONE and request.sender.instance_is_known
     pending.session_timeout_ms = request.session_timeout_ms
-    pending.rebalance_timeout_ms = request.rebalance_timeout_ms
+    pending.rebalance_timeout_ms = rebalance_timeout_of(
+        request.version, request.session_timeout_ms, request.rebalance_timeout_ms
+    )
     if group.known and not group.is_consumer:
         admit(group, members, member, pending, host, effects, notes)
         return

@@ -14,7 +14,7 @@ from zombieproof.model.decisions.leave_group import (
     decide_leave_group,
     is_of_the_whole_request,
 )
-from zombieproof.model.decisions.sync_group import decide_sync_group
+from zombieproof.model.decisions.sync_group import decide_sync_group, decide_sync_terms
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NOTHING, ClassicGroupState, Error, Row
 from zombieproof.statemachines.classic_group.effects import (
@@ -62,6 +62,11 @@ def sync(
     notes: Notes,
 ) -> None:
     """SyncGroup: a member waits for its assignment; the leader's is made durable, then the group is stable."""
+    terms = decide_sync_terms(request.version, request.names_protocol)
+    if terms.error != Error.NONE:
+        note(notes, Decision.SYNC_GROUP, terms.row, terms.error)
+        reply(effects, terms.error)
+        return
     if is_elsewhere(request):
         reply(effects, request.lookup_error)
         return

@@ -15,6 +15,7 @@ from zombieproof.model.decisions.consumer_group_heartbeat import (
     assignment_is_due,
     decide_heartbeat,
     decide_shape,
+    interval_until_next,
 )
 from zombieproof.model.vocabulary import NONE, Error, MembershipEvent
 from zombieproof.statemachines.consumer_group_member.effects import (
@@ -99,3 +100,8 @@ def heartbeat(
         group.assigned_ms = host.now_ms
     effects.appends = effects.appends or effects.subscribes or effects.assigns
     effects.compares = True
+
+
+def beats_again(answered_epoch: int, interval_ms: int) -> int:
+    """After which time a member is to beat again that was answered without an error."""
+    return interval_until_next(answered_epoch, interval_ms)

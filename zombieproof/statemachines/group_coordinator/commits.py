@@ -16,6 +16,7 @@ from zombieproof.model.decisions.offset_commit import (
     decide_offset_commit,
     decide_plain_commit_to_consumer_group,
     error_of_offset_place,
+    expires_at,
 )
 from zombieproof.model.decisions.txn_offset_commit import (
     GroupFacts,
@@ -63,6 +64,11 @@ def sender_of(version: int, generation: int, names_member: bool, names_instance:
     if version < FIRST_VERSION_WITH_MEMBERS:
         return Sender(version, NONE, NONE, NONE)
     return Sender(version, generation, 1 if names_member else NONE, 1 if names_instance else NONE)
+
+
+def kept_until(now_ms: int, retention_ms: int) -> int:
+    """When an offset that is committed now expires, if its commit says it (up to version 4); else NONE."""
+    return expires_at(now_ms, retention_ms)
 
 
 def row_enters(exists: bool, topic_id_is_known: bool) -> int:

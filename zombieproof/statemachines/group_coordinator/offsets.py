@@ -8,7 +8,7 @@ Source: reference §4.2 to §4.5; ``OffsetMetadataManager.replay``, ``replayEndT
 from enum import IntEnum
 from typing import NamedTuple
 
-from zombieproof.model.decisions.offset_fetch import decide_offset_fetch
+from zombieproof.model.decisions.offset_fetch import decide_offset_fetch, decide_offset_reader
 from zombieproof.model.decisions.txn_offset_commit import (
     answer_to_marker,
     decide_refused_append,
@@ -98,6 +98,26 @@ class Asked(NamedTuple):
     require_stable: bool
     pending_transactions: int
     has_offset: bool
+
+
+class Reader(NamedTuple):
+    """Who an OffsetFetch says that it comes from, and what a group of the consumer protocol knows of him."""
+
+    is_consumer: bool
+    names_member: bool
+    said_epoch: int
+    member_is_known: bool = False
+    member_epoch: int = NONE
+
+
+def may_read(reader: Reader, notes: Notes) -> int:
+    """An OffsetFetch comes to its group: NONE, or the error of the whole group."""
+    error = decide_offset_reader(
+        reader.is_consumer, reader.names_member, reader.said_epoch, reader.member_is_known, reader.member_epoch
+    )
+    if error != Error.NONE:
+        note(notes, Decision.OFFSET_FETCH, Row.NO_ROW, error)
+    return error
 
 
 def is_read(asked: Asked, rules: Rules, notes: Notes) -> OffsetRead:

@@ -116,6 +116,8 @@ def takes_record(leads: bool, in_sync: int, min_in_sync: int) -> int:
 class ReadPlace(NamedTuple):
     """What a broker knows of a partition that is read; `needs_leader`: no other replica answers such a request.
 
+    `said_epoch`: that of the leader that the request means, NONE: it does not say it; `leader_epoch`: that of the one
+    there is.
     `is_legal`: its topic may be called so; only DescribeProducers looks.
     """
 
@@ -124,6 +126,8 @@ class ReadPlace(NamedTuple):
     has_replica: bool
     leads: bool
     needs_leader: bool
+    said_epoch: int = NONE
+    leader_epoch: int = NONE
     is_legal: bool = True
 
 
@@ -140,6 +144,8 @@ def reads(place: ReadPlace, notes: Notes) -> ReadDoor:
         return ReadDoor(error_of_topic(False, True), True)
     error = error_of_topic_name(place.is_legal)
     if error == Error.NONE:
-        error = error_of_read(place.exists, place.has_replica, place.leads, place.needs_leader)
+        error = error_of_read(
+            place.exists, place.has_replica, place.leads, place.needs_leader, place.said_epoch, place.leader_epoch
+        )
     note(notes, Decision.FETCH, Row.NO_ROW, error)
     return ReadDoor(error, not place.exists)

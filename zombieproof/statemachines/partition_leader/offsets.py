@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from zombieproof.model.decisions.fetch import (
     earlier_offset,
+    epoch_meant,
     error_of_fetch,
     fetch_bound,
     first_unstable_offset,
@@ -20,9 +21,11 @@ from zombieproof.model.decisions.fetch import (
     not_below_log_start,
     offset_by_time,
 )
+from zombieproof.model.decisions.leader_epochs import diverges, error_of_unknown_epoch
+from zombieproof.model.decisions.list_offsets import error_of_listing, place_of
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Isolation
+from zombieproof.model.vocabulary import NONE, Error, Isolation, Place
 
 
 class Reach(NamedTuple):
@@ -88,8 +91,36 @@ def fetch(offset: int, isolation: int, stable: Readable, reach: Reach, rules: Ru
     error = error_of_fetch(offset, reach.log_start, reach.log_end)
     if error != Error.NONE:
         return Fetch(error, NONE, False, NONE)
-    lists = isolation == Isolation.READ_COMMITTED
+    lists = lists_aborted(isolation)
     return Fetch(error, bound_of(isolation, stable, reach, rules), lists, reach.log_end)
+
+
+def meant(said_epoch: int) -> int:
+    """The leader epoch that a Fetch means, NONE: it means none."""
+    return epoch_meant(said_epoch)
+
+
+def lists_aborted(isolation: int) -> bool:
+    """Whether a reader is told which transactions were aborted."""
+    return isolation == Isolation.READ_COMMITTED
+
+
+class HasRead(NamedTuple):
+    """An error, or whether a reader has read what is not in this log."""
+
+    error: int
+    is_elsewhere: bool
+
+
+def has_read(offset: int, last_epoch: int, found_epoch: int, end_offset: int) -> HasRead:
+    """What to think of a reader that goes on at `offset`, and read last under an epoch; NONE: it does not say it.
+
+    `found_epoch` and `end_offset` are what `leader_epochs.end_of_epoch` says of that.
+    """
+    if last_epoch == NONE:
+        return HasRead(int(Error.NONE), False)
+    error = error_of_unknown_epoch(found_epoch)
+    return HasRead(error, error == Error.NONE and diverges(offset, last_epoch, found_epoch, end_offset))
 
 
 class Listing(NamedTuple):
@@ -108,6 +139,16 @@ def listing(first_offset: int, last_offset: int, stable_then: int, fetch_offset:
 def offset_for_time(found: int, isolation: int, stable: Readable, reach: Reach, rules: Rules) -> int:
     """What ListOffsets says for a time; `found` is the first offset with that time or a later one, NONE: none."""
     return NONE if found == NONE else offset_by_time(found, bound_of(isolation, stable, reach, rules))
+
+
+def listing_enters(is_repeated: bool, timestamp_ms: int, version: int) -> int:
+    """One row of a ListOffsets reaches a broker: NONE, or why nobody looks at its partition."""
+    return error_of_listing(is_repeated, timestamp_ms, version)
+
+
+def looked_for(timestamp_ms: int) -> Place:
+    """What a time of a ListOffsets stands for."""
+    return Place(place_of(timestamp_ms))
 
 
 class FetchRead(NamedTuple):

@@ -9,6 +9,7 @@ from zombieproof.wire.apis.add_partitions_to_txn import ADD_PARTITIONS_TO_TXN
 from zombieproof.wire.apis.alter_configs import ALTER_CONFIGS
 from zombieproof.wire.apis.alter_partition_reassignments import ALTER_PARTITION_REASSIGNMENTS
 from zombieproof.wire.apis.alter_replica_log_dirs import ALTER_REPLICA_LOG_DIRS
+from zombieproof.wire.apis.consumer_group_describe import CONSUMER_GROUP_DESCRIBE
 from zombieproof.wire.apis.consumer_group_heartbeat import CONSUMER_GROUP_HEARTBEAT
 from zombieproof.wire.apis.create_acls import CREATE_ACLS
 from zombieproof.wire.apis.create_partitions import CREATE_PARTITIONS
@@ -20,6 +21,7 @@ from zombieproof.wire.apis.delete_topics import DELETE_TOPICS
 from zombieproof.wire.apis.describe_acls import DESCRIBE_ACLS
 from zombieproof.wire.apis.describe_cluster import DESCRIBE_CLUSTER
 from zombieproof.wire.apis.describe_configs import DESCRIBE_CONFIGS
+from zombieproof.wire.apis.describe_groups import DESCRIBE_GROUPS
 from zombieproof.wire.apis.describe_log_dirs import DESCRIBE_LOG_DIRS
 from zombieproof.wire.apis.describe_producers import DESCRIBE_PRODUCERS
 from zombieproof.wire.apis.describe_quorum import DESCRIBE_QUORUM
@@ -36,6 +38,7 @@ from zombieproof.wire.apis.init_producer_id import INIT_PRODUCER_ID
 from zombieproof.wire.apis.join_group import JOIN_GROUP
 from zombieproof.wire.apis.leave_group import LEAVE_GROUP
 from zombieproof.wire.apis.list_config_resources import LIST_CONFIG_RESOURCES
+from zombieproof.wire.apis.list_groups import LIST_GROUPS
 from zombieproof.wire.apis.list_offsets import LIST_OFFSETS
 from zombieproof.wire.apis.list_partition_reassignments import LIST_PARTITION_REASSIGNMENTS
 from zombieproof.wire.apis.list_transactions import LIST_TRANSACTIONS
@@ -43,6 +46,7 @@ from zombieproof.wire.apis.metadata import METADATA
 from zombieproof.wire.apis.offset_commit import OFFSET_COMMIT
 from zombieproof.wire.apis.offset_delete import OFFSET_DELETE
 from zombieproof.wire.apis.offset_fetch import OFFSET_FETCH
+from zombieproof.wire.apis.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from zombieproof.wire.apis.produce import PRODUCE
 from zombieproof.wire.apis.sync_group import SYNC_GROUP
 from zombieproof.wire.apis.txn_offset_commit import TXN_OFFSET_COMMIT
@@ -56,6 +60,7 @@ WIRE_APIS: Mapping[ApiKey, WireApi] = {
         ALTER_CONFIGS,
         ALTER_PARTITION_REASSIGNMENTS,
         ALTER_REPLICA_LOG_DIRS,
+        CONSUMER_GROUP_DESCRIBE,
         CONSUMER_GROUP_HEARTBEAT,
         CREATE_ACLS,
         CREATE_PARTITIONS,
@@ -68,6 +73,7 @@ WIRE_APIS: Mapping[ApiKey, WireApi] = {
         DESCRIBE_CLUSTER,
         DESCRIBE_CONFIGS,
         DESCRIBE_LOG_DIRS,
+        DESCRIBE_GROUPS,
         DESCRIBE_PRODUCERS,
         DESCRIBE_QUORUM,
         DESCRIBE_TOPIC_PARTITIONS,
@@ -83,6 +89,7 @@ WIRE_APIS: Mapping[ApiKey, WireApi] = {
         JOIN_GROUP,
         LEAVE_GROUP,
         LIST_CONFIG_RESOURCES,
+        LIST_GROUPS,
         LIST_OFFSETS,
         LIST_PARTITION_REASSIGNMENTS,
         LIST_TRANSACTIONS,
@@ -90,6 +97,7 @@ WIRE_APIS: Mapping[ApiKey, WireApi] = {
         OFFSET_COMMIT,
         OFFSET_DELETE,
         OFFSET_FETCH,
+        OFFSET_FOR_LEADER_EPOCH,
         PRODUCE,
         SYNC_GROUP,
         TXN_OFFSET_COMMIT,

@@ -1,7 +1,12 @@
 """Fetch (1), versions 4 to 18: records of partitions, as they were stored.
 
 No fetch sessions are kept: whoever asks for one gets none, as from a Kafka that has no room for more (KIP-227), and
-whoever names one is told that it does not exist. From version 13 on topics have ids. Source: reference §6.
+whoever goes on in one is told that it does not exist. From version 9 on a client says which leader it means, from 12
+on what it has read last: it is told where its log and this one part (KIP-320, KIP-595). From 13 on topics have ids,
+from 16 on whoever asked the wrong broker is told who leads (KIP-951). Batches are whole: what Kafka cuts off where
+there is no room for more is left out, which a client passes over anyway. Followers of a cluster of ours do not fetch:
+who says that he is a replica reads as a consumer does. Source: reference §6; ``FetchRequest.java``,
+``FetchSession.java``.
 """
 
 from typing import Any
@@ -11,16 +16,20 @@ from zombieproof.formats.encoding import read_batches, write_batch
 from zombieproof.messages.partitions import Fetch, FetchAnswer, Fetched
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.wire.api import Around, Values, api_of_messages
+from zombieproof.wire.leaders import endpoints, leader_of
 from zombieproof.wire.mapping import message_of, values_of
 from zombieproof.wire.names import Names
 
 NO_SESSION = 0
-BY_ID_SINCE = 13
+NEW_SESSION = 0
+"""The epoch of whoever wants a session; one that wants none, or gives up the one that it has, says less."""
+ENDPOINTS_SINCE = 16
+"""From here on whoever asked the wrong broker is told who leads (KIP-951)."""
 
 
 def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
-    """One message, or none for a session that does not exist."""
-    if getattr(entity, "session_id", NO_SESSION) != NO_SESSION:
+    """One message, or none for a session that does not exist; who wants a new one, or none, names everything."""
+    if getattr(entity, "session_epoch", NEW_SESSION) > NEW_SESSION:
         return ()
     return (message_of(Fetch, entity, version, names),)
 
@@ -30,10 +39,14 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
     if not answers or not isinstance(answers[0], FetchAnswer):
         return {"error_code": int(Error.FETCH_SESSION_ID_NOT_FOUND), "session_id": NO_SESSION, "responses": ()}
     by_topic: dict[str, list[Values]] = {}
-    for (topic, number), fetched in answers[0].partitions.items():
-        by_topic.setdefault(topic, []).append(_row(number, fetched, version, around))
+    moved = []
+    for partition, fetched in answers[0].partitions.items():
+        led = leader_of(partition, fetched.error, around) if version >= ENDPOINTS_SINCE else {}
+        moved += [led["current_leader"]["leader_id"]] if led else []
+        by_topic.setdefault(partition[0], []).append({**led, **_row(partition[1], fetched, version, around)})
     rows = [{**around.names.topic(topic), "partitions": each} for topic, each in by_topic.items()]
-    return {"error_code": 0, "session_id": NO_SESSION, "responses": rows}
+    more = {"node_endpoints": endpoints(moved, around)}
+    return {"error_code": 0, "session_id": NO_SESSION, "responses": rows, **more}
 
 
 def _row(number: int, fetched: Fetched, version: int, around: Around) -> Values:

@@ -1,6 +1,8 @@
 """FindCoordinator (10), versions 0 to 6: which broker coordinates a group or a transactional id.
 
-Version 0 asks for groups only. From version 4 on many are asked for at once (KIP-699): each is a question of its own.
+Version 0 asks for groups only. In versions 1 to 3 a text goes with every error, also with none; from 4 on only where
+there is no such type of keys, and many are asked for at once (KIP-699): each is a question of its own. Groups that
+share (key type 2) are refused.
 Source: reference §2.5; ``KafkaApis.handleFindCoordinatorRequest``.
 """
 
@@ -16,6 +18,8 @@ from zombieproof.wire.names import Names
 
 MANY_SINCE = 4
 OF_GROUPS = 0
+KEY_TYPES = range(3)
+"""Groups, transactional ids, and groups that share, which are not spoken here."""
 NOWHERE = Address("", NONE)
 MESSAGES: Mapping[int, str] = {
     Error.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
@@ -32,7 +36,8 @@ def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
 
 def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
     """Where the broker of each key listens."""
-    found = [_found(each, around) for each in answers if isinstance(each, CoordinatorFound)]
+    says = version < MANY_SINCE or entity.key_type not in KEY_TYPES
+    found = [_found(each, around, says=says) for each in answers if isinstance(each, CoordinatorFound)]
     if version < MANY_SINCE:
         return found[0]
     return {"coordinators": [{"key": key, **row} for key, row in zip(entity.coordinator_keys, found, strict=True)]}
@@ -44,9 +49,9 @@ def written(request: FindCoordinator, names: Names) -> Values:
     return {"key": key, "key_type": request.key_type, "coordinator_keys": (key,)}
 
 
-def _found(answer: CoordinatorFound, around: Around) -> Values:
+def _found(answer: CoordinatorFound, around: Around, *, says: bool) -> Values:
     host, port = around.addresses.get(answer.node, NOWHERE)
-    message = None if answer.error == Error.NONE else MESSAGES.get(answer.error, Error(answer.error).name)
+    message = MESSAGES.get(answer.error, Error(answer.error).name) if says else ""
     return {
         "error_code": answer.error,
         "error_message": message,

@@ -1,6 +1,8 @@
-"""OffsetCommit (8): the offsets of a group outside of any transaction.
+"""OffsetCommit (8), versions 2 to 10: the offsets of a group outside of any transaction.
 
-From version 10 on topics have ids (KIP-848). Source: reference §4.
+Versions 2 to 4 may say for how long they are kept, from 6 on there is the leader epoch of the record (KIP-320), from 7
+on a static member says which it is (KIP-345), from 9 on members of the consumer protocol commit (KIP-848), from 10 on
+topics have ids. No metadata is empty metadata. Source: reference §4; ``OffsetCommitRequest.json``.
 """
 
 from zombieproof.model.vocabulary import ApiKey

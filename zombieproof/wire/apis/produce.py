@@ -1,9 +1,10 @@
 """Produce (0), versions 3 to 13: one batch of records for each partition.
 
 A broker of Kafka from 4.0 on says that it takes version 0 too, and does not: librdkafka concludes from it that batches
-are known (KAFKA-18659). From version 12 on partitions join a transaction by being written to (KIP-890), from 13 on
-topics have ids. With acks 0 nobody is answered. Batches pass as the bytes that came: their headers are read, checksums
-compared, and records that are not packed counted; nothing is decompressed.
+are known (KAFKA-18659). From version 10 on who asks the wrong broker is told who leads (KIP-951), from 12 on partitions
+join a transaction by being written to (KIP-890), from 13 on topics have ids. With acks 0 nobody is answered. Batches
+pass as the bytes that came: their headers are read, checksums compared, and records that are not packed counted;
+nothing is decompressed.
 Source: reference §3.2; ``ProduceRequest.validateRecords``, ``KafkaApis.handleProduceRequest``.
 """
 
@@ -15,8 +16,10 @@ from zombieproof.messages.schema import Entity
 from zombieproof.model.vocabulary import ApiKey
 from zombieproof.wire.api import Around, Values, api_of_messages
 from zombieproof.wire.batches import batch_bytes, sent_batches
+from zombieproof.wire.leaders import endpoints, leader_of
 from zombieproof.wire.names import NO_NAME, Names
 
+ENDPOINTS_SINCE = 10
 TIMEOUT_MS = 30_000
 """How long a leader is to wait for its followers (``request.timeout.ms`` of Kafka's clients)."""
 
@@ -50,10 +53,14 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
     """A row for each partition."""
     assert isinstance(answers[0], ProduceAnswer)
     by_topic: dict[str, list[Values]] = {}
-    for (topic, number), produced in answers[0].partitions.items():
-        by_topic.setdefault(topic, []).append(_row(number, produced))
+    moved = []
+    for partition, produced in answers[0].partitions.items():
+        led = leader_of(partition, produced.error, around) if version >= ENDPOINTS_SINCE else {}
+        moved += [led["current_leader"]["leader_id"]] if led else []
+        by_topic.setdefault(partition[0], []).append({**led, **_row(partition[1], produced)})
     return {
-        "responses": [{**around.names.topic(topic), "partition_responses": rows} for topic, rows in by_topic.items()]
+        "responses": [{**around.names.topic(topic), "partition_responses": rows} for topic, rows in by_topic.items()],
+        "node_endpoints": endpoints(moved, around),
     }
 
 

@@ -217,7 +217,7 @@ def _of_added(request: t.AddPartitionsToTxn, error: int) -> t.AddPartitionsToTxn
 _ANSWERS: Mapping[type, Callable[[Any, int], Answer]] = {
     p.Produce: lambda asked, error: p.ProduceAnswer({tp: p.Produced(error) for tp in asked.partitions}),
     p.Fetch: lambda asked, error: p.FetchAnswer({tp: p.Fetched(error) for tp in asked.partitions}),
-    p.ListOffsets: lambda asked, error: p.ListOffsetsAnswer(dict.fromkeys(asked.partitions, (error, NONE))),
+    p.ListOffsets: lambda asked, error: p.ListOffsetsAnswer(dict.fromkeys(asked.partitions, p.ListedOffset(error))),
     p.DescribeTopics: _of_topics,
     p.DeleteTopics: lambda asked, error: p.TopicsDeleted(dict.fromkeys(asked.topics, error)),
     p.DeleteRecords: lambda asked, error: p.RecordsDeleted(dict.fromkeys(asked.partitions, (NONE, error))),
