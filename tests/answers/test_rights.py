@@ -222,8 +222,8 @@ FAULTS: tuple[Fault, ...] = (
     (
         R,
         "offsets of any topic are told",
-        "ApiKey.METADATA, ApiKey.OFFSET_FETCH):\n        return int(AclOperation.DESCRIBE)\n    return int",
-        "ApiKey.METADATA):\n        return int(AclOperation.DESCRIBE)\n    return int",
+        "ApiKey.METADATA, ApiKey.OFFSET_FETCH, ApiKey.OFFSET_FOR_LEADER_EPOCH)",
+        "ApiKey.METADATA, ApiKey.OFFSET_FOR_LEADER_EPOCH)",
     ),
     (R, "everybody may delete records", "if api == ApiKey.DELETE_RECORDS else NONE", "if False else NONE"),
     (

@@ -28,6 +28,7 @@ from zombieproof.messages.registry import APIS, Receiver, api_of
 from zombieproof.model.access import CLUSTER_NAME, AclOperation, PatternType, Permission, ResourceType
 from zombieproof.model.vocabulary import Error, Isolation
 from zombieproof.traces.trace_file import read_live
+from zombieproof.wire.apis.describe_log_dirs import DESCRIBE_LOG_DIRS
 from zombieproof.wire.apis.metadata import METADATA
 from zombieproof.wire.asking import answer_in
 from zombieproof.wire.names import NO_ID, TopicNames
@@ -384,7 +385,9 @@ def test_settings_are_told_to_who_may_know_them() -> None:
 
 
 def test_settings_are_changed_by_who_may() -> None:
-    cluster = cluster_of(may("ALTER_CONFIGS", TOPIC, "a"), may("ALTER_CONFIGS", TOPIC, "gone"))
+    cluster = cluster_of(
+        may("ALTER_CONFIGS", TOPIC, "a"), may("ALTER_CONFIGS", TOPIC, "gone"), may("DESCRIBE_CONFIGS", TOPIC, "b")
+    )
     compact = (a.SettingChange(COMPACT, 0, "compact"),)
     resources = tuple(a.ResourceToChange(2, each, compact) for each in ("a", "b", "nope", "gone", ""))
     told = ask(cluster, a.IncrementalAlterConfigs(1, resources)).resources
@@ -421,6 +424,8 @@ def test_who_may_not_describe_the_cluster_is_told_of_no_directory_in_any_version
         asked = a.DescribeLogDirs(version, None)
         told = answer_in(here.answer(here.frame(asked)), asked, here.names)
         assert told == a.LogDirsDescribed("", {}, error)
+        around: Any = None
+        assert DESCRIBE_LOG_DIRS.to_values(None, (told,), version, around) == {"error_code": error, "results": []}
 
 
 def test_a_topic_comes_to_be_by_the_question_of_who_may_make_it() -> None:

@@ -303,7 +303,7 @@ class DescribeLogDirs:
 
 @dataclass(frozen=True, slots=True)
 class LogDirsDescribed:
-    """The bytes of each log in the one directory of a broker; `directory` "": nothing is told of it."""
+    """The bytes of each log in the one directory of a broker; `directory` "" and no sizes: nothing is told."""
 
     directory: Annotated[str, Wire("Results.LogDir")]
     sizes: Annotated[dict[TopicPartition, int], Rows("Results.Topics", values=("PartitionSize",))]

@@ -23,6 +23,8 @@ Versions = tuple[int, int]
 """The oldest and the newest."""
 
 OTHER_VERSIONS: Final[Mapping[ApiKey, Mapping[str, Versions]]] = {
+    ApiKey.SASL_HANDSHAKE: {"0.11.0": (0, 0), "1.0": (0, 1)},
+    ApiKey.SASL_AUTHENTICATE: {"1.0": (0, 0), "2.2": (0, 1), "2.5": (0, 2)},
     ApiKey.FETCH: {
         "0.11.0": (0, 5),
         "1.0": (0, 6),

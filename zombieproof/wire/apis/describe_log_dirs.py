@@ -19,7 +19,7 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
     """One directory."""
     told = answers[0]
     assert isinstance(told, LogDirsDescribed)
-    if told.directory == "":
+    if told.directory == "" and not told.sizes:
         return {"error_code": told.error, "results": []}
     topics: dict[str, list[Values]] = {}
     for (topic, number), size in told.sizes.items():
