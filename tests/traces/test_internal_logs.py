@@ -145,7 +145,8 @@ VALUES = {
 
 @pytest.mark.parametrize("version", VALUES)
 def test_each_version_of_an_offset_value_is_read(version: int) -> None:
-    assert read_offset(VALUES[version]) == OffsetValue(55, "meta", TIME, 9 if version >= 3 else -1)
+    until_ms = TIME + 1 if version == 1 else -1  # Only version 1 says until when it counts.
+    assert read_offset(VALUES[version]) == OffsetValue(55, "meta", TIME, 9 if version >= 3 else -1, until_ms)
 
 
 @pytest.mark.parametrize("version", VALUES)
