@@ -331,7 +331,7 @@ FAULTS: tuple[Fault, ...] = (
         N,
         "a second handshake ends it without an answer",
         "answers(ConnectionEvent.CLOSE, Error.ILLEGAL_SASL_STATE)",
-        "closes()",
+        "_closes()",
     ),
     (
         N,
@@ -348,7 +348,7 @@ FAULTS: tuple[Fault, ...] = (
     (
         N,
         "whatever comes first goes on",
-        "        return decide_handshake(arrival)\n    return closes()",
+        "        return decide_handshake(arrival)\n    return _closes()",
         "        return decide_handshake(arrival)\n    return Reaction(0, 0, False, True)",
     ),
 )

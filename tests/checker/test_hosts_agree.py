@@ -23,7 +23,7 @@ from zombieproof.checker.engine.compilation import entry
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.lowering import Lowering
 from zombieproof.model import decisions
-from zombieproof.model.access import Asked, Rights
+from zombieproof.model.access import Rights
 from zombieproof.model.decisions.end_txn import decide_end_txn
 from zombieproof.model.decisions.fetch import first_unstable_offset
 from zombieproof.model.decisions.write_txn_markers import evolve_marker
@@ -77,16 +77,8 @@ def first_unstable_of(partition: Partition) -> int:
     return first_unstable_offset(partition.entries)
 
 
-OF_NO_STATE = {
-    "alter_configs.error_of": "looks an error up by the name of a fault",
-    "alter_configs.fault_of_operation": "may be asked of a setting that does not exist",
-    "authentication.closes": "is asked of nothing",
-    "create_topics.refusal_of_places": "reads lists of nodes, of any length",
-    "create_topics.refusal_of_factor": "tells a number in its answer",
-    "create_topics.refusal_of_assignment": "reads lists of lists of nodes",
-    "leader_epochs.decide_end_of_epoch": "reads a list of epochs, of any length",
-}
-"""Decisions that live brokers ask and the checker does not, and why they cannot be compiled as the others are."""
+OF_LISTS = {"create_topics.refusal_of_places", "create_topics.refusal_of_assignment"}
+"""Decisions about lists of brokers of any length, which no state of the checker has, nor an array of Numba's."""
 
 
 def public_functions() -> Iterator[FunctionType]:
@@ -101,15 +93,10 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{function.__module__.split('.')[-1]}.{function.__name__}"
 
 
-def is_of_no_state(function: FunctionType) -> bool:
-    """Whether it is asked by live brokers only, of what no state of the checker has: rights, lists, names."""
-    return name_of(function) in OF_NO_STATE or bool({Asked, Rights} & set(typing.get_type_hints(function).values()))
-
-
 SUBJECTS: list[Callable[..., Any]] = [
     first_unstable_of if function is first_unstable_offset else function
     for function in public_functions()
-    if not is_of_no_state(function)
+    if name_of(function) not in OF_LISTS
 ]
 
 DOMAINS: dict[str, tuple[int, int]] = {
@@ -134,6 +121,7 @@ DOMAINS: dict[str, tuple[int, int]] = {
     "producer_id": (-1, 1),
     "request_guard": (0, 2),
     "guard": (0, 2),
+    "fault": (0, 16),
 }
 """Name of a field or argument -> the smallest and largest number drawn for it; (-1, 5) for every other."""
 
@@ -142,7 +130,7 @@ FLAGS = (
     | {name for function in SUBJECTS for name, hint in typing.get_type_hints(function).items() if hint is bool}
     | {
         each.name
-        for record in (Transaction, ProducerEntry, Request)
+        for record in (Transaction, ProducerEntry, Request, Rights)
         for each in layout_of(record).members
         if each.is_flag
     }
@@ -336,12 +324,8 @@ def test_compiled_and_interpreted_agree(function: Callable[..., Any]) -> None:
 
 def test_every_decision_is_compared() -> None:
     assert len(SUBJECTS) > 80
-    left_out = {function.__name__ for function in public_functions() if is_of_no_state(function)}
-    assert {function.__name__ for function in public_functions()} - {function.__name__ for function in SUBJECTS} == {
-        "first_unstable_offset",
-        *left_out,
-    }
-    assert set(OF_NO_STATE) <= {name_of(function) for function in public_functions()}, "one is there no more"
+    compared = {name_of(function) for function in SUBJECTS} | OF_LISTS | {"fetch.first_unstable_offset"}
+    assert {name_of(function) for function in public_functions()} == compared - {name_of(first_unstable_of)}
 
 
 @pytest.mark.slow

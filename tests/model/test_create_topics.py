@@ -61,7 +61,10 @@ def test_why_places_are_refused(
 
 
 def test_there_are_not_more_replicas_than_brokers() -> None:
-    assert [refusal_of_factor(factor, PLACE).why for factor in (3, 4)] == [Refusal.NOTHING, Refusal.TOO_FEW_BROKERS]
+    assert [refusal_of_factor(factor, len(PLACE.brokers)).why for factor in (3, 4)] == [
+        Refusal.NOTHING,
+        Refusal.TOO_FEW_BROKERS,
+    ]
 
 
 @pytest.mark.parametrize(

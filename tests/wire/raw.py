@@ -15,6 +15,8 @@ from zombieproof.wire.entities import entity_class, made, plain, read, write
 from zombieproof.wire.front import Front
 
 Values = Mapping[str, Any]
+CLIENT_ID = "questions"
+NUMBER = 7
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 PATIENCE_S = 6.0
 
@@ -29,14 +31,14 @@ class Asked(Protocol):
         ...
 
 
-def request_bytes(api: ApiKey, version: int, values: Values, number: int = 1) -> bytes:
+def request_bytes(api: ApiKey, version: int, values: Values, client_id: str = CLIENT_ID) -> bytes:
     """A request, without its length."""
     kind, out = entity_class(api, version, "request"), BytesIO()
     header = {
         "request_api_key": int(api),
         "request_api_version": version,
-        "correlation_id": number,
-        "client_id": "questions",
+        "correlation_id": NUMBER,
+        "client_id": client_id,
     }
     write(out, made(kind.__header_schema__, header, {}))
     write(out, made(kind, values, {}))
@@ -46,7 +48,8 @@ def request_bytes(api: ApiKey, version: int, values: Values, number: int = 1) ->
 def answer_values(api: ApiKey, version: int, data: bytes) -> Any:
     """An answer, as plain values."""
     kind = entity_class(api, version, "response")
-    _, at = read(kind.__header_schema__, data)
+    header, at = read(kind.__header_schema__, data)
+    assert header.correlation_id == NUMBER, "the answer to another request"
     entity, end = read(kind, data, at)
     assert end == len(data), f"{len(data) - end} bytes follow the answer"
     return told(entity)

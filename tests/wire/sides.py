@@ -4,13 +4,12 @@ Requests and answers are plain values under kio's names. One side may be asked s
 """
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from io import BytesIO
+from collections.abc import Sequence
+from dataclasses import dataclass
 from socket import create_connection
 from typing import Any, Protocol
-from uuid import UUID
 
+from tests.wire.raw import Values, answer_values, request_bytes
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Exchange
@@ -18,47 +17,16 @@ from zombieproof.broker.cluster.settings import Settings
 from zombieproof.model.rules import preset_for
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.wire.api import Address, Around
-from zombieproof.wire.entities import entity_class, made, plain, read, write
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import SIZE
 from zombieproof.wire.front import Asked, Front
 
-Values = Mapping[str, Any]
 CLIENT_ID = "scene"
 HOST = "127.0.0.1"
 PATIENCE_S = 5.0
 PAUSE_S = 0.05
 CLOSED = {"closed": True}
 NOT_YET = frozenset({Error.COORDINATOR_NOT_AVAILABLE, Error.NOT_COORDINATOR, Error.COORDINATOR_LOAD_IN_PROGRESS})
-
-
-def request_bytes(api: ApiKey, version: int, values: Values) -> bytes:
-    """A request, without its length."""
-    kind, out = entity_class(api, version, "request"), BytesIO()
-    header = {"request_api_key": int(api), "request_api_version": version, "client_id": CLIENT_ID}
-    write(out, made(kind.__header_schema__, {**header, "correlation_id": 7}, {}))
-    write(out, made(kind, values, {}))
-    return out.getvalue()
-
-
-def answer_values(api: ApiKey, version: int, data: bytes) -> Any:
-    """An answer, as plain values."""
-    kind = entity_class(api, version, "response")
-    header, at = read(kind.__header_schema__, data)
-    assert header.correlation_id == 7, "the answer to another request"
-    entity, end = read(kind, data, at)
-    assert end == len(data), f"{len(data) - end} bytes follow the answer"
-    return told(entity)
-
-
-def told(value: Any) -> Any:
-    """An entity as plain values."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: told(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, tuple):
-        return [told(each) for each in value]
-    value = plain(value)
-    return str(value) if isinstance(value, UUID) else value
 
 
 class Later(Protocol):
@@ -98,7 +66,7 @@ class _Sent:
     def __init__(self, port: int, api: ApiKey, version: int, values: Values) -> None:
         self._api, self._version = api, version
         self._socket = create_connection((HOST, port), timeout=PATIENCE_S)
-        message = request_bytes(api, version, values)
+        message = request_bytes(api, version, values, CLIENT_ID)
         self._socket.sendall(SIZE.pack(len(message)) + message)
 
     def answer(self) -> Any:
@@ -165,21 +133,11 @@ class RealKafka:
         time.sleep(milliseconds / 1000)
 
 
-def creation(topic: str, partitions: int) -> tuple[Any, int, Values]:
+def creation(topic: str, partitions: int) -> tuple[ApiKey, int, Values]:
     """How a topic is made whose records may be as old as they like."""
     config = {"name": "retention.ms", "value": "-1"}
     row = {"name": topic, "num_partitions": partitions, "replication_factor": 1, "configs": [config]}
-    return CREATE_TOPICS, 5, {"topics": [row], "timeout": 10_000}
-
-
-class _OtherApi(int):
-    """The key of an API that only a real broker is asked here."""
-
-    name: str
-
-
-CREATE_TOPICS = _OtherApi(19)
-CREATE_TOPICS.name = "CREATE_TOPICS"
+    return ApiKey.CREATE_TOPICS, 5, {"topics": [row], "timeout": 10_000}
 
 
 # ---------------------------------------------------------------- one of ours
@@ -223,7 +181,7 @@ class Ours:
     def begin(self, api: ApiKey, version: int, values: Values) -> Later:
         """Hand in a request."""
         try:
-            asked = self.front.ask(request_bytes(api, version, values), HOST)
+            asked = self.front.ask(request_bytes(api, version, values, CLIENT_ID), HOST)
         except Malformed:
             return _Submitted(self, None, ())
         sent = [self.cluster.send(each, 1) for each in asked.messages]

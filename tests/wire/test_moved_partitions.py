@@ -8,7 +8,7 @@ pytest.importorskip(
     "kio", reason="kio (extra `wire`) is missing; errors of leaders are tested on brokers in tests/broker"
 )
 
-from tests.wire.sides import answer_values, request_bytes
+from tests.wire.raw import answer_values, request_bytes
 from tests.wire.stage import TIME_MS, batch_bytes
 from zombieproof.broker.cluster.clock import ManualClock
 from zombieproof.broker.cluster.cluster import Cluster

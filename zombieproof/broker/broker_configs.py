@@ -9,32 +9,22 @@ from difflib import get_close_matches
 
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.store.config import LogConfig
-from zombieproof.broker.store.config_names import config_named
+from zombieproof.broker.store.config_names import NAMES, config_named
+from zombieproof.broker.store.topic_configs import SETTINGS
 
 DEFAULTS = Settings()
 OF_BROKERS = {each.name.replace("_", "."): each.name for each in fields(Settings)}
 """Kafka's name -> the field."""
 
 OF_LOGS: Mapping[str, str] = {
-    "log.segment.bytes": "segment.bytes",
-    "log.roll.ms": "segment.ms",
+    **{each.of_brokers: each.name for each in SETTINGS.values() if each.of_brokers and each.name in NAMES},
     "log.retention.ms": "retention.ms",
-    "log.retention.bytes": "retention.bytes",
-    "log.cleanup.policy": "cleanup.policy",
-    "log.cleaner.delete.retention.ms": "delete.retention.ms",
-    "log.cleaner.min.cleanable.ratio": "min.cleanable.dirty.ratio",
-    "log.cleaner.min.compaction.lag.ms": "min.compaction.lag.ms",
-    "log.cleaner.max.compaction.lag.ms": "max.compaction.lag.ms",
-    "log.index.interval.bytes": "index.interval.bytes",
-    "log.index.size.max.bytes": "segment.index.bytes",
-    "log.segment.delete.delay.ms": "file.delete.delay.ms",
-    "message.max.bytes": "max.message.bytes",
-    "log.message.timestamp.type": "message.timestamp.type",
-    "log.message.timestamp.before.max.ms": "message.timestamp.before.max.ms",
-    "log.message.timestamp.after.max.ms": "message.timestamp.after.max.ms",
-    "compression.type": "compression.type",
+    "log.roll.ms": "segment.ms",
 }
-"""Kafka's name of a broker's setting -> that of the setting of topics which it is the default of."""
+"""Kafka's name of a broker's setting -> that of the setting of topics which it is the default of.
+
+The last two have others beside them in Kafka, in hours, and so no name of their own among `SETTINGS`.
+"""
 
 TRUTHS = {"true": True, "false": False}
 
@@ -58,8 +48,7 @@ def broker_configs(given: Mapping[str, str]) -> BrokerConfigs:
         if name not in OF_BROKERS and name not in OF_LOGS:
             near = "".join(f", did you mean {each}?" for each in get_close_matches(name, [*OF_BROKERS, *OF_LOGS], 1))
             raise ValueError(
-                f"{name!r} is no setting of a broker here{near or ''}; there are "
-                f"{', '.join(sorted([*OF_BROKERS, *OF_LOGS]))}"
+                f"{name!r} is no setting of a broker here{near}; there are {', '.join(sorted([*OF_BROKERS, *OF_LOGS]))}"
             )
         if name in OF_BROKERS:
             changed[OF_BROKERS[name]] = _value_of(name, value)

@@ -5,7 +5,7 @@ Source: ``AclOperation.java``, ``ResourceType.java``, ``PatternType.java``, ``Ac
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 CLUSTER_NAME: Final = "kafka-cluster"
 """The one resource of type CLUSTER."""
@@ -58,8 +58,7 @@ class Permission(IntEnum):
     ALLOW = 3
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What a request says that decides which rights it needs.
 
     `names_id`: it names a transactional id, be it ""; `is_transactional`: a batch of it belongs to a transaction;

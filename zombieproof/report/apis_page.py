@@ -12,7 +12,7 @@ from pathlib import Path
 
 from zombieproof.model.api_versions import offered_versions
 from zombieproof.model.vocabulary import ApiKey
-from zombieproof.report.pages import Stale, table
+from zombieproof.report.pages import Stale, stale_page, table, write_page
 from zombieproof.wire.apis import WIRE_APIS, api_versions
 from zombieproof.wire.entities import name_of, snake
 from zombieproof.wire.front import offered
@@ -69,18 +69,12 @@ def _span(versions: range) -> str:
 
 def write(path: Path) -> Path:
     """Write the page."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(), encoding="utf-8")
-    return path
+    return write_page(path, page())
 
 
 def check(path: Path) -> list[Stale]:
     """The page, if it is missing or not what the files of the APIs say; otherwise nothing."""
-    if not path.is_file():
-        return [Stale(path, f"missing: run `{COMMAND}`")]
-    if path.read_text(encoding="utf-8", errors="replace") != page():
-        return [Stale(path, f"stale: the files of the APIs say something else; run `{COMMAND}`")]
-    return []
+    return stale_page(path, page(), "the files of the APIs say", COMMAND)
 
 
 if __name__ == "__main__":

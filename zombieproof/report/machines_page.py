@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zombieproof.report.diagrams import MARKER
 from zombieproof.report.graphs import mermaid_text, title
-from zombieproof.report.pages import Stale
+from zombieproof.report.pages import Stale, stale_page, write_page
 from zombieproof.statemachines.kernel import Machine
 from zombieproof.statemachines.registry import ALL_MACHINES
 
@@ -60,15 +60,9 @@ Begins in `{machine.initial.name}`. Terminal: {terminal}. Never durable: {transi
 
 def write(path: Path) -> Path:
     """Write the page."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(), encoding="utf-8")
-    return path
+    return write_page(path, page())
 
 
 def check(path: Path) -> list[Stale]:
     """The page, if it is missing or not what the tables say; otherwise nothing."""
-    if not path.is_file():
-        return [Stale(path, "missing: run `zombieproof diagrams`")]
-    if path.read_text(encoding="utf-8", errors="replace") != page():
-        return [Stale(path, "stale: the table says something else; run `zombieproof diagrams`")]
-    return []
+    return stale_page(path, page(), "the table says", "zombieproof diagrams")

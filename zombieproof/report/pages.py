@@ -23,3 +23,19 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines.append("|" + "|".join("---:" if title.endswith(":") else "---" for title in titles) + "|")
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
+
+
+def write_page(path: Path, text: str) -> Path:
+    """Write a page, and the folder that it lies in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def stale_page(path: Path, text: str, source: str, command: str) -> list[Stale]:
+    """A page, if it is missing or not `text`, which `source` says now; otherwise nothing. `command` writes it."""
+    if not path.is_file():
+        return [Stale(path, f"missing: run `{command}`")]
+    if path.read_text(encoding="utf-8", errors="replace") != text:
+        return [Stale(path, f"stale: {source} something else; run `{command}`")]
+    return []

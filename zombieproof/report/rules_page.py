@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from zombieproof.model.releases import NEWEST_VERSIONS, OLDEST_VERSIONS, RELEASES
 from zombieproof.model.rules import PRESETS, Rules, SwitchFacts, preset, switches
 from zombieproof.model.vocabulary import ApiKey
-from zombieproof.report.pages import COMMAND, Stale, table
+from zombieproof.report.pages import COMMAND, Stale, stale_page, table, write_page
 
 LIMITS: Final = {
     "transaction_version": "that of the cluster: how a server ends a transaction, what its log can hold",
@@ -206,15 +206,9 @@ def _without() -> str:
 
 def write(path: Path) -> Path:
     """Write the page."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(), encoding="utf-8")
-    return path
+    return write_page(path, page())
 
 
 def check(path: Path) -> list[Stale]:
     """The page, if it is missing or not what the rules say; otherwise nothing."""
-    if not path.is_file():
-        return [Stale(path, f"missing: run `{COMMAND}`")]
-    if path.read_text(encoding="utf-8", errors="replace") != page():
-        return [Stale(path, f"stale: the rules say something else; run `{COMMAND}`")]
-    return []
+    return stale_page(path, page(), "the rules say", COMMAND)

@@ -91,7 +91,7 @@ def creates(said: Said, default: Said, place: Place) -> tuple[Refused, Replicas]
     if said.assignments:
         return refused, [tuple(brokers) for _, brokers in sorted(said.assignments)]
     factor = default.factor if said.factor == BY_DEFAULT else said.factor
-    refused = refusal_of_factor(factor, place)
+    refused = refusal_of_factor(factor, len(place.brokers))
     return refused, [] if refused.why != Refusal.NOTHING else spread(0, wanted(said, default), factor, place)
 
 
@@ -110,7 +110,7 @@ def adds(
         return refused, []
     width = len(there[0])
     if assigned is None:
-        refused = refusal_of_factor(width, place)
+        refused = refusal_of_factor(width, len(place.brokers))
         more = spread(len(there), wanted - len(there), width, place) if refused.why == Refusal.NOTHING else []
         return refused, more
     for number, brokers in enumerate(assigned, len(there)):

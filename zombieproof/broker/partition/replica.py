@@ -404,7 +404,7 @@ class Replica:
 
     def listed_offset(self, timestamp_ms: int, isolation: Isolation) -> ListedOffset:
         """What ListOffsets tells such a reader of a time, or of a place that a negative one stands for."""
-        place, reach = offsets.looked_for(timestamp_ms), self._reach()
+        place, reach = Place(offsets.looked_for(timestamp_ms)), self._reach()
         if place is Place.LATEST:
             end = offsets.bound_of(isolation, self.producers.readable(reach), reach, self.rules)
             return ListedOffset(Error.NONE, end, leader_epoch=self.leader_epoch)

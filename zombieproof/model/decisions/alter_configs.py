@@ -51,22 +51,21 @@ class Fault(IntEnum):
     MAY_NOT_CLUSTER = 16
 
 
-_ERRORS = {
-    Fault.NOTHING: Error.NONE,
-    Fault.UNKNOWN_OPERATION: Error.UNKNOWN_SERVER_ERROR,
-    Fault.NO_LIST: Error.INVALID_CONFIG,
-    Fault.ILLEGAL_NAME: Error.INVALID_TOPIC_EXCEPTION,
-    Fault.BAD_VALUE: Error.INVALID_CONFIG,
-    Fault.UNKNOWN_TOPIC: Error.UNKNOWN_TOPIC_OR_PARTITION,
-    Fault.MAY_NOT_TOPIC: Error.TOPIC_AUTHORIZATION_FAILED,
-    Fault.MAY_NOT_CLUSTER: Error.CLUSTER_AUTHORIZATION_FAILED,
-}
-"""Of all others INVALID_REQUEST."""
-
-
-def error_of(fault: Fault) -> int:
-    """What is answered."""
-    return int(_ERRORS.get(fault, Error.INVALID_REQUEST))
+def error_of(fault: int) -> int:
+    """What is answered: INVALID_REQUEST, if nothing else is said here."""
+    if fault == Fault.NOTHING:
+        return int(Error.NONE)
+    if fault == Fault.UNKNOWN_OPERATION:
+        return int(Error.UNKNOWN_SERVER_ERROR)
+    if fault in (Fault.NO_LIST, Fault.BAD_VALUE):
+        return int(Error.INVALID_CONFIG)
+    if fault == Fault.ILLEGAL_NAME:
+        return int(Error.INVALID_TOPIC_EXCEPTION)
+    if fault == Fault.UNKNOWN_TOPIC:
+        return int(Error.UNKNOWN_TOPIC_OR_PARTITION)
+    if fault == Fault.MAY_NOT_TOPIC:
+        return int(Error.TOPIC_AUTHORIZATION_FAILED)
+    return int(Error.CLUSTER_AUTHORIZATION_FAILED if fault == Fault.MAY_NOT_CLUSTER else Error.INVALID_REQUEST)
 
 
 def fault_of_request(is_named_twice: bool, has_setting_twice: bool, has_null: bool, kind: int) -> Fault:
@@ -100,9 +99,9 @@ def fault_of_broker(is_number: bool, is_this_node: bool, may_change: bool, can_b
 
 def fault_of_operation(operation: int, is_list: bool) -> Fault:
     """What is wrong with one change of a setting."""
-    if operation not in set(Operation):
-        return Fault.UNKNOWN_OPERATION
     changes_list = operation in (Operation.APPEND, Operation.SUBTRACT)
+    if not changes_list and operation not in (Operation.SET, Operation.DELETE):
+        return Fault.UNKNOWN_OPERATION
     return Fault.NO_LIST if changes_list and not is_list else Fault.NOTHING
 
 

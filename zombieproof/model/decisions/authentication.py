@@ -41,7 +41,7 @@ class Reaction(NamedTuple):
     passes: bool
 
 
-def closes() -> Reaction:
+def _closes() -> Reaction:
     """The connection ends without an answer."""
     return Reaction(int(ConnectionEvent.CLOSE), int(Error.NONE), False, False)
 
@@ -65,13 +65,13 @@ def decide_arrival(state: int, arrival: Arrival) -> Reaction:
         return decide_versions(state, arrival)
     if arrival.api == ApiKey.SASL_HANDSHAKE:
         return decide_handshake(arrival)
-    return closes()
+    return _closes()
 
 
 def decide_versions(state: int, arrival: Arrival) -> Reaction:
     """ApiVersions before the handshake: a question that was answered well is not answered again."""
     if state == ConnectionState.VERSIONS_TOLD:
-        return closes()
+        return _closes()
     if not arrival.is_understood:
         return answers(ConnectionEvent.NOTHING, Error.UNSUPPORTED_VERSION)
     if not arrival.is_valid:
@@ -82,7 +82,7 @@ def decide_versions(state: int, arrival: Arrival) -> Reaction:
 def decide_handshake(arrival: Arrival) -> Reaction:
     """SaslHandshake: the answer names the mechanisms that there are, also where the one asked for is none of them."""
     if not arrival.is_understood:
-        return closes()
+        return _closes()
     if not arrival.is_enabled:
         return answers(ConnectionEvent.CLOSE, Error.UNSUPPORTED_SASL_MECHANISM)
     with_headers = arrival.version >= FIRST_HANDSHAKE_WITH_HEADERS
@@ -92,7 +92,7 @@ def decide_handshake(arrival: Arrival) -> Reaction:
 def decide_token(arrival: Arrival) -> Reaction:
     """A request behind the handshake: only SaslAuthenticate is legal."""
     if not arrival.is_understood or arrival.api == NONE:
-        return closes()
+        return _closes()
     if arrival.api != ApiKey.SASL_AUTHENTICATE:
         return answers(ConnectionEvent.CLOSE, Error.ILLEGAL_SASL_STATE)
     if arrival.evaluation == Evaluation.REFUSED:
@@ -103,7 +103,7 @@ def decide_token(arrival: Arrival) -> Reaction:
 def decide_bare_token(arrival: Arrival) -> Reaction:
     """A token behind a handshake of version 0: there is no place for an error in the answer. A request is no token."""
     if arrival.api != NONE or arrival.evaluation == Evaluation.REFUSED:
-        return closes()
+        return _closes()
     return answers(event_of(arrival.evaluation), Error.NONE)
 
 

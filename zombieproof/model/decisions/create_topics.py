@@ -140,9 +140,9 @@ def refusal_of_places(partitions: int, factor: int, assignments: Sequence[Assign
     return Refused(Refusal.NOTHING)
 
 
-def refusal_of_factor(factor: int, place: Place) -> Refused:
-    """Why there cannot be so many replicas."""
-    return Refused(Refusal.TOO_FEW_BROKERS, factor) if factor > len(place.brokers) else Refused(Refusal.NOTHING)
+def refusal_of_factor(factor: int, brokers: int) -> Refused:
+    """Why there cannot be so many replicas at so many brokers."""
+    return Refused(Refusal.TOO_FEW_BROKERS, factor) if factor > brokers else Refused(Refusal.NOTHING)
 
 
 def _refusal_of_assignments(partitions: int, factor: int, assignments: Sequence[Assignment], place: Place) -> Refused:

@@ -6,11 +6,20 @@ epoch that is not in this log, has read what is not there (KIP-320, KIP-595).
 Source: ``LeaderEpochFileCache.endOffsetFor``, ``Partition.readRecords``.
 """
 
+from typing import NamedTuple
+
 from zombieproof.model.vocabulary import NONE, Error
 
 
-def decide_end_of_epoch(epoch: int, newest: int, known: int, following_start: int, log_end: int) -> tuple[int, int]:
-    """An epoch and where it ends; NONE, NONE: it cannot be told.
+class EndOfEpoch(NamedTuple):
+    """An epoch, and where its records end; NONE, NONE: it cannot be told."""
+
+    epoch: int
+    end_offset: int
+
+
+def decide_end_of_epoch(epoch: int, newest: int, known: int, following_start: int, log_end: int) -> EndOfEpoch:
+    """The epoch that is told, and where it ends.
 
     Args:
         epoch: the one that is asked about.
@@ -20,13 +29,13 @@ def decide_end_of_epoch(epoch: int, newest: int, known: int, following_start: in
         log_end: where the log ends.
     """
     if NONE in (epoch, newest) or epoch > newest:
-        return NONE, NONE
+        return EndOfEpoch(NONE, NONE)
     if epoch == newest:
-        return epoch, log_end
+        return EndOfEpoch(epoch, log_end)
     if known == NONE:
         # Older than all that is there: what followed it is the beginning.
-        return epoch, following_start
-    return known, following_start
+        return EndOfEpoch(epoch, following_start)
+    return EndOfEpoch(known, following_start)
 
 
 def error_of_unknown_epoch(found_epoch: int) -> int:

@@ -6,7 +6,7 @@ Source: KIP-101, KIP-279, KIP-320; ``LeaderEpochFileCache.java``, ``UnifiedLog.e
 
 from collections.abc import Sequence
 
-from zombieproof.model.decisions.leader_epochs import decide_end_of_epoch
+from zombieproof.model.decisions.leader_epochs import EndOfEpoch, decide_end_of_epoch
 from zombieproof.model.vocabulary import NONE
 
 Epochs = Sequence[tuple[int, int]]
@@ -25,7 +25,7 @@ def epoch_at(epochs: Epochs, offset: int) -> int:
     return next((epoch for epoch, start in reversed(epochs) if start <= offset), NONE)
 
 
-def end_of_epoch(epochs: Epochs, epoch: int, log_end: int) -> tuple[int, int]:
+def end_of_epoch(epochs: Epochs, epoch: int, log_end: int) -> EndOfEpoch:
     """The greatest known epoch up to `epoch`, and where it ends; NONE, NONE: there is none.
 
     The newest one ends with the log; of an epoch that is newer nobody knows anything.

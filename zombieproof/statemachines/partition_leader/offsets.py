@@ -25,7 +25,7 @@ from zombieproof.model.decisions.leader_epochs import diverges, error_of_unknown
 from zombieproof.model.decisions.list_offsets import error_of_listing, place_of
 from zombieproof.model.records import ProducerEntry
 from zombieproof.model.rules import Rules
-from zombieproof.model.vocabulary import NONE, Error, Isolation, Place
+from zombieproof.model.vocabulary import NONE, Error, Isolation
 
 
 class Reach(NamedTuple):
@@ -146,9 +146,9 @@ def listing_enters(is_repeated: bool, timestamp_ms: int, version: int) -> int:
     return error_of_listing(is_repeated, timestamp_ms, version)
 
 
-def looked_for(timestamp_ms: int) -> Place:
-    """What a time of a ListOffsets stands for."""
-    return Place(place_of(timestamp_ms))
+def looked_for(timestamp_ms: int) -> int:
+    """What a time of a ListOffsets stands for (`Place`)."""
+    return place_of(timestamp_ms)
 
 
 class FetchRead(NamedTuple):
