@@ -559,7 +559,7 @@ FAULTS: tuple[Fault, ...] = (
         "what nobody named is told to everybody",
         "authorizing.py",
         "    return request_rights.operation_on_told(api, resource)",
-        "    return NONE",
+        "    return 0",
         RECORDINGS,
     ),
     of_doors(
