@@ -5,13 +5,14 @@ and read; at each durability. *Syncs of the disk* are what one thread gets out o
 them, and nothing else. A transaction waits for `SYNCS` of them one after the other: the record that it is ongoing, the
 batch, the decision, the marker and the completion each depend on the one before (reference §2.17); none can be left
 out or joined. Clients have Kafka's settings, but where a line says otherwise. Besides seconds of the clock seconds of
-the CPU are told, of all threads: what else runs on the machine changes them less.
+the CPU are told, of all threads: what else runs on the machine changes them less. `--sync-ms 1` makes every sync take
+a millisecond longer, as on a disk with other work, or across a network; the disk alone is measured with the same delay.
 
     python benchmarks/broker.py [--folder FOLDER] [--seconds 5] [--quick] [--durability fsync page-cache memory]
+                                [--sync-ms 0]
 """
 
 import argparse
-import os
 import tempfile
 import threading
 import time
@@ -21,6 +22,7 @@ from pathlib import Path
 from broker_logs import GIB, VALUE, Recovered, memory_of_ids, opened, recovery
 
 from zombieproof.broker.store.config import Durability
+from zombieproof.broker.store.disk import RealDisk
 from zombieproof.clients.consumer import Consumer
 from zombieproof.clients.embedded_transport import EmbeddedTransport
 from zombieproof.clients.producer import Producer
@@ -32,20 +34,40 @@ ONE_RECORD, KAFKAS_BATCH = 1, 150
 """Records in a batch: of 100 bytes 150 fill 16 KiB, which is Kafka's ``batch.size``."""
 
 
-def syncs_per_second(folder: Path, seconds: float) -> float:
+class LateDisk(RealDisk):
+    """The disk of the operating system, and every sync takes so many milliseconds longer."""
+
+    def __init__(self, root: Path, sync_ms: float) -> None:
+        super().__init__(root)
+        self._late_s = sync_ms / 1000
+
+    def sync(self, path: str) -> None:
+        """Sync the bytes of a file, late."""
+        super().sync(path)
+        self._wait()
+
+    def sync_directory(self, path: str) -> None:
+        """Sync the names in a folder, late."""
+        super().sync_directory(path)
+        self._wait()
+
+    def _wait(self) -> None:
+        if self._late_s:
+            time.sleep(self._late_s)
+
+
+def syncs_per_second(disk: RealDisk, seconds: float) -> float:
     """What one thread gets that writes 100 bytes behind the last, and syncs."""
-    path = folder / "alone"
-    number, count = os.open(path, os.O_RDWR | os.O_CREAT), 0
+    path, count = "alone", 0
     try:
         started = time.perf_counter()
         while time.perf_counter() - started < seconds:
-            os.pwrite(number, VALUE, count * len(VALUE))
-            os.fdatasync(number)
+            disk.write(path, count * len(VALUE), VALUE)
+            disk.sync(path)
             count += 1
         return count / (time.perf_counter() - started)
     finally:
-        os.close(number)
-        path.unlink()
+        disk.remove(path)
 
 
 class Measured:
@@ -67,10 +89,10 @@ class Measured:
         return self
 
 
-def transactions(folder: Path, durability: Durability, producers: int, seconds: float) -> Measured:
+def transactions(folder: Path, durability: Durability, producers: int, seconds: float, sync_ms: float) -> Measured:
     """Committed transactions of one record, all producers together."""
     counts = [0] * producers
-    with opened(folder, durability) as embedded:
+    with opened(folder, durability, disk=LateDisk(folder / "data", sync_ms)) as embedded:
         over = threading.Event()
 
         def work(index: int) -> None:
@@ -96,9 +118,11 @@ def transactions(folder: Path, durability: Durability, producers: int, seconds: 
         return measured.end(sum(counts))
 
 
-def records(folder: Path, durability: Durability, seconds: float, **named: int) -> tuple[Measured, Measured]:
+def records(
+    folder: Path, durability: Durability, seconds: float, sync_ms: float, **named: int
+) -> tuple[Measured, Measured]:
     """Records of 100 bytes, 1,000 in a transaction, in one partition: written, and read (read_committed)."""
-    with opened(folder, durability) as embedded:
+    with opened(folder, durability, disk=LateDisk(folder / "data", sync_ms)) as embedded:
         producer = Producer(EmbeddedTransport(embedded), transactional_id="id", **named)
         producer.init_transactions()
         count, measured = 0, Measured()
@@ -118,17 +142,17 @@ def records(folder: Path, durability: Durability, seconds: float, **named: int) 
             return written, measured.end(count)
 
 
-def _of_clients(folder: Path, durability: Durability, seconds: float) -> None:
+def _of_clients(folder: Path, durability: Durability, seconds: float, sync_ms: float) -> None:
     name = durability.value
     for producers in (1, 16):
-        alone = syncs_per_second(folder, 1.0)
-        found = transactions(folder, durability, producers, seconds)
+        alone = syncs_per_second(LateDisk(folder, sync_ms), 1.0)
+        found = transactions(folder, durability, producers, seconds, sync_ms)
         share = ""
         if durability is Durability.FSYNC:
             share = f"; x {SYNCS} syncs = {100 * SYNCS * found.by_clock / alone:.0f} % of the disk's {alone:,.0f}"
         _report(f"{name}: transactions, {producers} producer{'s' * (producers > 1)}", f"{_said(found)}{share}")
-    written, read = records(folder, durability, seconds)
-    large, _ = records(folder, durability, seconds, batch_size=LARGE_BATCH)
+    written, read = records(folder, durability, seconds, sync_ms)
+    large, _ = records(folder, durability, seconds, sync_ms, batch_size=LARGE_BATCH)
     _report(f"{name}: records written, batch.size 16384", _said(written))
     _report(f"{name}: records written, batch.size {LARGE_BATCH}", _said(large))
     _report(f"{name}: records read, read_committed", _said(read))
@@ -165,14 +189,17 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="how long each rate is measured")
     parser.add_argument("--quick", action="store_true", help="a second each, small logs: for a first look")
     parser.add_argument("--durability", nargs="*", choices=[each.value for each in Durability])
+    parser.add_argument("--sync-ms", type=float, default=0.0, help="every sync takes so much longer (0)")
     asked = parser.parse_args()
     seconds = min(asked.seconds, 1.0) if asked.quick else asked.seconds
     chosen = [Durability(each) for each in asked.durability or [each.value for each in Durability]]
     with tempfile.TemporaryDirectory(dir=asked.folder) as name:
         folder = Path(name)
-        _report("syncs of the disk alone", f"{syncs_per_second(folder, seconds):>9,.0f} a second")
+        _report(
+            "syncs of the disk alone", f"{syncs_per_second(LateDisk(folder, asked.sync_ms), seconds):>9,.0f} a second"
+        )
         for durability in chosen:
-            _of_clients(folder, durability, seconds)
+            _of_clients(folder, durability, seconds, asked.sync_ms)
         _of_logs(folder, 64 if asked.quick else 512)
         ids = 10_000 if asked.quick else 100_000
         bytes_each = memory_of_ids(folder, ids)

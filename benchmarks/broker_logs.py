@@ -17,6 +17,7 @@ import psutil
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.config import Durability
+from zombieproof.broker.store.disk import Disk
 from zombieproof.broker.store.segment_log import SegmentLog
 from zombieproof.formats.batches import Batch, Record
 from zombieproof.messages.partitions import Produce, ProduceAnswer, SentBatch
@@ -39,11 +40,12 @@ class Recovered:
     cpu: float
 
 
-def opened(folder: Path, durability: Durability, partitions: int = 16) -> Embedded:
-    """A fresh cluster with one broker."""
+def opened(folder: Path, durability: Durability, partitions: int = 16, disk: Disk | None = None) -> Embedded:
+    """A fresh cluster with one broker; `disk` in place of that of the operating system."""
     data = folder / "data"
     shutil.rmtree(data, ignore_errors=True)
-    return Embedded(data, topics={"t": partitions}, settings=SETTINGS, durability=durability)
+    data.mkdir()
+    return Embedded(data, topics={"t": partitions}, settings=SETTINGS, durability=durability, disk=disk)
 
 
 def recovery(folder: Path, count: int, size: int, *, synced: bool = False) -> Recovered:

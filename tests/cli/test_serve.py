@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from zombieproof.broker.store.config import Durability
+from zombieproof.cli.serve import HELP
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
 from zombieproof.wire.asking import answer_in, request_frame
 from zombieproof.wire.names import TopicNames
@@ -54,6 +56,12 @@ def initialized(port: int) -> InitProducerIdAnswer:
             answer = answer_in(file.read(int.from_bytes(file.read(4), "big")), request, names)
     assert isinstance(answer, InitProducerIdAnswer)
     return answer
+
+
+@pytest.mark.parametrize("kind", Durability, ids=lambda kind: kind.value)
+def test_it_says_what_each_durability_loses(kind: Durability) -> None:
+    said = " ".join(HELP.split())
+    assert f"{kind.value} {kind.loses}" in said
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -2,6 +2,7 @@
 
 import ipaddress
 import sys
+import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -26,12 +27,21 @@ from zombieproof.report.screen import Screen
 STATUS_S = 1.0
 """How often a person is told what goes on."""
 
-HELP = """Serve brokers of Kafka, in this process, for any client of Kafka.
+LOSSES = "\n".join(
+    textwrap.fill(each.loses, 78, initial_indent=f"  {each.value:<12}", subsequent_indent=" " * 14)
+    for each in Durability
+)
+
+HELP = f"""Serve brokers of Kafka, in this process, for any client of Kafka.
 
 When they answer it prints "listening on HOST:PORT", a line for each broker. Everything is in memory and gone at the
 end, unless there is --data DIR: a directory that Kafka's own tools read, and that is gone on with the next time.
 With --brokers 3 there are three, on ports that follow each other; leaders and coordinators are spread over them.
 A broker speaks the versions of its --release, and its transactions go by --transaction-version (0, 1, 2).
+
+\b
+What --durability loses of what was acknowledged:
+{LOSSES}
 
 \b
 Examples:
