@@ -25,6 +25,8 @@ from zombieproof.wire.frames import MOST_BYTES
 from zombieproof.wire.front import Asked, Front
 from zombieproof.wire.plan.play import Play
 
+MOST_FAULTS = 16
+"""So many faults of this program are kept; the first is the one to look at."""
 WAITING_REQUESTS = 16
 """With so many requests that wait for their turn a connection is not read from."""
 
@@ -79,6 +81,9 @@ class Server:
         limits: what connections may be.
         play: the plan of faults that is played at the cluster: connections to a broker that crashes end.
 
+    `faults` are the errors of this program that a request met on its way in or out: its connection has ended, all
+    others go on.
+
     Raises (`start`):
         OSError: a port is taken, or the host is none of this machine.
     """
@@ -96,6 +101,7 @@ class Server:
         self.addresses: dict[int, Address] = {}
         self.connections: set[_Peer] = set()
         self.requests = self.turns = 0
+        self.faults: list[Exception] = []
         self._listeners: list[asyncio.Server] = []
         self._driving: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
@@ -136,7 +142,7 @@ class Server:
         """Run until `over`, or until the cluster cannot go on.
 
         Raises:
-            BaseException: whatever ended the cluster.
+            BaseException: whatever ended the cluster, or, when it is over, the first of `faults`.
         """
         waiting = asyncio.ensure_future(over.wait())
         assert self._driving is not None, "start comes first"
@@ -145,17 +151,29 @@ class Server:
         self.check()
 
     def check(self) -> None:
-        """See that the cluster goes on.
+        """See that the cluster goes on, and that every request was answered.
 
         Raises:
-            BaseException: whatever ended it.
+            BaseException: whatever ended it, or the first of `faults`.
         """
         if self._driving is not None and self._driving.done():
             self._driving.result()
+        if self.faults:
+            raise self.faults[0]
 
     def wake(self) -> None:
         """Something came in."""
         self._news.set()
+
+    def blame(self, asked: Asked | None, error: Exception) -> None:
+        """This program has failed to take or to answer a request; say so, and go on."""
+        if asked is not None:
+            client = asked.header.client_id
+            error.add_note(f"{asked.api.name} {asked.header.version} of client {client!r} was not answered")
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(error)
+        told = {"message": "a request was not answered: a fault of zombieproof", "exception": error}
+        asyncio.get_running_loop().call_exception_handler(told)
 
     def _gone(self, node: int) -> None:
         """A broker went down: its connections end."""
@@ -273,6 +291,8 @@ class _Peer(asyncio.Protocol):
                 self._hand_in(asked)
         except Malformed:
             self.close()
+        except Exception as error:  # noqa: BLE001  # whatever it is, the others are not to suffer
+            self._failed(None, error)
         self._balance()
 
     def _hand_in(self, asked: Asked) -> None:
@@ -283,21 +303,29 @@ class _Peer(asyncio.Protocol):
         if asked.messages:
             self._server.wake()
         else:
-            self._send(())
+            self._send(asked, ())
 
     def _answered(self, asked: Asked, answers: dict[int, Answer | None], number: int, answer: Answer | None) -> None:
         answers[number] = answer
         if len(answers) == len(asked.messages):
-            self._send([answers[each] for each in range(len(answers))])
+            self._send(asked, [answers[each] for each in range(len(answers))])
             self._go_on()
 
     def _ended(self, _: Answer | None) -> None:
         """What nobody waits for an answer to was refused: the client is told by the end of the connection."""
         self.close()
 
-    def _send(self, answers: Sequence[Answer | None]) -> None:
-        data = self._connection.answer(answers)
+    def _send(self, asked: Asked, answers: Sequence[Answer | None]) -> None:
+        try:
+            data = self._connection.answer(answers)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the others are not to suffer
+            self._failed(asked, error)
+            return
         if data is None:
             self.close()
         elif self._transport is not None:
             self._transport.write(data)
+
+    def _failed(self, asked: Asked | None, error: Exception) -> None:
+        self._server.blame(asked, error)
+        self.close()
