@@ -29,7 +29,7 @@ deep: .venv/ready ## the longest walks alone: many cuts of every recording, ever
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -m deep $(ARGS)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -k alterations $(ARGS)
 
-gate: .venv/ready ## crashes, kills, torn writes, failing disks and clocks that jump, at full depth (10 minutes); writes docs/crashes.md
+gate: .venv/ready ## crashes, kills, torn writes, failing disks, clocks that jump, a million bad frames, at full depth (a quarter of an hour); writes docs/crashes.md
 	$(BIN)/python -m tests.store.gate --depth gate --write $(ARGS)
 
 soak: .venv/ready ## random applications under random faults of messages and disks, 100,000 transactions, judged by what clients were told (ARGS="--seed 7")

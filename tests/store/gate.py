@@ -1,7 +1,8 @@
 """The crash tests at the depth that is asked for: `python -m tests.store.gate --depth gate` (`make gate`, `make soak`).
 
 Every row of the table is a fault; it says how often it was injected, and what clients found wrong afterwards. Nothing
-may be. With ``--write`` the table is put into ``docs/crashes.md``.
+may be. The last row is of brokers that are sent what nobody means. With ``--write`` the table is put into
+``docs/crashes.md``.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 from tests.store import clocks, crashing, damage, failing, kills
 from tests.store.crashing import Reached
 from tests.store.workloads import WORKLOADS
+from tests.wire import fuzz
 from zombieproof.broker.store.fault_disk import Fault
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "crashes.md"
@@ -96,6 +98,11 @@ def pauses(depth: str) -> list[Job]:
     return [partial(clocks.paused_producers, cycles), partial(clocks.paused_coordinators, cycles)]
 
 
+def frames(depth: str) -> list[Job]:
+    parts, each = {"commit": (1, 2_000), "gate": (20, 50_000), "soak": (200, 50_000)}[depth]
+    return [partial(fuzz.part, each, seed) for seed in range(parts)]
+
+
 # Parts of the first rows are the longest, those of the last rows short: no core waits long for the other in the end.
 ROWS = {
     "points": Row(
@@ -108,6 +115,7 @@ ROWS = {
     "errors": Row("EIO, no room, a sync that lies; a full tmpfs", "every operation", errors),
     "clocks": Row("the clock jumps, goes back, stands still", "100,000 schedules", clock_jumps),
     "pauses": Row("producer and coordinator paused past the time-out", "200 cycles each", pauses),
+    "frames": Row("bytes that nobody means, made of requests that somebody sent", "1,000,000 frames", frames),
 }
 
 
@@ -180,7 +188,8 @@ Brokers over logs on disk are crashed in every way of this table. Afterwards wha
 take over, everything is read, and what clients were told is held against what is there
 (`zombieproof.traces.history`). *Wrong afterwards* counts what was found: lost or doubled records, transactions torn,
 read before or without their commit or open for ever, offsets that are not those committed, directories that do not
-open.
+open. Of frames it is an end of the brokers, a call of more than a second, or memory that grows by more than 64 MiB:
+what comes of a frame is an answer, silence as of a fetch that waits, or the end of its connection.
 
 """
 

@@ -38,6 +38,11 @@ def test_a_broker_that_falls_over_some_frame_is_found(monkeypatch: pytest.Monkey
     assert fuzz.fuzz(traffic(), 3000, 1).faults, "kio knows no tags but those of its schemas"
 
 
+def test_a_call_that_takes_long_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz, "LONGEST_S", 0.0)
+    assert [each.partition(" took ")[0] for each in fuzz.fuzz(traffic(), 50, 1).wrong if " took " in each]
+
+
 def test_the_same_seed_makes_the_same_frames() -> None:
     assert fuzz.fuzz(traffic(), 200, 3).outcomes == fuzz.fuzz(traffic(), 200, 3).outcomes
 
