@@ -32,8 +32,9 @@ deep: .venv/ready ## the longest walks alone: many cuts of every recording, ever
 gate: .venv/ready ## crashes, kills, torn writes, failing disks, clocks that jump, a million bad frames, at full depth (a quarter of an hour); writes docs/crashes.md
 	$(BIN)/python -m tests.store.gate --depth gate --write $(ARGS)
 
-soak: .venv/ready ## random applications under random faults of messages and disks, 100,000 transactions, judged by what clients were told (ARGS="--seed 7")
+soak: .venv/ready ## random applications under random faults of messages and disks, 100,000 transactions, judged by what clients were told (ARGS="--seed 7"); then 200 connections for ten minutes
 	$(BIN)/python -m tests.soak --transactions 100000 $(ARGS)
+	$(BIN)/python -m tests.wire.load
 
 lint: .venv/ready ## ruff, mypy and the layers
 	@failed=; \
