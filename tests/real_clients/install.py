@@ -91,6 +91,8 @@ INSTALLERS: Mapping[str, Installer] = {
     "confluent-kafka": of_pypi("confluent_kafka_client", "confluent-kafka>=2.6"),
     "aiokafka": of_pypi("aiokafka_client", "aiokafka>=0.12"),
     "kafka-python": of_pypi("kafka_python_client", "kafka-python>=3.0"),
+    "kafkajs": of_npm(PROGRAMS / "kafkajs_client"),
+    "franz-go": of_go(PROGRAMS / "franz_go_client"),
 }
 """Every client, by its name at its registry."""
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.real_clients.install import INSTALLERS, how_to, is_ready
-from tests.real_clients.scenarios import SCENARIOS, Stage
+pytest.register_assert_rewrite("tests.real_clients.scenarios")
+
+from tests.real_clients.install import INSTALLERS, how_to, is_ready  # noqa: E402  # what asserts is told of first
+from tests.real_clients.scenarios import SCENARIOS, Stage  # noqa: E402
 
 
 @pytest.fixture(params=INSTALLERS)
