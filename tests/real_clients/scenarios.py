@@ -270,7 +270,7 @@ REPEATS: Mapping[str, str] = {
         "`await_ready` raises, and only what got no node is put back): the application aborts and repeats"
     ),
 }
-"""Clients whose transaction does not outlive a broker that is away while it is asked, so that the application repeats it."""
+"""Clients whose transaction does not outlive a broker that is away when it is asked: the application repeats it."""
 
 FENCED = {"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "ProducerFenced", "ProducerFencedError"}
 """What clients call it, in words of Kafka or their own."""
