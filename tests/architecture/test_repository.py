@@ -10,7 +10,7 @@ import pytest
 
 LINKS = ("model", "statemachines", "checker")
 
-LEFT_BEHIND = frozenset({".git", ".venv", "build", "dist", "htmlcov", "__pycache__"})
+LEFT_BEHIND = frozenset({".git", ".venv", ".clients", "build", "dist", "htmlcov", "__pycache__"})
 """Folders that tools make (all are in .gitignore); so are folders named .*_cache and *.egg-info, and .hypothesis."""
 
 MACHINE_PATH = re.compile(r"/(?:work|tmp|root|farm|home)/[a-zA-Z]")

@@ -1,0 +1,184 @@
+"""`python -m tests.real_clients.install [NAME ...]`: get clients of others, each into `.clients/<name>/`.
+
+How a client is got is a row of `INSTALLERS`: the tools that it takes, the files of ours that it is made of, and the
+commands. A client is *ready* when `.clients/<name>/ready` holds the digest of its row and files; it is then not made
+again. Nothing of it is committed, and nothing outside of its folder is written but the caches of the tools.
+
+Exit codes: 0 all that were asked for are ready, 1 some are not (each is named with the reason), 2 wrong usage.
+"""
+
+import argparse
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CLIENTS = ROOT / ".clients"
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+
+PATIENCE_S = 900
+"""How long one command of an installer may take."""
+
+Command = Sequence[str | Path]
+
+
+@dataclass(frozen=True, slots=True)
+class Installer:
+    """How one client is got.
+
+    Args:
+        tools: what must be on the PATH.
+        made_of: files and folders of this tree that go into it; when one changes, the client is made again.
+        commands: of the folder of the client, what is called one after the other, there.
+        starts: of that folder, the command of the program that does steps (tests/real_clients/steps.py) with it.
+    """
+
+    tools: tuple[str, ...]
+    made_of: tuple[Path, ...]
+    commands: Callable[[Path], Sequence[Command]]
+    starts: Callable[[Path], Command]
+
+
+class NotInstalled(Exception):
+    """A client cannot be had: which tool is missing, or which command failed."""
+
+
+# ---------------------------------------------------------------- the table
+
+
+def of_pypi(module: str, *requirements: str) -> Installer:
+    """A client in a virtual environment of its own."""
+    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    return Installer(
+        tools=(),
+        made_of=(),
+        commands=lambda folder: (
+            (sys.executable, "-m", "venv", "venv"),
+            (folder / "venv/bin/python", *pip, *requirements),
+        ),
+        starts=lambda folder: (folder / "venv/bin/python", "-m", f"tests.real_clients.programs.{module}"),
+    )
+
+
+def of_npm(program: Path) -> Installer:
+    """A client for Node.js: the folder `program` is copied, and what its lock file names is put beside it."""
+    return Installer(
+        tools=("node", "npm"),
+        made_of=(program,),
+        commands=lambda folder: (
+            ("cp", "-R", f"{program}/.", "."),
+            ("npm", "ci", "--silent", "--no-audit", "--no-fund"),
+        ),
+        starts=lambda folder: ("node", folder / "main.mjs"),
+    )
+
+
+def of_go(program: Path) -> Installer:
+    """A client in Go, built of the folder `program`."""
+    return Installer(
+        tools=("go",),
+        made_of=(program,),
+        commands=lambda folder: (("go", "build", "-C", program, "-o", folder / "program", "."),),
+        starts=lambda folder: (folder / "program",),
+    )
+
+
+INSTALLERS: Mapping[str, Installer] = {
+    "confluent-kafka": of_pypi("confluent_kafka_client", "confluent-kafka>=2.6"),
+    "aiokafka": of_pypi("aiokafka_client", "aiokafka>=0.12"),
+    "kafka-python": of_pypi("kafka_python_client", "kafka-python>=3.0"),
+    "kafkajs": of_npm(PROGRAMS / "kafkajs_client"),
+    "franz-go": of_go(PROGRAMS / "franz_go_client"),
+}
+"""Every client, by its name at its registry."""
+
+
+# ---------------------------------------------------------------- installing
+
+
+def is_ready(name: str, clients: Path = CLIENTS) -> bool:
+    """Whether it is there, and of what the tree says now."""
+    mark = clients / name / "ready"
+    return mark.is_file() and mark.read_text() == _digest(INSTALLERS[name], clients / name)
+
+
+def how_to(name: str) -> str:
+    """What to say where it is not there."""
+    return f"{name} is not installed: python -m tests.real_clients.install {name}"
+
+
+def program(name: str, clients: Path = CLIENTS) -> list[str]:
+    """The command of its program of steps; it is started in the root of the tree."""
+    return [str(word) for word in INSTALLERS[name].starts(clients / name)]
+
+
+def install(name: str, clients: Path = CLIENTS) -> None:
+    """Make the client, unless it is ready.
+
+    Raises:
+        NotInstalled: a tool is missing, or a command failed.
+    """
+    if is_ready(name, clients):
+        return
+    installer, folder = INSTALLERS[name], clients / name
+    missing = [tool for tool in installer.tools if shutil.which(tool) is None]
+    if missing:
+        raise NotInstalled(f"{name}: {' and '.join(missing)} is not on the PATH")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for command in installer.commands(folder):
+        _call(name, command, folder)
+    (folder / "ready").write_text(_digest(installer, folder))
+
+
+def _call(name: str, command: Command, folder: Path) -> None:
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotInstalled(f"{name}: {error}") from error
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()[-5:]
+        raise NotInstalled(f"{name}: `{' '.join(words)}` ended with {done.returncode}: " + "\n    ".join(said))
+
+
+def _digest(installer: Installer, folder: Path) -> str:
+    said = hashlib.sha256()
+    for command in (*installer.commands(folder), installer.starts(folder)):
+        said.update("\0".join(str(word).replace(str(folder), "") for word in command).encode() + b"\n")
+    for root in installer.made_of:
+        for file in sorted(path for path in (root.rglob("*") if root.is_dir() else (root,)) if path.is_file()):
+            said.update(file.name.encode() + b"\0" + file.read_bytes())
+    return said.hexdigest()
+
+
+# ---------------------------------------------------------------- the command
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    about = (__doc__ or "").partition("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m tests.real_clients.install", description=about)
+    parser.add_argument("name", nargs="*", help=f"which (all): {', '.join(INSTALLERS)}")
+    names = parser.parse_args(words).name or list(INSTALLERS)
+    unknown = [name for name in names if name not in INSTALLERS]
+    if unknown:
+        parser.error(f"no client is named {', '.join(unknown)}; there are {', '.join(INSTALLERS)}")
+    failed = 0
+    for name in names:
+        try:
+            install(name, CLIENTS)
+        except NotInstalled as error:
+            failed += 1
+            print(f"not installed: {error}", file=sys.stderr)  # noqa: T201  # a command of its own
+        else:
+            print(f"{name} is ready", flush=True)  # noqa: T201  # a command of its own
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
