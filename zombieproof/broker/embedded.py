@@ -381,13 +381,12 @@ class Embedded:
 
     def settle(self) -> bool:
         """Let everything arrive that nobody holds; False: nothing was in flight."""
-        if self.door is None:
-            moved = bool(self.cluster.network.in_flight)
-            self.cluster.settle()
-            return moved
-        moved = False
+        moved, network = False, self.cluster.network
         while self.step():
             moved = True
+            if network.over and self.door is None:
+                # Whoever has his answer goes on while the rest is done.
+                self._tell()
         return moved
 
     def step(self) -> bool:

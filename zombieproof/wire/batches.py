@@ -12,7 +12,7 @@ from zombieproof.formats.encoding import batch_of, view_batch, write_batch
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.packed_records import PackedRecords
 from zombieproof.formats.record_batch import CRC_AT, HEADER, LOG_OVERHEAD, MAGIC, MAGIC_AT, header_at
-from zombieproof.formats.stored_records import read_section
+from zombieproof.formats.stored_records import check_section
 from zombieproof.messages.partitions import SentBatch
 from zombieproof.model.vocabulary import NONE
 
@@ -57,7 +57,7 @@ def _batch(data: bytes, at: int, end: int, topic: str) -> SentBatch:
         return SentBatch(batch_of(header, encoded), header.base_offset, is_corrupt=True)
     if header.codec is Codec.NONE and not header.is_control:
         try:
-            read_section(data[at + HEADER.size : end], header.record_count, header.last_offset_delta)
+            check_section(data[at + HEADER.size : end], header.record_count, header.last_offset_delta)
         except Undecodable:
             # A batch without records is refused as one that is not what it says.
             batch = replace(batch, records=())

@@ -8,12 +8,11 @@ does not read is not read from. Source: ``SocketServer.scala``.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, cast
 
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Answer, Request
@@ -103,10 +102,10 @@ class Server:
         self.requests = self.turns = 0
         self.faults: list[Exception] = []
         self._listeners: list[asyncio.Server] = []
-        self._driving: asyncio.Task[None] | None = None
-        self._news = asyncio.Event()
+        self._driving: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self._looked_at = 0.0
-        self._is_closing = False
+        self._is_awake = self._is_closing = False
         self._syncs = ThreadPoolExecutor(1, "zombieproof-sync")
         if play is not None:
             play.crashes.told.append(self._gone)
@@ -122,7 +121,8 @@ class Server:
             )
             self._listeners.append(listener)
             self.addresses[node] = Address(*listener.sockets[0].getsockname()[:2])
-        self._driving = loop.create_task(self._drive(), name="zombieproof-brokers")
+        self._driving = loop.create_future()
+        self.wake()
         return self.addresses
 
     async def close(self) -> None:
@@ -136,6 +136,8 @@ class Server:
         if self._driving is not None:
             # A turn that was begun is ended: what is being synced was not in vain, and nobody else may drive before.
             await asyncio.wait((self._driving,))
+        if self._timer is not None:
+            self._timer.cancel()
         self._syncs.shutdown()
 
     async def serve_until(self, over: asyncio.Event) -> None:
@@ -162,8 +164,10 @@ class Server:
             raise self.faults[0]
 
     def wake(self) -> None:
-        """Something came in."""
-        self._news.set()
+        """Something came in: there is a turn soon, with all that comes until then."""
+        if not self._is_awake and self._driving is not None:
+            self._is_awake = True
+            self._driving.get_loop().call_soon(self._turn, self._driving)
 
     def blame(self, asked: Asked | None, error: Exception) -> None:
         """This program has failed to take or to answer a request; say so, and go on."""
@@ -180,22 +184,49 @@ class Server:
         for peer in [each for each in self.connections if each.node == node]:
             peer.close()
 
-    async def _drive(self) -> None:
-        loop, brokers = asyncio.get_running_loop(), self.brokers
-        while not self._is_closing:
-            self._news.clear()
-            unsynced = brokers.begin_turn()
+    def _turn(self, driving: asyncio.Future[None]) -> None:
+        """One turn of the cluster, which is `driving` as long as it can go on."""
+        if driving.done() or self._is_closing:
+            if not driving.done():
+                driving.set_result(None)
+            return
+        try:
+            unsynced = self.brokers.begin_turn()
             if unsynced:
-                await loop.run_in_executor(self._syncs, unsynced.sync)
-            brokers.end_turn(unsynced)
+                syncing = driving.get_loop().run_in_executor(self._syncs, unsynced.sync)
+                syncing.add_done_callback(partial(self._synced, driving, unsynced))
+                return
+            self.brokers.end_turn(unsynced)
             self.turns += 1
-            if unsynced:
-                continue
+            self._is_awake = False
             self._let_go()
-            due_ms = max(1, min(TICK_MS, brokers.next_ms))
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(due_ms / 1000):
-                    await self._news.wait()
+            self._rest(driving.get_loop())
+        except BaseException as error:  # noqa: BLE001  # `serve_until` and `check` raise it
+            driving.set_exception(error)
+
+    def _synced(self, driving: asyncio.Future[None], unsynced: Unsynced, syncing: asyncio.Future[None]) -> None:
+        """What was begun is durable, or cannot be; what that has released may be followed by more."""
+        try:
+            syncing.result()
+            self.brokers.end_turn(unsynced)
+        except BaseException as error:  # noqa: BLE001  # `serve_until` and `check` raise it
+            driving.set_exception(error)
+            return
+        self.turns += 1
+        self._turn(driving)
+
+    def _rest(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Nothing is to be done before something comes in, or is due; a timer that rings earlier is let be."""
+        at = loop.time() + max(1, min(TICK_MS, self.brokers.next_ms)) / 1000
+        if self._timer is not None:
+            if self._timer.when() <= at:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(at, self._rings)
+
+    def _rings(self) -> None:
+        self._timer = None
+        self.wake()
 
     def _let_go(self) -> None:
         """Connections on which nothing was asked for long end."""
@@ -227,8 +258,8 @@ class _Peer(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has come."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Transports of uvloop are of no class of asyncio's.
+        self._transport = transport = cast(asyncio.Transport, transport)
         self._connection.host = str((transport.get_extra_info("peername") or ("",))[0])
         is_full = len(self._server.connections) >= self._server.limits.connections
         if is_full or self.node not in self._server.brokers.cluster.brokers:

@@ -1,12 +1,20 @@
-"""A server that runs until the process is told to end."""
+"""A server that runs until the process is told to end.
+
+It has the process for itself: its loop is uvloop's where that is installed (extra ``uvloop``), and what lives as long
+as the process is not looked at for garbage again and again.
+"""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from zombieproof.wire.api import Address
 from zombieproof.wire.server import Server
+
+RARELY = (10_000, 20, 50)
+"""So many objects are made before garbage is looked for: a request makes hundreds, and next to none in cycles."""
 
 
 def serve(
@@ -21,7 +29,20 @@ def serve(
     Raises:
         OSError: they cannot listen there.
     """
-    asyncio.run(_serve(server, tell, status, every_s))
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*RARELY)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(server, tell, status, every_s))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    try:
+        import uvloop  # noqa: PLC0415  # which few have
+    except ModuleNotFoundError:
+        return asyncio.new_event_loop
+    made: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return made
 
 
 async def _serve(

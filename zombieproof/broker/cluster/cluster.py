@@ -337,7 +337,8 @@ class Cluster:
 
     def _remove(self, partitions: list[TopicPartition]) -> None:
         """Topics were deleted: no broker has anything of them any more."""
-        for each in [known for known in self.stores if known[1] in partitions]:
+        gone = set(partitions)
+        for each in [known for known in self.stores if known[1] in gone]:
             del self.stores[each]
         for broker in list(self.brokers.values()) if partitions else ():
             broker.remove_replicas(partitions)
