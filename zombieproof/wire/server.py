@@ -21,6 +21,7 @@ from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.embedded import TICK_MS, Done, Unsynced
 from zombieproof.wire.api import Address, Around
+from zombieproof.wire.certificates import subject_of
 from zombieproof.wire.connection import Connection
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import MOST_BYTES
@@ -35,11 +36,15 @@ WAITING_REQUESTS = 16
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a connection may be: the longest request, how many connections there are, and how long one may be idle."""
+    """What a connection may be: the longest request, how many connections there are, and how long one may be idle.
+
+    `handshake_s`: how long (seconds) TLS may take to begin.
+    """
 
     request_bytes: int = MOST_BYTES
     connections: int = 10_000
     idle_ms: int = 600_000
+    handshake_s: float = 10.0
 
 
 class Brokers(Protocol):
@@ -129,6 +134,7 @@ class Server:
                 self._host,
                 self._port and self._port + number,
                 ssl=self.security.tls,
+                ssl_handshake_timeout=None if self.security.tls is None else self.limits.handshake_s,
             )
             self._listeners.append(listener)
             self.addresses[node] = Address(*listener.sockets[0].getsockname()[:2])
@@ -236,8 +242,12 @@ class _Peer(asyncio.Protocol):
         self._server.connections.add(self)
 
     def _guard(self) -> None:
-        """Whoever has come to a listener that demands SASL says who he is first."""
+        """Whoever has come is who his certificate says; at a listener that demands SASL he says who he is first."""
         mechanisms, cluster = self._server.security.mechanisms, self._server.brokers.cluster
+        shown = self._transport and self._transport.get_extra_info("ssl_object")
+        certificate = shown and shown.getpeercert(binary_form=True)
+        if certificate:
+            self._connection.certified = subject_of(certificate)
         if mechanisms:
             settings, host = cluster.settings, self._connection.host
             most_ms, now_ms = settings.connections_max_reauth_ms, cluster.clock.now_ms

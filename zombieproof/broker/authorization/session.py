@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zombieproof.broker.authorization.mechanisms import Evaluated, Exchange, Mechanism, refused
 from zombieproof.broker.authorization.principals import LOOPBACK, Principal
 from zombieproof.broker.cluster.journal import Journal
-from zombieproof.model.vocabulary import NONE, ApiKey, Evaluation
+from zombieproof.model.vocabulary import NONE, ApiKey
 from zombieproof.statemachines.connection import arriving
 from zombieproof.statemachines.connection.arriving import Arrival, ConnectionRecord
 
@@ -96,8 +96,8 @@ class Session:
             reaction.passes,
             self.is_closed,
             tuple(self.mechanisms) if names else (),
-            evaluated.token,
-            evaluated.message,
+            b"" if reaction.error else evaluated.token,
+            self._message(evaluated) if reaction.error and said.api == ApiKey.SASL_AUTHENTICATE else "",
             lifetime_ms,
         )
 
@@ -111,6 +111,7 @@ class Session:
             said.mechanism in self.mechanisms,
             evaluated.evaluation,
             self._is_changed,
+            self._is_another(evaluated),
             ends,
             ends and self.is_authenticated and now_ms > self._ends_ms,
             self._begun_ms is not None and now_ms - self._begun_ms < LEAST_BETWEEN_MS,
@@ -135,19 +136,20 @@ class Session:
         is_token = said.api == (NONE if self.takes_bare_tokens else ApiKey.SASL_AUTHENTICATE)
         if self._exchange is None or not is_token or not said.is_understood:
             return NO_TOKEN
-        evaluated = self._exchange.evaluate(said.token)
-        who = self.principal
-        if who is not None and evaluated.evaluation == Evaluation.ACCEPTED and evaluated.user != who.name:
-            return refused(
-                "Cannot change principals during re-authentication from "
-                f"{who.kind}.{who.name}: {who.kind}.{evaluated.user}"
-            )
-        if evaluated.evaluation == Evaluation.REFUSED and not evaluated.message:
-            doing = "authentication" if who is None else "re-authentication"
-            return refused(
-                f"Authentication failed during {doing} due to invalid credentials with SASL mechanism {self._mechanism}"
-            )
-        return evaluated
+        return self._exchange.evaluate(said.token)
+
+    def _is_another(self, evaluated: Evaluated) -> bool:
+        return self.principal is not None and evaluated.user not in ("", self.principal.name)
+
+    def _message(self, evaluated: Evaluated) -> str:
+        """What is said to a token that is not accepted."""
+        who, is_another = self.principal, self._is_another(evaluated)
+        if who is not None and is_another:
+            change = f"{who.kind}.{who.name}: {who.kind}.{evaluated.user}"
+            return f"Cannot change principals during re-authentication from {change}"
+        doing = "authentication" if who is None else "re-authentication"
+        general = f"Authentication failed during {doing} due to invalid credentials with SASL mechanism"
+        return evaluated.message or f"{general} {self._mechanism}"
 
     @property
     def is_agreed(self) -> bool:

@@ -23,8 +23,9 @@ class Arrival(NamedTuple):
 
     `is_understood`: its version is; `is_valid`: an ApiVersions says by a legal name which software asks; `is_enabled`:
     a SaslHandshake names a mechanism that there is; `evaluation`: what the mechanism says to the token; `is_changed`:
-    a client that is known would come by another mechanism than before. `ends`: its session has an end, which is over if
-    `has_ended`; `is_too_soon`: it proved within the last second that it is who it was.
+    a client that is known would come by another mechanism than before, `is_another`: as another user. `ends`: its
+    session has an end, which is over if `has_ended`; `is_too_soon`: within the last second it began to prove again
+    who it is.
     """
 
     api: int
@@ -34,6 +35,7 @@ class Arrival(NamedTuple):
     is_enabled: bool
     evaluation: int
     is_changed: bool
+    is_another: bool
     ends: bool
     has_ended: bool
     is_too_soon: bool
@@ -105,16 +107,23 @@ def decide_token(arrival: Arrival) -> Reaction:
         return _closes()
     if arrival.api != ApiKey.SASL_AUTHENTICATE:
         return answers(ConnectionEvent.CLOSE, Error.ILLEGAL_SASL_STATE)
-    if arrival.evaluation == Evaluation.REFUSED:
+    if is_refused(arrival):
         return answers(ConnectionEvent.CLOSE, Error.SASL_AUTHENTICATION_FAILED)
     return answers(event_of(arrival.evaluation), Error.NONE)
 
 
 def decide_bare_token(arrival: Arrival) -> Reaction:
     """A token behind a handshake of version 0: there is no place for an error in the answer. A request is no token."""
-    if arrival.api != NONE or arrival.is_changed or arrival.evaluation == Evaluation.REFUSED:
+    if arrival.api != NONE or arrival.is_changed or is_refused(arrival):
         return _closes()
     return answers(event_of(arrival.evaluation), Error.NONE)
+
+
+def is_refused(arrival: Arrival) -> bool:
+    """Whether a token is not accepted: it is wrong, or makes somebody else of who is known."""
+    return arrival.evaluation == Evaluation.REFUSED or (
+        arrival.evaluation == Evaluation.ACCEPTED and arrival.is_another
+    )
 
 
 def event_of(evaluation: int) -> int:
