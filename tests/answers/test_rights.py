@@ -342,7 +342,7 @@ FAULTS: tuple[Fault, ...] = (
     (
         N,
         "any password will do",
-        "arrival.evaluation == Evaluation.REFUSED:\n        return answers",
+        "is_refused(arrival):\n        return answers",
         "False:\n        return answers",
     ),
     (

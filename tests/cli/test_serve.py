@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,11 +14,15 @@ from typing import Any
 
 import pytest
 
+from zombieproof.broker.authorization.scram import mechanism_of
 from zombieproof.broker.store.config import Durability
+from zombieproof.cli.listeners import may_listen
 from zombieproof.cli.serve import HELP
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
-from zombieproof.wire.asking import answer_in, request_frame
+from zombieproof.model.vocabulary import ApiKey
+from zombieproof.wire.asking import answer_in, entity_in, frame_of, request_frame
 from zombieproof.wire.names import TopicNames
+from zombieproof.wire.security import Security
 
 COMMAND = (
     sys.executable,
@@ -115,6 +120,39 @@ def test_a_story_is_served(run: Any) -> None:
     assert "late_end_txn" in outcome.err
 
 
+NO_USERS = "users: {'*': {rights: [{allow: WRITE, transactional_id: x}]}}"
+USERS = "users: {ann: {password: secret, mechanism: SCRAM-SHA-256, rights: [{allow: WRITE, transactional_id: x}]}}"
+
+
+def test_users_of_a_file_log_in_and_others_are_sent_away(tmp_path: Path) -> None:
+    file = tmp_path / "acls.yaml"
+    file.write_text(USERS, encoding="utf-8")
+    with serving("--acl", str(file)) as (_, [port]), socket.create_connection(("127.0.0.1", port), PATIENCE_S) as one:
+        one.sendall(frame_of(ApiKey.SASL_HANDSHAKE, 1, {"mechanism": "PLAIN"}, 1, "me"))
+        with one.makefile("rb") as stream:
+            answer = entity_in(stream.read(int.from_bytes(stream.read(4), "big")), ApiKey.SASL_HANDSHAKE, 1)
+            assert (answer.error_code.value, answer.mechanisms) == (33, ("SCRAM-SHA-256",))
+            assert not stream.read(1)
+
+
+def test_without_passwords_everybody_is_anonymous_and_has_its_rights(tmp_path: Path) -> None:
+    file = tmp_path / "acls.yaml"
+    for text, error in ((NO_USERS, 0), (NO_USERS.replace("x}", "y}"), 53)):
+        file.write_text(text, encoding="utf-8")
+        with serving("--acl", str(file)) as (_, [port]):
+            assert initialized(port).error == error
+
+
+def test_other_addresses_are_for_those_who_say_who_they_are(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "acls.yaml"
+    file.write_text(NO_USERS, encoding="utf-8")
+    outcome = run("serve", "--host", "0.0.0.0", "--acl", str(file))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "no loopback address" in outcome.err
+    may_listen("0.0.0.0", Security({"PLAIN": mechanism_of("PLAIN", {})}))
+    may_listen("0.0.0.0", Security(tls=ssl.create_default_context()))
+
+
 def test_a_port_that_is_taken_is_wrong_usage(run: Any) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -136,6 +174,11 @@ def test_a_port_that_is_taken_is_wrong_usage(run: Any) -> None:
         (("--config", "group.consumer.heartbeat.interval.ms=99999"), "legal is 5000 to 15000"),
         (("--host", "0.0.0.0"), "no loopback address"),
         (("--host", "example.org"), "no loopback address"),
+        (("--host", "0.0.0.0"), "or have clients log in (--acl FILE with users that have passwords), or TLS"),
+        (("--acl", "no-such.yaml"), "--acl no-such.yaml: cannot be read"),
+        (("--tls-key", __file__), "nothing without --tls-cert"),
+        (("--tls-cert", "no-such.pem"), "TLS: no-such.pem: there is no such file"),
+        (("--tls-cert", __file__), "legal are a certificate in PEM"),
         (("--durability", "fsync"), "needs --data DIR"),
         (("--durability", "memory", "--data", "here"), "leave --data away"),
         (("--release", "3.9", "--transaction-version", "2"), "it can be at 0 only"),

@@ -320,7 +320,7 @@ def test_what_has_no_settings_needs_no_right() -> None:
 # ---------------------------------------------------------------- before it is known who asks
 
 S, E = ConnectionState, ConnectionEvent
-OK = Arrival(int(ApiKey.API_VERSIONS), 3, True, True, True, int(Evaluation.ACCEPTED))
+OK = Arrival(int(ApiKey.API_VERSIONS), 3, True, True, True, int(Evaluation.ACCEPTED), False, False, False, False, False)
 HANDSHAKE = OK._replace(api=int(ApiKey.SASL_HANDSHAKE), version=1)
 AUTHENTICATE = OK._replace(api=int(ApiKey.SASL_AUTHENTICATE), version=2)
 TOKEN, FETCH = OK._replace(api=NONE), OK._replace(api=int(ApiKey.FETCH))
@@ -363,6 +363,31 @@ ARRIVALS: list[tuple[ConnectionState, Arrival, tuple[int, int, bool, bool]]] = [
     (S.AUTHENTICATED, AUTHENTICATE, (E.NOTHING, 34, True, False)),
     (S.AUTHENTICATED, OK, (E.NOTHING, 0, False, True)),
     (S.AUTHENTICATED, FETCH, (E.NOTHING, 0, False, True)),
+    # who changes his mechanism, and whose session has an end
+    (S.AUTHENTICATING, AUTHENTICATE._replace(is_changed=True), CLOSED),
+    (S.AUTHENTICATING, FETCH._replace(is_changed=True), CLOSED),
+    (S.AUTHENTICATING, AUTHENTICATE._replace(is_another=True), (E.CLOSE, 58, True, False)),
+    (
+        S.AUTHENTICATING,
+        AUTHENTICATE._replace(is_another=True, evaluation=int(Evaluation.CHALLENGED)),
+        (E.CHALLENGE, 0, True, False),
+    ),
+    (S.EXCHANGING_TOKENS, TOKEN._replace(is_another=True), CLOSED),
+    (S.EXCHANGING_TOKENS, TOKEN._replace(is_changed=True), CLOSED),
+    *(
+        (S.AUTHENTICATED, arrival._replace(ends=True, has_ended=has_ended), reaction)
+        for has_ended in (False, True)
+        for arrival, reaction in (
+            (HANDSHAKE, (E.AGREE, 0, True, False)),
+            (HANDSHAKE._replace(version=0), (E.AGREE_ON_TOKENS, 0, True, False)),
+            (HANDSHAKE._replace(is_enabled=False), (E.CLOSE, 33, True, False)),
+            (HANDSHAKE._replace(is_understood=False), CLOSED),
+            (HANDSHAKE._replace(is_too_soon=True), CLOSED if has_ended else (E.NOTHING, 34, True, False)),
+            (AUTHENTICATE, CLOSED if has_ended else (E.NOTHING, 34, True, False)),
+            (FETCH, CLOSED if has_ended else (E.NOTHING, 0, False, True)),
+            (OK, CLOSED if has_ended else (E.NOTHING, 0, False, True)),
+        )
+    ),
 ]
 
 

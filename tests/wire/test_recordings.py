@@ -4,34 +4,48 @@ from pathlib import Path
 
 import pytest
 
+from zombieproof.broker.authorization.principals import Principal
 from zombieproof.conformance.in_process import InProcess
 from zombieproof.conformance.over_wire import OverWire
-from zombieproof.conformance.recording import RecordingError, read
+from zombieproof.conformance.recording import read
 from zombieproof.conformance.runner import play
+from zombieproof.conformance.tally import play_all
 from zombieproof.messages.transactions import EndTxnAnswer
+from zombieproof.wire.connection import Connection
 
 HERE = Path(__file__).parent.parent / "answers"
 EVERY_NTH = 12
 EVERY = [each for name in ("sample", "neighbours") for each in read(HERE / f"{name}.jsonl.gz")]
+WITH_USERS = [each for each in EVERY if each.sequence.security is not None]
 SEQUENCES = [each for each in EVERY if each.sequence.security is None]
-"""All but those with users and rights, which are asked in process: the server authenticates nobody."""
 
 
 def test_a_recorded_sequence_is_answered_through_sockets_as_it_was_recorded() -> None:
-    differences = [play(each, OverWire).difference for each in SEQUENCES[::EVERY_NTH]]
+    chosen = SEQUENCES[::EVERY_NTH] + WITH_USERS[::EVERY_NTH]
+    differences = [play(each, OverWire).difference for each in chosen]
+    assert len(WITH_USERS) > EVERY_NTH
     assert not any(differences)
 
 
 @pytest.mark.slow
 def test_every_recorded_sequence_is_answered_through_sockets_as_it_was_recorded() -> None:
-    differences = [play(each, OverWire).difference for each in SEQUENCES]
+    differences = [play(each, OverWire).difference for each in EVERY]
     assert not any(differences)
 
 
-def test_users_are_refused_by_name_and_not_let_in_as_somebody_else() -> None:
-    with_users = next(each for each in EVERY if each.sequence.security is not None)
-    with pytest.raises(RecordingError, match="the server behind sockets authenticates nobody"):
-        play(with_users, OverWire)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["acl-tv0", "acl-tv2"])
+def test_every_recording_with_users_is_answered_through_sockets_as_in_process(shared_folder: Path, name: str) -> None:
+    [tally] = play_all([shared_folder / "recordings" / f"{name}.jsonl.gz"], OverWire)
+    assert tally.differences == []
+    assert tally.damaged == []
+    assert tally.sequences > 20
+
+
+def test_whoever_logged_in_counts_and_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that takes everybody for the super user answers otherwise than was recorded."""
+    monkeypatch.setattr(Connection, "principal", Principal("root"))
+    assert any(play(each, OverWire).difference for each in WITH_USERS[::EVERY_NTH])
 
 
 def test_an_answer_that_gets_lost_on_the_way_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from zombieproof.model.vocabulary import Isolation
 from zombieproof.wire.asking import answer_in, request_frame
 from zombieproof.wire.front import Front
 from zombieproof.wire.names import TopicNames
+from zombieproof.wire.security import OPEN, Security
 from zombieproof.wire.server import WAITING_REQUESTS, Limits, Server
 
 T = ("t0", 0)
@@ -69,8 +70,8 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(embedded: Embedded, limits: Limits | None = None) -> AsyncIterator[Served]:
-    server = Server(embedded, limits=limits)
+async def serving(embedded: Embedded, limits: Limits | None = None, security: Security = OPEN) -> AsyncIterator[Served]:
+    server = Server(embedded, limits=limits, security=security)
     await server.start()
     served = Served(server)
     try:

@@ -31,7 +31,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from zombieproof.broker.authorization.access_list import AccessList, Entry
+from zombieproof.broker.authorization.mechanisms import Mechanism
 from zombieproof.broker.authorization.principals import USER
+from zombieproof.broker.authorization.scram import mechanism_of
 from zombieproof.model.access import CLUSTER_NAME, EVERYTHING, AclOperation, PatternType, Permission, ResourceType
 
 LEGAL: Mapping[ResourceType, frozenset[str]] = {
@@ -185,6 +187,13 @@ class AccessFile:
 
     access: AccessList
     logins: Mapping[str, Login]
+
+    def mechanisms(self) -> dict[str, Mechanism]:
+        """By name those that some user logs in by; none: nobody can log in."""
+        by_name: dict[str, dict[str, str]] = {}
+        for user, login in self.logins.items():
+            by_name.setdefault(login.mechanism, {})[user] = login.password.get_secret_value()
+        return {name: mechanism_of(name, passwords) for name, passwords in sorted(by_name.items())}
 
 
 def read_access(file: Path) -> AccessFile:

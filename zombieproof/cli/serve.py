@@ -1,6 +1,5 @@
 """zombieproof serve: brokers of Kafka in this process, for any client of Kafka."""
 
-import ipaddress
 import sys
 import textwrap
 import time
@@ -18,6 +17,7 @@ from zombieproof.broker.data_directory import DataDirectoryError
 from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.partition.log import Damaged
 from zombieproof.broker.store.config import Durability
+from zombieproof.cli import listeners
 from zombieproof.cli.usage import WrongUsage
 from zombieproof.model.releases import RELEASES, UnknownRelease
 from zombieproof.model.rules import Rules, preset_for
@@ -51,6 +51,8 @@ Examples:
   zombieproof serve --release 3.9 --config transaction.max.timeout.ms=60000
   zombieproof serve --story late_end_txn  # brokers that misbehave as told
   zombieproof serve --trace run.jsonl     # then: zombieproof replay run.jsonl
+  zombieproof serve --acl acls.yaml       # users log in by SASL, and have rights
+  zombieproof serve --host 0.0.0.0 --acl acls.yaml --tls-cert cert.pem --tls-key key.pem
 
 \b
 Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
@@ -92,12 +94,28 @@ def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line w
     trace: Annotated[
         Path | None, typer.Option(metavar="FILE", help="write down everything that the brokers do")
     ] = None,
+    acl: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="users, who log in by SASL, and their rights (docs/rights.md)"),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="speak TLS: the certificate in PEM, with its chain")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="its key, if the file of the certificate has none")
+    ] = None,
+    tls_client_ca: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="who vouches for clients, which then have to show a certificate"),
+    ] = None,
 ) -> int:
     """Run the command."""
     from zombieproof.cli import extras  # noqa: PLC0415  # only this command needs the extra
 
     extras.need("wire", "kio", "serve")
-    _may_listen(host)
+    users = listeners.users_and_rights(acl)
+    guarded = listeners.security(users, tls_cert, tls_key, tls_client_ca)
+    listeners.may_listen(host, guarded)
     planned = _planned(plan, story)
     if planned is not None and (release is not None or transaction_version is not None):
         raise WrongUsage("a fault plan says which release it is for: leave --release and --transaction-version away")
@@ -119,9 +137,10 @@ def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line w
                 default_config=configs.logs,
                 release=(release if planned is None else planned.release) or RELEASES[-1],
                 journal=journal,
+                access=None if users is None else users.access,
             ) as cluster,
         ):
-            return _serve(cluster, host, port, planned)
+            return _serve(cluster, host, port, planned, guarded)
     except (DataDirectoryError, Damaged, ValueError) as error:
         raise WrongUsage(str(error)) from error
 
@@ -147,13 +166,13 @@ def _planned(plan: Path | None, story: str | None) -> Any:
     return planned
 
 
-def _serve(cluster: Embedded, host: str, port: int, planned: Any) -> int:
+def _serve(cluster: Embedded, host: str, port: int, planned: Any, guarded: Any) -> int:
     from zombieproof.wire.plan.play import Play  # noqa: PLC0415  # kio is there
     from zombieproof.wire.server import Server  # noqa: PLC0415
     from zombieproof.wire.serving import serve  # noqa: PLC0415
 
     play, screen = None if planned is None else Play(planned, cluster), Screen()
-    server = Server(cluster, host, port, play=play)
+    server = Server(cluster, host, port, play=play, security=guarded)
     status = Status(cluster, server) if sys.stderr.isatty() else None
 
     def tell(addresses: Mapping[int, tuple[str, int]]) -> None:
@@ -202,18 +221,6 @@ class Status:
 
 
 # ---------------------------------------------------------------- what was asked for
-
-
-def _may_listen(host: str) -> None:
-    try:
-        is_own = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        is_own = False
-    if not is_own:
-        raise WrongUsage(
-            f"--host {host} is no loopback address, and whoever reaches it may do everything: "
-            "give 127.0.0.1 or ::1 (other addresses need TLS or SASL, which are not served yet)"
-        )
 
 
 def _rules(release: str | None, transaction_version: int | None) -> Rules:

@@ -70,11 +70,12 @@ RECORDER = Settings(
     group_initial_rebalance_delay_ms=0,
     unstable_api_versions_enable=True,
     add_partitions_to_txn_retry_backoff_max_ms=0,
+    connection_failed_authentication_delay_ms=0,
 )
 """The settings of every recorded broker that a sequence does not repeat.
 
-But for the last: a recorded broker asked a coordinator again for a tenth of a second. Here everything has arrived when
-it asks first, and the time stands still.
+But for the last two: a recorded broker asked a coordinator again for a tenth of a second, and so long whoever had
+failed to say who he is waited to hear it. Here everything has arrived when it asks first, and the time stands still.
 """
 
 RECORDER_OF_THREE = replace(RECORDER, transaction_state_log_num_partitions=3, offsets_topic_num_partitions=3)

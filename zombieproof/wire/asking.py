@@ -6,8 +6,8 @@ from typing import Any
 
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.messages.registry import api_of
-from zombieproof.model.vocabulary import NONE
-from zombieproof.wire.api import Address
+from zombieproof.model.vocabulary import NONE, ApiKey
+from zombieproof.wire.api import Address, Values
 from zombieproof.wire.apis import WIRE_APIS
 from zombieproof.wire.entities import entity_class, made, read, write
 from zombieproof.wire.frames import SIZE
@@ -25,19 +25,35 @@ SAYS: dict[str, Any] = {
 def request_frame(request: Request, correlation_id: int, client_id: str | None, names: Names) -> bytes:
     """The frame of a request, in its version."""
     api = WIRE_APIS[api_of(type(request)).key]
-    kind, out = entity_class(api.key, request.version, "request"), BytesIO()
+    return frame_of(api.key, request.version, api.written(request, names), correlation_id, client_id)
+
+
+def frame_of(api: ApiKey, version: int, values: Values, correlation_id: int, client_id: str | None) -> bytes:
+    """The frame of a request that is made of `values`."""
+    kind, out = entity_class(api, version, "request"), BytesIO()
     header = {
-        "request_api_key": int(api.key),
-        "request_api_version": request.version,
+        "request_api_key": int(api),
+        "request_api_version": version,
         "correlation_id": correlation_id,
         "client_id": client_id,
     }
     out.write(SIZE.pack(0))
     write(out, made(kind.__header_schema__, header, {}))
-    write(out, made(kind, api.written(request, names), SAYS))
+    write(out, made(kind, values, SAYS))
     frame = out.getbuffer()
     SIZE.pack_into(frame, 0, len(frame) - SIZE.size)
     return bytes(frame)
+
+
+def entity_in(frame: bytes, api: ApiKey, version: int) -> Any:
+    """The answer to a request of an API, as kio has it, from what follows the size of its frame.
+
+    Raises:
+        Malformed: it is none.
+    """
+    kind = entity_class(api, version, "response")
+    _, at = read(kind.__header_schema__, frame)
+    return read(kind, frame, at)[0]
 
 
 def answer_in(frame: bytes, request: Request, names: Names) -> Answer:
@@ -77,8 +93,20 @@ class Asking:
         Raises:
             OSError: the broker has ended the connection.
         """
+        self.send_frame(self.frame_of(request))
+
+    def frame_of(self, request: Request) -> bytes:
+        """A request as it is sent, under the next number."""
         self._number += 1
-        self._socket.sendall(request_frame(request, self._number, self._client_id, self._names))
+        return request_frame(request, self._number, self._client_id, self._names)
+
+    def send_frame(self, frame: bytes) -> None:
+        """Send a frame as it is.
+
+        Raises:
+            OSError: the broker has ended the connection.
+        """
+        self._socket.sendall(frame)
 
     def receive(self, request: Request, *, waits: bool = True) -> Answer:
         """The answer to `request`, which is the oldest that is not answered.
@@ -92,11 +120,24 @@ class Asking:
             TimeoutError: it has not come for too long.
             Malformed: it is none.
         """
+        return answer_in(self.receive_frame(waits=waits), request, self._names)
+
+    def receive_frame(self, *, waits: bool = True) -> bytes:
+        """The next frame that comes, without its size.
+
+        Args:
+            waits: whether to wait for it, if nothing has come.
+
+        Raises:
+            ConnectionError: the broker has ended the connection instead.
+            BlockingIOError: nothing has come.
+            TimeoutError: it has not come for too long.
+        """
         self._socket.settimeout(self._patience_s if waits else 0)
         first = self._read(1)
         self._socket.settimeout(self._patience_s)
         (size,) = SIZE.unpack(first + self._read(SIZE.size - 1))
-        return answer_in(self._read(size), request, self._names)
+        return self._read(size)
 
     def close(self) -> None:
         """Hang up."""

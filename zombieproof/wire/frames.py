@@ -26,7 +26,7 @@ class Frames:
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most_bytes, self._data = most_bytes, bytearray()
+        self.most_bytes, self._data = most_bytes, bytearray()
 
     @property
     def waiting_bytes(self) -> int:
@@ -44,8 +44,8 @@ class Frames:
         try:
             while len(self._data) - at >= SIZE.size:
                 (size,) = SIZE.unpack_from(self._data, at)
-                if not 0 <= size <= self._most_bytes:
-                    raise Malformed(f"a frame of {size} bytes; legal are 0 to {self._most_bytes}")
+                if not 0 <= size <= self.most_bytes:
+                    raise Malformed(f"a frame of {size} bytes; legal are 0 to {self.most_bytes}")
                 end = at + SIZE.size + size
                 if len(self._data) < end:
                     return

@@ -28,11 +28,16 @@ from zombieproof.wire.frames import SIZE, Header, behind_tags, read_header
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request of a connection: its header, its fields, and the messages of ours that it is; none: ask nobody."""
+    """A request of a connection: its header, its fields, and the messages of ours that it is; none: ask nobody.
+
+    `data`: the answer, where it is known already; `ends`: the connection ends with it, or without one.
+    """
 
     header: Header
     entity: Any
     messages: tuple[Request, ...]
+    data: bytes | None = None
+    ends: bool = False
 
     @property
     def api(self) -> ApiKey:
@@ -116,9 +121,12 @@ class Front:
         header = asked.header
         if header.api_key == ApiKey.API_VERSIONS:
             return self._versions(asked)
-        api = WIRE_APIS[asked.api]
-        values = api.to_values(asked.entity, answers, header.version, self._around)
-        return _frame(api.key, header.version, header.correlation_id, values, api.besides)
+        return self.told(asked, WIRE_APIS[asked.api].to_values(asked.entity, answers, header.version, self._around))
+
+    def told(self, asked: Asked, values: Values) -> bytes:
+        """The frame of the answer to a request, from what it says."""
+        header, besides = asked.header, SAYS_NOTHING if asked.api not in WIRE_APIS else WIRE_APIS[asked.api].besides
+        return _frame(asked.api, header.version, header.correlation_id, values, besides)
 
     def _versions(self, asked: Asked) -> bytes:
         header, offers = asked.header, self.offered()

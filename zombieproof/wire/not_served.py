@@ -15,7 +15,7 @@ class NotServed(NamedTuple):
 
 
 _LISTED = "what groups are like is no question of a transaction"
-_SECRETS = "who a client is, is not asked where brokers listen to their own machine only"
+_SECRETS = "users and their passwords come from a file, and stay as they are while brokers run"
 _TOKENS = "tokens stand for passwords, and nobody who tests needs both"
 _QUOTAS = "nobody is slowed down"
 _QUORUM = "brokers share what they know of the cluster: there is no quorum whose members come and go"
@@ -27,9 +27,7 @@ NOT_SERVED: Final[Mapping[int, NotServed]] = {
     for each in (
         NotServed("DescribeGroups", 15, 0, 6, _LISTED),
         NotServed("ListGroups", 16, 0, 5, _LISTED),
-        NotServed("SaslHandshake", 17, 0, 1, _SECRETS),
         NotServed("OffsetForLeaderEpoch", 23, 2, 4, "readers are told when they are behind the end of a log"),
-        NotServed("SaslAuthenticate", 36, 0, 2, _SECRETS),
         NotServed("CreateDelegationToken", 38, 1, 3, _TOKENS),
         NotServed("RenewDelegationToken", 39, 1, 2, _TOKENS),
         NotServed("ExpireDelegationToken", 40, 1, 2, _TOKENS),

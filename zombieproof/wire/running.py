@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from zombieproof.broker.authorization.access_list import AccessList
 from zombieproof.broker.cluster.clock import AheadClock, ManualClock
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.live_trace import LiveTraceFile
@@ -18,6 +19,7 @@ from zombieproof.model.releases import RELEASES
 from zombieproof.wire.background import Background
 from zombieproof.wire.plan.parts import Plan
 from zombieproof.wire.plan.play import Play
+from zombieproof.wire.security import OPEN, Security
 from zombieproof.wire.server import Server
 
 Result = TypeVar("Result")
@@ -40,14 +42,18 @@ class Running:
         trace: the file of the trace; None: there is none.
         brokers: how many, if more than the plan says.
         settings: of every broker.
+        access: who may do what; None: everybody everything.
+        security: how whoever comes says who he is.
     """
 
-    def __init__(
+    def __init__(  # each has a default, and a test names the few that matter
         self,
         plan: Plan | None = None,
         trace: Path | None = None,
         brokers: int = 1,
         settings: Settings | None = None,
+        access: AccessList | None = None,
+        security: Security = OPEN,
     ) -> None:
         self.plan = plan or Plan()
         self.clock = ManualClock() if self.plan.controlled_clock else AheadClock()
@@ -63,9 +69,10 @@ class Running:
             clock=self.clock,
             release=self.plan.release or RELEASES[-1],
             journal=self._journal,
+            access=access,
         )
         self.play = Play(self.plan, self.embedded)
-        self.server = Server(self.embedded, play=self.play)
+        self.server = Server(self.embedded, play=self.play, security=security)
         self._background: Background | None = Background(self.server)
 
     # ---------------------------------------------------------------- what a test asks

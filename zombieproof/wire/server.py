@@ -14,15 +14,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, cast
 
+from zombieproof.broker.authorization.principals import Principal
+from zombieproof.broker.authorization.session import Session
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.broker.embedded import TICK_MS, Done, Unsynced
 from zombieproof.wire.api import Address, Around
+from zombieproof.wire.certificates import subject_of
 from zombieproof.wire.connection import Connection
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import MOST_BYTES
 from zombieproof.wire.front import Asked, Front
+from zombieproof.wire.gate import Gate
 from zombieproof.wire.plan.play import Play
+from zombieproof.wire.security import OPEN, Security
 
 MOST_FAULTS = 16
 """So many faults of this program are kept; the first is the one to look at."""
@@ -32,11 +37,15 @@ WAITING_REQUESTS = 16
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a connection may be: the longest request, how many connections there are, and how long one may be idle."""
+    """What a connection may be: the longest request, how many connections there are, and how long one may be idle.
+
+    `handshake_s`: how long (seconds) TLS may take to begin.
+    """
 
     request_bytes: int = MOST_BYTES
     connections: int = 10_000
     idle_ms: int = 600_000
+    handshake_s: float = 10.0
 
 
 class Brokers(Protocol):
@@ -57,8 +66,15 @@ class Brokers(Protocol):
         """In how long (ms) something is to be done though nothing comes in."""
         ...
 
-    def submit(self, request: Request, node: int | None, done: Done, client_id: str = "") -> None:
-        """Hand in a request; `done` is called with the answer, None: the connection ends."""
+    def submit(
+        self,
+        request: Request,
+        node: int | None,
+        done: Done,
+        client_id: str = "",
+        principal: Principal | None = None,
+    ) -> None:
+        """Hand in a request of `principal`; `done` is called with the answer, None: the connection ends."""
         ...
 
     def begin_turn(self) -> Unsynced:
@@ -79,6 +95,7 @@ class Server:
         port: that of the first; the others follow it. 0: any that are free.
         limits: what connections may be.
         play: the plan of faults that is played at the cluster: connections to a broker that crashes end.
+        security: how whoever comes says who he is.
 
     `faults` are the errors of this program that a request met on its way in or out: its connection has ended, all
     others go on.
@@ -94,8 +111,9 @@ class Server:
         port: int = 0,
         limits: Limits | None = None,
         play: Play | None = None,
+        security: Security = OPEN,
     ) -> None:
-        self.brokers, self.limits = brokers, limits or Limits()
+        self.brokers, self.limits, self.security = brokers, limits or Limits(), security
         self._host, self._port = host, port
         self.addresses: dict[int, Address] = {}
         self.connections: set[_Peer] = set()
@@ -117,7 +135,11 @@ class Server:
         for number, node in enumerate(sorted(cluster.brokers)):
             front = Front(cluster, node, around)
             listener = await loop.create_server(
-                partial(_Peer, self, front), self._host, self._port and self._port + number
+                partial(_Peer, self, front),
+                self._host,
+                self._port and self._port + number,
+                ssl=self.security.tls,
+                ssl_handshake_timeout=None if self.security.tls is None else self.limits.handshake_s,
             )
             self._listeners.append(listener)
             self.addresses[node] = Address(*listener.sockets[0].getsockname()[:2])
@@ -261,11 +283,25 @@ class _Peer(asyncio.Protocol):
         # Transports of uvloop are of no class of asyncio's.
         self._transport = transport = cast(asyncio.Transport, transport)
         self._connection.host = str((transport.get_extra_info("peername") or ("",))[0])
+        self._guard()
         is_full = len(self._server.connections) >= self._server.limits.connections
         if is_full or self.node not in self._server.brokers.cluster.brokers:
             transport.abort()
             return
         self._server.connections.add(self)
+
+    def _guard(self) -> None:
+        """Whoever has come is who his certificate says; at a listener that demands SASL he says who he is first."""
+        mechanisms, cluster = self._server.security.mechanisms, self._server.brokers.cluster
+        shown = self._transport and self._transport.get_extra_info("ssl_object")
+        certificate = shown and shown.getpeercert(binary_form=True)
+        if certificate:
+            self._connection.certified = subject_of(certificate)
+        if mechanisms:
+            settings, host = cluster.settings, self._connection.host
+            most_ms, now_ms = settings.connections_max_reauth_ms, cluster.clock.now_ms
+            session = Session(mechanisms, host=host, most_ms=most_ms, now_ms=now_ms)
+            self._connection.guard(Gate(self._connection.front, session), settings.sasl_server_max_receive_size)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is gone. What it asked for may happen all the same."""
@@ -330,11 +366,16 @@ class _Peer(asyncio.Protocol):
         answers: dict[int, Answer | None] = {}
         for number, message in enumerate(asked.messages):
             done = partial(self._answered, asked, answers, number) if asked.wants_answer else self._ended
-            self._server.brokers.submit(message, self.node, done, asked.header.client_id or "")
+            self._server.brokers.submit(message, self.node, done, asked.header.client_id or "", self._who)
         if asked.messages:
             self._server.wake()
         else:
             self._send(asked, ())
+
+    @property
+    def _who(self) -> Principal | None:
+        """Who asks, where that is wanted."""
+        return None if self._server.brokers.cluster.access is None else self._connection.principal
 
     def _answered(self, asked: Asked, answers: dict[int, Answer | None], number: int, answer: Answer | None) -> None:
         answers[number] = answer
@@ -352,11 +393,24 @@ class _Peer(asyncio.Protocol):
         except Exception as error:  # noqa: BLE001  # whatever it is, the others are not to suffer
             self._failed(asked, error)
             return
-        if data is None:
+        if self._connection.is_over:
+            # Who has failed to say who he is waits for it, so that he cannot try again at once.
+            delay_ms = self._server.brokers.cluster.settings.connection_failed_authentication_delay_ms
+            if delay_ms:
+                asyncio.get_running_loop().call_later(delay_ms / 1000, self._end, data)
+            else:
+                self._end(data)
+        elif data is None:
             self.close()
         elif self._transport is not None:
             self._transport.write(data)
 
     def _failed(self, asked: Asked | None, error: Exception) -> None:
         self._server.blame(asked, error)
+        self.close()
+
+    def _end(self, data: bytes | None) -> None:
+        """The last that is sent."""
+        if self._transport is not None and data is not None:
+            self._transport.write(data)
         self.close()

@@ -1,7 +1,7 @@
 """SASL mechanisms: who a token says its sender is, and whether that is so.
 
 A mechanism begins an exchange for each connection (`begin`); an exchange is handed the tokens of the client, and says
-what it makes of each. Here is PLAIN, whose one token holds user and password.
+what it makes of each. Here is PLAIN, whose one token holds user and password; `scram` is another.
 Source: RFC 4616; ``PlainSaslServer.java``.
 """
 
@@ -44,7 +44,9 @@ def refused(message: str) -> Evaluated:
 
 
 PARTS = 3
-MALFORMED = "Authentication failed during authentication due to invalid credentials with SASL mechanism PLAIN"
+INVALID = ""
+"""The message of a token whose fault is not told: whoever asks hears in general words that it is none."""
+
 WRONG = "Authentication failed: Invalid username or password"
 FOR_ANOTHER = "Authentication failed: Client requested an authorization id that is different from username"
 
@@ -64,9 +66,9 @@ class Plain:
         try:
             parts = token.decode().split("\0")
         except UnicodeDecodeError:
-            return refused(MALFORMED)
+            return refused(INVALID)
         if len(parts) != PARTS or not parts[1] or not parts[2]:
-            return refused(MALFORMED)
+            return refused(INVALID)
         acts_as, user, password = parts
         known = self.passwords.get(user)
         # Who is unknown takes as long as who is wrong.

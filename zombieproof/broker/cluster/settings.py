@@ -46,6 +46,9 @@ class Settings:
     min_insync_replicas: int = 1
     transaction_state_log_min_isr: int = 0
     unstable_api_versions_enable: bool = False
+    connections_max_reauth_ms: int = 0
+    connection_failed_authentication_delay_ms: int = 100
+    sasl_server_max_receive_size: int = 524_288
 
     def __post_init__(self) -> None:
         """Bounds are kept, as Kafka does when it starts.

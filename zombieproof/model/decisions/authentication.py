@@ -4,7 +4,11 @@ Behaviour: versions may be asked for once, unless the question was not understoo
 tokens are exchanged. What is refused ends the connection: with an answer where the client can understand one, which is
 where the request was read, else without.
 Versions: SaslHandshake 0 is followed by tokens without a header, 1 by SaslAuthenticate.
-Source: ``SaslServerAuthenticator.java``, ``KafkaApis.handleSaslHandshakeRequest``; KIP-43, KIP-152, KIP-368, KIP-511.
+A session may have an end (``connections.max.reauth.ms``): then the client proves again who it is before that, by
+another handshake, as often as once a second; it stays who it was, by the mechanism that it came by. What comes behind
+the end of a session ends the connection.
+Source: ``SaslServerAuthenticator.java``, ``KafkaChannel.maybeBeginServerReauthentication``,
+``KafkaApis.handleSaslHandshakeRequest``; KIP-43, KIP-152, KIP-368, KIP-511.
 """
 
 from typing import NamedTuple
@@ -18,7 +22,10 @@ class Arrival(NamedTuple):
     """What has come: `api` NONE is a token without a header.
 
     `is_understood`: its version is; `is_valid`: an ApiVersions says by a legal name which software asks; `is_enabled`:
-    a SaslHandshake names a mechanism that there is; `evaluation`: what the mechanism says to the token.
+    a SaslHandshake names a mechanism that there is; `evaluation`: what the mechanism says to the token; `is_changed`:
+    a client that is known would come by another mechanism than before, `is_another`: as another user. `ends`: its
+    session has an end, which is over if `has_ended`; `is_too_soon`: within the last second it began to prove again
+    who it is.
     """
 
     api: int
@@ -27,6 +34,11 @@ class Arrival(NamedTuple):
     is_valid: bool
     is_enabled: bool
     evaluation: int
+    is_changed: bool
+    is_another: bool
+    ends: bool
+    has_ended: bool
+    is_too_soon: bool
 
 
 class Reaction(NamedTuple):
@@ -91,20 +103,27 @@ def decide_handshake(arrival: Arrival) -> Reaction:
 
 def decide_token(arrival: Arrival) -> Reaction:
     """A request behind the handshake: only SaslAuthenticate is legal."""
-    if not arrival.is_understood or arrival.api == NONE:
+    if not arrival.is_understood or arrival.api == NONE or arrival.is_changed:
         return _closes()
     if arrival.api != ApiKey.SASL_AUTHENTICATE:
         return answers(ConnectionEvent.CLOSE, Error.ILLEGAL_SASL_STATE)
-    if arrival.evaluation == Evaluation.REFUSED:
+    if is_refused(arrival):
         return answers(ConnectionEvent.CLOSE, Error.SASL_AUTHENTICATION_FAILED)
     return answers(event_of(arrival.evaluation), Error.NONE)
 
 
 def decide_bare_token(arrival: Arrival) -> Reaction:
     """A token behind a handshake of version 0: there is no place for an error in the answer. A request is no token."""
-    if arrival.api != NONE or arrival.evaluation == Evaluation.REFUSED:
+    if arrival.api != NONE or arrival.is_changed or is_refused(arrival):
         return _closes()
     return answers(event_of(arrival.evaluation), Error.NONE)
+
+
+def is_refused(arrival: Arrival) -> bool:
+    """Whether a token is not accepted: it is wrong, or makes somebody else of who is known."""
+    return arrival.evaluation == Evaluation.REFUSED or (
+        arrival.evaluation == Evaluation.ACCEPTED and arrival.is_another
+    )
 
 
 def event_of(evaluation: int) -> int:
@@ -113,7 +132,11 @@ def event_of(evaluation: int) -> int:
 
 
 def decide_behind_authentication(arrival: Arrival) -> Reaction:
-    """Who is known is not asked again (no session ends here, KIP-368): a request of authentication is one too many."""
+    """Who is known proves it again where his session has an end; else a request of authentication is one too many."""
+    if arrival.ends and arrival.api == ApiKey.SASL_HANDSHAKE and not arrival.is_too_soon:
+        return decide_handshake(arrival)
+    if arrival.has_ended:
+        return _closes()
     if arrival.api in (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE):
         return answers(ConnectionEvent.NOTHING, Error.ILLEGAL_SASL_STATE)
     return Reaction(int(ConnectionEvent.NOTHING), int(Error.NONE), False, True)

@@ -48,6 +48,8 @@ from zombieproof.wire.apis.offset_delete import OFFSET_DELETE
 from zombieproof.wire.apis.offset_fetch import OFFSET_FETCH
 from zombieproof.wire.apis.offset_for_leader_epoch import OFFSET_FOR_LEADER_EPOCH
 from zombieproof.wire.apis.produce import PRODUCE
+from zombieproof.wire.apis.sasl_authenticate import SASL_AUTHENTICATE
+from zombieproof.wire.apis.sasl_handshake import SASL_HANDSHAKE
 from zombieproof.wire.apis.sync_group import SYNC_GROUP
 from zombieproof.wire.apis.txn_offset_commit import TXN_OFFSET_COMMIT
 from zombieproof.wire.apis.write_txn_markers import WRITE_TXN_MARKERS
@@ -99,6 +101,8 @@ WIRE_APIS: Mapping[ApiKey, WireApi] = {
         OFFSET_FETCH,
         OFFSET_FOR_LEADER_EPOCH,
         PRODUCE,
+        SASL_AUTHENTICATE,
+        SASL_HANDSHAKE,
         SYNC_GROUP,
         TXN_OFFSET_COMMIT,
         WRITE_TXN_MARKERS,

@@ -21,11 +21,16 @@ LEGAL_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 TRANSACTION_VERSION = "transaction.version"
 
 
+def is_valid(request: Any, version: int) -> bool:
+    """Whether software that asks has a legal name."""
+    return version < NAMES_SOFTWARE_SINCE or bool(
+        LEGAL_NAME.fullmatch(request.client_software_name) and LEGAL_NAME.fullmatch(request.client_software_version)
+    )
+
+
 def answer(request: Any, version: int, offered: Mapping[ApiKey, range], level: int, epoch: int) -> Values:
     """What a broker offers; `level` is that of ``transaction.version``, under `epoch`."""
-    if version >= NAMES_SOFTWARE_SINCE and not (
-        LEGAL_NAME.fullmatch(request.client_software_name) and LEGAL_NAME.fullmatch(request.client_software_version)
-    ):
+    if not is_valid(request, version):
         return {"error_code": int(Error.INVALID_REQUEST), "api_keys": ()}
     return {
         "error_code": 0,
