@@ -104,7 +104,7 @@ def _walk_record(section: bytes, at: int, previous: int, last_offset_delta: int)
         at = _behind_sized(section, at)
     at = at + 1 if at < end and section[at] == 0 else _read_headers(section, at, end)[1]
     if at != end:
-        raise Undecodable(f"a record is {'longer' if at > end else 'shorter'} than its length says", at)
+        raise Undecodable("a record does not end where its length says", at)
     if not previous < delta <= last_offset_delta:
         raise Undecodable(f"a record lies at offset delta {delta}, which its batch does not allow", at)
     return delta, at
