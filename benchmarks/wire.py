@@ -1,7 +1,7 @@
 """How fast brokers are on the wire: `zombieproof serve` beside what is present of kfake and Apache Kafka.
 
     python benchmarks/wire.py [--seconds 20] [--rounds 1] [--quick] [--only NAME ...] [--kafka-home DIR]
-    make bench ARGS=wire
+    make bench ARGS="wire --runs 1"
 
 The load is confluent-kafka (librdkafka) with its own settings, on loopback, in this process; each broker is a process
 of its own with its own settings, started empty, one after the other, and again in each round. Measured are, for
@@ -32,6 +32,7 @@ from wire_brokers import KafkaJars, NotHere, Standing, Subject, kafka, kfake, ou
 VALUE = b"v" * 100
 BATCH_RECORDS = 1_000
 PRODUCERS = 16
+SECONDS = 20.0
 PATIENCE_S = 60.0
 WARM_UP = 0.1
 QUIET = {"log_level": 3}
@@ -205,8 +206,14 @@ def subjects(jars: KafkaJars) -> tuple[Subject, ...]:
     return (ours("memory"), kfake(), ours("fsync"), kafka(jars, syncs=False), kafka(jars, syncs=True))
 
 
-def run(chosen: Sequence[Subject], seconds: float, rounds: int, folder: Path | None) -> None:
+def measure_all(chosen: Sequence[Subject], seconds: float, rounds: int, folder: Path | None = None) -> None:
     """Measure, one broker after the other in each round, and print the table of medians."""
+    try:
+        version = _clients().libversion()[0]
+    except ModuleNotFoundError:
+        print(f"not run: confluent-kafka is not installed here ({sys.executable} -m pip install confluent-kafka)")
+        return
+    print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs, librdkafka {version}")
     found: dict[str, list[Measured]] = {subject.name: [] for subject in chosen}
     for number in range(rounds):
         for subject in chosen:
@@ -233,7 +240,6 @@ def _median(each: Sequence[Measured]) -> Measured:
 
 
 def _print(found: dict[str, Measured], seconds: float, rounds: int) -> None:
-    wide = max(map(len, found), default=0)
     print(f"\n{rounds} x {seconds:g} s each; CPU us: of the broker's process, for one transaction or record")
     for work in WORKS:
         print(f"\n{work:30} {'a second':>12} {'CPU us each':>12}  ratio to")
@@ -247,13 +253,13 @@ def _print(found: dict[str, Measured], seconds: float, rounds: int) -> None:
             print(f"{name:30} {rate.by_clock:>12,.0f} {rate.cpu_us:>12,.1f}  {', '.join(beside)}")
     print("\nmost memory, MiB")
     for name, one in found.items():
-        print(f"{name:{max(wide, 30)}} {one.peak_mebibytes:>12,.0f}")
+        print(f"{name:30} {one.peak_mebibytes:>12,.0f}")
 
 
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long each rate is measured (20)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="how long each rate is measured (20)")
     parser.add_argument("--rounds", type=int, default=1, help="how often all brokers are measured, in turn (1)")
     parser.add_argument("--quick", action="store_true", help="2 seconds each: for a first look")
     parser.add_argument("--only", nargs="+", help="brokers whose names contain one of these words, in small letters")
@@ -267,12 +273,7 @@ def main() -> None:
     chosen = [each for each in subjects(jars) if any(word in each.name.lower() for word in words)]
     if not chosen or asked.seconds <= 0 or asked.rounds < 1:
         parser.error(f"nothing to run; there are {', '.join(each.name for each in subjects(jars))}")
-    try:
-        version = _clients().version()[0] if callable(_clients().version) else _clients().version
-    except ModuleNotFoundError:
-        sys.exit(f"not run: confluent-kafka is not installed here ({sys.executable} -m pip install confluent-kafka)")
-    print(f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs, confluent-kafka {version}")
-    run(chosen, min(asked.seconds, 2.0) if asked.quick else asked.seconds, asked.rounds, asked.folder)
+    measure_all(chosen, min(asked.seconds, 2.0) if asked.quick else asked.seconds, asked.rounds, asked.folder)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Whoever only passes records on finds in them what whoever reads them finds: that they are whole, or a fault."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zombieproof.formats.faults import Undecodable
-from zombieproof.formats.primitives import SMALL, write_varint
+from zombieproof.formats.primitives import SMALL, read_varint, write_varint
 from zombieproof.formats.stored_records import StoredRecord, check_section, read_section, write_section
 
 Drawn = list[tuple[int, int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]]
@@ -13,7 +14,13 @@ SIZES = st.sampled_from([0, 1, 2, 62, 63, 64, 65, 100, 8_190, 8_191, 8_192, 8_19
 VALUES = st.none() | SIZES.map(bytes)
 HEADERS = st.lists(st.tuples(st.sampled_from(["", "name", "\udcff"]), st.none() | st.binary(max_size=3)), max_size=2)
 RECORDS = st.lists(
-    st.tuples(st.integers(0, 70), st.integers(-SMALL, 2 * SMALL), st.none() | st.binary(max_size=4), VALUES, HEADERS),
+    st.tuples(
+        st.sampled_from([1, 1, 1, 2, 64, 8_192, 0, -1]),
+        st.integers(-SMALL, 2 * SMALL),
+        st.none() | st.binary(max_size=4),
+        VALUES,
+        HEADERS,
+    ),
     max_size=5,
 )
 
@@ -21,7 +28,7 @@ RECORDS = st.lists(
 def section_of(drawn: Drawn) -> bytes:
     records, delta = list[StoredRecord](), -1
     for skipped, time, key, value, headers in drawn:
-        delta += 1 + skipped * 100
+        delta += skipped
         records.append(StoredRecord(delta, time, key, value, tuple(headers)))
     return write_section(records)
 
@@ -44,8 +51,8 @@ def verdict(section: bytes, count: int, last_offset_delta: int) -> bool:
 
 
 @given(drawn=RECORDS)
-def test_what_was_written_is_found_whole(drawn: Drawn) -> None:
-    assert verdict(section_of(drawn), len(drawn), 1 << 20)
+def test_what_was_written_is_whole_where_each_record_lies_behind_the_one_before(drawn: Drawn) -> None:
+    assert verdict(section_of(drawn), len(drawn), 1 << 20) == all(step > 0 for step, *_ in drawn)
 
 
 @given(drawn=RECORDS, count=st.integers(0, 6), last=st.integers(-1, 700))
@@ -76,7 +83,18 @@ def test_a_record_of_anybody_is_judged_alike(section: bytes) -> None:
 
 
 def test_a_section_cut_anywhere_is_judged_alike() -> None:
-    whole = section_of([(0, 1, b"k", b"v" * 70, [("a", b"b"), ("c", None)]), (3, 9_000, None, None, [])])
+    whole = section_of([(1, 1, b"k", b"v" * 70, [("a", b"b"), ("c", None)]), (3, 9_000, None, None, [])])
     assert verdict(whole, 2, 1 << 20)
     for end in range(len(whole)):
         assert not verdict(whole[:end], 2, 1 << 20)
+
+
+@pytest.mark.parametrize("more", range(-12, 4))
+@pytest.mark.parametrize("value", [None, b"", b"v" * 5, b"v" * 200])
+def test_a_record_that_is_longer_or_shorter_than_it_says_is_judged_alike(value: bytes | None, more: int) -> None:
+    section = section_of([(1, 1, b"key", value, [])])
+    length, at = read_varint(section, 0)
+    rest = section[at:] + bytes(4)
+    said = write_varint(length + more)
+    for held in range(len(section) - at, len(rest) + 1):
+        assert verdict(said + rest[:held], 1, 0) == (more == 0 and held == len(section) - at)

@@ -80,41 +80,39 @@ def check_section(section: bytes, count: int, last_offset_delta: int) -> None:
 
 
 def _walk_record(section: bytes, at: int, previous: int, last_offset_delta: int) -> tuple[int, int]:
-    """The offset delta of the record at byte `at`, and where the next begins. Small numbers are read here."""
+    """The offset delta of the record at byte `at`, and where the next begins. Small numbers are read here.
+
+    A length or size that is wrong anywhere shows at the end, where the record does not end where it says.
+    """
     byte, second = section[at], section[at + 1]
     if byte >= 0x80 > second:
         length, at = ((byte & 0x7F | second << 7) >> 1) ^ -(byte & 1), at + 2
     else:
         length, at = read_varint(section, at)
     end = at + length
-    if length < 1 or end > len(section):
-        raise Undecodable(f"a record of {length} bytes does not fit into its batch", at)
     at = at + 2 if section[at + 1] < 0x80 else read_varint(section, at + 1)[1]
     byte = section[at]
     if byte < 0x80:
         delta, at = (byte >> 1) ^ -(byte & 1), at + 1
     else:
         delta, at = read_varint(section, at)
-    at = at + 1 if section[at] == NULL_BYTE else _behind_sized(section, at, end)
+    at = at + 1 if section[at] == NULL_BYTE else _behind_sized(section, at)
     byte, second = section[at], section[at + 1]
     if byte >= 0x80 > second and not byte & 1:
         at += 2 + ((byte & 0x7F | second << 7) >> 1)
-        if at > end:
-            raise Undecodable("a value does not fit into its record", at)
     else:
-        at = _behind_sized(section, at, end)
+        at = _behind_sized(section, at)
     at = at + 1 if at < end and section[at] == 0 else _read_headers(section, at, end)[1]
     if at != end:
-        raise Undecodable(f"a record is {'longer' if at > end else 'shorter'} than its length says", at)
+        raise Undecodable("a record does not end where its length says", at)
     if not previous < delta <= last_offset_delta:
         raise Undecodable(f"a record lies at offset delta {delta}, which its batch does not allow", at)
     return delta, at
 
 
-def _behind_sized(section: bytes, at: int, end: int) -> int:
+def _behind_sized(section: bytes, at: int) -> int:
+    """Where a field ends."""
     size, at = read_varint(section, at)
-    if at + max(size, 0) > end:
-        raise Undecodable(f"a field of {size} bytes does not fit into its record", at)
     return at + max(size, 0)
 
 

@@ -59,14 +59,15 @@ def checked(kind: Any, data: bytes, at: int) -> bytes:
     return b"".join((*kept, data[at:]))
 
 
-def _array_of(hint: Any) -> Any:
+def array_of(hint: Any) -> Any:
     """What an array has; None: it is none."""
     if get_origin(hint) is tuple:
         return get_args(hint)[0]
-    return next((found for found in map(_array_of, get_args(hint)) if found is not None), None)
+    return next((found for found in map(array_of, get_args(hint)) if found is not None), None)
 
 
-def _struct_in(hint: Any) -> Any:
+def struct_in(hint: Any) -> Any:
+    """The class of the structure that a field holds, alone or in an array; None: it holds values."""
     if hasattr(hint, "__dataclass_fields__"):
         return hint
     return next((each for each in get_args(hint) if hasattr(each, "__dataclass_fields__")), None)
@@ -87,9 +88,9 @@ def _entity(kind: Any) -> Walk:
 
 
 def _field(field: Field[Any], hint: Any, is_flexible: bool) -> Walk:
-    element, struct = _array_of(hint), _struct_in(hint)
+    element, struct = array_of(hint), struct_in(hint)
     if element is not None:
-        inner = _struct_in(element)
+        inner = struct_in(element)
         of = _value(field.metadata["kafka_type"], is_flexible) if inner is None else _entity(inner)
         least = SIZES.get(field.metadata.get("kafka_type", ""), 1) if inner is None else _least(inner)
         may_be_null = type(None) in get_args(hint)
@@ -103,7 +104,7 @@ def _field(field: Field[Any], hint: Any, is_flexible: bool) -> Walk:
 def _least(kind: Any) -> int:
     """So many bytes an entity has at least."""
     hints = get_type_hints(kind)
-    single = [each for each in fields(kind) if "tag" not in each.metadata and _array_of(hints[each.name]) is None]
+    single = [each for each in fields(kind) if "tag" not in each.metadata and array_of(hints[each.name]) is None]
     return max(1, sum(SIZES.get(each.metadata.get("kafka_type", ""), 1) for each in single))
 
 

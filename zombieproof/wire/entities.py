@@ -35,6 +35,7 @@ _ERRORS: Mapping[int, ErrorCode] = {int(code.value): code for code in ErrorCode}
 _EMPTY: Mapping[type, Any] = {bool: False, int: 0, str: "", bytes: b"", UUID: uuid_zero}
 
 
+@cache
 def snake(name: str) -> str:
     """Kafka's name of a field or message as kio has it."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().removesuffix("_ms")
@@ -108,11 +109,12 @@ def plain(value: Any) -> Any:
 
 def inner_class(kind: Any, name: str) -> Any:
     """Kio's class of the rows (or of the one) in the field `name` of its class `kind`; None: it holds plain values."""
-    return _inner(_hints(kind)[name])
+    return _inner(hints_of(kind)[name])
 
 
 @cache
-def _hints(kind: type) -> Mapping[str, Any]:
+def hints_of(kind: type) -> Mapping[str, Any]:
+    """The types of the fields of kio's class `kind`."""
     return get_type_hints(kind)
 
 
@@ -124,7 +126,7 @@ def _inner(hint: Any) -> Any:
 
 def has(kind: Any, name: str) -> bool:
     """Whether kio's class `kind` has the field `name`."""
-    return name in _hints(kind)
+    return name in hints_of(kind)
 
 
 def made(kind: Any, values: Values, besides: Values) -> Any:
@@ -153,11 +155,12 @@ def _has_default(kind: Any, name: str) -> bool:
 @cache
 def _plan(kind: Any) -> tuple[tuple[str, Convert, Any], ...]:
     """The fields of an entity: how a plain value becomes one of kio's, and what says nothing there."""
-    hints = _hints(kind)
-    return tuple((each.name, _converter(hints[each.name]), _silence(hints[each.name])) for each in fields(kind))
+    hints = hints_of(kind)
+    return tuple((each.name, _converter(hints[each.name]), silence_of(hints[each.name])) for each in fields(kind))
 
 
-def _silence(hint: Any) -> Any:
+def silence_of(hint: Any) -> Any:
+    """What says nothing in a field of a type."""
     if type(None) in get_args(hint):
         return None
     if get_origin(hint) is tuple:
@@ -177,7 +180,7 @@ def _converter(hint: Any) -> Convert:
         row = _converter(arguments[0])
         return lambda value, besides: tuple([row(each, besides) for each in value])
     if hasattr(hint, "__dataclass_fields__"):
-        return lambda value, besides: made(hint, _one(value), besides)
+        return lambda value, besides: made(hint, one(value), besides)
     if "Timedelta" in str(hint):
         return lambda value, _: value * _MILLISECOND
     if "TZAware" in str(hint):
@@ -187,7 +190,7 @@ def _converter(hint: Any) -> Convert:
     return _same
 
 
-def _one(value: Any) -> Values:
+def one(value: Any) -> Values:
     """The values of a row that is not one of many, which a path through it has made a list of one."""
     found: Values = value[0] if isinstance(value, list) else value
     return found

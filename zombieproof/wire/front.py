@@ -9,7 +9,7 @@ Source: ``SocketServer.scala``, ``RequestContext.java``.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from io import BytesIO
+from struct import Struct
 from typing import Any
 
 from zombieproof.broker.cluster.cluster import Cluster
@@ -21,9 +21,13 @@ from zombieproof.model.vocabulary import ApiKey
 from zombieproof.wire.api import SAYS_NOTHING, Around, Values, WireApi
 from zombieproof.wire.apis import WIRE_APIS, api_versions
 from zombieproof.wire.counts import checked
-from zombieproof.wire.entities import entity_class, made, name_of, read, write
+from zombieproof.wire.entities import entity_class, name_of, read
 from zombieproof.wire.faults import Malformed
 from zombieproof.wire.frames import SIZE, Header, behind_tags, read_header
+from zombieproof.wire.writing import NO_TAGS, Writer
+
+BEGIN_OF_ANSWER = Struct(">ii")
+"""Its size, and the number of its request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +127,19 @@ class Front:
             return self._versions(asked)
         return self.told(asked, WIRE_APIS[asked.api].to_values(asked.entity, answers, header.version, self._around))
 
-    def told(self, asked: Asked, values: Values) -> bytes:
+    @staticmethod
+    def told(asked: Asked, values: Values) -> bytes:
         """The frame of the answer to a request, from what it says."""
-        header, besides = asked.header, SAYS_NOTHING if asked.api not in WIRE_APIS else WIRE_APIS[asked.api].besides
-        return _frame(asked.api, header.version, header.correlation_id, values, besides)
+        return _frame(asked.api, asked.header.version, asked.header.correlation_id, values)
 
     def _versions(self, asked: Asked) -> bytes:
         header, offers = asked.header, self.offered()
         if asked.entity is None:
             values = api_versions.unsupported(offers)
-            return _frame(ApiKey.API_VERSIONS, 0, header.correlation_id, values, SAYS_NOTHING)
+            return _frame(ApiKey.API_VERSIONS, 0, header.correlation_id, values)
         level, epoch = self._cluster.rules.transaction_version, self._cluster.features_epoch
         values = api_versions.answer(asked.entity, header.version, offers, level, epoch)
-        return _frame(ApiKey.API_VERSIONS, header.version, header.correlation_id, values, SAYS_NOTHING)
+        return _frame(ApiKey.API_VERSIONS, header.version, header.correlation_id, values)
 
 
 def _named(message: Request, client_id: str, host: str) -> Request:
@@ -145,14 +149,21 @@ def _named(message: Request, client_id: str, host: str) -> Request:
     return message
 
 
-def _frame(api: ApiKey, version: int, correlation_id: int, values: Values, besides: Values) -> bytes:
-    kind, out = entity_class(api, version, "response"), BytesIO()
-    out.write(SIZE.pack(0))
-    write(out, made(kind.__header_schema__, {"correlation_id": correlation_id}, {}))
-    write(out, made(kind, values, besides))
-    frame = out.getbuffer()
-    SIZE.pack_into(frame, 0, len(frame) - SIZE.size)
-    return bytes(frame)
+def _frame(api: ApiKey, version: int, correlation_id: int, values: Values) -> bytes:
+    writes, tags = _writing(api, version)
+    out = bytearray(BEGIN_OF_ANSWER.pack(0, correlation_id))
+    out += tags
+    writes(out, values)
+    SIZE.pack_into(out, 0, len(out) - SIZE.size)
+    return bytes(out)
+
+
+@cache
+def _writing(api: ApiKey, version: int) -> tuple[Writer, bytes]:
+    """How the answers of a version are written, and what their headers end with."""
+    kind = entity_class(api, version, "response")
+    besides = WIRE_APIS[api].besides if api in WIRE_APIS else SAYS_NOTHING
+    return Writer(kind, besides), NO_TAGS if kind.__header_schema__.__flexible__ else b""
 
 
 _BY_NUMBER: Mapping[int, WireApi] = {int(key): api for key, api in WIRE_APIS.items()}

@@ -106,8 +106,10 @@ def _take_value(field: FieldOfMessage, wire: Wire) -> Take:
     if is_many and "." in wire.name:
         return lambda entity, names: tuple([plain(each) for each in reached(entity, wire.name)])
 
+    first = _first(wire.name)
+
     def take(entity: Any, names: Names) -> Any:
-        value = next(reached(entity, wire.name), MISSING)
+        value = first(entity)
         if value is MISSING:
             return value
         if is_many:
@@ -121,10 +123,10 @@ def _take_value(field: FieldOfMessage, wire: Wire) -> Take:
 
 
 def _take_records(field: FieldOfMessage, wire: Wire, record: type, version: int) -> Take:
-    may_be_none = without_none(field.kind) is not field.kind
+    may_be_none, first = without_none(field.kind) is not field.kind, _first(wire.name)
 
     def take(entity: Any, names: Names) -> Any:
-        rows = next(reached(entity, wire.name), MISSING)
+        rows = first(entity)
         if rows is MISSING:
             return rows
         if rows is None and may_be_none:
@@ -136,10 +138,10 @@ def _take_records(field: FieldOfMessage, wire: Wire, record: type, version: int)
 
 def _take_pairs(field: FieldOfMessage, wire: Pairs) -> Take:
     key, value, is_dict = snake(wire.key), snake(wire.value), get_origin(field.kind) is dict
-    of_topics = wire.key == "Name"
+    of_topics, first = wire.key == "Name", _first(wire.name)
 
     def take(entity: Any, names: Names) -> Any:
-        rows = next(reached(entity, wire.name), MISSING)
+        rows = first(entity)
         if rows is MISSING or rows is None:
             return MISSING if rows is MISSING else {} if is_dict else None
         pairs = [
@@ -158,7 +160,7 @@ def _take_rows(field: FieldOfMessage, wire: Rows, version: int) -> Take:
     kind = without_none(field.kind)
     gather: Callable[[Any], Any] = get_origin(kind) or tuple
     may_be_none, row_of = kind is not field.kind, _row(field, wire, version)
-    partitions, index = snake(wire.partitions), snake(wire.index)
+    partitions, index, first = snake(wire.partitions), snake(wire.index), _first(wire.name)
 
     def rows(topics: Any, names: Names) -> Iterator[Any]:
         for topic in topics:
@@ -167,7 +169,7 @@ def _take_rows(field: FieldOfMessage, wire: Rows, version: int) -> Take:
                 yield row_of((name, getattr(row, index) if index else int(row)), row, names)
 
     def take(entity: Any, names: Names) -> Any:
-        topics = next(reached(entity, wire.name), MISSING)
+        topics = first(entity)
         if topics is MISSING:
             return None if may_be_none and "." in wire.name else topics
         if topics is None and may_be_none:
@@ -206,6 +208,14 @@ def _unknown_ids(kind: type, version: int) -> Take:
         return frozenset(topic for topic in topics if topic.startswith(NO_NAME))
 
     return take if taking else _nothing
+
+
+def _first(path: str) -> Callable[[Any], Any]:
+    """What takes the first value at the end of a path; MISSING: there is none."""
+    if "." in path:
+        return lambda entity: next(reached(entity, path), MISSING)
+    name = snake(path)
+    return lambda entity: getattr(entity, name, MISSING)
 
 
 def reached(entity: Any, path: str) -> Iterator[Any]:

@@ -88,7 +88,7 @@ class TransactionStore:
     def find(self, transactional_id: str) -> tuple[Place, Transaction | None]:
         """Find an id (L1 to L3): its place, and its transaction if it is known here."""
         _, number = self._metadata.transaction_partition(transactional_id)
-        loading = any(partition == number for partition, _ in self._loading)
+        loading = bool(self._loading) and any(partition == number for partition, _ in self._loading)
         loaded = self._loaded.get(number)
         if loaded is None:
             return Place(number, loading, False, NONE), None
