@@ -1,17 +1,24 @@
 """Whoever asks a broker: a message of ours as the bytes of a request, and the bytes of an answer as one of ours."""
 
 import socket
+from collections import deque
 from io import BytesIO
+from struct import Struct
 from typing import Any
 
 from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.messages.partitions import Produce
 from zombieproof.messages.registry import api_of
-from zombieproof.model.vocabulary import NONE
-from zombieproof.wire.api import Address
+from zombieproof.model.vocabulary import NONE, ApiKey
+from zombieproof.wire.api import Address, Values
 from zombieproof.wire.apis import WIRE_APIS
 from zombieproof.wire.entities import entity_class, made, read, write
-from zombieproof.wire.frames import SIZE
+from zombieproof.wire.faults import Malformed
+from zombieproof.wire.frames import MOST_BYTES, SIZE
 from zombieproof.wire.names import Names
+
+NUMBER = Struct(">i")
+"""What the header of every answer begins with: the number of its request."""
 
 SAYS: dict[str, Any] = {
     "replica_id": NONE,
@@ -25,16 +32,21 @@ SAYS: dict[str, Any] = {
 def request_frame(request: Request, correlation_id: int, client_id: str | None, names: Names) -> bytes:
     """The frame of a request, in its version."""
     api = WIRE_APIS[api_of(type(request)).key]
-    kind, out = entity_class(api.key, request.version, "request"), BytesIO()
+    return frame_of(api.key, request.version, api.written(request, names), correlation_id, client_id)
+
+
+def frame_of(api: ApiKey, version: int, values: Values, correlation_id: int, client_id: str | None) -> bytes:
+    """The frame of a request that is made of plain values, by kio's names."""
+    kind, out = entity_class(api, version, "request"), BytesIO()
     header = {
-        "request_api_key": int(api.key),
-        "request_api_version": request.version,
+        "request_api_key": int(api),
+        "request_api_version": version,
         "correlation_id": correlation_id,
         "client_id": client_id,
     }
     out.write(SIZE.pack(0))
     write(out, made(kind.__header_schema__, header, {}))
-    write(out, made(kind, api.written(request, names), SAYS))
+    write(out, made(kind, values, SAYS))
     frame = out.getbuffer()
     SIZE.pack_into(frame, 0, len(frame) - SIZE.size)
     return bytes(frame)
@@ -70,6 +82,7 @@ class Asking:
         self._client_id, self._names, self._patience_s = client_id, names, patience_s
         self._socket = socket.create_connection(address, patience_s)
         self._number = 0
+        self._unanswered: deque[int] = deque()
 
     def send(self, request: Request) -> None:
         """Send a request.
@@ -78,7 +91,10 @@ class Asking:
             OSError: the broker has ended the connection.
         """
         self._number += 1
-        self._socket.sendall(request_frame(request, self._number, self._client_id, self._names))
+        frame = request_frame(request, self._number, self._client_id, self._names)
+        self._socket.sendall(frame)
+        if not (isinstance(request, Produce) and request.acks == 0):
+            self._unanswered.append(self._number)
 
     def receive(self, request: Request, *, waits: bool = True) -> Answer:
         """The answer to `request`, which is the oldest that is not answered.
@@ -92,11 +108,34 @@ class Asking:
             TimeoutError: it has not come for too long.
             Malformed: it is none.
         """
+        return answer_in(self._frame(waits=waits), request, self._names)
+
+    def entity(self, api: ApiKey, version: int, values: Values) -> Any:
+        """Kio's entity of the answer to a request that is made of plain values; nothing else is unanswered.
+
+        Raises:
+            OSError, TimeoutError, Malformed: as of `send` and `receive`.
+        """
+        self._number += 1
+        self._socket.sendall(frame_of(api, version, values, self._number, self._client_id))
+        self._unanswered.append(self._number)
+        kind, frame = entity_class(api, version, "response"), self._frame(waits=True)
+        _, at = read(kind.__header_schema__, frame)
+        return read(kind, frame, at)[0]
+
+    def _frame(self, *, waits: bool) -> bytes:
+        """What follows the size of the next frame, which answers the oldest request that is not answered."""
         self._socket.settimeout(self._patience_s if waits else 0)
         first = self._read(1)
         self._socket.settimeout(self._patience_s)
         (size,) = SIZE.unpack(first + self._read(SIZE.size - 1))
-        return answer_in(self._read(size), request, self._names)
+        if not NUMBER.size <= size <= MOST_BYTES:
+            raise Malformed(f"an answer of {size} bytes; legal are {NUMBER.size} to {MOST_BYTES}")
+        frame = self._read(size)
+        (number,), expected = NUMBER.unpack_from(frame), self._unanswered.popleft() if self._unanswered else None
+        if number != expected:
+            raise Malformed(f"an answer to request {number}; the oldest that is not answered is {expected}")
+        return frame
 
     def close(self) -> None:
         """Hang up."""
