@@ -116,12 +116,12 @@ class Judge:
                 try:
                     got = player.answer(step, once=given.once)
                 except WrongAnswer as error:
-                    return _deviates(told, scenario, given, {"no answer": str(error)})
+                    return _deviates(told, given, {"no answer": str(error)})
                 except UnknownSymbol:
-                    return _deviates(told, scenario, given, {"no answer": "no producer id was granted before"})
+                    return _deviates(told, given, {"no answer": "no producer id was granted before"})
                 seen = seen_in(step.api, got)
                 if given.expectations and not any(is_in(numbered(each), seen) for each in given.expectations):
-                    return _deviates(told, scenario, given, seen)
+                    return _deviates(told, given, seen)
         return replace(told, verdict="conforms", step=0, asked="", request=None)
 
     # ---------------------------------------------------------------- recordings
@@ -187,9 +187,9 @@ class Judge:
             raise
 
 
-def _deviates(told: Judged, scenario: Scenario, given: DirectedStep, seen: Json) -> Judged:
+def _deviates(told: Judged, given: DirectedStep, seen: Json) -> Judged:
     expectations = given.expectations
     expected: JsonValue = expectations[0] if len(expectations) == 1 else {"one of": list(expectations)}
     got = part_of(numbered(expectations[0]), seen) if len(expectations) == 1 else seen
-    bugs = tuple(scenario.bugs if given.bugs is None else given.bugs)
+    bugs = tuple(number for number, part in given.matches.items() if is_in(numbered(part), seen))
     return replace(told, verdict="deviates", expected=expected, got=got, bugs=bugs)

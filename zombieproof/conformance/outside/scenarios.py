@@ -99,7 +99,7 @@ class DirectedStep(Part):
         expect: a part of the answer; `one_of` several, of which one is.
         once: it is not sent again where the answer says so.
         at_once: the next step does not wait until markers are written.
-        bugs: what a deviation here matches, where it is not what the scenario says.
+        matches: published bugs (docs/bugs.md), and by which part of an answer that is not expected one knows each.
     """
 
     api: str
@@ -109,7 +109,7 @@ class DirectedStep(Part):
     one_of: list[Said] | None = None
     once: bool = False
     at_once: bool = False
-    bugs: list[str] | None = None
+    matches: dict[Annotated[str, Field(pattern="^B[0-9]{2}$")], Said] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -129,7 +129,7 @@ class DirectedStep(Part):
             raise ValueError(f"{self.api} is no API; legal are {', '.join(sorted(SAID))}")
         if self.expect is not None and self.one_of is not None:
             raise ValueError("`expect` and `one_of` exclude each other")
-        for each in self.expectations:
+        for each in (*self.expectations, *self.matches.values()):
             _known_errors(each)
         return self
 
@@ -151,7 +151,6 @@ class Scenario(Part):
     Attributes:
         rule: what every broker must do, in a sentence.
         source: where that is said.
-        bugs: published bugs (docs/bugs.md) that a deviation matches.
         level: smoke: it is quick, and what most brokers that get it wrong get wrong; full: it is not.
         client: of which generation the requests are.
         transaction_versions: of the clusters that it is about.
@@ -161,7 +160,6 @@ class Scenario(Part):
     name: Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$")]
     rule: Annotated[str, Field(min_length=1)]
     source: Annotated[str, Field(min_length=1)]
-    bugs: list[Annotated[str, Field(pattern="^B[0-9]{2}$")]] = []
     level: Level = "full"
     client: Generation = "classic"
     transaction_versions: list[Annotated[int, Field(ge=0, le=2)]] = [0, 1, 2]
