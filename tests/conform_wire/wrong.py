@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from zombieproof.broker.authorization.principals import Principal
@@ -78,15 +78,15 @@ def served(
     wrong: Wrong = RIGHT, transaction_version: int = 2, release: str = "4.3", settings: Settings = SETTINGS
 ) -> Iterator[str]:
     """A broker that listens while the block runs; its address."""
-    with told_of(wrong, transaction_version, release, settings) as (bootstrap, _):
+    with told_of(wrong, transaction_version, release, settings) as (bootstrap, _, _):
         yield bootstrap
 
 
 @contextmanager
 def told_of(
     wrong: Wrong = RIGHT, transaction_version: int = 2, release: str = "4.3", settings: Settings = SETTINGS
-) -> Iterator[tuple[str, Embedded]]:
-    """The same, with the cluster itself: look at it only when nobody asks."""
+) -> Iterator[tuple[str, Embedded, Background]]:
+    """The same, with the cluster itself (look at it only when nobody asks) and what listens for it."""
     rules: Rules = preset_for(release, transaction_version)
     for name in wrong.without:
         setattr(rules, name, 0)
@@ -104,7 +104,7 @@ def told_of(
         background = Background(Server(cluster))
         try:
             (address,) = background.addresses.values()
-            yield f"{address.host}:{address.port}", cluster
+            yield f"{address.host}:{address.port}", cluster, background
         finally:
             background.close()
 
@@ -183,13 +183,15 @@ def _commits_what_is_aborted(answer: Answer) -> Answer:
 
 
 def _always_epoch_0(answer: Answer) -> Answer:
-    is_granted = isinstance(answer, InitProducerIdAnswer) and answer.error == Error.NONE
-    return replace(answer, producer_epoch=0) if is_granted else answer
+    if isinstance(answer, InitProducerIdAnswer) and answer.error == Error.NONE:
+        return replace(answer, producer_epoch=0)
+    return answer
 
 
 def _one_producer_id(answer: Answer) -> Answer:
-    is_granted = isinstance(answer, InitProducerIdAnswer | EndTxnAnswer) and answer.producer_id != NONE
-    return replace(answer, producer_id=7) if is_granted else answer
+    if isinstance(answer, InitProducerIdAnswer | EndTxnAnswer) and answer.producer_id != NONE:
+        return replace(answer, producer_id=7)
+    return answer
 
 
 def _bumps_nothing_at_the_end(answer: Answer) -> Answer:

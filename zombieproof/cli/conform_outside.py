@@ -42,19 +42,19 @@ def judge_broker(
         WrongUsage: an address, a level, a release or a recording is none; or the address is not loopback.
     """
     addresses = _addresses(bootstrap, says_yes=says_yes)
-    line = _line(release)
+    named = _known_release(release)
     scenarios = _scenarios(level or ("" if recordings else "smoke"))
     sequences, damaged = _sequences(recordings, limit)
     screen, aside = Screen(), Screen(sys.stderr) if as_json else Screen()
     try:
         peer = Peer(addresses)
     except Unreachable as error:
-        aside.say(f"zombieproof: {error}") if as_json else sys.stderr.write(f"zombieproof: {error}\n")
+        sys.stderr.write(f"zombieproof: {error}\n")
         return Exit.INCONCLUSIVE
     try:
         _may_ask(peer, says_yes=says_yes)
         settings = peer.settings()
-        judge = Judge(peer, Circumstances(peer.spoken, line or release_of(peer.spoken), settings))
+        judge = Judge(peer, Circumstances(peer.spoken, named or release_of(peer.spoken), settings))
         _announce(aside, judge, bootstrap, len(scenarios) + len(sequences))
         with _stopped_in_order():
             _run(judge, scenarios, sequences, damaged)
@@ -92,11 +92,13 @@ def _all_loopback(addresses: Any, what: str, *, says_yes: bool) -> None:
         )
 
 
-def _line(release: str | None) -> str | None:
+def _known_release(release: str | None) -> str | None:
     try:
-        return None if release is None else line_of(release)
+        if release is not None:
+            line_of(release)
     except UnknownRelease as error:
         raise WrongUsage(f"--release: {error}") from error
+    return release
 
 
 def _scenarios(level: str) -> list[tuple[str, Scenario]]:

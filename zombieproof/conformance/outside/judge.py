@@ -173,7 +173,7 @@ class Judge:
             remote.begin_sequence()
             yield remote
         finally:
-            left = remote.clean()
+            left = _cleaned(remote)
             self.left.topics.extend(left.topics)
             self.left.groups.extend(left.groups)
 
@@ -185,6 +185,15 @@ class Judge:
         except Unreachable as error:
             self.judged.append(replace(told, verdict="not judged", why=str(error)))
             raise
+
+
+def _cleaned(remote: Remote) -> Left:
+    """Take away what a sequence has made; whoever interrupts that waits until it is done."""
+    try:
+        return remote.clean()
+    except KeyboardInterrupt:
+        remote.clean()
+        raise
 
 
 def _deviates(told: Judged, given: DirectedStep, seen: Json) -> Judged:

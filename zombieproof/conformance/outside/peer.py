@@ -136,7 +136,8 @@ class Peer:
             if isinstance(request, Produce) and request.acks == 0:
                 return self._untold(connection, request)
             return connection.receive(request)
-        except (OSError, Malformed):
+        except BaseException:
+            # Whatever it was: an answer that still comes is not the answer to the next question.
             self._hang_up(at)
             raise
 
@@ -160,6 +161,9 @@ class Peer:
         at = self._some() if node is None else node
         try:
             return self._connected(at).entity(api, version, values)
+        except KeyboardInterrupt:
+            self._hang_up(at)
+            raise
         except (OSError, Malformed) as error:
             self._hang_up(at)
             raise Unreachable(f"{self._where(at)} does not answer {api.name}: {_said(error)}") from error
