@@ -1,4 +1,4 @@
-"""zombieproof conform: does the interpreted host answer as a real broker did?"""
+"""zombieproof conform: does the interpreted host, or any broker, answer as a real broker did?"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,22 +17,31 @@ from zombieproof.report import conform_json, conform_text
 from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 
-HELP = """Replay recorded answers of a real broker against brokers in this process.
+HELP = """Judge a broker: one that is running, or, by recordings alone, the brokers of this process.
 
+With --bootstrap a running broker of whatever make is asked by raw requests: by scenarios where brokers get
+transactions wrong (--level smoke takes half a minute, full some minutes), and by recorded sequences. What cannot be
+played at a broker that is told nothing is counted with the reason, never passed. Everything that is made there has a
+name of its own and is deleted at the end, but for transactional ids. Only loopback is asked without --yes.
+
+Without it recorded answers of a real broker are replayed against brokers in this process.
 A recording (.jsonl or .jsonl.gz) holds one sequence in each line: requests to a new cluster, and what Kafka answered.
 Of a sequence that is answered otherwise the first difference is shown: step, request, expected, got, and the decision
 with the reference row that answered. A line that cannot be understood is named, and the others are replayed.
 
 \b
 Examples:
+  zombieproof conform --bootstrap 127.0.0.1:9092
+  zombieproof conform --bootstrap 127.0.0.1:9092 --level full --json
+  zombieproof conform --bootstrap 127.0.0.1:9092 --recording random.jsonl.gz
   zombieproof conform --recording random.jsonl.gz
   zombieproof conform --recording one.jsonl two.jsonl.gz folder/
   zombieproof conform --recording random.jsonl.gz --limit 100 --json
 
 \b
-Exit codes: 0 every answer is the recorded one, 1 some are not,
-  2 wrong usage, 3 some lines could not be understood (or there are none)
-  and in the others every answer is the recorded one.
+Exit codes: 0 every answer is the expected one, 1 some are not,
+  2 wrong usage, 3 the broker was not reached or went away, nothing could be
+  judged, or some lines could not be understood; and no answer is another one.
 """
 
 
@@ -41,19 +50,42 @@ def register(app: typer.Typer) -> None:
     app.command("conform", help=HELP)(conform_command)
 
 
-def conform_command(
+def conform_command(  # the parser of the command line wants an argument for each option
     recordings: Annotated[
         list[Path] | None,
         typer.Option("--recording", metavar="FILE...", help="recordings and folders of them, - for stdin; repeatable"),
     ] = None,
     more: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="more recordings")] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="play only the first N sequences")] = None,
+    bootstrap: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="a running broker, which is judged; several with commas")
+    ] = None,
+    level: Annotated[
+        str | None, typer.Option(metavar="smoke|full", help="by which scenarios (smoke, if there are no recordings)")
+    ] = None,
+    release: Annotated[
+        str | None, typer.Option(help="the release whose recordings the broker is judged by (the one it speaks as)")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="ask also a broker that is not on this machine")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> int:
     """Run the command."""
     given = [*(recordings or ()), *(more or ())]
+    if bootstrap is not None:
+        from zombieproof.cli import extras  # noqa: PLC0415  # only this way of judging needs the extra
+
+        extras.need("wire", "kio", "conform --bootstrap")
+        from zombieproof.cli.conform_outside import judge_broker  # noqa: PLC0415  # kio is there
+
+        return judge_broker(bootstrap, level, given, limit, release, says_yes=yes, as_json=as_json)
+    for option, value in (("--level", level), ("--release", release), ("--yes", yes or None)):
+        if value is not None:
+            raise WrongUsage(f"{option} is about a running broker: give --bootstrap HOST:PORT as well")
     if not given:
-        raise WrongUsage("there is nothing to replay: give --recording FILE, a recording or a folder of them")
+        raise WrongUsage(
+            "there is nothing to replay: give --recording FILE, a recording or a folder of them, "
+            "or --bootstrap HOST:PORT, a broker"
+        )
     try:
         files = files_of(given)
         with watching(files, limit) as watch:

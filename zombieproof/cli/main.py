@@ -38,7 +38,7 @@ COMMANDS: Final = {
     "check": "Explore scenarios exhaustively.",
     "replay": "Judge recordings of real clusters, or run a counterexample again.",
     "history": "Judge what clients were told and what they read.",
-    "conform": "Replay recorded answers of a real broker.",
+    "conform": "Judge any broker, or replay recorded answers of a real one.",
     "serve": "Serve brokers of Kafka for any client of Kafka.",
     "verify": "Verify all that a clone promises, in one table.",
     "scenarios": "List the scenarios, or tell one.",

@@ -4,9 +4,8 @@ A request goes to the node that has to answer it, as a client that knows the met
 several leaders are asked of each and put together.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import TypeVar
 
 from pydantic import JsonValue
 
@@ -18,6 +17,7 @@ from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Exchange, Request
 from zombieproof.broker.cluster.settings import Settings
 from zombieproof.conformance.connections import Connections, access_of
+from zombieproof.conformance.readings import read_from
 from zombieproof.conformance.recording import Recorded
 from zombieproof.conformance.subject import (
     NOBODY,
@@ -31,25 +31,12 @@ from zombieproof.conformance.subject import (
 )
 from zombieproof.conformance.symbols import place_group, place_transactional_id
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TopicPartition
-from zombieproof.messages.partitions import (
-    DescribeProducers,
-    DescribeProducersAnswer,
-    Fetch,
-    FetchAnswer,
-    ListOffsets,
-    ListOffsetsAnswer,
-)
+from zombieproof.messages.partitions import DescribeProducers, Fetch, ListOffsets
 from zombieproof.messages.registry import Receiver, api_of, values_of
 from zombieproof.messages.schema import Entity
-from zombieproof.messages.transactions import (
-    DescribeTransactions,
-    DescribeTransactionsAnswer,
-    ListTransactions,
-)
+from zombieproof.messages.transactions import DescribeTransactions, ListTransactions
 from zombieproof.model.releases import UnknownRelease
 from zombieproof.model.rules import preset_for
-
-T = TypeVar("T")
 
 ATTEMPTS = 4
 """How often a request is sent again: each time everything has arrived before, so more cannot tell more."""
@@ -216,7 +203,7 @@ class InProcess:
         if role is not None:
             return self._ask(request, self._node(role))
         if isinstance(request, Fetch | ListOffsets | DescribeProducers | DescribeTransactions):
-            return self._read(request)
+            return read_from(request, self._ask, self.cluster.leader_of, self.cluster.coordinator_of)
         return self._ask(request, self._receiver(request))
 
     def begin(self, request: Request, role: Role | None, name: str) -> None:
@@ -260,39 +247,6 @@ class InProcess:
     def _coordinator(self, transactional_id: str | None) -> int | None:
         return None if transactional_id is None else self.cluster.coordinator_of(transactional_id)
 
-    def _read(
-        self, request: Fetch | ListOffsets | DescribeProducers | DescribeTransactions
-    ) -> Answer | Closed | Silence:
-        """Ask each leader (or coordinator) for its part, and put the answers together."""
-        if isinstance(request, DescribeTransactions):
-            by_node = _grouped(request.transactional_ids, self.cluster.coordinator_of)
-            parts = [self._ask(replace(request, transactional_ids=ids), node) for node, ids in by_node.items()]
-            rows = [row for part in parts if isinstance(part, DescribeTransactionsAnswer) for row in part.transactions]
-            return _whole(parts) or DescribeTransactionsAnswer(tuple(rows))
-        return self._read_partitions(request)
-
-    def _read_partitions(self, request: Fetch | ListOffsets | DescribeProducers) -> Answer | Closed | Silence:
-        by_node = _grouped(request.partitions, self.cluster.leader_of)
-        parts: list[Answer | Closed | Silence] = []
-        for node, wanted in by_node.items():
-            if isinstance(request, DescribeProducers):
-                parts.append(self._ask(replace(request, partitions=wanted), node))
-            else:
-                parts.append(
-                    self._ask(replace(request, partitions={tp: request.partitions[tp] for tp in wanted}), node)
-                )
-        unlike = _whole(parts)
-        if unlike is not None:
-            return unlike
-        if isinstance(request, Fetch):
-            fetched = [part.partitions for part in parts if isinstance(part, FetchAnswer)]
-            return FetchAnswer({tp: row for part in fetched for tp, row in part.items()})
-        if isinstance(request, ListOffsets):
-            listed = [part.partitions for part in parts if isinstance(part, ListOffsetsAnswer)]
-            return ListOffsetsAnswer({tp: row for part in listed for tp, row in part.items()})
-        described = [part.partitions for part in parts if isinstance(part, DescribeProducersAnswer)]
-        return DescribeProducersAnswer({tp: row for part in described for tp, row in part.items()})
-
     def go_on(self, attempt: int) -> bool:
         """Markers that could not be written are sent again; everything else has happened already."""
         self.cluster.resend_markers()
@@ -301,7 +255,7 @@ class InProcess:
 
     # ---------------------------------------------------------------- time and faults
 
-    def pass_time(self, milliseconds: int) -> None:
+    def pass_time(self, milliseconds: int, *, until_ended: str | None = None) -> None:
         """Time passes in steps of the shortest interval at which brokers look at their clock."""
         settings = self._settings
         interval = min(
@@ -407,21 +361,7 @@ class InProcess:
         return node
 
 
-def _grouped(wanted: Iterable[T], node_of: Callable[[T], int | None]) -> dict[int | None, tuple[T, ...]]:
-    """What is wanted, by the node that has it; one empty group where nothing is wanted."""
-    found: dict[int | None, tuple[T, ...]] = {}
-    for each in wanted:
-        node = node_of(each)
-        found[node] = (*found.get(node, ()), each)
-    return found or {None: ()}
-
-
 def _answer_of(exchange: Exchange) -> Answer | Closed | Silence:
     if exchange.is_closed:
         return Closed()
     return Silence() if exchange.answer is None else exchange.answer
-
-
-def _whole(parts: Iterable[Answer | Closed | Silence]) -> Closed | Silence | None:
-    """The part that is no answer, if there is one."""
-    return next((part for part in parts if isinstance(part, Closed | Silence)), None)

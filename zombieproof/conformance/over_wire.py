@@ -5,10 +5,7 @@ are commands to the cluster, given while nothing is asked. Whether an answer is 
 when the server has taken a request and its turn is over, the answer lies in the socket, or there is none yet.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-from uuid import UUID
 
 from zombieproof.broker.authorization.mechanisms import Plain
 from zombieproof.broker.authorization.principals import Principal
@@ -28,58 +25,19 @@ from zombieproof.conformance.subject import (
     Sender,
     Silence,
 )
-from zombieproof.conformance.symbols import UNKNOWN_TOPIC_ID, ZERO_TOPIC_ID
+from zombieproof.conformance.symbol_names import SymbolNames
 from zombieproof.messages.partitions import Produce
-from zombieproof.messages.schema import Entity
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.wire.apis import api_versions
 from zombieproof.wire.asking import Asking, entity_in, frame_of
 from zombieproof.wire.background import PATIENCE_S, Background
 from zombieproof.wire.entities import plain
 from zombieproof.wire.frames import HEADER, SIZE
-from zombieproof.wire.names import NO_ID, TopicNames
+from zombieproof.wire.names import TopicNames
 from zombieproof.wire.security import OPEN, Security
 from zombieproof.wire.server import Server
 
 CLIENT_ID = "conformance"
-SOME_ID = UUID(int=(1 << 128) - 1)
-"""The id of no topic."""
-
-SYMBOLS = {UNKNOWN_TOPIC_ID: SOME_ID, ZERO_TOPIC_ID: NO_ID}
-
-
-@dataclass(slots=True)
-class SymbolNames:
-    """The names of the topics of a sequence, with those that stand for ids of no topic."""
-
-    topics: TopicNames
-
-    def topic(self, topic: str) -> Mapping[str, Any]:
-        """Name and id."""
-        known = self.topics.topic(topic)
-        return {**known, "topic_id": SYMBOLS[topic]} if topic in SYMBOLS else {**known, "topic_id": _or_none(known)}
-
-    def topic_of(self, row: Any) -> str:
-        """The topic that a row is about."""
-        ids = {topic_id: symbol for symbol, topic_id in SYMBOLS.items()}
-        name = getattr(row, "name", None) or getattr(row, "topic", None)
-        if not name and hasattr(row, "topic_id") and (row.topic_id or NO_ID) in ids:
-            return ids[row.topic_id or NO_ID]
-        return self.topics.topic_of(row)
-
-    def sent(self, entity: Entity, value: Any) -> Any:
-        """Itself."""
-        return value
-
-    def told(self, entity: Entity, value: Any) -> Any:
-        """Itself."""
-        return value
-
-
-def _or_none(known: Mapping[str, Any]) -> UUID:
-    """A topic that does not exist has no id: in a version that names topics by ids it is that of none."""
-    topic_id: UUID = known["topic_id"]
-    return SOME_ID if topic_id == NO_ID else topic_id
 
 
 @dataclass(slots=True)

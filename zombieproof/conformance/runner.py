@@ -70,10 +70,10 @@ def play(recorded: Recorded, subject_of: SubjectOf) -> Played:
     sequence = recorded.sequence
     count = settings_of(recorded).offsets_topic_num_partitions
     with closing(subject_of(recorded)) as subject:
-        return _played(recorded, _Player(subject, Symbols(count, sequence.topics)), count)
+        return _played(recorded, Player(subject, Symbols(count, sequence.topics)), count)
 
 
-def _played(recorded: Recorded, player: "_Player", count: int) -> Played:
+def _played(recorded: Recorded, player: "Player", count: int) -> Played:
     sequence = recorded.sequence
     for number, step in enumerate(sequence.steps, start=1):
         try:
@@ -100,25 +100,25 @@ def answers_of(recorded: Recorded, subject_of: SubjectOf) -> list[Json]:
     sequence = recorded.sequence
     count = settings_of(recorded).offsets_topic_num_partitions
     with closing(subject_of(recorded)) as subject:
-        player = _Player(subject, Symbols(count, sequence.topics))
+        player = Player(subject, Symbols(count, sequence.topics))
         return [player.answer(step) for step in sequence.steps]
 
 
 @dataclass(slots=True)
-class _Player:
+class Player:
     """One sequence while it is played."""
 
     subject: Subject
     symbols: Symbols
     begun: dict[str, Request] = field(default_factory=dict)
 
-    def answer(self, step: Step) -> Json:
-        """What the subject answers to a step."""
+    def answer(self, step: Step, *, once: bool = False) -> Json:
+        """What the subject answers to a step; `once`: also where it says "ask again"."""
         self.symbols.coordinator_epochs(self.subject.coordinator_epochs())
         match step.request:
             case forms.WaitForm(transactional_id=transactional_id, ms=milliseconds):
                 # It ended when the broker had looked at its clock once more.
-                self.subject.pass_time(milliseconds + CLOCK_INTERVAL_MS)
+                self.subject.pass_time(milliseconds + CLOCK_INTERVAL_MS, until_ended=transactional_id)
                 return self._described(transactional_id)
             case forms.SleepForm(ms=milliseconds):
                 self.subject.pass_time(milliseconds)
@@ -137,7 +137,7 @@ class _Player:
             case forms.NothingForm() if step.api == "ApiVersions":
                 return self._authenticated(step)
             case _:
-                return self._asked(step)
+                return self._asked(step, once=once)
         return {}
 
     def _authenticated(self, step: Step, mechanism: str = "", token: bytes = b"") -> Json:
@@ -161,7 +161,7 @@ class _Player:
         row = rows[0] if isinstance(rows, list) and rows else None
         return row if isinstance(row, dict) else answer
 
-    def _asked(self, step: Step) -> Json:
+    def _asked(self, step: Step, *, once: bool) -> Json:
         role = None if step.node is None else role_of(step.node)
         assert step.API is not None, "time and faults are no requests"
         request = request_of(step.API, step.version, step.request, self.symbols)
@@ -173,7 +173,7 @@ class _Player:
         answer: Json = {}
         sender = Sender(step.principal, step.connection)
         for _ in range(repeat):
-            answer = self._until_settled(step.api, request, role, sender)
+            answer = self._until_settled(step.api, request, role, sender, once=once)
         return answer
 
     def _answered(self, name: str) -> Json:
@@ -181,12 +181,14 @@ class _Player:
             raise UnknownSymbol(f"{name!r} is no request; legal are the names in `later` of the steps before")
         return self._told(self.begun[name], self.subject.answered(name))
 
-    def _until_settled(self, api: str, request: Request, role: Role | None, sender: Sender) -> Json:
+    def _until_settled(self, api: str, request: Request, role: Role | None, sender: Sender, *, once: bool) -> Json:
         """Send a request until the answer is not "ask again", or nothing can change any more."""
         again = AGAIN_FOR_PRODUCE if api == "Produce" else AGAIN
         attempt = 1
         answer = self._sent(request, role, sender)
-        while (role is None or not role.is_old) and errors_in(answer) & again and self.subject.go_on(attempt):
+        while (
+            not once and (role is None or not role.is_old) and errors_in(answer) & again and self.subject.go_on(attempt)
+        ):
             answer = self._sent(request, role, sender)
             attempt += 1
         return answer

@@ -108,8 +108,8 @@ class Subject(Protocol):
         """
         ...
 
-    def pass_time(self, milliseconds: int) -> None:
-        """Let time pass, with all that brokers do by a timer."""
+    def pass_time(self, milliseconds: int, *, until_ended: str | None = None) -> None:
+        """Let time pass, with all that brokers do by a timer; at most until they ended the transaction of an id."""
         ...
 
     def restart(self, clean: bool) -> None:

@@ -1,17 +1,24 @@
 """Whoever asks a broker: a message of ours as the bytes of a request, and the bytes of an answer as one of ours."""
 
 import socket
+from collections import deque
 from io import BytesIO
+from struct import Struct
 from typing import Any
 
 from zombieproof.broker.cluster.network import Answer, Request
+from zombieproof.messages.partitions import Produce
 from zombieproof.messages.registry import api_of
 from zombieproof.model.vocabulary import NONE, ApiKey
 from zombieproof.wire.api import Address, Values
 from zombieproof.wire.apis import WIRE_APIS
 from zombieproof.wire.entities import entity_class, made, read, write
-from zombieproof.wire.frames import SIZE
+from zombieproof.wire.faults import Malformed
+from zombieproof.wire.frames import MOST_BYTES, SIZE
 from zombieproof.wire.names import Names
+
+NUMBER = Struct(">i")
+"""What the header of every answer begins with: the number of its request."""
 
 SAYS: dict[str, Any] = {
     "replica_id": NONE,
@@ -29,7 +36,7 @@ def request_frame(request: Request, correlation_id: int, client_id: str | None, 
 
 
 def frame_of(api: ApiKey, version: int, values: Values, correlation_id: int, client_id: str | None) -> bytes:
-    """The frame of a request that is made of `values`."""
+    """The frame of a request that is made of plain values, by kio's names."""
     kind, out = entity_class(api, version, "request"), BytesIO()
     header = {
         "request_api_key": int(api),
@@ -86,6 +93,7 @@ class Asking:
         self._client_id, self._names, self._patience_s = client_id, names, patience_s
         self._socket = socket.create_connection(address, patience_s)
         self._number = 0
+        self._unanswered: deque[int] = deque()
 
     def send(self, request: Request) -> None:
         """Send a request.
@@ -96,9 +104,14 @@ class Asking:
         self.send_frame(self.frame_of(request))
 
     def frame_of(self, request: Request) -> bytes:
-        """A request as it is sent, under the next number."""
+        """A request as it is sent, under the next number; its answer is then the next that is received."""
+        if not (isinstance(request, Produce) and request.acks == 0):
+            self._unanswered.append(self._number + 1)
+        return request_frame(request, self._next_number(), self._client_id, self._names)
+
+    def _next_number(self) -> int:
         self._number += 1
-        return request_frame(request, self._number, self._client_id, self._names)
+        return self._number
 
     def send_frame(self, frame: bytes) -> None:
         """Send a frame as it is.
@@ -120,7 +133,17 @@ class Asking:
             TimeoutError: it has not come for too long.
             Malformed: it is none.
         """
-        return answer_in(self.receive_frame(waits=waits), request, self._names)
+        return answer_in(self._answer_frame(waits=waits), request, self._names)
+
+    def entity(self, api: ApiKey, version: int, values: Values) -> Any:
+        """Kio's entity of the answer to a request that is made of plain values; nothing else is unanswered.
+
+        Raises:
+            OSError, TimeoutError, Malformed: as of `send` and `receive`.
+        """
+        self._unanswered.append(self._number + 1)
+        self.send_frame(frame_of(api, version, values, self._next_number(), self._client_id))
+        return entity_in(self._answer_frame(waits=True), api, version)
 
     def receive_frame(self, *, waits: bool = True) -> bytes:
         """The next frame that comes, without its size.
@@ -132,12 +155,25 @@ class Asking:
             ConnectionError: the broker has ended the connection instead.
             BlockingIOError: nothing has come.
             TimeoutError: it has not come for too long.
+            Malformed: it is longer than any.
         """
         self._socket.settimeout(self._patience_s if waits else 0)
         first = self._read(1)
         self._socket.settimeout(self._patience_s)
         (size,) = SIZE.unpack(first + self._read(SIZE.size - 1))
+        if not 0 <= size <= MOST_BYTES:
+            raise Malformed(f"an answer of {size} bytes; legal are 0 to {MOST_BYTES}")
         return self._read(size)
+
+    def _answer_frame(self, *, waits: bool) -> bytes:
+        """The next frame, which answers the oldest request that is not answered."""
+        frame, expected = self.receive_frame(waits=waits), self._unanswered.popleft() if self._unanswered else None
+        if len(frame) < NUMBER.size:
+            raise Malformed(f"an answer of {len(frame)} bytes; one has at least {NUMBER.size}")
+        (number,) = NUMBER.unpack_from(frame)
+        if number != expected:
+            raise Malformed(f"an answer to request {number}; the oldest that is not answered is {expected}")
+        return frame
 
     def close(self) -> None:
         """Hang up."""

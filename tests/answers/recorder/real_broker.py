@@ -337,7 +337,7 @@ class RealBroker:
         time.sleep(PAUSE_S)
         return time.monotonic() - self._began_s < AGAIN_FOR_S
 
-    def pass_time(self, milliseconds: int) -> None:
+    def pass_time(self, milliseconds: int, *, until_ended: str | None = None) -> None:
         """Wait."""
         time.sleep(milliseconds / 1000)
 
