@@ -10,10 +10,9 @@ import pytest
 import yaml
 
 from tests.real_clients.install import INSTALLERS
+from tests.real_clients.known import SPEAKS_END_TXN_5
 from tests.real_clients.scenarios import Stage, commit, read, reader
 from zombieproof.wire.plan.stories import story
-
-SPEAKS_END_TXN_5 = {"franz-go"}
 
 pytestmark = pytest.mark.sample("confluent-kafka", "franz-go")
 
