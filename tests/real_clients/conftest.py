@@ -13,7 +13,9 @@ from tests.real_clients.scenarios import Stage  # noqa: E402  # after what its a
 
 @pytest.fixture
 def client(request: pytest.FixtureRequest) -> str:
-    name = str(request.param)
+    name, told = str(request.param), request.node.callspec.params
+    row = told.get("scenario") or told.get("fault") or request.node.originalname
+    request.node.user_properties += [("row", row), ("client", name)]
     if not is_ready(name):
         pytest.skip(how_to(name))
     return name

@@ -12,11 +12,14 @@ from typing import Any
 
 import pytest
 
+from tests.real_clients.known import FENCED, REPEATS
 from tests.real_clients.processes import PATIENCE_S, Client, Served, StepFailed
 from tests.real_clients.programs.steps import copy_of
 
 QUIET_MS = 1_000
 """So long nothing comes before it is held that nothing will."""
+
+LOOP_ID = "id of the loop"
 
 COPIES = 400
 """How many records go through a loop."""
@@ -28,17 +31,21 @@ class Stage:
     Args:
         client: the name of the client.
         folder: where logs and data go.
+
+    Attributes:
+        options: what every broker is given besides.
     """
 
     def __init__(self, client: str, folder: Path) -> None:
         self.client, self.folder = client, folder
+        self.options: tuple[str, ...] = ()
         self.ends = ExitStack()
         self.broker: Served
 
     def serve(self, *options: str, port: int = 0) -> Served:
         """A broker with an input and an output topic of two partitions."""
         topics = ("--topic", "input=2", "--topic", "output=2")
-        self.broker = self.ends.enter_context(Served(self.folder, *topics, *options, port=port))
+        self.broker = self.ends.enter_context(Served(self.folder, *topics, *self.options, *options, port=port))
         return self.broker
 
     def start(self) -> Client:
@@ -224,7 +231,7 @@ def fill(client: Client) -> None:
 
 def loop(client: Client) -> None:
     """The program copies from now on."""
-    client.ask("copier", name="c", id="id of the loop", group="g", source="input", target="output")
+    client.ask("copier", name="c", id=LOOP_ID, group="g", source="input", target="output")
     client.tell("loop", name="c")
 
 
@@ -264,13 +271,16 @@ SCENARIOS: Mapping[str, Callable[[Stage], None]] = {
     )
 }
 
-REPEATS: Mapping[str, str] = {
-    "kafka-python": (
-        "3.0.12 loses a request to a coordinator that refuses connections (`Sender._maybe_send_pending_request`: "
-        "`await_ready` raises, and only what got no node is put back): the application aborts and repeats"
-    ),
+FAULTS: Mapping[str, Mapping[str, Any]] = {
+    "a record is refused for now": {"request": {"api": "Produce"}, "inject_error": "NOT_LEADER_OR_FOLLOWER"},
+    "nobody hears of a record": {"request": {"api": "Produce"}, "disconnect_on": "after"},
+    "offsets are refused for now": {
+        "request": {"api": "TxnOffsetCommit"},
+        "inject_error": "COORDINATOR_LOAD_IN_PROGRESS",
+    },
+    "nobody hears of offsets": {"request": {"api": "TxnOffsetCommit"}, "disconnect_on": "after"},
+    "a commit is refused for now": {"request": {"api": "EndTxn"}, "inject_error": "COORDINATOR_NOT_AVAILABLE"},
+    "a commit is lost": {"request": {"api": "EndTxn"}, "disconnect_on": "before"},
+    "nobody hears of a commit": {"request": {"api": "EndTxn"}, "disconnect_on": "after"},
 }
-"""Clients whose transaction does not outlive a broker that is away when it is asked: the application repeats it."""
-
-FENCED = {"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "ProducerFenced", "ProducerFencedError"}
-"""What clients call it, in words of Kafka or their own."""
+"""Each happens to a loop twice: what it is, by the part of a plan that says so."""

@@ -15,7 +15,11 @@ class Steps:
     """Producers and consumers by the names that they are given."""
 
     def __init__(self, bootstrap: str) -> None:
-        self.common = {"bootstrap.servers": bootstrap, "reconnect.backoff.max.ms": 500}
+        self.common = {
+            "bootstrap.servers": bootstrap,
+            "reconnect.backoff.max.ms": 500,
+            "metadata.recovery.strategy": "none",
+        }
         self.producers: dict[str, Any] = {}
         self.readers: dict[str, Any] = {}
         self.topics: dict[str, tuple[str, str]] = {}
