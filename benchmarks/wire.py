@@ -31,6 +31,7 @@ from wire_brokers import KafkaJars, NotHere, Standing, Subject, kafka, kfake, ou
 
 VALUE = b"v" * 100
 BATCH_RECORDS = 1_000
+MOST_AT_ONCE = 10_000
 PRODUCERS = 16
 SECONDS = 20.0
 PATIENCE_S = 60.0
@@ -154,7 +155,7 @@ def read(broker: Standing, topic: str, count: int, seconds: float) -> Rate:
     try:
         found, since, cpu = 0, time.perf_counter(), broker.cpu_seconds()
         while found < count and time.perf_counter() - since < seconds:
-            came = consumer.consume(10_000, 1.0)
+            came = consumer.consume(min(MOST_AT_ONCE, count - found), 1.0)
             if not came and time.perf_counter() - since > PATIENCE_S:
                 raise RuntimeError(f"{count - found} of {count} records are missing")
             for message in came:

@@ -116,21 +116,12 @@ def _tags(kind: Any, besides: Values) -> Put:
         return _no_tags
     rows = []
     for field in tagged:
-        write, absent = _writes(hints_of(kind)[field.name], field, True, besides, is_tag=True), _default(kind, field)
-        untold = bytearray()
-        if absent is not None:
-            write(untold, absent)
-        rows.append(
-            (
-                field.name,
-                _absent(kind, field, besides),
-                _silence(kind, field),
-                write,
-                field.metadata["tag"],
-                absent,
-                untold,
-            )
-        )
+        name, default, untold = field.name, _default(kind, field), bytearray()
+        write = _writes(hints_of(kind)[name], field, True, besides, is_tag=True)
+        if default is not None:
+            write(untold, default)
+        absent, silence = besides.get(name, default), _silence(kind, field)
+        rows.append((name, absent, silence, write, field.metadata["tag"], default, untold))
 
     def put(out: bytearray, values: Values) -> None:
         count, told = 0, bytearray()
