@@ -87,12 +87,28 @@ def of_go(program: Path) -> Installer:
     )
 
 
+def of_maven(program: Path, release: str, *options: str) -> Installer:
+    """A release of Kafka's own clients and tools, with what is compiled of the folder `program`."""
+    small = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
+    return Installer(
+        tools=("java", "javac", "mvn"),
+        made_of=(program,),
+        commands=lambda folder: (
+            ("mvn", "-q", "-B", "-f", program / "pom.xml", f"-Dkafka={release}", f"-Dinto={folder}", "package"),
+        ),
+        starts=lambda folder: ("java", *small, *options, "-cp", f"{folder / 'lib'}/*", "zombieproof.clients.Steps"),
+    )
+
+
 INSTALLERS: Mapping[str, Installer] = {
     "confluent-kafka": of_pypi("confluent_kafka_client", "confluent-kafka>=2.6"),
     "aiokafka": of_pypi("aiokafka_client", "aiokafka>=0.12"),
     "kafka-python": of_pypi("kafka_python_client", "kafka-python>=3.0"),
     "kafkajs": of_npm(PROGRAMS / "kafkajs_client"),
     "franz-go": of_go(PROGRAMS / "franz_go_client"),
+    "java": of_maven(PROGRAMS / "java_client", "4.3.1"),
+    "java-group-protocol": of_maven(PROGRAMS / "java_client", "4.3.1", "-Dgroup.protocol=consumer"),
+    "java-3.9": of_maven(PROGRAMS / "java_client", "3.9.1"),
 }
 """Every client, by its name at its registry."""
 

@@ -2,10 +2,18 @@
 
 from collections.abc import Mapping
 
-FENCED = {"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "ProducerFenced", "ProducerFencedError"}
+FENCED = {
+    "_FENCED",
+    "PRODUCER_FENCED",
+    "INVALID_PRODUCER_EPOCH",
+    "ProducerFenced",
+    "ProducerFencedError",
+    "ProducerFencedException",
+    "InvalidProducerEpochException",
+}
 """What clients call it when another process has taken their id, in words of Kafka or their own."""
 
-SPEAKS_END_TXN_5 = {"franz-go"}
+SPEAKS_END_TXN_5 = {"franz-go", "java", "java-group-protocol"}
 """Clients whose transactions have an epoch each, where brokers have transaction version 2."""
 
 REPEATS: Mapping[str, str] = {

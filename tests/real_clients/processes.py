@@ -19,6 +19,11 @@ PATIENCE_S = 60.0
 CONFIGS = {
     "group.initial.rebalance.delay.ms": 0,
     "group.min.session.timeout.ms": 500,
+    "group.consumer.session.timeout.ms": 2_000,
+    "group.consumer.min.session.timeout.ms": 500,
+    "group.consumer.heartbeat.interval.ms": 500,
+    "group.consumer.min.heartbeat.interval.ms": 100,
+    "group.consumer.assignment.interval.ms": 0,
     "offsets.topic.num.partitions": 3,
     "transaction.state.log.num.partitions": 3,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": 200,
