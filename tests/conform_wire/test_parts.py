@@ -6,8 +6,9 @@ from pydantic import JsonValue
 from tests.conform_wire.wrong import served
 from zombieproof.conformance.outside.applicable import release_of
 from zombieproof.conformance.outside.bootstrap import addresses_of, is_loopback
+from zombieproof.conformance.outside.introduction import Spoken, Unreachable
 from zombieproof.conformance.outside.looks import is_in, numbered, seen_in
-from zombieproof.conformance.outside.peer import NotPossible, Peer, Spoken, Unreachable
+from zombieproof.conformance.outside.peer import NotPossible, Peer
 from zombieproof.conformance.outside.renaming import Renaming
 from zombieproof.messages.groups import FindCoordinator, OffsetToCommit, TxnOffsetCommit
 from zombieproof.messages.partitions import DescribeTopics, Fetch

@@ -11,8 +11,9 @@ from zombieproof.cli.bars import progress
 from zombieproof.cli.usage import WrongUsage, known
 from zombieproof.conformance.outside.applicable import Circumstances, release_of
 from zombieproof.conformance.outside.bootstrap import NoAddress, addresses_of, is_loopback, spoken
+from zombieproof.conformance.outside.introduction import Unreachable
 from zombieproof.conformance.outside.judge import Judge, Judged
-from zombieproof.conformance.outside.peer import Peer, Unreachable
+from zombieproof.conformance.outside.peer import Peer
 from zombieproof.conformance.outside.published import published
 from zombieproof.conformance.outside.scenarios import Scenario, families
 from zombieproof.conformance.recording import Recorded, RecordingError, files_of, lines_of

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from zombieproof.conformance.forms import Form
 from zombieproof.conformance.in_process import LAYOUT
-from zombieproof.conformance.outside.peer import Spoken
+from zombieproof.conformance.outside.introduction import Spoken
 from zombieproof.conformance.recording import Recorded
 from zombieproof.conformance.steps import Step
 from zombieproof.formats.topics import INTERNAL_TOPICS

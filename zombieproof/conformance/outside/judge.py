@@ -11,8 +11,9 @@ from pydantic import JsonValue
 from zombieproof.conformance.comparison import Json
 from zombieproof.conformance.outside.applicable import Circumstances
 from zombieproof.conformance.outside.cleaning import Left, WrongAnswer
+from zombieproof.conformance.outside.introduction import Unreachable
 from zombieproof.conformance.outside.looks import is_in, numbered, part_of, seen_in
-from zombieproof.conformance.outside.peer import NotPossible, Peer, Unreachable
+from zombieproof.conformance.outside.peer import NotPossible, Peer
 from zombieproof.conformance.outside.remote import Remote
 from zombieproof.conformance.outside.scenarios import DirectedStep, NotSpoken, Scenario, step_of
 from zombieproof.conformance.recording import Recorded

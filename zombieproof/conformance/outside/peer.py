@@ -13,6 +13,14 @@ from uuid import UUID
 
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.conformance.outside.bootstrap import spoken
+from zombieproof.conformance.outside.introduction import (
+    CLIENT_ID,
+    FIRST_PATIENCE_S,
+    Unreachable,
+    first_answer,
+    named,
+    said,
+)
 from zombieproof.conformance.symbol_names import SymbolNames
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.messages.partitions import Produce
@@ -24,9 +32,6 @@ from zombieproof.wire.names import NO_ID, TopicNames
 
 T = TypeVar("T")
 
-CLIENT_ID: Final = "zombieproof-conform"
-FIRST_PATIENCE_S: Final = 10.0
-"""How long a broker may take to say what it is."""
 PATIENCE_S: Final = 30.0
 """How long it may take for any other answer."""
 SETTLES_S: Final = 30.0
@@ -34,7 +39,6 @@ SETTLES_S: Final = 30.0
 UNTOLD_S: Final = 0.1
 """How long nothing has to come of a request that has no answer."""
 BACKOFF_S: Final = 0.05
-SOFTWARE: Final = {"client_software_name": "zombieproof", "client_software_version": "conform"}
 BROKER_RESOURCE: Final = 4
 GROUP, TRANSACTION = 0, 1
 """What FindCoordinator looks for."""
@@ -51,10 +55,6 @@ NOT_YET: Final = frozenset(
 )
 
 
-class Unreachable(Exception):
-    """Nobody that speaks Kafka's protocol answers there, or not any more."""
-
-
 class NotPossible(Exception):
     """The cluster refuses what is needed before anything can be judged: a new topic, a coordinator."""
 
@@ -66,24 +66,6 @@ class Topic:
     topic_id: UUID
     leaders: Mapping[int, int]
     epochs: Mapping[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """What a broker says of itself: the versions of each API by its key, and the levels of its features."""
-
-    versions: Mapping[int, range]
-    features: Mapping[str, int]
-
-    @property
-    def transaction_version(self) -> int:
-        """The level of ``transaction.version``; one that does not have the feature is at 0."""
-        return self.features.get("transaction.version", 0)
-
-    def newest(self, api: ApiKey, ours: int) -> int:
-        """The newest version of an API that is spoken and not newer than `ours`; NONE: there is none."""
-        spoken_by_it = self.versions.get(int(api), range(0))
-        return min(ours, spoken_by_it[-1]) if spoken_by_it and spoken_by_it[0] <= ours else NONE
 
 
 class Peer:
@@ -100,7 +82,7 @@ class Peer:
         self.topics: dict[str, Topic] = {}
         self._connections: dict[int, Asking] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
-        self._first, self.spoken = _first_answer(addresses, self.names, patience_s)
+        self._first, self.spoken = first_answer(addresses, self.names, patience_s)
         self.brokers: dict[int, Address] = {}
         self.controller = NONE
         try:
@@ -166,7 +148,7 @@ class Peer:
             raise
         except (OSError, Malformed) as error:
             self._hang_up(at)
-            raise Unreachable(f"{self._where(at)} does not answer {api.name}: {_said(error)}") from error
+            raise Unreachable(f"{self._where(at)} does not answer {api.name}: {said(error)}") from error
 
     def is_alive(self) -> bool:
         """Whether some broker still says what it speaks."""
@@ -188,7 +170,7 @@ class Peer:
             try:
                 self._connections[node] = Asking(address, CLIENT_ID, self.names, PATIENCE_S)
             except OSError as error:
-                raise Unreachable(f"{spoken(address)} does not listen any more: {_said(error)}") from error
+                raise Unreachable(f"{spoken(address)} does not listen any more: {said(error)}") from error
         return self._connections[node]
 
     def _hang_up(self, node: int) -> None:
@@ -236,7 +218,7 @@ class Peer:
             if int(row.error_code.value) != Error.NONE:
                 said = getattr(row, "error_message", None)
                 raise NotPossible(
-                    f"topic {row.name} cannot be made: {_named(row.error_code)}{(said and f' ({said})') or ''}"
+                    f"topic {row.name} cannot be made: {named(row.error_code)}{(said and f' ({said})') or ''}"
                 )
 
         def are_led() -> bool:
@@ -283,21 +265,21 @@ class Peer:
             Unreachable: nobody answers.
         """
         if (kind, key) not in self._coordinators:
-            said: list[Any] = [None]
+            told: list[Any] = [None]
 
             def is_found() -> bool:
                 found = self.entity(ApiKey.FIND_COORDINATOR, 3, {"key": key, "key_type": kind})
-                said[0] = found
+                told[0] = found
                 return int(found.error_code.value) not in NOT_YET
 
             wait_until(
-                is_found, lambda: f"nobody coordinates {key!r} after {SETTLES_S:g} s: {_named(said[0].error_code)}"
+                is_found, lambda: f"nobody coordinates {key!r} after {SETTLES_S:g} s: {named(told[0].error_code)}"
             )
-            if int(said[0].error_code.value) != Error.NONE:
+            if int(told[0].error_code.value) != Error.NONE:
                 return None
-            self._coordinators[kind, key] = said[0].node_id
-            if said[0].node_id not in self.brokers:
-                self.brokers[said[0].node_id] = Address(said[0].host, said[0].port)
+            self._coordinators[kind, key] = told[0].node_id
+            if told[0].node_id not in self.brokers:
+                self.brokers[told[0].node_id] = Address(told[0].host, told[0].port)
         return self._coordinators[kind, key]
 
     def forget_roles(self, topics: Iterable[str]) -> None:
@@ -327,43 +309,6 @@ FIRST_WITH_DEFAULTS = 4
 """From this version of CreateTopics on -1 replicas are as many as the broker gives by default."""
 
 
-def _first_answer(addresses: Sequence[Address], names: SymbolNames, patience_s: float) -> tuple[Asking, Spoken]:
-    """The first broker that says what it speaks.
-
-    Raises:
-        Unreachable: none does.
-    """
-    faults = []
-    for address in addresses:
-        try:
-            return _introduced(address, names, patience_s)
-        except (OSError, Malformed) as error:
-            faults.append(f"{spoken(address)}: {_why(error, patience_s)}")
-    raise Unreachable("; ".join(faults))
-
-
-def _introduced(address: Address, names: SymbolNames, patience_s: float) -> tuple[Asking, Spoken]:
-    for version in (3, 0):
-        connection = Asking(address, CLIENT_ID, names, patience_s)
-        try:
-            found = connection.entity(ApiKey.API_VERSIONS, version, SOFTWARE if version else {})
-        except Malformed:
-            # A broker that does not know a version answers in version 0.
-            connection.close()
-            if not version:
-                raise
-            continue
-        except OSError:
-            connection.close()
-            raise
-        if int(found.error_code.value) == Error.NONE:
-            versions = {int(row.api_key): range(row.min_version, row.max_version + 1) for row in found.api_keys}
-            features = {row.name: row.max_version_level for row in getattr(found, "finalized_features", ())}
-            return connection, Spoken(versions, features)
-        connection.close()
-    raise Malformed(f"ApiVersions is answered with {_named(found.error_code)}")
-
-
 def wait_until(is_so: Callable[[], bool], says: Callable[[], str]) -> None:
     """Wait until something is so.
 
@@ -375,26 +320,3 @@ def wait_until(is_so: Callable[[], bool], says: Callable[[], str]) -> None:
         if time.monotonic() > until:
             raise NotPossible(says())
         time.sleep(BACKOFF_S)
-
-
-def _named(code: Any) -> str:
-    number = int(code.value)
-    return Error(number).name if number in set(Error) else f"error {number}"
-
-
-def _said(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-def _why(error: Exception, patience_s: float) -> str:
-    match error:
-        case TimeoutError():
-            return f"nothing was answered within {patience_s:g} s; give the address of a broker's plaintext listener"
-        case ConnectionResetError() | BrokenPipeError():
-            return (
-                "the connection was ended instead of an answer to ApiVersions; a listener with TLS does so: "
-                "only plaintext listeners without authentication can be asked"
-            )
-        case Malformed():
-            return f"this is no broker of Kafka: {error}; give HOST:PORT of a broker's plaintext listener"
-    return _said(error)

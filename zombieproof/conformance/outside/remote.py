@@ -12,12 +12,12 @@ from typing import Final
 from zombieproof.broker.cluster.journal import Decided
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.conformance.outside.cleaning import UNDER_WAY, Cleaning, Left, Member, WrongAnswer
+from zombieproof.conformance.outside.introduction import Unreachable
 from zombieproof.conformance.outside.peer import (
     BACKOFF_S,
     GROUP,
     TRANSACTION,
     Peer,
-    Unreachable,
     wait_until,
 )
 from zombieproof.conformance.outside.renaming import READER, Renaming

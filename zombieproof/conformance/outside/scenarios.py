@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
-from zombieproof.conformance.outside.peer import Spoken
+from zombieproof.conformance.outside.introduction import Spoken
 from zombieproof.conformance.steps import Step
 from zombieproof.messages.registry import APIS
 from zombieproof.model.vocabulary import NONE, Error
