@@ -1,4 +1,7 @@
-"""Whoever comes to a listener that demands SASL says who he is first: over sockets, with tokens of every kind."""
+"""Whoever comes to a listener that demands SASL says who he is first: over sockets, with tokens of every kind.
+
+Errors and messages of sessions that end, of SCRAM and of what comes behind the handshake are those of Kafka 4.3.1.
+"""
 
 import asyncio
 import hashlib
@@ -22,6 +25,7 @@ from zombieproof.broker.store.config import Durability
 from zombieproof.messages.transactions import InitProducerId
 from zombieproof.model.access import AclOperation, Permission, ResourceType
 from zombieproof.model.vocabulary import ApiKey
+from zombieproof.wire.apis.sasl_authenticate import TOO_LATE
 from zombieproof.wire.asking import entity_in, frame_of
 from zombieproof.wire.entities import plain
 from zombieproof.wire.security import Security
@@ -90,11 +94,11 @@ def test_who_logs_in_has_his_own_rights_and_no_others() -> None:
     async def play(served: Served) -> None:
         for user, error in (("ann", 0), ("bob", 53)):
             peer = Peer(await served.connect())
-            assert await peer.login(user) == (0, None, b"", 0)
+            assert await peer.login(user) == (0, "", b"", 0)
             assert await peer.init() == error
             # To say it twice is one too many, and changes nothing.
             assert await peer.handshake() == (34, ())
-            assert (await peer.say(token("ann")))[0] == 34
+            assert (await peer.say(token("ann")))[:2] == (34, TOO_LATE)
             assert await peer.init() == error
 
     at(play)
@@ -263,7 +267,7 @@ def test_scram_proves_that_both_know_the_password(mechanism: str, user: str) -> 
         error, _, answer, _ = await peer.say(scram.first())
         assert (error, answer[:5]) == (0, b"r=abc")
         assert int(answer.rsplit(b"i=")[1]) >= 4096
-        assert await peer.say(scram.final(answer)) == (0, None, b"v=" + scram.proof, 0)
+        assert await peer.say(scram.final(answer)) == (0, "", b"v=" + scram.proof, 0)
         assert await peer.init() == (0 if user == "ann" else 53)
 
     at(play)
@@ -324,7 +328,7 @@ def test_nobody_acts_as_somebody_else_by_scram() -> None:
             peer = Peer(await served.connect())
             await peer.handshake("SCRAM-SHA-256")
             told = await peer.say(f"n,a={name},n=ann,r=abc".encode())
-            assert told[:2] == ((0, None) if message is None else (58, message))
+            assert told[:2] == ((0, "") if message is None else (58, message))
 
     at(play)
 
@@ -351,9 +355,9 @@ def test_who_proves_again_who_he_is_stays_and_who_does_not_is_sent_away() -> Non
     async def play(served: Served) -> None:
         peer, late = Peer(await served.connect()), Peer(await served.connect())
         for each in (peer, late):
-            assert await each.login() == (0, None, b"", 5000)
+            assert await each.login() == (0, "", b"", 5000)
         clock.advance(4000)
-        assert await peer.login() == (0, None, b"", 5000)
+        assert await peer.login() == (0, "", b"", 5000)
         clock.advance(500)
         assert await peer.handshake() == (34, ()), "not twice in a second"
         clock.advance(1500)
@@ -364,7 +368,7 @@ def test_who_proves_again_who_he_is_stays_and_who_does_not_is_sent_away() -> Non
     at(play, limited, clock=clock)
 
 
-@pytest.mark.parametrize("change", ["user", "password", "mechanism", "nothing"])
+@pytest.mark.parametrize("change", ["user", "password", "mechanism", "no mechanism", "nothing"])
 def test_who_proves_it_again_is_who_he_was(change: str) -> None:
     limited = Settings(connections_max_reauth_ms=5000, connection_failed_authentication_delay_ms=0)
 
@@ -381,6 +385,8 @@ def test_who_proves_it_again_is_who_he_was(change: str) -> None:
             peer.client.writer.write(
                 frame_of(ApiKey.SASL_AUTHENTICATE, 2, {"auth_bytes": Scrammer("SCRAM-SHA-256").first()}, 5, "me")
             )
+        elif change == "no mechanism":
+            peer.client.writer.write(frame_of(ApiKey.SASL_HANDSHAKE, 1, {"mechanism": "GSSAPI"}, 5, "me"))
         else:
             assert (await peer.login())[0] == 0
             assert await peer.init() == 0

@@ -139,6 +139,19 @@ class Asking:
         (size,) = SIZE.unpack(first + self._read(SIZE.size - 1))
         return self._read(size)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the broker has ended the connection, and everything was read before."""
+        self._socket.settimeout(0)
+        try:
+            return not self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except ConnectionError:
+            return True
+        finally:
+            self._socket.settimeout(self._patience_s)
+
     def close(self) -> None:
         """Hang up."""
         self._socket.close()
