@@ -1,6 +1,7 @@
 """Clients that others have written log in at a broker of ours, by SASL and over TLS, and have their users' rights."""
 
 import asyncio
+import gc
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -210,6 +211,13 @@ CLIENTS: dict[str, Client] = {
     "kafka": with_kafka_python,
     "aiokafka": with_aiokafka,
 }
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """What a client has left open is closed here, where its warnings are expected."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(params=CLIENTS)
