@@ -8,6 +8,7 @@ import pytest
 from tests.wire.fronts import fronted
 from zombieproof.bridge.again import live_again
 from zombieproof.broker.authorization.access_list import AccessList, Entry
+from zombieproof.broker.authorization.door import HIDDEN_TOPICS, Visit
 from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.journal import KeptJournal
@@ -416,6 +417,20 @@ def test_leaders_and_logs_are_of_the_cluster(asked: Request, operation: str) -> 
         answer = ask(cluster_of(may(right, ResourceType.CLUSTER, CLUSTER_NAME)), asked)
         # Who may alter may also describe.
         assert answer.error == (0 if right == operation or (right, operation) == ("ALTER", "DESCRIBE") else 31)
+
+
+@pytest.mark.parametrize("place", ["assignment", "target", "none"])
+def test_a_consumer_group_is_told_whole_or_not_at_all(place: str) -> None:
+    has = {} if place == "none" else {place: (A, B)}
+    member = d.ConsumerDescription("m", None, 1, "c", "/h", ("b",), "", **has)  # type: ignore[arg-type]  # as declared
+    row = d.ConsumerGroupDescription("g", 0, None, "Stable", 1, 1, "uniform", (member,))
+    request = d.ConsumerGroupDescribe(1, ("g",))
+    for names, is_told in (("a",), place == "none"), (("a", "b"), True):
+        entries = frozenset({may("DESCRIBE", GROUP, "g"), *(may("DESCRIBE", TOPIC, each) for each in names)})
+        told = Visit(AccessList(entries), U, request, request).complete(d.ConsumerGroupsDescribed((row,)))
+        assert isinstance(told, d.ConsumerGroupsDescribed)
+        hidden = d.ConsumerGroupDescription("g", int(Error.TOPIC_AUTHORIZATION_FAILED), HIDDEN_TOPICS)
+        assert told.groups == ((row,) if is_told else (hidden,))
 
 
 def test_who_may_not_describe_the_cluster_is_told_of_no_directory_in_any_version() -> None:

@@ -15,8 +15,10 @@ from zombieproof.model.decisions.authorization import decide_access, decide_acce
 from zombieproof.model.decisions.create_topics import Refusal, Refused, refusal_of_more, refusal_of_name
 from zombieproof.model.decisions.delete_topics import error_of_topic_deletion
 from zombieproof.model.decisions.request_rights import (
+    error_of_cluster,
     error_of_request,
     error_of_row,
+    operation_on_cluster,
     operation_on_group,
     operation_on_rows,
     operation_on_told,
@@ -212,12 +214,29 @@ def test_rows_of_what_is_named_and_what_is_told_unasked() -> None:
         assert operation_on_rows(api, ResourceType.GROUP) == O.DESCRIBE
     assert operation_on_told(ApiKey.LIST_GROUPS, ResourceType.GROUP) == O.DESCRIBE
     assert operation_on_told(ApiKey.METADATA, ResourceType.TOPIC) == O.DESCRIBE
+    assert operation_on_told(ApiKey.CONSUMER_GROUP_DESCRIBE, ResourceType.TOPIC) == O.DESCRIBE
     assert operation_on_group(ApiKey.END_TXN) == NONE
     errors = [
         error_of_row(each, False) for each in (ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID, ResourceType.GROUP)
     ]
     assert errors == [29, 53, 30]
     assert error_of_row(ResourceType.TOPIC, True) == 0
+
+
+def test_what_all_brokers_know_needs_a_right_on_the_cluster() -> None:
+    needed = {each: operation_on_cluster(each) for each in ApiKey}
+    assert {each: O(operation) for each, operation in needed.items() if operation != NONE} == {
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS: O.ALTER,
+        ApiKey.ALTER_REPLICA_LOG_DIRS: O.ALTER,
+        ApiKey.CREATE_ACLS: O.ALTER,
+        ApiKey.DELETE_ACLS: O.ALTER,
+        ApiKey.DESCRIBE_ACLS: O.DESCRIBE,
+        ApiKey.DESCRIBE_QUORUM: O.DESCRIBE,
+        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: O.DESCRIBE,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS: O.DESCRIBE,
+        ApiKey.LIST_CONFIG_RESOURCES: O.DESCRIBE_CONFIGS,
+    }
+    assert (error_of_cluster(False), error_of_cluster(True)) == (31, 0)
 
 
 # exists, internal, version, may write -> the error of a partition that is to join
@@ -380,7 +399,7 @@ ARRIVALS: list[tuple[ConnectionState, Arrival, tuple[int, int, bool, bool]]] = [
         for arrival, reaction in (
             (HANDSHAKE, (E.AGREE, 0, True, False)),
             (HANDSHAKE._replace(version=0), (E.AGREE_ON_TOKENS, 0, True, False)),
-            (HANDSHAKE._replace(is_enabled=False), (E.CLOSE, 33, True, False)),
+            (HANDSHAKE._replace(is_enabled=False), CLOSED),
             (HANDSHAKE._replace(is_understood=False), CLOSED),
             (HANDSHAKE._replace(is_too_soon=True), CLOSED if has_ended else (E.NOTHING, 34, True, False)),
             (AUTHENTICATE, CLOSED if has_ended else (E.NOTHING, 34, True, False)),

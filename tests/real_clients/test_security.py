@@ -1,6 +1,7 @@
 """Clients that others have written log in at a broker of ours, by SASL and over TLS, and have their users' rights."""
 
 import asyncio
+import gc
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,8 +19,12 @@ from zombieproof.wire.certificates import server_context
 from zombieproof.wire.running import Running
 from zombieproof.wire.security import Security
 
-# kafka-python looks for its version by what the library beside it calls old.
-pytestmark = pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")
+pytestmark = [
+    # kafka-python loads its messages by what the standard library calls old, and leaves sockets open that were refused.
+    pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*unclosed:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 PATIENCE_S = 20.0
 PASSWORD = "ann-secret"  # of nobody
@@ -141,7 +146,8 @@ def with_kafka_python(login: Login, broker: Running, files: Files, transactional
         ),
     }
     try:
-        producer = kafka.KafkaProducer(**common, transactional_id=transactional_id, max_block_ms=5000)
+        times = {"max_block_ms": 5000, "bootstrap_timeout_ms": 3000}
+        producer = kafka.KafkaProducer(**common, **times, transactional_id=transactional_id)
         try:
             producer.init_transactions()
             producer.begin_transaction()
@@ -205,6 +211,13 @@ CLIENTS: dict[str, Client] = {
     "kafka": with_kafka_python,
     "aiokafka": with_aiokafka,
 }
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """What a client has left open is closed here, where its warnings are expected."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(params=CLIENTS)

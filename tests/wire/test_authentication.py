@@ -1,4 +1,7 @@
-"""Whoever comes to a listener that demands SASL says who he is first: over sockets, with tokens of every kind."""
+"""Whoever comes to a listener that demands SASL says who he is first: over sockets, with tokens of every kind.
+
+Errors and messages of sessions that end, of SCRAM and of what comes behind the handshake are those of Kafka 4.3.1.
+"""
 
 import asyncio
 import hashlib
@@ -7,11 +10,15 @@ import re
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
 
 from tests.wire.test_server import PATIENCE_S, Client, Served, serving
+from zombieproof.broker.authorization import scram
+from zombieproof.broker.authorization import session as session_module
 from zombieproof.broker.authorization.access_list import AccessList, Entry
 from zombieproof.broker.authorization.mechanisms import FOR_ANOTHER, WRONG
 from zombieproof.broker.authorization.scram import HASHES, mechanism_of
@@ -22,6 +29,8 @@ from zombieproof.broker.store.config import Durability
 from zombieproof.messages.transactions import InitProducerId
 from zombieproof.model.access import AclOperation, Permission, ResourceType
 from zombieproof.model.vocabulary import ApiKey
+from zombieproof.wire import connection
+from zombieproof.wire.apis.sasl_authenticate import TOO_LATE
 from zombieproof.wire.asking import entity_in, frame_of
 from zombieproof.wire.entities import plain
 from zombieproof.wire.security import Security
@@ -90,11 +99,11 @@ def test_who_logs_in_has_his_own_rights_and_no_others() -> None:
     async def play(served: Served) -> None:
         for user, error in (("ann", 0), ("bob", 53)):
             peer = Peer(await served.connect())
-            assert await peer.login(user) == (0, None, b"", 0)
+            assert await peer.login(user) == (0, "", b"", 0)
             assert await peer.init() == error
             # To say it twice is one too many, and changes nothing.
             assert await peer.handshake() == (34, ())
-            assert (await peer.say(token("ann")))[0] == 34
+            assert (await peer.say(token("ann")))[:2] == (34, TOO_LATE)
             assert await peer.init() == error
 
     at(play)
@@ -241,12 +250,12 @@ class Scrammer:
     def first(self) -> bytes:
         return f"n,,{self.bare}".encode()
 
-    def final(self, answer: bytes, nonce: str = "") -> bytes:
+    def final(self, answer: bytes, more: str = "") -> bytes:
         said = answer.decode()
         theirs, salt, count = said.split(",")
         salted = hashlib.pbkdf2_hmac(self.name, self.password.encode(), b64decode(salt[2:]), int(count[2:]))
         client = hmac.digest(salted, b"Client Key", self.name)
-        unproved = f"c=biws,{theirs}{nonce}"
+        unproved = f"c=biws,{theirs}{more}"
         auth = f"{self.bare},{said},{unproved}".encode()
         signature = hmac.digest(hashlib.new(self.name, client).digest(), auth, self.name)
         self.proof = b64encode(hmac.digest(hmac.digest(salted, b"Server Key", self.name), auth, self.name))
@@ -263,7 +272,7 @@ def test_scram_proves_that_both_know_the_password(mechanism: str, user: str) -> 
         error, _, answer, _ = await peer.say(scram.first())
         assert (error, answer[:5]) == (0, b"r=abc")
         assert int(answer.rsplit(b"i=")[1]) >= 4096
-        assert await peer.say(scram.final(answer)) == (0, None, b"v=" + scram.proof, 0)
+        assert await peer.say(scram.final(answer)) == (0, "", b"v=" + scram.proof, 0)
         assert await peer.init() == (0 if user == "ann" else 53)
 
     at(play)
@@ -318,13 +327,26 @@ def test_a_second_token_that_is_wrong_says_nothing_of_why(fault: str, change: Ch
     at(play)
 
 
+def test_a_nonce_that_is_not_the_brokers_proves_nothing() -> None:
+    """Nor does one that only begins like it, though the proof is made of it (CVE-2024-56128)."""
+
+    async def play(served: Served) -> None:
+        scram_ = Scrammer("SCRAM-SHA-256")
+        peer = Peer(await served.connect())
+        await peer.handshake("SCRAM-SHA-256")
+        _, _, answer, _ = await peer.say(scram_.first())
+        assert (await peer.say(scram_.final(answer, "more")))[0] == 58
+
+    at(play)
+
+
 def test_nobody_acts_as_somebody_else_by_scram() -> None:
     async def play(served: Served) -> None:
         for name, message in (("bob", FOR_ANOTHER), ("ann", None)):
             peer = Peer(await served.connect())
             await peer.handshake("SCRAM-SHA-256")
             told = await peer.say(f"n,a={name},n=ann,r=abc".encode())
-            assert told[:2] == ((0, None) if message is None else (58, message))
+            assert told[:2] == ((0, "") if message is None else (58, message))
 
     at(play)
 
@@ -351,9 +373,9 @@ def test_who_proves_again_who_he_is_stays_and_who_does_not_is_sent_away() -> Non
     async def play(served: Served) -> None:
         peer, late = Peer(await served.connect()), Peer(await served.connect())
         for each in (peer, late):
-            assert await each.login() == (0, None, b"", 5000)
+            assert await each.login() == (0, "", b"", 5000)
         clock.advance(4000)
-        assert await peer.login() == (0, None, b"", 5000)
+        assert await peer.login() == (0, "", b"", 5000)
         clock.advance(500)
         assert await peer.handshake() == (34, ()), "not twice in a second"
         clock.advance(1500)
@@ -364,7 +386,7 @@ def test_who_proves_again_who_he_is_stays_and_who_does_not_is_sent_away() -> Non
     at(play, limited, clock=clock)
 
 
-@pytest.mark.parametrize("change", ["user", "password", "mechanism", "nothing"])
+@pytest.mark.parametrize("change", ["user", "password", "mechanism", "no mechanism", "nothing"])
 def test_who_proves_it_again_is_who_he_was(change: str) -> None:
     limited = Settings(connections_max_reauth_ms=5000, connection_failed_authentication_delay_ms=0)
 
@@ -381,6 +403,8 @@ def test_who_proves_it_again_is_who_he_was(change: str) -> None:
             peer.client.writer.write(
                 frame_of(ApiKey.SASL_AUTHENTICATE, 2, {"auth_bytes": Scrammer("SCRAM-SHA-256").first()}, 5, "me")
             )
+        elif change == "no mechanism":
+            peer.client.writer.write(frame_of(ApiKey.SASL_HANDSHAKE, 1, {"mechanism": "GSSAPI"}, 5, "me"))
         else:
             assert (await peer.login())[0] == 0
             assert await peer.init() == 0
@@ -388,3 +412,96 @@ def test_who_proves_it_again_is_who_he_was(change: str) -> None:
         assert await peer.is_ended()
 
     at(play, limited)
+
+
+# ---------------------------------------------------------------- that a check can fail
+
+MUTANTS: list[tuple[ModuleType, str, str, Callable[[], None]]] = [
+    (
+        scram,
+        ' or found["nonce"] != self._nonce',
+        "",
+        test_a_nonce_that_is_not_the_brokers_proves_nothing,
+    ),
+    (
+        scram,
+        "if not hmac.compare_digest(hashlib.new(name, client_key).digest(), known.stored_key):",
+        "if False:",
+        lambda: test_a_second_token_that_is_wrong_says_nothing_of_why("wrong password", lambda data: data),
+    ),
+    (
+        scram,
+        'if found["acts_as"] not in (None, user):',
+        "if False:",
+        test_nobody_acts_as_somebody_else_by_scram,
+    ),
+    (
+        scram,
+        'b64encode(self.mechanism.nonce(NONCE_BYTES)).decode().rstrip("=")',
+        '"same"',
+        test_a_nonce_is_never_used_twice,
+    ),
+    (
+        scram,
+        ' or BY_TOKEN in found["extensions"].lower()',
+        "",
+        lambda: test_a_first_token_that_is_wrong_says_nothing_of_why("a token", FIRST_FAULTS[6][1]),
+    ),
+    (
+        connection,
+        "min(most_bytes, self._most_bytes)",
+        "self._most_bytes",
+        test_before_authentication_frames_are_short,
+    ),
+    (
+        connection,
+        "return self.gate.principal",
+        'return Principal("ann")',
+        test_who_logs_in_has_his_own_rights_and_no_others,
+    ),
+    (
+        session_module,
+        "self.principal is not None and evaluated.user not in",
+        "False and evaluated.user not in",
+        lambda: test_who_proves_it_again_is_who_he_was("user"),
+    ),
+    (
+        session_module,
+        "self._is_changed = mechanism != self._mechanism",
+        "self._is_changed = False",
+        lambda: test_who_proves_it_again_is_who_he_was("mechanism"),
+    ),
+    (
+        session_module,
+        "now_ms > self._ends_ms",
+        "False",
+        test_who_proves_again_who_he_is_stays_and_who_does_not_is_sent_away,
+    ),
+    (
+        session_module,
+        "now_ms - self._begun_ms < LEAST_BETWEEN_MS",
+        "False",
+        test_who_proves_again_who_he_is_stays_and_who_does_not_is_sent_away,
+    ),
+]
+
+
+@pytest.mark.parametrize(("module", "before", "after", "check"), MUTANTS)
+def test_a_listener_that_does_otherwise_is_found(
+    module: ModuleType, before: str, after: str, check: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
+    assert source.count(before) == 1, before
+    space: dict[str, Any] = {"__name__": module.__name__}
+    exec(compile(source.replace(before, after), str(module.__file__), "exec"), space)
+    for kind in KINDS:
+        if kind.__module__ == module.__name__:
+            for name, value in vars(space[kind.__name__]).items():
+                if isinstance(value, FunctionType | property) and name in vars(kind):
+                    monkeypatch.setattr(kind, name, value)
+    monkeypatch.setattr("tests.wire.test_authentication.PATIENCE_S", 2.0)
+    with pytest.raises((AssertionError, TimeoutError)):
+        check()
+
+
+KINDS = (scram.ScramExchange, session_module.Session, connection.Connection)

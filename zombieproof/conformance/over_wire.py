@@ -192,6 +192,9 @@ class OverWire(InProcess):
         self._deliver(connection, connection.frame_of(request))
 
     def _deliver(self, connection: Asking, frame: bytes) -> None:
+        if connection.is_over:
+            # Nobody takes it, and what is received then is the end.
+            return
         taken, peers = self._server.requests, len(self._server.connections)
         connection.send_frame(frame)
         while self._server.requests == taken and len(self._server.connections) >= peers:

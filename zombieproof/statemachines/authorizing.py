@@ -59,6 +59,21 @@ def operation_on_rows(api: int, resource: int) -> int:
     return request_rights.operation_on_rows(api, resource)
 
 
+def operation_on_cluster(api: int) -> int:
+    """The operation on the cluster that is needed to ask of what all brokers know, or NONE."""
+    return request_rights.operation_on_cluster(api)
+
+
+def row_of_topics(is_allowed: bool) -> int:
+    """A row tells of topics, or is about one: NONE, or the error in it for who may not know of each."""
+    return request_rights.error_of_row(ResourceType.TOPIC, is_allowed)
+
+
+def fact_enters(is_allowed: bool) -> int:
+    """A question for what all brokers know is at the door: NONE, or the error that it is answered with."""
+    return request_rights.error_of_cluster(is_allowed)
+
+
 def operation_on_told(api: int, resource: int) -> int:
     """The operation that is needed to be told of what nobody named, or NONE: it is told to everybody."""
     return request_rights.operation_on_told(api, resource)

@@ -6,22 +6,37 @@ stands in its file under `wire.apis`.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from zombieproof.broker.authorization.may import May, everything, may_on_cluster
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.messages.registry import APIS
-from zombieproof.model.vocabulary import ApiKey
+from zombieproof.model.access import CLUSTER_NAME, AclOperation, ResourceType
+from zombieproof.model.vocabulary import NONE, ApiKey
+from zombieproof.statemachines import authorizing
 from zombieproof.wire.entities import entity_class, read
 from zombieproof.wire.mapping import message_of, values_of
 from zombieproof.wire.names import Names, TopicNames
 
 Values = Mapping[str, Any]
 
-EVERYTHING_OF_CLUSTER, EVERYTHING_OF_TOPIC = 8096, 3576
-"""What one may do where everybody may do everything, as a set of bits (``AclOperation``)."""
+O = AclOperation  # noqa: E741  # as in Kafka's tables
+OPERATIONS: Mapping[ResourceType, tuple[AclOperation, ...]] = {
+    ResourceType.TOPIC: (
+        *(O.READ, O.WRITE, O.CREATE, O.DESCRIBE, O.DELETE, O.ALTER, O.DESCRIBE_CONFIGS, O.ALTER_CONFIGS),
+    ),
+    ResourceType.GROUP: (O.READ, O.DESCRIBE, O.DELETE, O.DESCRIBE_CONFIGS, O.ALTER_CONFIGS),
+    ResourceType.CLUSTER: (
+        *(O.CREATE, O.CLUSTER_ACTION, O.DESCRIBE_CONFIGS, O.ALTER_CONFIGS, O.IDEMPOTENT_WRITE, O.ALTER, O.DESCRIBE),
+    ),
+}
+"""What is told of who asks, of each type of resource (``AclEntry.supportedOperations``)."""
+
+DENIED = "Cluster authorization failed."
 
 SAYS_NOTHING: Values = {"throttle_time": 0, "error_message": None, "authorized_operations": -(1 << 31)}
 """What an answer says in fields of which no broker here knows anything."""
@@ -38,18 +53,35 @@ class Address(NamedTuple):
 class Around:
     """What an answer may need besides what the broker says: names, where brokers listen, and what all of them know.
 
-    `up` says which brokers are.
+    `up` says which brokers are; `may`, whether whoever asks may do something.
     """
 
     metadata: Metadata
     addresses: Mapping[int, Address]
     cluster_id: str
     up: Callable[[], Collection[int]]
+    may: May = everything
     names: TopicNames = field(init=False)
 
     def __post_init__(self) -> None:
         """Topics have the ids of this cluster."""
         self.names = TopicNames(self.metadata.topic_ids, self.metadata.topic_names)
+
+    def of(self, may: May) -> "Around":
+        """The same, for somebody who asks."""
+        other = copy(self)
+        other.may = may
+        return other
+
+    def operations(self, resource: ResourceType, name: str) -> int:
+        """What whoever asks may do with a resource, as a set of bits (``AclOperation``)."""
+        return sum(1 << each for each in OPERATIONS[resource] if self.may(each, resource, name))
+
+    def operations_on_cluster(self) -> int:
+        """The same of the cluster; nothing of it is told to who may not know of it."""
+        if not may_on_cluster(self.may, AclOperation.DESCRIBE):
+            return 0
+        return self.operations(ResourceType.CLUSTER, CLUSTER_NAME)
 
 
 ToMessages = Callable[[Any, int, Names], tuple[Request, ...]]
@@ -83,11 +115,26 @@ class WireApi:
     besides: Values = field(default_factory=lambda: SAYS_NOTHING)
 
 
-def api_of_facts(key: ApiKey, versions: range, told: Callable[[Any, int, Around], Values]) -> WireApi:
-    """An API that asks for what all brokers know of their cluster: no broker is asked, and nothing changes."""
+def refused_at_top(entity: Any, error: int) -> Values:
+    """The refusal of most questions for what all brokers know."""
+    return {"error_code": error, "error_message": DENIED}
+
+
+def api_of_facts(
+    key: ApiKey,
+    versions: range,
+    told: Callable[[Any, int, Around], Values],
+    refused: Callable[[Any, int], Values] = refused_at_top,
+) -> WireApi:
+    """An API that asks for what all brokers know of their cluster: no broker is asked, and nothing changes.
+
+    `refused`: what is told to whoever lacks the right on the cluster that it needs.
+    """
+    operation = authorizing.operation_on_cluster(key)
 
     def as_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
-        return told(entity, version, around)
+        error = authorizing.fact_enters(operation == NONE or may_on_cluster(around.may, AclOperation(operation)))
+        return refused(entity, error) if error else told(entity, version, around)
 
     return WireApi(key, versions, _no_message, as_values, _not_written, _not_written)
 
@@ -129,6 +176,16 @@ def api_of_messages(
         read_answer or partial(_read_answer, key, told or partial(_told, api.answer)),
         {**SAYS_NOTHING, **(besides or {})},
     )
+
+
+def with_operations(entity: Any, answers: tuple[Answer, ...], version: int, around: Around) -> Values:
+    """Groups that are described; with what whoever asks may do with each, where that is asked for."""
+    values = values_of(answers[0], version, around.names)
+    if getattr(entity, "include_authorized_operations", False):
+        for row in values["groups"]:
+            if not row["error_code"]:
+                row["authorized_operations"] = around.operations(ResourceType.GROUP, row["group_id"])
+    return values
 
 
 def _written(request: Any, names: Names) -> Values:

@@ -165,6 +165,19 @@ class Asking:
             raise Malformed(f"an answer of {size} bytes; legal are 0 to {MOST_BYTES}")
         return self._read(size)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the broker has ended the connection, and everything was read before."""
+        self._socket.settimeout(0)
+        try:
+            return not self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except ConnectionError:
+            return True
+        finally:
+            self._socket.settimeout(self._patience_s)
+
     def _answer_frame(self, *, waits: bool) -> bytes:
         """The next frame, which answers the oldest request that is not answered."""
         frame, expected = self.receive_frame(waits=waits), self._unanswered.popleft() if self._unanswered else None

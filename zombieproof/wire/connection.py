@@ -95,4 +95,4 @@ class Connection:
         if asked.data is not None or asked.ends:
             return asked.data
         whole = [answer for answer in answers if answer is not None]
-        return self.front.answered(asked, tuple(whole)) if len(whole) == len(asked.messages) else None
+        return self.front.answered(asked, tuple(whole), self.principal) if len(whole) == len(asked.messages) else None

@@ -8,10 +8,11 @@ Source: ``SocketServer.scala``, ``RequestContext.java``.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from struct import Struct
 from typing import Any
 
+from zombieproof.broker.authorization.principals import ANONYMOUS, Principal
 from zombieproof.broker.cluster.cluster import Cluster
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, JoinGroup
@@ -120,12 +121,15 @@ class Front:
 
     # ---------------------------------------------------------------- answers
 
-    def answered(self, asked: Asked, answers: tuple[Answer, ...]) -> bytes:
-        """The frame of the answer to a request, from those to its messages."""
+    def answered(self, asked: Asked, answers: tuple[Answer, ...], who: Principal | None = None) -> bytes:
+        """The frame of the answer to a request of `who`, from those to its messages."""
         header = asked.header
         if header.api_key == ApiKey.API_VERSIONS:
             return self._versions(asked)
-        return self.told(asked, WIRE_APIS[asked.api].to_values(asked.entity, answers, header.version, self._around))
+        access, around = self._cluster.access, self._around
+        if access is not None:
+            around = around.of(partial(access.may, who or ANONYMOUS))
+        return self.told(asked, WIRE_APIS[asked.api].to_values(asked.entity, answers, header.version, around))
 
     @staticmethod
     def told(asked: Asked, values: Values) -> bytes:

@@ -14,6 +14,7 @@ from zombieproof.messages.refusals import refusal
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.wire.api import Values
 from zombieproof.wire.apis import api_versions
+from zombieproof.wire.apis.sasl_authenticate import TOO_LATE
 from zombieproof.wire.frames import SIZE, Header, read_header
 from zombieproof.wire.front import Asked, Front
 
@@ -95,7 +96,7 @@ def _values(api: ApiKey, told: Told) -> Values:
     if api == ApiKey.SASL_AUTHENTICATE:
         return {
             "error_code": told.error,
-            "error_message": told.message or None,
+            "error_message": TOO_LATE if told.error == Error.ILLEGAL_SASL_STATE else told.message,
             "auth_bytes": told.token,
             "session_lifetime": told.lifetime_ms,
         }

@@ -16,7 +16,12 @@ from zombieproof.broker.authorization.principals import Principal
 from zombieproof.broker.cluster.journal import Journal
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.formats.topics import is_legal_topic
-from zombieproof.messages.group_descriptions import ConsumerGroupsDescribed, GroupsDescribed, GroupsListed
+from zombieproof.messages.group_descriptions import (
+    ConsumerGroupDescription,
+    ConsumerGroupsDescribed,
+    GroupsDescribed,
+    GroupsListed,
+)
 from zombieproof.messages.groups import ConsumerGroupHeartbeat, FindCoordinator, OffsetFetch, OffsetFetchAnswer
 from zombieproof.messages.partitions import (
     ConnectionClosed,
@@ -39,6 +44,8 @@ from zombieproof.messages.transactions import (
 from zombieproof.model.access import CLUSTER_NAME, AclOperation, Asked, ResourceType, Rights
 from zombieproof.model.vocabulary import NONE, ApiKey, Error
 from zombieproof.statemachines import authorizing
+
+HIDDEN_TOPICS = "The group has described topic(s) that the client is not authorized to describe."
 
 Key = TypeVar("Key")
 Row = TypeVar("Row")
@@ -122,6 +129,10 @@ class Visit:
 
     def _shown(self, row: Any) -> Any:
         """A row without what whoever asks may not know of."""
+        if isinstance(row, ConsumerGroupDescription):
+            topics = {topic for each in row.members for topic, _ in (*each.assignment, *each.target)}
+            error = authorizing.row_of_topics(all(self.told(ResourceType.TOPIC, topic) for topic in topics))
+            return ConsumerGroupDescription(row.group, error, HIDDEN_TOPICS) if error else row
         if not isinstance(row, TransactionDescription):
             return row
         return replace(row, partitions=frozenset(tp for tp in row.partitions if self.told(ResourceType.TOPIC, tp[0])))

@@ -5,8 +5,8 @@ tokens are exchanged. What is refused ends the connection: with an answer where 
 where the request was read, else without.
 Versions: SaslHandshake 0 is followed by tokens without a header, 1 by SaslAuthenticate.
 A session may have an end (``connections.max.reauth.ms``): then the client proves again who it is before that, by
-another handshake, as often as once a second; it stays who it was, by the mechanism that it came by. What comes behind
-the end of a session ends the connection.
+another handshake, as often as once a second; it stays who it was, by the mechanism that it came by (one that there is
+not ends the connection, here without an answer). What comes behind the end of a session ends the connection.
 Source: ``SaslServerAuthenticator.java``, ``KafkaChannel.maybeBeginServerReauthentication``,
 ``KafkaApis.handleSaslHandshakeRequest``; KIP-43, KIP-152, KIP-368, KIP-511.
 """
@@ -134,7 +134,7 @@ def event_of(evaluation: int) -> int:
 def decide_behind_authentication(arrival: Arrival) -> Reaction:
     """Who is known proves it again where his session has an end; else a request of authentication is one too many."""
     if arrival.ends and arrival.api == ApiKey.SASL_HANDSHAKE and not arrival.is_too_soon:
-        return decide_handshake(arrival)
+        return decide_handshake(arrival) if arrival.is_enabled else _closes()
     if arrival.has_ended:
         return _closes()
     if arrival.api in (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE):

@@ -140,12 +140,32 @@ def error_of_row(resource: int, may: bool) -> int:
     return int(Error.GROUP_AUTHORIZATION_FAILED)
 
 
+def operation_on_cluster(api: int) -> int:
+    """The operation on the cluster that is needed to ask of what all brokers know, or NONE."""
+    if api in (ApiKey.ALTER_PARTITION_REASSIGNMENTS, ApiKey.ALTER_REPLICA_LOG_DIRS):
+        return int(AclOperation.ALTER)
+    if api in (ApiKey.CREATE_ACLS, ApiKey.DELETE_ACLS):
+        return int(AclOperation.ALTER)
+    if api in (ApiKey.DESCRIBE_ACLS, ApiKey.DESCRIBE_QUORUM, ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS):
+        return int(AclOperation.DESCRIBE)
+    if api == ApiKey.LIST_PARTITION_REASSIGNMENTS:
+        return int(AclOperation.DESCRIBE)
+    return int(AclOperation.DESCRIBE_CONFIGS) if api == ApiKey.LIST_CONFIG_RESOURCES else NONE
+
+
+def error_of_cluster(may: bool) -> int:
+    """What whoever lacks a right on the cluster is told, or NONE: he goes on."""
+    return int(Error.NONE if may else Error.CLUSTER_AUTHORIZATION_FAILED)
+
+
 def operation_on_told(api: int, resource: int) -> int:
     """The operation that is needed to be told of what nobody named, or NONE; whoever lacks it is told of the rest.
 
-    Of a transaction its topics, of all transactions their ids, of all offsets of a group their topics, of all topics
-    themselves.
+    Of a transaction its topics (of a consumer group too, which is told whole or not at all), of all transactions their
+    ids, of all offsets of a group their topics, of all topics themselves.
     """
+    if api == ApiKey.CONSUMER_GROUP_DESCRIBE and resource == ResourceType.TOPIC:
+        return int(AclOperation.DESCRIBE)
     if api in (ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.OFFSET_FETCH, ApiKey.METADATA):
         return int(AclOperation.DESCRIBE) if resource == ResourceType.TOPIC else NONE
     if api == ApiKey.LIST_TRANSACTIONS and resource == ResourceType.TRANSACTIONAL_ID:

@@ -10,7 +10,7 @@ from typing import Any
 from zombieproof.broker.cluster.topics import words_of
 from zombieproof.model.vocabulary import ApiKey, Error
 from zombieproof.statemachines.topics import Moved, Place, reassigns
-from zombieproof.wire.api import Around, Values, api_of_facts
+from zombieproof.wire.api import Around, Values, api_of_facts, refused_at_top
 
 STAY = "Replicas do not move here: the brokers of a partition are those with which it was made."
 
@@ -53,4 +53,18 @@ _ERRORS = {
 }
 
 
-ALTER_PARTITION_REASSIGNMENTS = api_of_facts(ApiKey.ALTER_PARTITION_REASSIGNMENTS, range(2), told)
+def refused(entity: Any, error: int) -> Values:
+    """The refusal of each partition, and of all."""
+    rows = [
+        {
+            "name": topic.name,
+            "partitions": [
+                {**refused_at_top(each, error), "partition_index": each.partition_index} for each in topic.partitions
+            ],
+        }
+        for topic in entity.topics
+    ]
+    return {**refused_at_top(entity, error), "responses": rows}
+
+
+ALTER_PARTITION_REASSIGNMENTS = api_of_facts(ApiKey.ALTER_PARTITION_REASSIGNMENTS, range(2), told, refused)

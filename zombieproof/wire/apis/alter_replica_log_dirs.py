@@ -11,14 +11,17 @@ from zombieproof.wire.api import Around, Values, api_of_facts
 
 
 def told(entity: Any, version: int, around: Around) -> Values:
-    """Every partition with the error."""
+    """There is no such directory."""
+    return refused(entity, Error.LOG_DIR_NOT_FOUND)
+
+
+def refused(entity: Any, error: int) -> Values:
+    """Every partition with an error."""
     return {
         "results": [
             {
                 "topic_name": topic.name,
-                "partitions": [
-                    {"partition_index": number, "error_code": Error.LOG_DIR_NOT_FOUND} for number in topic.partitions
-                ],
+                "partitions": [{"partition_index": number, "error_code": error} for number in topic.partitions],
             }
             for directory in entity.dirs
             for topic in directory.topics
@@ -26,4 +29,4 @@ def told(entity: Any, version: int, around: Around) -> Values:
     }
 
 
-ALTER_REPLICA_LOG_DIRS = api_of_facts(ApiKey.ALTER_REPLICA_LOG_DIRS, range(1, 3), told)
+ALTER_REPLICA_LOG_DIRS = api_of_facts(ApiKey.ALTER_REPLICA_LOG_DIRS, range(1, 3), told, refused)

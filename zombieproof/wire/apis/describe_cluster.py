@@ -9,7 +9,7 @@ from typing import Any
 
 from zombieproof.broker.cluster.metadata import NOBODY
 from zombieproof.model.vocabulary import ApiKey, Error
-from zombieproof.wire.api import EVERYTHING_OF_CLUSTER, Around, Values, api_of_facts
+from zombieproof.wire.api import Around, Values, api_of_facts
 
 BROKERS, CONTROLLERS = 1, 2
 
@@ -32,7 +32,7 @@ def told(entity: Any, version: int, around: Around) -> Values:
         ],
     }
     if entity.include_cluster_authorized_operations:
-        values["cluster_authorized_operations"] = EVERYTHING_OF_CLUSTER
+        values["cluster_authorized_operations"] = around.operations_on_cluster()
     return values
 
 

@@ -9,8 +9,10 @@ from typing import Any
 
 from zombieproof.broker.cluster.topics import error_of_missing
 from zombieproof.formats.topics import INTERNAL_TOPICS
+from zombieproof.model.access import AclOperation, ResourceType
 from zombieproof.model.vocabulary import ApiKey, Error
-from zombieproof.wire.api import EVERYTHING_OF_TOPIC, Around, Values, api_of_facts
+from zombieproof.statemachines import authorizing
+from zombieproof.wire.api import Around, Values, api_of_facts
 from zombieproof.wire.apis.metadata import partition_of
 
 MOST_PARTITIONS = 2000
@@ -27,7 +29,14 @@ def told(entity: Any, version: int, around: Around) -> Values:
             return {"topics": [{"name": name, "error_code": Error.INVALID_REQUEST} for name in asked]}
         asked, first = left, cursor.partition_index
     limit = min(max(entity.response_partition_limit, 1), MOST_PARTITIONS)
-    return _page(asked, first, limit, around)
+    errors = {name: authorizing.row_of_topics(_may_know(name, around)) for name in asked}
+    page = _page([name for name in asked if not errors[name]], first, limit, around)
+    refused = [{"name": name, "error_code": error} for name, error in errors.items() if error and entity.topics]
+    return {**page, "topics": [*page["topics"], *refused]}
+
+
+def _may_know(name: str, around: Around) -> bool:
+    return around.may(AclOperation.DESCRIBE, ResourceType.TOPIC, name)
 
 
 def _page(names: list[str], first: int, limit: int, around: Around) -> Values:
@@ -37,15 +46,15 @@ def _page(names: list[str], first: int, limit: int, around: Around) -> Values:
             return {"topics": rows, "next_cursor": {"topic_name": name, "partition_index": 0}}
         every = around.metadata.partitions_of([name])
         shown = every[first : first + limit]
-        rows.append(_row(name, shown, around) if every else _missing(name))
+        rows.append(_row(name, shown, around) if every else _missing(name, around))
         if first + len(shown) < len(every):
             return {"topics": rows, "next_cursor": {"topic_name": name, "partition_index": first + len(shown)}}
         limit, first = limit - len(shown), 0
     return {"topics": rows, "next_cursor": None}
 
 
-def _missing(name: str) -> Values:
-    allowed = {"topic_authorized_operations": EVERYTHING_OF_TOPIC}
+def _missing(name: str, around: Around) -> Values:
+    allowed = {"topic_authorized_operations": around.operations(ResourceType.TOPIC, name)}
     return {"name": name, "error_code": error_of_missing(name), **allowed}
 
 
@@ -55,7 +64,7 @@ def _row(name: str, partitions: list[tuple[str, int]], around: Around) -> Values
         **around.names.topic(name),
         "is_internal": name in INTERNAL_TOPICS,
         "partitions": [{**partition_of(each, around), **lists} for each in partitions],
-        "topic_authorized_operations": EVERYTHING_OF_TOPIC,
+        "topic_authorized_operations": around.operations(ResourceType.TOPIC, name),
     }
 
 

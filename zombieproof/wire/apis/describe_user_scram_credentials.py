@@ -27,4 +27,10 @@ def _row(name: str, is_named_twice: bool) -> Values:
     return {"user": name, "error_code": Error.RESOURCE_NOT_FOUND, "error_message": words}
 
 
-DESCRIBE_USER_SCRAM_CREDENTIALS = api_of_facts(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, range(1), told)
+def refused(entity: Any, error: int) -> Values:
+    """The refusal, and of whoever was asked for; his name is not said."""
+    told = {"error_code": error, "error_message": None}
+    return {**told, "results": [{**told, "user": ""} for _ in entity.users or ()]}
+
+
+DESCRIBE_USER_SCRAM_CREDENTIALS = api_of_facts(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, range(1), told, refused)

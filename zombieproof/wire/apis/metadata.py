@@ -16,8 +16,9 @@ from zombieproof.broker.cluster.metadata import NOBODY
 from zombieproof.broker.cluster.network import Answer, Request
 from zombieproof.formats.topics import INTERNAL_TOPICS, TopicPartition
 from zombieproof.messages.partitions import DescribeTopics, TopicsDescribed
+from zombieproof.model.access import ResourceType
 from zombieproof.model.vocabulary import ApiKey, Error
-from zombieproof.wire.api import EVERYTHING_OF_CLUSTER, EVERYTHING_OF_TOPIC, Around, Values, api_of_messages
+from zombieproof.wire.api import Around, Values, api_of_messages
 from zombieproof.wire.names import NO_ID, NO_NAME, Names
 
 ALL_BY_EMPTY_UNTIL = 0
@@ -63,7 +64,7 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
     assert isinstance(answers[0], TopicsDescribed)
     up = around.up()
     return {
-        **_allowed(entity),
+        **_allowed(entity, around),
         "brokers": [
             {"node_id": node, "host": host, "port": port, "rack": None}
             for node, (host, port) in around.addresses.items()
@@ -78,10 +79,10 @@ def to_values(entity: Any, answers: tuple[Answer, ...], version: int, around: Ar
     }
 
 
-def _allowed(entity: Any) -> Values:
+def _allowed(entity: Any, around: Around) -> Values:
     """What one may do with the cluster, where it is asked for."""
     wants = getattr(entity, "include_cluster_authorized_operations", False)
-    return {"cluster_authorized_operations": EVERYTHING_OF_CLUSTER} if wants else {}
+    return {"cluster_authorized_operations": around.operations_on_cluster()} if wants else {}
 
 
 def _refused(topics: tuple[Any, ...], error: Error) -> Values:
@@ -101,7 +102,7 @@ def _topic(name: str, error: int, around: Around, entity: Any) -> Values:
         "error_code": error,
         "is_internal": name in INTERNAL_TOPICS,
         "partitions": [partition_of(partition, around) for partition in partitions],
-        "topic_authorized_operations": EVERYTHING_OF_TOPIC if wants else NOT_ASKED_FOR,
+        "topic_authorized_operations": around.operations(ResourceType.TOPIC, name) if wants else NOT_ASKED_FOR,
     }
 
 
