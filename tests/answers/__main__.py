@@ -1,21 +1,21 @@
 """``python -m tests.answers [FOLDER]``: replay all recordings and run all cases of a folder, and write the page.
 
+Recordings are replayed twice: in process, and through sockets.
+
 Exit codes: 0 everything is equal and nothing failed, 1 something is not, 2 the folder is not there or malformed.
 """
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.answers.page import PAGE, page
+from tests.answers.playing import played
 from tests.conformance.cases import MalformedCases, read_cases
 from tests.conformance.runner import Outcome, run_cases
 from zombieproof.conformance.deviations import deviations
-from zombieproof.conformance.in_process import InProcess
 from zombieproof.conformance.recording import RecordingError, files_of
-from zombieproof.conformance.tally import Tally, play_all
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKLIST = Path("conformance/kafka-cases.yaml")
@@ -31,31 +31,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         cases = read_cases(folder / CHECKLIST).cases
-        tallies = [_told(file) for file in files_of([folder / "recordings"])]
+        pairs = list(played(files_of([folder / "recordings"])))
     except (RecordingError, MalformedCases) as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    tallies = [tally for pair in pairs for tally in pair]
     damaged = [each for tally in tallies for each in tally.damaged]
     if damaged:
         sys.stderr.write("".join(f"{each}\n" for each in damaged))
         return 2
     results = run_cases(cases)
-    (ROOT / PAGE).write_text(page(tallies, results, deviations()), encoding="utf-8")
+    (ROOT / PAGE).write_text(page(pairs, results, deviations()), encoding="utf-8")
     failed = [result for result in results if result.outcome == Outcome.FAILED]
     met = sum(1 for result in results if result.outcome == Outcome.MET)
     different = [found for tally in tallies for found in tally.differences if found.id not in deviations()]
-    sys.stdout.write(f"{sum(tally.equal for tally in tallies):,} sequences equal, {len(different)} different; ")
+    in_process, on_sockets = (sum(pair[number].equal for pair in pairs) for number in (0, 1))
+    sys.stdout.write(f"{in_process:,} sequences equal, {on_sockets:,} through sockets, {len(different)} different; ")
     sys.stdout.write(f"{met} of {len(results)} cases met, {len(failed)} failed; {PAGE} says it\n")
     return 1 if different or failed else 0
-
-
-def _told(file: Path) -> Tally:
-    began = time.process_time()
-    [tally] = play_all([file], InProcess)
-    spent = time.process_time() - began
-    sys.stdout.write(f"{file.name:<36} {tally.equal:>6,} of {tally.sequences:>6,} equal {spent:>6.1f} s\n")
-    sys.stdout.flush()
-    return tally
 
 
 if __name__ == "__main__":

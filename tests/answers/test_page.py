@@ -18,7 +18,7 @@ def test_the_page_has_a_row_for_every_recording(repository_root: Path, shared_fo
         with gzip.open(file) as lines:
             steps = sum(len(json.loads(line)["steps"]) for line in lines)
         sequences = count(file) or 0
-        assert f"| {' | '.join(recording_row(file.name, sequences, steps, sequences))} |" in said
+        assert f"| {' | '.join(recording_row(file.name, sequences, steps, sequences, sequences))} |" in said
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def beside(one: dict[str, Any], repository_root: Path, tmp_path: Path, monkeypat
 
 def test_what_is_equal_is_written_down(beside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert program.main([str(beside)]) == 0
-    assert "1 sequences equal, 0 different; 0 of 0 cases met" in capsys.readouterr().out
+    assert "1 sequences equal, 1 through sockets, 0 different; 0 of 0 cases met" in capsys.readouterr().out
     assert "| `one.jsonl` | 1 | " in (beside / "docs/conformance.md").read_text(encoding="utf-8")
 
 
@@ -45,7 +45,7 @@ def test_what_differs_is_exit_code_1(beside: Path, one: dict[str, Any], capsys: 
     one["steps"][0]["answer"]["error"] = 77
     (beside / "recordings/one.jsonl").write_text(json.dumps(one))
     assert program.main([str(beside)]) == 1
-    assert "0 sequences equal, 1 different" in capsys.readouterr().out
+    assert "0 sequences equal, 0 through sockets, 2 different" in capsys.readouterr().out
 
 
 def test_a_folder_without_recordings_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

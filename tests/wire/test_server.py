@@ -20,8 +20,9 @@ from zombieproof.model.vocabulary import Isolation
 from zombieproof.wire.asking import answer_in, request_frame
 from zombieproof.wire.front import Front
 from zombieproof.wire.names import TopicNames
+from zombieproof.wire.peer import WAITING_REQUESTS, Limits
 from zombieproof.wire.security import OPEN, Security
-from zombieproof.wire.server import WAITING_REQUESTS, Limits, Server
+from zombieproof.wire.server import Server
 
 T = ("t0", 0)
 INIT = InitProducerId(4, "x", 60_000)

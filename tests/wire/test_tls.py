@@ -22,8 +22,8 @@ from zombieproof.broker.embedded import Embedded
 from zombieproof.broker.store.config import Durability
 from zombieproof.model.access import AclOperation, Permission, ResourceType
 from zombieproof.wire.certificates import TlsError, server_context, subject_of
+from zombieproof.wire.peer import Limits
 from zombieproof.wire.security import Security
-from zombieproof.wire.server import Limits
 
 WRITE_X = (Permission.ALLOW, AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, "x")
 USER = "CN=ann,OU=billing,O=Example"

@@ -1,89 +1,24 @@
 """Brokers that listen: each connection hands its requests to a broker, one after the other, and sends what it answers.
 
-Theory of operation: one loop does everything. What comes on a connection is cut into frames; the next is taken when the
-one before is answered, as a broker of Kafka does, so answers keep the order of requests. Requests of all connections
-that came meanwhile are delivered in one turn; what has to be durable then is synced by a thread, while the loop reads
-on, and all that waited for it is answered together: a group commit for any number of clients. A connection whose peer
-does not read is not read from. Source: ``SocketServer.scala``.
+Theory of operation: one loop does everything. Requests of all connections (`peer`) that came meanwhile are delivered in
+one turn; what has to be durable then is synced by a thread, while the loop reads on, and all that waited for it is
+answered together: a group commit for any number of clients. Source: ``SocketServer.scala``.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, cast
 
-from zombieproof.broker.authorization.principals import Principal
-from zombieproof.broker.authorization.session import Session
-from zombieproof.broker.cluster.cluster import Cluster
-from zombieproof.broker.cluster.network import Answer, Request
-from zombieproof.broker.embedded import TICK_MS, Done, Unsynced
+from zombieproof.broker.embedded import TICK_MS, Unsynced
 from zombieproof.wire.api import Address, Around
-from zombieproof.wire.certificates import subject_of
-from zombieproof.wire.connection import Connection
-from zombieproof.wire.faults import Malformed
-from zombieproof.wire.frames import MOST_BYTES
 from zombieproof.wire.front import Asked, Front
-from zombieproof.wire.gate import Gate
+from zombieproof.wire.peer import Brokers, Limits, Peer
 from zombieproof.wire.plan.play import Play
 from zombieproof.wire.security import OPEN, Security
 
 MOST_FAULTS = 16
 """So many faults of this program are kept; the first is the one to look at."""
-WAITING_REQUESTS = 16
-"""With so many requests that wait for their turn a connection is not read from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a connection may be: the longest request, how many connections there are, and how long one may be idle.
-
-    `handshake_s`: how long (seconds) TLS may take to begin.
-    """
-
-    request_bytes: int = MOST_BYTES
-    connections: int = 10_000
-    idle_ms: int = 600_000
-    handshake_s: float = 10.0
-
-
-class Brokers(Protocol):
-    """A cluster that somebody drives: `Embedded` is one."""
-
-    @property
-    def cluster(self) -> Cluster:
-        """The cluster."""
-        ...
-
-    @property
-    def cluster_id(self) -> str:
-        """Its id, as Kafka writes ids."""
-        ...
-
-    @property
-    def next_ms(self) -> int:
-        """In how long (ms) something is to be done though nothing comes in."""
-        ...
-
-    def submit(
-        self,
-        request: Request,
-        node: int | None,
-        done: Done,
-        client_id: str = "",
-        principal: Principal | None = None,
-    ) -> None:
-        """Hand in a request of `principal`; `done` is called with the answer, None: the connection ends."""
-        ...
-
-    def begin_turn(self) -> Unsynced:
-        """Deliver what is in flight; what is returned is synced, and then comes `end_turn`."""
-        ...
-
-    def end_turn(self, unsynced: Unsynced) -> None:
-        """What was begun is durable."""
-        ...
 
 
 class Server:
@@ -116,7 +51,7 @@ class Server:
         self.brokers, self.limits, self.security = brokers, limits or Limits(), security
         self._host, self._port = host, port
         self.addresses: dict[int, Address] = {}
-        self.connections: set[_Peer] = set()
+        self.connections: set[Peer] = set()
         self.requests = self.turns = 0
         self.faults: list[Exception] = []
         self._listeners: list[asyncio.Server] = []
@@ -135,7 +70,7 @@ class Server:
         for number, node in enumerate(sorted(cluster.brokers)):
             front = Front(cluster, node, around)
             listener = await loop.create_server(
-                partial(_Peer, self, front),
+                partial(Peer, self, front),
                 self._host,
                 self._port and self._port + number,
                 ssl=self.security.tls,
@@ -257,160 +192,3 @@ class Server:
             self._looked_at = min((peer.heard_at for peer in self.connections), default=before)
             for peer in [peer for peer in self.connections if peer.heard_at <= before and not peer.waits]:
                 peer.close()
-
-
-class _Peer(asyncio.Protocol):
-    """One connection to one broker."""
-
-    def __init__(self, server: Server, front: Front) -> None:
-        self._server, self._connection = server, Connection(front, server.limits.request_bytes)
-        self._transport: asyncio.Transport | None = None
-        self._is_slow = self._is_paused = False
-        self.heard_at = asyncio.get_running_loop().time()
-
-    @property
-    def waits(self) -> bool:
-        """Whether the client waits for an answer."""
-        return not self._connection.is_idle
-
-    @property
-    def node(self) -> int:
-        """The broker that it is to."""
-        return self._connection.front.node
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has come."""
-        # Transports of uvloop are of no class of asyncio's.
-        self._transport = transport = cast(asyncio.Transport, transport)
-        self._connection.host = str((transport.get_extra_info("peername") or ("",))[0])
-        self._guard()
-        is_full = len(self._server.connections) >= self._server.limits.connections
-        if is_full or self.node not in self._server.brokers.cluster.brokers:
-            transport.abort()
-            return
-        self._server.connections.add(self)
-
-    def _guard(self) -> None:
-        """Whoever has come is who his certificate says; at a listener that demands SASL he says who he is first."""
-        mechanisms, cluster = self._server.security.mechanisms, self._server.brokers.cluster
-        shown = self._transport and self._transport.get_extra_info("ssl_object")
-        certificate = shown and shown.getpeercert(binary_form=True)
-        if certificate:
-            self._connection.certified = subject_of(certificate)
-        if mechanisms:
-            settings, host = cluster.settings, self._connection.host
-            most_ms, now_ms = settings.connections_max_reauth_ms, cluster.clock.now_ms
-            session = Session(mechanisms, host=host, most_ms=most_ms, now_ms=now_ms)
-            self._connection.guard(Gate(self._connection.front, session), settings.sasl_server_max_receive_size)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone. What it asked for may happen all the same."""
-        self._server.connections.discard(self)
-        self._transport = None
-
-    def close(self) -> None:
-        """End the connection, when what was answered is sent."""
-        if self._transport is not None:
-            self._transport.close()
-
-    def data_received(self, data: bytes) -> None:
-        """Bytes have come."""
-        self.heard_at = asyncio.get_running_loop().time()
-        try:
-            self._connection.receive(data)
-        except Malformed:
-            self.close()
-        else:
-            self._go_on()
-
-    def pause_writing(self) -> None:
-        """The client does not read what it is sent."""
-        self._is_slow = True
-        self._balance()
-
-    def resume_writing(self) -> None:
-        """It does again."""
-        self._is_slow = False
-        self._go_on()
-
-    @property
-    def _is_open(self) -> bool:
-        return self._transport is not None and not self._transport.is_closing()
-
-    def _balance(self) -> None:
-        """Read on, or wait until the client reads, or the brokers have answered."""
-        if self._transport is None or not self._is_open:
-            return
-        is_full = self._is_slow or self._connection.waiting >= WAITING_REQUESTS
-        if is_full and not self._is_paused:
-            self._transport.pause_reading()
-        elif self._is_paused and not is_full:
-            self._transport.resume_reading()
-        self._is_paused = is_full
-
-    # ---------------------------------------------------------------- one request after the other
-
-    def _go_on(self) -> None:
-        """Take the next request, and the next, until one has to wait."""
-        try:
-            while self._is_open and not self._is_slow and (asked := self._connection.next_request()) is not None:
-                self._server.requests += 1
-                self._hand_in(asked)
-        except Malformed:
-            self.close()
-        except Exception as error:  # noqa: BLE001  # whatever it is, the others are not to suffer
-            self._failed(None, error)
-        self._balance()
-
-    def _hand_in(self, asked: Asked) -> None:
-        answers: dict[int, Answer | None] = {}
-        for number, message in enumerate(asked.messages):
-            done = partial(self._answered, asked, answers, number) if asked.wants_answer else self._ended
-            self._server.brokers.submit(message, self.node, done, asked.header.client_id or "", self._who)
-        if asked.messages:
-            self._server.wake()
-        else:
-            self._send(asked, ())
-
-    @property
-    def _who(self) -> Principal | None:
-        """Who asks, where that is wanted."""
-        return None if self._server.brokers.cluster.access is None else self._connection.principal
-
-    def _answered(self, asked: Asked, answers: dict[int, Answer | None], number: int, answer: Answer | None) -> None:
-        answers[number] = answer
-        if len(answers) == len(asked.messages):
-            self._send(asked, [answers[each] for each in range(len(answers))])
-            self._go_on()
-
-    def _ended(self, _: Answer | None) -> None:
-        """What nobody waits for an answer to was refused: the client is told by the end of the connection."""
-        self.close()
-
-    def _send(self, asked: Asked, answers: Sequence[Answer | None]) -> None:
-        try:
-            data = self._connection.answer(answers)
-        except Exception as error:  # noqa: BLE001  # whatever it is, the others are not to suffer
-            self._failed(asked, error)
-            return
-        if self._connection.is_over:
-            # Who has failed to say who he is waits for it, so that he cannot try again at once.
-            delay_ms = self._server.brokers.cluster.settings.connection_failed_authentication_delay_ms
-            if delay_ms:
-                asyncio.get_running_loop().call_later(delay_ms / 1000, self._end, data)
-            else:
-                self._end(data)
-        elif data is None:
-            self.close()
-        elif self._transport is not None:
-            self._transport.write(data)
-
-    def _failed(self, asked: Asked | None, error: Exception) -> None:
-        self._server.blame(asked, error)
-        self.close()
-
-    def _end(self, data: bytes | None) -> None:
-        """The last that is sent."""
-        if self._transport is not None and data is not None:
-            self._transport.write(data)
-        self.close()

@@ -203,7 +203,7 @@ MUTANTS = (
     ),
     Mutant(
         "which: a client on a socket has no name",
-        "wire/server.py",
+        "wire/peer.py",
         'asked.header.client_id or ""',
         '""',
         SOCKETS + "test_clients_are_told_apart_by_their_ids",
