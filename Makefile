@@ -10,7 +10,7 @@ ARGS ?=
 # Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
 JOBS ?= logical
 
-.PHONY: help check test deep gate soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test clients deep gate soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -24,6 +24,10 @@ check: .venv/ready ## the main job: explore the protocol, replay the recordings,
 
 test: .venv/ready ## the tests, but for long ones (ARGS="-k words" chooses, JOBS=1 runs them in one process, ZOMBIEPROOF_TESTS=ci takes all)
 	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 $(ARGS)
+
+clients: .venv/ready ## get clients that others have written (PyPI, npm, Go) and run all of them against serve (15 minutes); writes docs/clients.md
+	$(BIN)/python -m tests.real_clients.install || true
+	$(BIN)/python -m tests.real_clients $(ARGS)
 
 deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case (a quarter of an hour)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -m deep $(ARGS)

@@ -23,6 +23,7 @@ GENERATED = {
     "diagrams/*.mmd": "zombieproof diagrams",
     "docs/machines.md": "zombieproof diagrams",
     "docs/apis.md": "python -m zombieproof.report.apis_page",
+    "docs/clients.md": "make clients",
     "docs/conformance.md": "make conformance",
     "docs/crashes.md": "make gate",
     "docs/faults.md": "python -m tests.faults",

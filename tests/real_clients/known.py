@@ -37,7 +37,7 @@ NOTES: Mapping[str, str] = {
         "above 0 alone): the program seeks to 0 itself. Offsets go to a transaction without the generation of the "
         "group. "
         "A consumer that ends without `stop()` stays a member for `session_timeout_ms`, 10 s by default: so long the "
-        "next one of the group is given nothing, as the protocol of groups has it"
+        "next one of the group is given nothing, as at Apache Kafka"
     ),
     "kafka-python": REPEATS["kafka-python"] + ". The scenario of a crash of the broker does so",
     "kafkajs": (

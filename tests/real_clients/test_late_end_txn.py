@@ -14,14 +14,14 @@ from tests.real_clients.known import SPEAKS_END_TXN_5
 from tests.real_clients.scenarios import Stage, commit, read, reader
 from zombieproof.wire.plan.stories import story
 
-pytestmark = pytest.mark.sample("confluent-kafka", "franz-go")
 
-
+@pytest.mark.sample("confluent-kafka")
 @pytest.mark.parametrize("client", INSTALLERS, indirect=True)
 def test_with_transaction_version_1_an_aborted_record_is_readable(stage: Stage) -> None:
     assert committed_after_a_late_end(stage, "--story", "late_end_txn") == ["aborted", "committed", "next"]
 
 
+@pytest.mark.sample("franz-go")
 @pytest.mark.parametrize("client", INSTALLERS, indirect=True)
 def test_with_transaction_version_2_it_is_hidden_from_who_speaks_end_txn_5(stage: Stage, tmp_path: Path) -> None:
     told = {"topics": {"late": 2}, "transaction_version": 2}

@@ -9,7 +9,7 @@ from tests.real_clients.install import INSTALLERS
 from tests.real_clients.scenarios import FAULTS, LOOP_ID, Stage, fill, is_copied_once, loop
 
 
-@pytest.mark.sample("hears")
+@pytest.mark.sample("confluent-kafka-nobody hears of a commit")
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("client", INSTALLERS, indirect=True)
 def test_a_loop_comes_through_it_with_exact_output(stage: Stage, tmp_path: Path, fault: str) -> None:

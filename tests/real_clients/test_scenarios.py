@@ -16,8 +16,6 @@ WITHOUT = {
 FOUND = {"zombies_are_fenced": "DID NOT RAISE", "read_committed_hides": "of p"}
 """What it says then."""
 
-pytestmark = pytest.mark.sample("zombies")
-
 
 def plan_without(folder: Path, *rules: str, **more: object) -> tuple[str, str]:
     """The options of brokers that lack rules."""
@@ -26,6 +24,7 @@ def plan_without(folder: Path, *rules: str, **more: object) -> tuple[str, str]:
     return "--plan", str(plan)
 
 
+@pytest.mark.sample("zombies")
 @pytest.mark.parametrize("client", ["confluent-kafka"], indirect=True)
 @pytest.mark.parametrize("scenario", WITHOUT)
 def test_a_scenario_fails_at_brokers_that_lack_a_rule(stage: Stage, tmp_path: Path, scenario: str) -> None:
@@ -34,6 +33,7 @@ def test_a_scenario_fails_at_brokers_that_lack_a_rule(stage: Stage, tmp_path: Pa
         SCENARIOS[scenario](stage)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", ["confluent-kafka"], indirect=True)
 def test_a_copy_that_is_written_twice_is_found(stage: Stage, tmp_path: Path) -> None:
     fault = FAULTS["nobody hears of a record"]

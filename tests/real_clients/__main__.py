@@ -1,0 +1,66 @@
+"""`python -m tests.real_clients`: run every client that is installed, and write docs/clients.md of what came of it.
+
+What it does not know is given to pytest, which runs as a process of its own and tells by a JUnit file.
+
+Exit codes: 0 every client is there and has passed everything, 1 one has not (the page says which), 2 wrong usage.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from tests.real_clients.install import INSTALLERS, ROOT, is_ready
+from tests.real_clients.matrix import Results, page
+from tests.real_clients.processes import Client
+from zombieproof.report.pages import write_page
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def main() -> int:
+    """Run the command."""
+    about = (__doc__ or "").partition("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m tests.real_clients", description=about)
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "clients.md", help="the page that is written")
+    arguments, rest = parser.parse_known_args()
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder) / "results.xml"
+        subprocess.run(
+            [sys.executable, "-m", "pytest", f"--junitxml={told}", str(FOLDER), *rest],
+            cwd=ROOT,
+            env={"ZOMBIEPROOF_TESTS": "ci", **os.environ},
+            check=False,
+        )
+        if not told.is_file():
+            return 2
+        results = Results(_versions(Path(folder)), cells_of(told))
+    print(f"written: {write_page(arguments.page, page(results))}")  # noqa: T201  # a command of its own
+    return 0 if results.is_whole else 1
+
+
+def _versions(folder: Path) -> dict[str, str]:
+    found = {}
+    for name in filter(is_ready, INSTALLERS):
+        with Client(name, "127.0.0.1:1", folder) as client:
+            found[name] = client.ask("version")
+    return found
+
+
+def cells_of(told: Path) -> dict[tuple[str, str], str]:
+    """Row and client -> what came of it, as `conftest` has put both into the JUnit file of a run."""
+    cells = {}
+    for case in ET.parse(told).iter("testcase"):
+        names = {each.get("name"): str(each.get("value")) for each in case.iter("property")}
+        if {"row", "client"} <= set(names):
+            ended = {part.tag for part in case}
+            came = "**failed**" if ended & {"failure", "error"} else "not run" if "skipped" in ended else "passed"
+            cells[names["row"], names["client"]] = came
+    return cells
+
+
+if __name__ == "__main__":
+    sys.exit(main())
