@@ -46,6 +46,12 @@ NOTES: Mapping[str, str] = {
         "aborted (2.2.4, `eosManager.commit` has left the state that both need): the program takes a new producer and "
         "goes on from the committed offsets"
     ),
-    "franz-go": "needs nothing; it is the only one here that speaks EndTxn 5, and so has an epoch for each transaction",
+    "franz-go": "needs nothing; it speaks EndTxn 5, and so has an epoch for each transaction",
+    "java": "needs nothing; it speaks EndTxn 5. Kafka's own tools and Streams run with it as well",
+    "java-group-protocol": (
+        "is the same with `group.protocol=consumer` (KIP-848): how long a member may be silent is then a setting of "
+        "brokers, 45 s by default (`group.consumer.session.timeout.ms`)"
+    ),
+    "java-3.9": "needs nothing; it speaks EndTxn 4, so that transaction version 2 is of no use to it",
 }
 """What an application has to know that uses it."""

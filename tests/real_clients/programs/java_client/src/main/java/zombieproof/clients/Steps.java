@@ -77,7 +77,7 @@ public final class Steps {
             case "version":
                 return AppInfoParser.getVersion();
             case "producer":
-                producers.put(name, producer(asked.get("id").asText(), asked.path("timeout_ms").asInt(60_000)));
+                producers.put(name, producer(asked.get("id"), asked.path("timeout_ms").asInt(60_000)));
                 return null;
             case "begin":
                 producers.get(name).beginTransaction();
@@ -114,15 +114,20 @@ public final class Steps {
 
     // ---------------------------------------------------------------- transactions
 
-    private KafkaProducer<String, String> producer(String id, int timeoutMs) {
+    /** One without an id (null) has no transactions. */
+    private KafkaProducer<String, String> producer(JsonNode id, int timeoutMs) {
         Map<String, Object> configs = new HashMap<>();
         configs.put("bootstrap.servers", bootstrap);
-        configs.put("transactional.id", id);
-        configs.put("transaction.timeout.ms", timeoutMs);
         configs.put("linger.ms", 0);
+        if (!id.isNull()) {
+            configs.put("transactional.id", id.asText());
+            configs.put("transaction.timeout.ms", timeoutMs);
+        }
         KafkaProducer<String, String> made =
                 new KafkaProducer<>(configs, new StringSerializer(), new StringSerializer());
-        made.initTransactions();
+        if (!id.isNull()) {
+            made.initTransactions();
+        }
         return made;
     }
 
@@ -191,7 +196,7 @@ public final class Steps {
     // ---------------------------------------------------------------- copying
 
     private Copier copier(JsonNode asked) {
-        KafkaProducer<String, String> producer = producer(asked.get("id").asText(), 60_000);
+        KafkaProducer<String, String> producer = producer(asked.get("id"), 60_000);
         return new Copier(
                 reader(asked.get("group"), asked.get("source"), "read_committed"),
                 producer,
