@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 import trustme
 
+from tests.real_clients import install
 from zombieproof.broker.authorization.access_list import AccessList, Entry
 from zombieproof.broker.authorization.scram import mechanism_of
 from zombieproof.model.access import AclOperation, Permission, ResourceType
@@ -220,10 +222,19 @@ def nothing_is_left() -> Iterator[None]:
     gc.collect()
 
 
+INSTALLED_AS = {"confluent_kafka": "confluent-kafka", "kafka": "kafka-python", "aiokafka": "aiokafka"}
+"""The name of each at its registry."""
+
+
 @pytest.fixture(params=CLIENTS)
-def client(request: Any) -> Client:
+def client(request: Any, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """A client that is here, or is installed beside, as the scenarios have it."""
+    name = INSTALLED_AS[request.param]
+    if install.is_ready(name):
+        for beside in (install.CLIENTS / name / "venv" / "lib").glob("python3.*/site-packages"):
+            monkeypatch.setattr(sys, "path", [*sys.path, str(beside)])
     if find_spec(request.param) is None:
-        pytest.skip(f"{request.param} is not installed: whether it logs in at a broker of ours is not tried here")
+        pytest.skip(f"{install.how_to(name)}: whether it logs in at a broker of ours is not tried here")
     return CLIENTS[request.param]
 
 
