@@ -5,6 +5,18 @@ from pathlib import Path
 from tests.real_clients.install import program
 from tests.real_clients.processes import PATIENCE_S, Process
 
+JAVA = ("java", "java-3.9")
+"""The clients of `install` with which Kafka's programs are run: a release each."""
+
+BROKERS = {
+    "tv2": ("--transaction-version", "2"),
+    "tv1": ("--transaction-version", "1"),
+    "tv0": ("--transaction-version", "0"),
+    "release 3.9": ("--release", "3.9"),
+    "three": ("--brokers", "3"),
+}
+"""What brokers are: the name is part of a test's."""
+
 STREAMS = "zombieproof.clients.WordCount"
 COPIER = "org.apache.kafka.tools.TransactionalMessageCopier"
 

@@ -8,18 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.real_clients.java import STREAMS, begun, waits_for
+from tests.real_clients.java import BROKERS, JAVA, STREAMS, begun, waits_for
 from tests.real_clients.processes import Client, Process
 from tests.real_clients.scenarios import Stage, commit, reader
 
-JAVA = ("java", "java-3.9")
-BROKERS = {
-    "tv2": ("--transaction-version", "2"),
-    "tv1": ("--transaction-version", "1"),
-    "tv0": ("--transaction-version", "0"),
-    "release 3.9": ("--release", "3.9"),
-    "three": ("--brokers", "3"),
-}
 WORDS = ("one", "two", "three", "four", "five")
 LINES = 120
 READ_MS = 60_000
