@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from zombieproof.broker.authorization.scram import mechanism_of
 from zombieproof.broker.store.config import Durability
-from zombieproof.cli.listeners import may_listen
+from zombieproof.cli.listeners import may_advertise, may_listen
 from zombieproof.cli.serve import HELP
 from zombieproof.messages.transactions import InitProducerId, InitProducerIdAnswer
 from zombieproof.model.vocabulary import ApiKey
@@ -153,6 +154,63 @@ def test_other_addresses_are_for_those_who_say_who_they_are(run: Any, tmp_path: 
     may_listen("0.0.0.0", Security(tls=ssl.create_default_context()))
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "::0", ""])
+def test_at_every_address_brokers_need_a_name_to_tell(run: Any, host: str, tmp_path: Path) -> None:
+    file = tmp_path / "acls.yaml"
+    file.write_text(USERS, encoding="utf-8")
+    outcome = run("serve", "--host", host, "--acl", str(file))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "is every address of this machine" in outcome.err
+    assert "(--advertised-host NAME)" in outcome.err
+    may_advertise(host, "kafka.example")
+
+
+@pytest.mark.parametrize("name", ["kafka.example", "localhost", "10.0.0.7", "::1", "fe80::1%eth0", "a_b-c"])
+def test_a_name_or_an_address_can_be_told(name: str) -> None:
+    may_advertise("127.0.0.1", name)
+
+
+QUORUM = {"topics": ({"topic_name": "__cluster_metadata", "partitions": ({"partition_index": 0},)},)}
+TOLD: tuple[tuple[ApiKey, int, dict[str, Any]], ...] = (
+    (ApiKey.METADATA, 12, {"topics": (), "allow_auto_topic_creation": False}),
+    (ApiKey.DESCRIBE_CLUSTER, 1, {"endpoint_type": 1}),
+    (ApiKey.FIND_COORDINATOR, 4, {"key_type": 0, "coordinator_keys": ("g",)}),
+    (ApiKey.FIND_COORDINATOR, 3, {"key_type": 1, "key": "x"}),
+    (ApiKey.DESCRIBE_QUORUM, 2, QUORUM),
+)
+
+
+def addresses_told(port: int) -> set[tuple[str, str, int]]:
+    """The answers that tell addresses, and what they tell."""
+    told = set()
+    with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connection, connection.makefile("rb") as file:
+        for api, version, values in TOLD:
+            connection.sendall(frame_of(api, version, values, 1, "me"))
+            answer = entity_in(file.read(int.from_bytes(file.read(4), "big")), api, version)
+            told |= {(f"{api.name} {version}", *each) for each in _addresses_in(answer)}
+    return told
+
+
+def _addresses_in(value: Any) -> Iterator[tuple[str, int]]:
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _addresses_in(each)
+    elif is_dataclass(value):
+        named = {each.name: getattr(value, each.name) for each in fields(value)}
+        if "port" in named:
+            yield named["host"], int(named["port"])
+        for each in fields(value):
+            yield from _addresses_in(getattr(value, each.name))
+
+
+def test_clients_are_told_of_another_host_than_that_which_is_listened_at() -> None:
+    for arguments, host in ((("--advertised-host", "kafka.example"), "kafka.example"), ((), "127.0.0.1")):
+        with serving("--brokers", "2", *arguments, brokers=2) as (_, ports):
+            told = addresses_told(ports[0])
+        assert {(at, port) for _, at, port in told} == {(host, each) for each in ports}
+        assert {what for what, _, _ in told} == {f"{api.name} {version}" for api, version, _ in TOLD}
+
+
 def test_a_port_that_is_taken_is_wrong_usage(run: Any) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -175,6 +233,11 @@ def test_a_port_that_is_taken_is_wrong_usage(run: Any) -> None:
         (("--host", "0.0.0.0"), "no loopback address"),
         (("--host", "example.org"), "no loopback address"),
         (("--host", "0.0.0.0"), "or have clients log in (--acl FILE with users that have passwords), or TLS"),
+        (("--advertised-host", "0.0.0.0"), "--advertised-host 0.0.0.0 is no address to connect to"),
+        (("--advertised-host", "::"), "stands for every address of a machine"),
+        (("--advertised-host", ""), "is no address to connect to"),
+        (("--advertised-host", "example.org:9092"), "without a port"),
+        (("--advertised-host", "a b"), "'a b' is no name of a host"),
         (("--acl", "no-such.yaml"), "--acl no-such.yaml: cannot be read"),
         (("--tls-key", __file__), "nothing without --tls-cert"),
         (("--tls-cert", "no-such.pem"), "TLS: no-such.pem: there is no such file"),

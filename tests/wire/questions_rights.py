@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from tests.wire.questions_acls import asked_of_entries
 from zombieproof.broker.authorization.access_list import Entry
 from zombieproof.model.access import CLUSTER_NAME, AclOperation, Permission, ResourceType
 from zombieproof.model.vocabulary import ApiKey
@@ -73,7 +74,9 @@ ASKED: tuple[tuple[ApiKey, int, Mapping[str, Any]], ...] = (
 
 
 def questions() -> Iterator[Question]:
-    """All of them, of each user."""
+    """All of them, of each user; at last what there is to ask of the entries themselves."""
     for user in USERS:
         for api, version, values in ASKED:
             yield Question(user, api, version, values)
+    for row in asked_of_entries():
+        yield Question(*row)

@@ -21,6 +21,8 @@ FILE = Path(__file__).with_name("answers_rights_4.3.1.json")
 CLOSED = "the connection was closed"
 BY_CHANCE = frozenset({"port", "host", "cluster_id", "topic_id", "correlation_id", "throttle_time"})
 MOMENT_S = 2.0
+PUBLISHED_S = 0.15
+"""By then a broker has what its controller has answered."""
 
 
 def logged_in(asked: Asked, user: str) -> Asked:
@@ -94,7 +96,12 @@ def main(at: str) -> None:
     """Ask and keep."""
     host, port = at.split(":")
     _prepare(logged_in(Socket(host, int(port)), USERS[-1]))
-    rows = [as_row(*each) for each in answers_of(lambda: Socket(host, int(port)))]
+
+    def connect() -> Socket:
+        time.sleep(PUBLISHED_S)
+        return Socket(host, int(port))
+
+    rows = [as_row(*each) for each in answers_of(connect)]
     FILE.write_text("[\n" + ",\n".join(json.dumps(row, sort_keys=True) for row in rows) + "\n]\n", encoding="utf-8")
 
 

@@ -52,7 +52,7 @@ Examples:
   zombieproof serve --story late_end_txn  # brokers that misbehave as told
   zombieproof serve --trace run.jsonl     # then: zombieproof replay run.jsonl
   zombieproof serve --acl acls.yaml       # users log in by SASL, and have rights
-  zombieproof serve --host 0.0.0.0 --acl acls.yaml --tls-cert cert.pem --tls-key key.pem
+  zombieproof serve --host 0.0.0.0 --advertised-host kafka.example --acl acls.yaml --tls-cert cert.pem
 
 \b
 Exit codes: 0 ended by SIGTERM or Ctrl-C, 1 so ended, and a fault of the plan
@@ -68,6 +68,10 @@ def register(app: typer.Typer) -> None:
 
 def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line wants an argument for each option
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="the address to listen at")] = "127.0.0.1",
+    advertised_host: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="what clients are told to connect to, instead of that address"),
+    ] = None,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="that of the first broker; 0: any that is free")] = 9092,
     brokers: Annotated[int, typer.Option(min=1, max=100, help="how many brokers")] = 1,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="the data directory; without it all is lost")] = None,
@@ -116,6 +120,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line w
     users = listeners.users_and_rights(acl)
     guarded = listeners.security(users, tls_cert, tls_key, tls_client_ca)
     listeners.may_listen(host, guarded)
+    listeners.may_advertise(host, advertised_host)
     planned = _planned(plan, story)
     if planned is not None and (release is not None or transaction_version is not None):
         raise WrongUsage("a fault plan says which release it is for: leave --release and --transaction-version away")
@@ -140,7 +145,7 @@ def serve_command(  # noqa: PLR0913, PLR0917  # the parser of the command line w
                 access=None if users is None else users.access,
             ) as cluster,
         ):
-            return _serve(cluster, host, port, planned, guarded)
+            return _serve(cluster, (host, advertised_host), port, planned, guarded)
     except (DataDirectoryError, Damaged, ValueError) as error:
         raise WrongUsage(str(error)) from error
 
@@ -166,13 +171,15 @@ def _planned(plan: Path | None, story: str | None) -> Any:
     return planned
 
 
-def _serve(cluster: Embedded, host: str, port: int, planned: Any, guarded: Any) -> int:
+def _serve(cluster: Embedded, hosts: tuple[str, str | None], port: int, planned: Any, guarded: Any) -> int:
+    """Serve at the first of `hosts`; the second is what clients are told instead."""
     from zombieproof.wire.plan.play import Play  # noqa: PLC0415  # kio is there
     from zombieproof.wire.server import Server  # noqa: PLC0415
     from zombieproof.wire.serving import serve  # noqa: PLC0415
 
     play, screen = None if planned is None else Play(planned, cluster), Screen()
-    server = Server(cluster, host, port, play=play, security=guarded)
+    host, advertised_host = hosts
+    server = Server(cluster, host, port, play=play, security=guarded, advertised_host=advertised_host)
     status = Status(cluster, server) if sys.stderr.isatty() else None
 
     def tell(addresses: Mapping[int, tuple[str, int]]) -> None:

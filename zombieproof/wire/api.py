@@ -5,12 +5,13 @@ told by the names in `messages`, so `api_of_messages` is all that most APIs need
 stands in its file under `wire.apis`.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from zombieproof.broker.authorization.access_list import AccessList, Entry
 from zombieproof.broker.authorization.may import May, everything, may_on_cluster
 from zombieproof.broker.cluster.metadata import Metadata
 from zombieproof.broker.cluster.network import Answer, Request
@@ -49,11 +50,16 @@ class Address(NamedTuple):
     port: int
 
 
+def _nobody_asks(entries: Iterable[Entry]) -> None:
+    raise ValueError("nobody here asks for rights")
+
+
 @dataclass(slots=True)
 class Around:
     """What an answer may need besides what the broker says: names, where brokers listen, and what all of them know.
 
-    `up` says which brokers are; `may`, whether whoever asks may do something.
+    `up` says which brokers are; `may`, whether whoever asks may do something; `access` is what is in force, where
+    rights are asked for, and `set_access` puts other entries in force.
     """
 
     metadata: Metadata
@@ -61,16 +67,18 @@ class Around:
     cluster_id: str
     up: Callable[[], Collection[int]]
     may: May = everything
+    access: AccessList | None = None
+    set_access: Callable[[Iterable[Entry]], None] = _nobody_asks
     names: TopicNames = field(init=False)
 
     def __post_init__(self) -> None:
         """Topics have the ids of this cluster."""
         self.names = TopicNames(self.metadata.topic_ids, self.metadata.topic_names)
 
-    def of(self, may: May) -> "Around":
+    def of(self, may: May, access: AccessList, set_access: Callable[[Iterable[Entry]], None]) -> "Around":
         """The same, for somebody who asks."""
         other = copy(self)
-        other.may = may
+        other.may, other.access, other.set_access = may, access, set_access
         return other
 
     def operations(self, resource: ResourceType, name: str) -> int:
@@ -125,10 +133,12 @@ def api_of_facts(
     versions: range,
     told: Callable[[Any, int, Around], Values],
     refused: Callable[[Any, int], Values] = refused_at_top,
+    check: Callable[[Any], None] | None = None,
 ) -> WireApi:
-    """An API that asks for what all brokers know of their cluster: no broker is asked, and nothing changes.
+    """An API that asks for what all brokers know of their cluster, or changes it: no broker of ours is asked.
 
-    `refused`: what is told to whoever lacks the right on the cluster that it needs.
+    `refused`: what is told to whoever lacks the right on the cluster that it needs; `check`: raises `Malformed` of what
+    Kafka does not read.
     """
     operation = authorizing.operation_on_cluster(key)
 
@@ -136,11 +146,12 @@ def api_of_facts(
         error = authorizing.fact_enters(operation == NONE or may_on_cluster(around.may, AclOperation(operation)))
         return refused(entity, error) if error else told(entity, version, around)
 
-    return WireApi(key, versions, _no_message, as_values, _not_written, _not_written)
+    def to_messages(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
+        if check is not None:
+            check(entity)
+        return ()
 
-
-def _no_message(entity: Any, version: int, names: Names) -> tuple[Request, ...]:
-    return ()
+    return WireApi(key, versions, to_messages, as_values, _not_written, _not_written)
 
 
 def _not_written(*_: Any) -> Any:

@@ -128,7 +128,7 @@ class Front:
             return self._versions(asked)
         access, around = self._cluster.access, self._around
         if access is not None:
-            around = around.of(partial(access.may, who or ANONYMOUS))
+            around = around.of(partial(access.may, who or ANONYMOUS), access, self._cluster.set_access)
         return self.told(asked, WIRE_APIS[asked.api].to_values(asked.entity, answers, header.version, around))
 
     @staticmethod

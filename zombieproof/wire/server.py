@@ -31,6 +31,7 @@ class Server:
         limits: what connections may be.
         play: the plan of faults that is played at the cluster: connections to a broker that crashes end.
         security: how whoever comes says who he is.
+        advertised_host: what clients are told instead of the address (Kafka's ``advertised.listeners``).
 
     `faults` are the errors of this program that a request met on its way in or out: its connection has ended, all
     others go on.
@@ -47,9 +48,10 @@ class Server:
         limits: Limits | None = None,
         play: Play | None = None,
         security: Security = OPEN,
+        advertised_host: str | None = None,
     ) -> None:
         self.brokers, self.limits, self.security = brokers, limits or Limits(), security
-        self._host, self._port = host, port
+        self._host, self._port, self._advertised_host = host, port, advertised_host
         self.addresses: dict[int, Address] = {}
         self.connections: set[Peer] = set()
         self.requests = self.turns = 0
@@ -66,7 +68,8 @@ class Server:
     async def start(self) -> Mapping[int, Address]:
         """Listen; returned is where each broker does."""
         loop, cluster = asyncio.get_running_loop(), self.brokers.cluster
-        around = Around(cluster.metadata, self.addresses, self.brokers.cluster_id, lambda: cluster.brokers)
+        advertised: dict[int, Address] = {}
+        around = Around(cluster.metadata, advertised, self.brokers.cluster_id, lambda: cluster.brokers)
         for number, node in enumerate(sorted(cluster.brokers)):
             front = Front(cluster, node, around)
             listener = await loop.create_server(
@@ -77,7 +80,8 @@ class Server:
                 ssl_handshake_timeout=None if self.security.tls is None else self.limits.handshake_s,
             )
             self._listeners.append(listener)
-            self.addresses[node] = Address(*listener.sockets[0].getsockname()[:2])
+            self.addresses[node] = at = Address(*listener.sockets[0].getsockname()[:2])
+            advertised[node] = Address(self._advertised_host or at.host, at.port)
         self._driving = loop.create_future()
         self.wake()
         return self.addresses
