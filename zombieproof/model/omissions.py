@@ -102,10 +102,7 @@ OMISSIONS: Final = (
         "a request that is refused for lack of rights changes nothing, so it adds no history",
         "KafkaApis.scala; reference §14.1",
         "nobody in a scenario is refused for lack of rights; live brokers ask for them before any machine hears of a "
-        "request, from a list that only whoever runs them changes; clients behind sockets cannot say who they are, and "
-        "what is answered there of what all brokers know (DescribeCluster, DescribeTopicPartitions, DescribeQuorum, "
-        "ListConfigResources, AlterPartitionReassignments, ListPartitionReassignments, AlterReplicaLogDirs, "
-        "DescribeUserScramCredentials) needs no right",
+        "request, from a list that clients with ALTER on the cluster change",
         (
             Absent(Sort.API, "29"),
             Absent(Sort.API, "30"),
