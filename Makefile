@@ -25,7 +25,7 @@ check: .venv/ready ## the main job: explore the protocol, replay the recordings,
 test: .venv/ready ## the tests, but for long ones (ARGS="-k words" chooses, JOBS=1 runs them in one process, ZOMBIEPROOF_TESTS=ci takes all)
 	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 $(ARGS)
 
-clients: .venv/ready ## get clients that others have written (PyPI, npm, Go) and run all of them against serve (15 minutes); writes docs/clients.md
+clients: .venv/ready ## get clients that others have written (PyPI, npm, Go, Maven) and run all of them against serve (half an hour); writes docs/clients.md
 	$(BIN)/python -m tests.real_clients.install || true
 	$(BIN)/python -m tests.real_clients $(ARGS)
 
