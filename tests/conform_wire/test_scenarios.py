@@ -99,7 +99,7 @@ def named(names: object) -> list[object]:
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
 @pytest.mark.parametrize("name", named(SCENARIOS))
-@pytest.mark.sample("transaction.version 2", "fencing")
+@pytest.mark.sample("transaction.version 2")
 def test_a_broker_that_is_right_conforms(name: str, cluster: str) -> None:
     level, release = CLUSTERS[cluster]
     with served(transaction_version=level, release=release) as bootstrap:
