@@ -2,7 +2,8 @@
 
 The name is the whole subject as Java writes it (RFC 2253): the last part first, known parts by their short names,
 others by number with their bytes as they stand, which neither ``ssl`` nor libraries for certificates tell: so the few
-values of DER around a subject are read here. Source: ``DefaultKafkaPrincipalBuilder.java``, ``X500Principal.getName``; RFC 5280.
+values of DER around a subject are read here. Source: ``DefaultKafkaPrincipalBuilder.java``, ``X500Principal.getName``;
+RFC 5280.
 """
 
 import ssl
