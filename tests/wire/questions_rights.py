@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tests.wire.questions_acls import asked_of_entries
+from tests.wire.questions_acls import EVERY, asked_of_entries
 from zombieproof.broker.authorization.access_list import Entry
 from zombieproof.model.access import CLUSTER_NAME, AclOperation, Permission, ResourceType
 from zombieproof.model.vocabulary import ApiKey
@@ -35,15 +35,6 @@ MOVE = [{"name": "t", "partitions": [{"partition_index": 0, "replicas": None}]}]
 DIRS = [{"path": "/nowhere", "topics": [{"name": "t", "partitions": [0]}]}]
 ACL = {"resource_type": 2, "resource_name": "t", "resource_pattern_type": 3, "principal": "User:x", "host": "*"}
 NEW_ACL = {**ACL, "operation": 3, "permission_type": 3}
-EVERY_ACL = {
-    "resource_type_filter": 1,
-    "pattern_type_filter": 1,
-    "operation": 1,
-    "permission_type": 1,
-    "resource_name_filter": None,
-    "principal_filter": None,
-    "host_filter": None,
-}
 NO_TOPIC = {"allow_auto_topic_creation": False}
 BITS = {"include_cluster_authorized_operations": True, "include_topic_authorized_operations": True}
 ASKED: tuple[tuple[ApiKey, int, Mapping[str, Any]], ...] = (
@@ -67,9 +58,9 @@ ASKED: tuple[tuple[ApiKey, int, Mapping[str, Any]], ...] = (
     (ApiKey.LIST_CONFIG_RESOURCES, 1, {"resource_types": [16]}),
     (ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, {"users": [{"name": "x"}]}),
     (ApiKey.DESCRIBE_QUORUM, 2, {"topics": [{"topic_name": "no", "partitions": [{"partition_index": 0}]}]}),
-    (ApiKey.DESCRIBE_ACLS, 3, {**EVERY_ACL, "principal_filter": "User:knower"}),
+    (ApiKey.DESCRIBE_ACLS, 3, {**EVERY, "principal_filter": "User:knower"}),
     (ApiKey.CREATE_ACLS, 3, {"creations": [NEW_ACL, NEW_ACL]}),
-    (ApiKey.DELETE_ACLS, 3, {"filters": [{**EVERY_ACL, "principal_filter": "User:x"}]}),
+    (ApiKey.DELETE_ACLS, 3, {"filters": [{**EVERY, "principal_filter": "User:x"}]}),
 )
 
 
