@@ -18,8 +18,10 @@ from zombieproof.statemachines.connection.table import CONNECTION
 from zombieproof.statemachines.consumer.table import CONSUMER
 from zombieproof.statemachines.consumer_group_member.table import CONSUMER_GROUP_MEMBER
 from zombieproof.statemachines.coordinator.table import COORDINATOR
+from zombieproof.statemachines.delivery.table import DELIVERY
 from zombieproof.statemachines.group_coordinator.table import GROUP_COORDINATOR
 from zombieproof.statemachines.kernel import ILLEGAL
+from zombieproof.statemachines.micro_batch_reader.table import MICRO_BATCH_READER
 from zombieproof.statemachines.partition_leader.table import PARTITION_LEADER
 from zombieproof.statemachines.producer.table import PRODUCER
 
@@ -34,6 +36,8 @@ CONSUMER_TABLE = CONSUMER.table
 CLASSIC_GROUP_TABLE = CLASSIC_GROUP.table
 CONSUMER_GROUP_MEMBER_TABLE = CONSUMER_GROUP_MEMBER.table
 CONNECTION_TABLE = CONNECTION.table
+DELIVERY_TABLE = DELIVERY.table
+MICRO_BATCH_READER_TABLE = MICRO_BATCH_READER.table
 
 
 class MachineIndex(IntEnum):
@@ -47,6 +51,8 @@ class MachineIndex(IntEnum):
     CLASSIC_GROUP = 5
     CONSUMER_GROUP_MEMBER = 6
     CONNECTION = 7
+    DELIVERY = 8
+    MICRO_BATCH_READER = 9
 
 
 class Decision(IntEnum):
@@ -139,6 +145,10 @@ def successor(machine: int, state: int, event: int) -> int:
         return CONSUMER_GROUP_MEMBER_TABLE[state][event]
     if machine == MachineIndex.CONNECTION:
         return CONNECTION_TABLE[state][event]
+    if machine == MachineIndex.DELIVERY:
+        return DELIVERY_TABLE[state][event]
+    if machine == MachineIndex.MICRO_BATCH_READER:
+        return MICRO_BATCH_READER_TABLE[state][event]
     return CONSUMER_TABLE[state][event]
 
 

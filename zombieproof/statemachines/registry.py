@@ -7,8 +7,10 @@ from zombieproof.statemachines.connection import CONNECTION
 from zombieproof.statemachines.consumer import CONSUMER
 from zombieproof.statemachines.consumer_group_member import CONSUMER_GROUP_MEMBER
 from zombieproof.statemachines.coordinator import COORDINATOR
+from zombieproof.statemachines.delivery import DELIVERY
 from zombieproof.statemachines.group_coordinator import GROUP_COORDINATOR
 from zombieproof.statemachines.kernel import Machine
+from zombieproof.statemachines.micro_batch_reader import MICRO_BATCH_READER
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
 from zombieproof.statemachines.producer import PRODUCER
 
@@ -22,5 +24,7 @@ ALL_MACHINES: Mapping[str, Machine] = {
     CLASSIC_GROUP.name: CLASSIC_GROUP,
     CONSUMER_GROUP_MEMBER.name: CONSUMER_GROUP_MEMBER,
     CONNECTION.name: CONNECTION,
+    DELIVERY.name: DELIVERY,
+    MICRO_BATCH_READER.name: MICRO_BATCH_READER,
 }
-"""Every machine that there is: what is drawn and listed."""
+"""Every machine that there is, those of the Spark sink among them: what is drawn and listed."""
