@@ -217,6 +217,11 @@ def test_a_late_copy_that_goes_on_is_told_once(setup: Setup) -> None:
 # ---------------------------------------------------------------- any step
 
 
+OF_TRANSACTIONS = [
+    name for name, scenario in SCENARIOS.items() if scenario.model(scenario.bounds).name.startswith("transactions")
+]
+
+
 def walk(name: str, seed: int, steps: int) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     """Take enabled actions of a scenario at random: each with its words and what came of it."""
     chance = random.Random(f"{name} {seed}")
@@ -239,7 +244,7 @@ def walk(name: str, seed: int, steps: int) -> Iterator[tuple[int, str, tuple[str
         yield action, TRANSACTIONS.describe(before, action, setup), consequences(before, state, setup, action, trail)
 
 
-@pytest.mark.parametrize("name", [name for name, scenario in SCENARIOS.items() if scenario.name != "two_phase_commit"])
+@pytest.mark.parametrize("name", OF_TRANSACTIONS)
 def test_each_delivery_says_where_something_arrives_and_what_comes_of_it(name: str, arrives: re.Pattern[str]) -> None:
     deliveries = 0
     for seed in range(6):

@@ -144,6 +144,101 @@ WHY = {
     "two_phase_commit": {
         "commit_without_waiting_for_all": "resource manager 1 receives commit, and commits, although 0 aborted",
     },
+    "spark_batch_sink": {
+        "deliver_without_a_key": (
+            "driver B commits the transaction of the query with p0@0 and p1@0, although p0@0 and p1@0 are in the output"
+        ),
+        "look_up_before_fencing": (
+            "driver B commits the transaction of the query with p0@0 and p1@0, although p0@0 and p1@0 are in the output"
+        ),
+        "commit_positions_outside_the_transaction": (
+            "driver A commits the source's positions outside of the transaction, "
+            "although p0@0 and p1@0 are not in the output"
+        ),
+        "know_batches_by_number": (
+            "driver A writes batch 1 into the commit log, although p0@1 and p1@1 are not in the output"
+        ),
+        "begin_anew_without_a_checkpoint": (
+            "driver A plans batch 1: p0@0, p0@1, p1@0 and p1@1, although p0@0 and p1@0 are in the output"
+        ),
+    },
+    "spark_partition_sink": {
+        "shuffle_before_the_sink": (
+            "attempt 0 of task 0 commits the transaction of task 0 with p0@0, "
+            "and positions behind p1@0, which is not in the output"
+        ),
+        "look_up_before_fencing": (
+            "attempt 1 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+        "deliver_without_a_key": (
+            "attempt 0 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+        "commit_positions_outside_the_transaction": (
+            "attempt 0 of task 0 commits the source's positions outside of the transaction, "
+            "although p0@0 is not in the output"
+        ),
+    },
+    "spark_task_attempts": {
+        "look_up_before_fencing": (
+            "attempt 1 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+        "deliver_without_a_key": (
+            "attempt 1 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+        "commit_positions_outside_the_transaction": (
+            "attempt 0 of task 0 commits the source's positions outside of the transaction, "
+            "although p0@0 is not in the output"
+        ),
+    },
+    "spark_two_drivers": {
+        "look_up_before_fencing": (
+            "attempt 1 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+        "deliver_without_a_key": (
+            "attempt 1 of task 0 commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+        "commit_positions_outside_the_transaction": (
+            "attempt 0 of task 0 commits the source's positions outside of the transaction, "
+            "although p0@0 is not in the output"
+        ),
+    },
+    "spark_identity_sink": {
+        "know_batches_by_number": (
+            "driver A writes batch 1 into the commit log, although p0@1 and p1@1 are not in the output"
+        ),
+        "look_up_before_fencing": (
+            "driver B commits the transaction of the query with p0@0 and p1@0, although p0@0 and p1@0 are in the output"
+        ),
+    },
+    "spark_naive_sink": {
+        "the_driver_crashes": (
+            "attempt 0 of task 0 commits the transaction of attempt 0 with p0@0, although p0@0 is in the output"
+        ),
+        "an_attempt_runs_twice": (
+            "attempt 1 of task 0 commits the transaction of attempt 1 with p0@0, although p0@0 is in the output"
+        ),
+        "an_attempt_fails_behind_its_commit": (
+            "attempt 0 of task 0 commits the transaction of attempt 0 with p0@0, although p0@0 is in the output"
+        ),
+        "an_attempts_message_is_lost": (
+            "attempt 0 of task 0 commits the transaction of attempt 0 with p0@0, although p0@0 is in the output"
+        ),
+    },
+    "spark_two_phase_sink": {
+        "end_without_a_decision": (
+            "driver A commits the transaction of task 0 with p0@0, although p0@0 is in the output"
+        ),
+        "a_prepared_transaction_times_out": (
+            "driver A writes batch 1 into the commit log, although p1@0 is not in the output"
+        ),
+        "trust_the_abort": ("driver A writes batch 1 into the commit log, although p1@0 is not in the output"),
+        "an_attempt_takes_the_id_again": (
+            "driver A writes batch 1 into the commit log, although p0@0 is not in the output"
+        ),
+        "the_checkpoint_is_lost": (
+            "driver A writes batch 1 into the commit log, although p0@1 and p1@1 are not in the output"
+        ),
+    },
 }
 """Scenario -> mutant -> the line of the last step that says why its promise is broken there."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from zombieproof.checker.scenario import Scenario
+from zombieproof.checker.spark_sink.scenarios import SPARK_SCENARIOS
 from zombieproof.checker.transactions.scenarios.appends import APPENDS_UNDER_WAY
 from zombieproof.checker.transactions.scenarios.between_brokers import PRODUCER_ID_BLOCKS, WAITING_QUESTIONS
 from zombieproof.checker.transactions.scenarios.exhaustion import EPOCH_EXHAUSTION, ROTATION_FAILOVER
@@ -62,5 +63,6 @@ SCENARIOS: Mapping[str, Scenario] = {
         IDEMPOTENT_PRODUCER,
         READER,
         TWO_PHASE_COMMIT,
+        *SPARK_SCENARIOS,
     )
 }

@@ -1,0 +1,1 @@
+"""Spark's environment as a model: batches run again, zombies, lost checkpoints, and the sinks that live with them."""

@@ -1,0 +1,154 @@
+"""A host of the steps of a delivery: it asks the brokers for what the state says, and hands in what came of it."""
+
+from zombieproof.checker.spark_sink import brokers
+from zombieproof.checker.spark_sink.state import (
+    PARTITIONS,
+    RECORDS,
+    TASKS,
+    Key,
+    Range,
+    Setup,
+    Sink,
+    State,
+    Work,
+)
+from zombieproof.model.spark_sink.delivering import find_by_identity, find_by_positions, first_to_send
+from zombieproof.model.spark_sink.vocabulary import DeliveryState, Found, Purpose, Reply
+from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.delivery import steps
+from zombieproof.statemachines.notes import Notes
+
+EVERY_TASK_AT_ONCE = -1
+
+
+def begin(state: State, setup: Setup, trail: Notes, work: Work, purpose: int) -> None:
+    """A delivery begins. A sink that does not fence first looks here, and not again."""
+    steps.begin(work.delivery, purpose, trail)
+    if setup.fences_first == 0:
+        work.found = 1 + look_up(state, setup, work)
+
+
+def rows_of(setup: Setup, task: int, range_: Range) -> int:
+    """The labels of a range that `task` has: those of its partition, or after a shuffle every second one."""
+    rows = 0
+    for p in range(PARTITIONS):
+        for offset in range(range_.first[p], range_.past[p]):
+            owner = (p + offset) % TASKS if setup.shuffled == 1 else p
+            if task in (EVERY_TASK_AT_ONCE, owner):
+                rows = rows | (1 << (p * RECORDS + offset))
+    return rows
+
+
+def left_of(work: Work) -> int:
+    """The labels that are still to be sent: those of each partition from `start` on."""
+    left = 0
+    for p in range(PARTITIONS):
+        for offset in range(work.start[p], RECORDS):
+            left = left | (work.rows & (1 << (p * RECORDS + offset)))
+    return left
+
+
+def count(labels: int) -> int:
+    """How many labels there are."""
+    found = 0
+    for label in range(PARTITIONS * RECORDS):
+        found += (labels >> label) & 1
+    return found
+
+
+def look_up(state: State, setup: Setup, work: Work) -> int:
+    """Read what is committed, by the key of the sink; leaves in `start` from where rows are to be sent."""
+    group = state.group
+    for p in range(PARTITIONS):
+        work.start[p] = work.range.first[p]
+    if setup.key == Key.POSITIONS:
+        for p in range(PARTITIONS):
+            committed = group.positions[p] if group.positions[p] > 0 else NONE
+            work.start[p] = first_to_send(int(work.range.first[p]), int(work.range.past[p]), int(committed))
+        return find_by_positions(count(int(work.rows)), count(left_of(work)))
+    if setup.key == Key.NOTHING or group.batch == 0:
+        return int(Found.NONE_DELIVERED)
+    query = int(work.query) if setup.key == Key.BATCH else int(group.query)
+    return find_by_identity(int(work.query), int(work.batch), query, int(group.batch))
+
+
+def advance(state: State, setup: Setup, trail: Notes, work: Work, lost: bool) -> None:
+    """Do what the delivery waits for; with `lost` the brokers do it, and their answer does not come."""
+    waits = int(work.delivery.state)
+    if waits == DeliveryState.LOOKING_UP:
+        found = int(work.found) - 1 if setup.fences_first == 0 else look_up(state, setup, work)
+        steps.looked_up(work.delivery, found, trail)
+        return
+    reply = ask(state, setup, work, waits)
+    steps.answered(work.delivery, int(Reply.UNKNOWN) if lost else reply, trail)
+
+
+def ask(state: State, setup: Setup, work: Work, waits: int) -> int:
+    """What the brokers do and reply."""
+    if waits == DeliveryState.FENCING:
+        return brokers.take_id(state, work)
+    if waits == DeliveryState.SENDING_ROWS:
+        return brokers.send_rows(state, work, left_of(work))
+    if waits == DeliveryState.SENDING_OFFSETS:
+        return send_positions(state, setup, work)
+    commits = waits == DeliveryState.COMMITTING
+    return brokers.end(state, int(work.transactional_id), int(work.epoch), commits)
+
+
+def send_positions(state: State, setup: Setup, work: Work) -> int:
+    """Positions go into the transaction; of a sink that does it otherwise into the group at once, or nowhere."""
+    if setup.key == Key.NOTHING:
+        return int(Reply.DONE)
+    if setup.offsets_inside == 1:
+        return brokers.send_positions(state, work)
+    for p in range(PARTITIONS):
+        if work.range.past[p] > work.range.first[p]:
+            state.group.positions[p] = work.range.past[p]
+    return int(Reply.DONE)
+
+
+def may_lose(work: Work) -> bool:
+    """Whether a lost answer makes a difference: a look-up has no effect, and nothing else is left to be lost."""
+    return not steps.is_over(work.delivery) and work.delivery.state not in (
+        DeliveryState.NEW,
+        DeliveryState.LOOKING_UP,
+    )
+
+
+def is_ready(setup: Setup, work: Work) -> bool:
+    """Whether a task with this work is done: delivered, or in a two-phase sink everything is sent."""
+    if setup.sink == Sink.TWO_PHASE and work.delivery.state == DeliveryState.COMMITTING:
+        return True
+    return steps.is_in_the_output(work.delivery)
+
+
+def clear(work: Work) -> None:
+    """There is no delivery."""
+    work.delivery.state = int(DeliveryState.NEW)
+    work.delivery.purpose = int(Purpose.DELIVER)
+    work.query = 0
+    work.batch = 0
+    work.rows = 0
+    work.transactional_id = 0
+    work.epoch = 0
+    work.found = 0
+    for p in range(PARTITIONS):
+        work.range.first[p] = 0
+        work.range.past[p] = 0
+        work.start[p] = 0
+
+
+def assign(work: Work, query: int, batch: int, range_: Range) -> None:
+    """The work is about this batch."""
+    work.query = query
+    work.batch = batch
+    for p in range(PARTITIONS):
+        work.range.first[p] = range_.first[p]
+        work.range.past[p] = range_.past[p]
+
+
+def keep_partition(work: Work, partition: int) -> None:
+    """The work is about this partition alone."""
+    for p in range(PARTITIONS):
+        if p != partition:
+            work.range.past[p] = work.range.first[p]

@@ -1,0 +1,216 @@
+"""An action in words: which driver or attempt does what, to which rows, and what comes of it."""
+
+import copy
+
+from zombieproof.checker.spark_sink import deliveries
+from zombieproof.checker.spark_sink.state import (
+    LABELS,
+    PARTITIONS,
+    RECORDS,
+    TASKS,
+    Driver,
+    Key,
+    Phase,
+    Range,
+    Setup,
+    Sink,
+    State,
+    Transaction,
+    Work,
+)
+from zombieproof.model.spark_sink.placing import past_of_batch
+from zombieproof.model.spark_sink.vocabulary import DeliveryState, Found, Purpose
+from zombieproof.statemachines.delivery import steps
+
+NAMES = "AB"
+
+
+def describe_action(state: State, setup: Setup, kind: str, i: int) -> str:
+    """An action by the name of its kind."""
+    if kind == "PLAN":
+        return _plans(state, setup, i // RECORDS, i % RECORDS + 1)
+    if kind == "START_ATTEMPT":
+        d, task = i // TASKS, i % TASKS
+        return f"driver {NAMES[d]} starts an attempt of task {task} of batch {state.drivers[d].batch}"
+    if kind in ("STEP", "REPORT", "STEP_LOST", "REPORT_LOST", "FAIL_ATTEMPT"):
+        return _of_attempt(state, setup, kind, i)
+    if kind == "TIME_OUT":
+        rows = rows_in_words(state.transactions[i].rows)
+        return f"the transaction {id_name(setup, i)} with {rows} is open for too long, and is aborted"
+    if kind == "LOSE_CHECKPOINT":
+        return "the checkpoint is lost: the next start is that of a new query"
+    return _of_driver(state, setup, kind, i)
+
+
+def _plans(state: State, setup: Setup, d: int, most: int) -> str:
+    driver = state.drivers[d]
+    if state.checkpoint.planned != driver.batch:
+        return f"driver {NAMES[d]} finds that another driver has planned batch {driver.batch + 1}, and stops"
+    planned = Range()
+    for p in range(setup.partitions):
+        planned.first[p] = driver.range.past[p]
+        planned.past[p] = past_of_batch(driver.range.past[p], setup.records, most)
+    rows = deliveries.rows_of(setup, deliveries.EVERY_TASK_AT_ONCE, planned)
+    return f"driver {NAMES[d]} plans batch {driver.batch + 1}: {rows_in_words(rows)}{_although_there(state, rows)}"
+
+
+def _of_attempt(state: State, setup: Setup, kind: str, a: int) -> str:
+    attempt = state.attempts[a]
+    orphaned = ", which no driver waits for," if attempt.orphaned else ""
+    who = f"attempt {a} of task {attempt.task}{orphaned}"
+    if kind == "FAIL_ATTEMPT":
+        return f"{who} fails"
+    if kind in ("REPORT", "REPORT_LOST"):
+        lost = ", and its message is lost" if kind == "REPORT_LOST" else ""
+        return f"{who} ends: {_end(setup, attempt.work)}{lost}"
+    return f"{who} {_asks(state, setup, attempt.work)}{_lost(kind)}"
+
+
+def _of_driver(state: State, setup: Setup, kind: str, d: int) -> str:
+    driver, who = state.drivers[d], f"driver {NAMES[d]}"
+    if kind == "START":
+        return f"{who} starts{_begins_with(state)}"
+    if kind in ("ADVANCE", "ADVANCE_LOST"):
+        return f"{who} {_in_sink(state, setup, driver)}{_lost(kind)}"
+    if kind == "WRITE_COMMIT_LOG":
+        missing = _missing(state, driver.range)
+        although = f", although {rows_in_words(missing)} {_are(missing)} not in the output" if missing else ""
+        return f"{who} writes batch {driver.batch} into the commit log{although}"
+    words = {
+        "ALL_DONE": f"has all tasks of batch {driver.batch}, and calls the sink's commit",
+        "GIVE_UP": "has asked often enough, and gives up",
+        "RAISE": "sees the sink's commit raise, and calls its abort",
+        "CRASH": "crashes",
+        "CRASH_LEAVING_ATTEMPTS": "crashes, and its attempts go on",
+    }
+    return f"{who} {words[kind]}"
+
+
+def _begins_with(state: State) -> str:
+    checkpoint = state.checkpoint
+    if checkpoint.planned == 0:
+        return " without a checkpoint"
+    if checkpoint.planned > checkpoint.done:
+        return f", and runs batch {checkpoint.planned} of the offset log"
+    return f" behind batch {checkpoint.planned}"
+
+
+def _in_sink(state: State, setup: Setup, driver: Driver) -> str:
+    """What the sink does in the driver."""
+    if setup.sink == Sink.TWO_PHASE:
+        return _in_two_phases(state, setup, driver)
+    if steps.is_over(driver.work.delivery):
+        return f"leaves the sink: {_end(setup, driver.work)}"
+    aborts = " in the sink's abort" if driver.work.delivery.purpose == Purpose.RESOLVE else ""
+    return f"{_asks(state, setup, driver.work)}{aborts}"
+
+
+def _in_two_phases(state: State, setup: Setup, driver: Driver) -> str:
+    commits = driver.phase == Phase.COMMITTING
+    if commits and setup.decides == 1 and state.decided.batch != driver.batch:
+        return f"records that batch {driver.batch} is decided"
+    for task in range(TASKS):
+        if (driver.ended >> task) & 1 == 0:
+            epoch = state.decided.epochs[task] if setup.decides == 1 and commits else driver.epochs[task]
+            return _ends(state, setup, task, int(epoch), commits)
+    return "returns from the sink"
+
+
+def _asks(state: State, setup: Setup, work: Work) -> str:
+    """What a delivery does next."""
+    waits = DeliveryState(work.delivery.state)
+    if waits == DeliveryState.FENCING:
+        return f"takes the transactional id {id_name(setup, work.transactional_id)}"
+    if waits == DeliveryState.LOOKING_UP:
+        return _looks_up(state, setup, work)
+    if waits == DeliveryState.SENDING_ROWS:
+        return f"sends {rows_in_words(deliveries.left_of(work))} into the transaction"
+    if waits == DeliveryState.SENDING_OFFSETS:
+        return _sends_positions(state, setup, work)
+    return _ends(state, setup, work.transactional_id, work.epoch, waits == DeliveryState.COMMITTING)
+
+
+def _looks_up(state: State, setup: Setup, work: Work) -> str:
+    if setup.key == Key.NOTHING:
+        return "has nothing to look up by"
+    read = copy.deepcopy(work)
+    found = int(work.found) - 1 if setup.fences_first == 0 else deliveries.look_up(state, setup, read)
+    when = "has looked up" if setup.fences_first == 0 else "looks up"
+    told = {
+        Found.ALL_DELIVERED: "everything is delivered",
+        Found.NOT_COMPARABLE: "the newest batch is another query's",
+    }.get(Found(found), f"{rows_in_words(deliveries.left_of(read))} {_are(deliveries.left_of(read))} not delivered")
+    return f"{when} what is committed: {told}"
+
+
+def _sends_positions(state: State, setup: Setup, work: Work) -> str:
+    if setup.key == Key.NOTHING:
+        return "has no position to send"
+    if setup.offsets_inside == 1:
+        return "sends the source's positions into the transaction"
+    missing = _missing(state, work.range)
+    return (
+        "commits the source's positions outside of the transaction, "
+        f"although {rows_in_words(missing)} {_are(missing)} not in the output"
+    )
+
+
+def _ends(state: State, setup: Setup, transactional_id: int, epoch: int, commits: bool) -> str:
+    """An end of a transaction, with what it holds."""
+    transaction = state.transactions[transactional_id]
+    what = f"{'commits' if commits else 'aborts'} the transaction {id_name(setup, transactional_id)}"
+    if transaction.epoch != epoch:
+        return f"{what}, and is told that another producer has the id"
+    if not transaction.is_open:
+        return f"{what}, which is not open any more"
+    although = _although_there(state, transaction.rows) or _passes_over(state, transaction) if commits else ""
+    return f"{what} with {rows_in_words(transaction.rows)}{although}"
+
+
+def _passes_over(state: State, transaction: Transaction) -> str:
+    """Which rows the transaction's positions pass that are neither in it nor in the output."""
+    passed = _missing(state, Range(past=transaction.positions)) & ~transaction.rows
+    return f", and positions behind {rows_in_words(passed)}, which {_are(passed)} not in the output" if passed else ""
+
+
+def _end(setup: Setup, work: Work) -> str:
+    if work.delivery.state == DeliveryState.COMMITTING and setup.sink == Sink.TWO_PHASE:
+        return "its rows are sent, and its transaction stays open"
+    return DeliveryState(work.delivery.state).name.lower().replace("_", " ")
+
+
+def _missing(state: State, range_: Range) -> int:
+    """The labels below the end of a range that are not in the output."""
+    labels = 0
+    for p in range(PARTITIONS):
+        for offset in range(range_.past[p]):
+            if state.output[p * RECORDS + offset] == 0:
+                labels |= 1 << (p * RECORDS + offset)
+    return labels
+
+
+def _although_there(state: State, rows: int) -> str:
+    """Which of the rows are in the output already."""
+    there = sum(1 << label for label in range(LABELS) if (rows >> label) & 1 and state.output[label] > 0)
+    return f", although {rows_in_words(there)} {_are(there)} in the output" if there else ""
+
+
+def _are(labels: int) -> str:
+    return "is" if labels.bit_count() == 1 else "are"
+
+
+def _lost(kind: str) -> str:
+    return ", and the answer is lost" if kind.endswith("_LOST") else ""
+
+
+def id_name(setup: Setup, i: int) -> str:
+    """Whose a transactional id is: the query's, a task's, an attempt's."""
+    if setup.sink == Sink.BATCH:
+        return "of the query"
+    return f"of attempt {i}" if setup.sink == Sink.NAIVE else f"of task {i}"
+
+
+def rows_in_words(rows: int) -> str:
+    """Labels in words: p0@1 is the row of offset 1 of partition 0."""
+    named = [f"p{label // RECORDS}@{label % RECORDS}" for label in range(LABELS) if (rows >> label) & 1]
+    return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named) or "no rows"

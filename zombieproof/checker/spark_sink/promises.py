@@ -1,0 +1,139 @@
+"""What a sink promises, and what a scenario has to reach so that it tests that."""
+
+from collections.abc import Callable
+from typing import Final
+
+from zombieproof.checker.engine.model import Kind, Promise
+from zombieproof.checker.spark_sink.state import (
+    ATTEMPTS,
+    DRIVERS,
+    LABELS,
+    PARTITIONS,
+    RECORDS,
+    Setup,
+    State,
+)
+from zombieproof.model.spark_sink.vocabulary import DeliveryState
+
+
+def no_record_is_in_the_output_twice(state: State, setup: Setup) -> bool:
+    """Every record of the source is in the committed output at most once."""
+    for label in range(LABELS):
+        if state.output[label] > 1:
+            return False
+    return True
+
+
+def what_is_done_is_in_the_output(state: State, setup: Setup) -> bool:
+    """Every record of a batch in Spark's commit log is in the committed output."""
+    checkpoint = state.checkpoint
+    for p in range(PARTITIONS):
+        done = checkpoint.range.past[p] if checkpoint.done == checkpoint.planned else checkpoint.range.first[p]
+        for offset in range(done):
+            if state.output[p * RECORDS + offset] == 0:
+                return False
+    return True
+
+
+def what_the_group_has_passed_is_in_the_output(state: State, setup: Setup) -> bool:
+    """Every record below a position that the group has committed is in the committed output."""
+    for p in range(PARTITIONS):
+        for offset in range(state.group.positions[p]):
+            if state.output[p * RECORDS + offset] == 0:
+                return False
+    return True
+
+
+def a_batch_is_all_or_nothing(state: State, setup: Setup) -> bool:
+    """Of a batch either all records are in the committed output or none."""
+    checkpoint = state.checkpoint
+    some = False
+    every = True
+    for p in range(PARTITIONS):
+        for offset in range(checkpoint.range.first[p], checkpoint.range.past[p]):
+            is_there = state.output[p * RECORDS + offset] > 0
+            some = some or is_there
+            every = every and is_there
+    return every or not some
+
+
+def no_machine_leaves_its_table(state: State, setup: Setup) -> bool:
+    """No machine makes a move that its table does not have."""
+    return not state.illegal
+
+
+def every_record_is_delivered(state: State, setup: Setup) -> bool:
+    """The query has come to the end of the source, and every record is in the output once."""
+    checkpoint = state.checkpoint
+    if checkpoint.done == 0 or checkpoint.done != checkpoint.planned:
+        return False
+    for p in range(setup.partitions):
+        if checkpoint.range.past[p] != setup.records:
+            return False
+        for offset in range(setup.records):
+            if state.output[p * RECORDS + offset] != 1:
+                return False
+    return True
+
+
+def _is_any(state: State, wanted: int) -> bool:
+    for d in range(DRIVERS):
+        if state.drivers[d].work.delivery.state == wanted:
+            return True
+    for a in range(ATTEMPTS):
+        if state.attempts[a].work.delivery.state == wanted:
+            return True
+    return False
+
+
+def a_delivery_finds_its_rows_delivered(state: State, setup: Setup) -> bool:
+    """A delivery has found that an earlier one had committed all of its rows."""
+    return _is_any(state, int(DeliveryState.FOUND_DELIVERED))
+
+
+def a_zombie_is_fenced(state: State, setup: Setup) -> bool:
+    """A delivery has been told that another producer has its transactional id."""
+    return _is_any(state, int(DeliveryState.FENCED))
+
+
+def a_delivery_is_refused(state: State, setup: Setup) -> bool:
+    """A delivery has ended because its batch cannot be compared with what is committed."""
+    return _is_any(state, int(DeliveryState.REFUSED))
+
+
+def an_abort_finds_its_rows_delivered(state: State, setup: Setup) -> bool:
+    """Spark has called `abort` for a batch whose commit had taken effect, and the sink has found that out."""
+    for d in range(DRIVERS):
+        work = state.drivers[d].work
+        if work.delivery.purpose == 1 and work.delivery.state == DeliveryState.FOUND_DELIVERED:
+            return True
+    return False
+
+
+def a_new_query_goes_on_where_the_lost_one_was(state: State, setup: Setup) -> bool:
+    """A query without a checkpoint has planned a batch that begins at the position of the group."""
+    checkpoint = state.checkpoint
+    begins = checkpoint.range.first[0] > 0 or checkpoint.range.first[1] > 0
+    return checkpoint.query > 1 and checkpoint.planned == 1 and begins
+
+
+_SOURCE: Final = "spark-facts.md, A; KIP-447"
+
+
+def _promise(kind: Kind, holds: Callable[[State, Setup], bool]) -> Promise:
+    return Promise(holds.__name__, kind, holds, (holds.__doc__ or "").strip(), _SOURCE)
+
+
+PROMISES: Final = (
+    _promise("always", no_record_is_in_the_output_twice),
+    _promise("always", what_is_done_is_in_the_output),
+    _promise("always", what_the_group_has_passed_is_in_the_output),
+    _promise("always", a_batch_is_all_or_nothing),
+    _promise("always", no_machine_leaves_its_table),
+    _promise("sometimes", every_record_is_delivered),
+    _promise("sometimes", a_delivery_finds_its_rows_delivered),
+    _promise("sometimes", a_zombie_is_fenced),
+    _promise("sometimes", a_delivery_is_refused),
+    _promise("sometimes", an_abort_finds_its_rows_delivered),
+    _promise("sometimes", a_new_query_goes_on_where_the_lost_one_was),
+)

@@ -1,0 +1,244 @@
+"""Scenarios of Spark's environment: two sinks that are exact, one that refuses in time, two that only seem to be."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+
+from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
+from zombieproof.checker.spark_sink.model import SPARK_SINK
+from zombieproof.checker.spark_sink.promises import PROMISES
+from zombieproof.checker.spark_sink.state import PARTITIONS, RECORDS, Budget, Key, Setup, Sink
+
+_EXACT = (
+    "no_record_is_in_the_output_twice",
+    "what_is_done_is_in_the_output",
+    "what_the_group_has_passed_is_in_the_output",
+    "no_machine_leaves_its_table",
+)
+_ATOMIC = (*_EXACT, "a_batch_is_all_or_nothing")
+_FAULTS = tuple(each.name for each in fields(Budget))
+_CHOICES = tuple(each.name for each in fields(Setup) if each.name != "budget")
+_LIMITS = {"sink": max(Sink), "key": max(Key), "partitions": PARTITIONS, "records": RECORDS, "batch_records": RECORDS}
+_AT_LEAST_ONE = ("sink", "partitions", "records", "batch_records")
+
+
+def _setup(_: object, bounds: Mapping[str, int]) -> Setup:
+    for name in _CHOICES:
+        most = int(_LIMITS.get(name, 1))
+        least = 1 if name in _AT_LEAST_ONE else 0
+        if not least <= bounds[name] <= most:
+            raise UnknownBound(f"spark: {name}={bounds[name]} is out of range; give {least} to {most}", name)
+    budget = Budget(**{name: bounds[name] for name in _FAULTS})
+    return Setup(**{name: bounds[name] for name in _CHOICES}, budget=budget)
+
+
+def _bounds(sink: Sink, key: Key, **changed: int) -> dict[str, int]:
+    plain = Setup(sink=int(sink), key=int(key))
+    return {
+        **{name: int(getattr(plain, name)) for name in _CHOICES},
+        **dict.fromkeys(_FAULTS, 0),
+        **changed,
+    }
+
+
+def _scenario(
+    name: str,
+    story: str,
+    bounds: Mapping[str, int],
+    sometimes: tuple[str, ...],
+    *,
+    distinct: int = 0,
+    always: tuple[str, ...] = _EXACT,
+    mutants: tuple[Mutant, ...] = (),
+) -> Scenario:
+    known = {promise.name for promise in PROMISES}
+    assert known.issuperset((*always, *sometimes))
+    return Scenario(
+        name=name,
+        story=story,
+        always=always,
+        sometimes=sometimes,
+        distinct=distinct,
+        bounds=bounds,
+        model=lambda _: SPARK_SINK,
+        setup=_setup,
+        mutants=mutants,
+    )
+
+
+_DELIVERED = "every_record_is_delivered"
+_FOUND = "a_delivery_finds_its_rows_delivered"
+_FENCED = "a_zombie_is_fenced"
+
+SPARK_BATCH_SINK = _scenario(
+    "spark_batch_sink",
+    "A query copies two partitions in batches; the driver commits each batch in one transaction, together with the "
+    "positions of the source. Drivers crash, a second one starts on the same checkpoint, answers are lost, the sink's "
+    "commit raises although it took effect, a transaction times out, and the checkpoint is lost.",
+    _bounds(Sink.BATCH, Key.POSITIONS, crashes=2, second_drivers=1, lost=1, raised=1, timeouts=1, lost_checkpoints=1),
+    (
+        _DELIVERED,
+        _FOUND,
+        _FENCED,
+        "an_abort_finds_its_rows_delivered",
+        "a_new_query_goes_on_where_the_lost_one_was",
+    ),
+    always=_ATOMIC,
+    distinct=136_090,
+    mutants=(
+        Mutant("deliver_without_a_key", "no_record_is_in_the_output_twice", 15, bounds={"key": int(Key.NOTHING)}),
+        Mutant("look_up_before_fencing", "no_record_is_in_the_output_twice", 15, bounds={"fences_first": 0}),
+        Mutant(
+            "commit_positions_outside_the_transaction",
+            "what_the_group_has_passed_is_in_the_output",
+            7,
+            bounds={"offsets_inside": 0},
+        ),
+        Mutant(
+            "know_batches_by_number",
+            "what_is_done_is_in_the_output",
+            17,
+            bounds={"key": int(Key.BATCH), "begins_at_group": 0},
+        ),
+        Mutant("begin_anew_without_a_checkpoint", "a_batch_is_all_or_nothing", 12, bounds={"begins_at_group": 0}),
+    ),
+)
+
+
+def _of_tasks(late: int, doubled: int) -> tuple[Mutant, ...]:
+    """What breaks a sink whose tasks commit, and the lengths of the shortest ways."""
+    twice, outside = "no_record_is_in_the_output_twice", {"offsets_inside": 0}
+    return (
+        Mutant("look_up_before_fencing", twice, late, bounds={"fences_first": 0}),
+        Mutant("deliver_without_a_key", twice, doubled, bounds={"key": int(Key.NOTHING)}),
+        Mutant(
+            "commit_positions_outside_the_transaction", "what_the_group_has_passed_is_in_the_output", 7, bounds=outside
+        ),
+    )
+
+
+SPARK_PARTITION_SINK = _scenario(
+    "spark_partition_sink",
+    "Each task copies one partition of the source and commits its rows and position under the id of that partition. "
+    "The driver crashes while attempts of its tasks go on, answers and messages are lost, and so is the checkpoint: "
+    "the new query begins where the partitions are.",
+    _bounds(Sink.PARTITION, Key.POSITIONS, batch_records=1, crashes=1, orphans=1, lost=1, lost_checkpoints=1),
+    (_DELIVERED, _FOUND, _FENCED, "a_new_query_goes_on_where_the_lost_one_was"),
+    distinct=2_194_046,
+    mutants=(
+        Mutant("shuffle_before_the_sink", "what_the_group_has_passed_is_in_the_output", 8, bounds={"shuffled": 1}),
+        *_of_tasks(late=16, doubled=15),
+    ),
+)
+
+SPARK_TASK_ATTEMPTS = _scenario(
+    "spark_task_attempts",
+    "The attempts of one partition's task, in two batches: they fail anywhere, run twice at a time, outlive their "
+    "driver, lose their message to it, and their transactions time out. Tasks of other partitions share nothing with "
+    "them but the driver.",
+    _bounds(
+        Sink.PARTITION,
+        Key.POSITIONS,
+        partitions=1,
+        batch_records=1,
+        crashes=1,
+        orphans=1,
+        extra_attempts=1,
+        failed_attempts=1,
+        lost=1,
+        timeouts=1,
+        lost_checkpoints=1,
+    ),
+    (_DELIVERED, _FOUND, _FENCED),
+    distinct=417_109,
+    mutants=_of_tasks(late=14, doubled=14),
+)
+
+SPARK_TWO_DRIVERS = _scenario(
+    "spark_two_drivers",
+    "Two drivers run the same query on one checkpoint, which Spark notices only behind the sink. Each starts an "
+    "attempt of the partition's task; one of them crashes and leaves its attempt, answers are lost, and a transaction "
+    "times out.",
+    _bounds(
+        Sink.PARTITION,
+        Key.POSITIONS,
+        partitions=1,
+        batch_records=1,
+        crashes=1,
+        orphans=1,
+        second_drivers=1,
+        lost=1,
+        timeouts=1,
+    ),
+    (_DELIVERED, _FOUND, _FENCED),
+    distinct=194_276,
+    mutants=_of_tasks(late=15, doubled=15),
+)
+
+SPARK_IDENTITY_SINK = _scenario(
+    "spark_identity_sink",
+    "The rows of a batch carry no positions of the source (an aggregation, a join), so the driver commits the query "
+    "and the number of the batch with them. Drivers crash, a second one starts, answers are lost, the sink's commit "
+    "raises; when the checkpoint is lost the batches of the new query cannot be compared, and the sink refuses them.",
+    _bounds(
+        Sink.BATCH,
+        Key.QUERY_AND_BATCH,
+        begins_at_group=0,
+        crashes=2,
+        second_drivers=1,
+        lost=1,
+        raised=1,
+        timeouts=1,
+        lost_checkpoints=1,
+    ),
+    (_DELIVERED, _FOUND, _FENCED, "an_abort_finds_its_rows_delivered", "a_delivery_is_refused"),
+    always=("no_record_is_in_the_output_twice", "what_is_done_is_in_the_output", "no_machine_leaves_its_table"),
+    distinct=129_946,
+    mutants=(
+        Mutant("know_batches_by_number", "what_is_done_is_in_the_output", 17, bounds={"key": int(Key.BATCH)}),
+        Mutant("look_up_before_fencing", "no_record_is_in_the_output_twice", 15, bounds={"fences_first": 0}),
+    ),
+)
+
+SPARK_NAIVE_SINK = _scenario(
+    "spark_naive_sink",
+    "Each attempt of a task commits a transaction of its own, as sinks do that only know that Spark calls `write`. It "
+    "is exact as long as nothing goes wrong; each of its mutants is one fault.",
+    _bounds(Sink.NAIVE, Key.NOTHING, batch_records=1),
+    (_DELIVERED,),
+    distinct=230,
+    mutants=(
+        Mutant("the_driver_crashes", "no_record_is_in_the_output_twice", 16, bounds={"crashes": 1}),
+        Mutant("an_attempt_runs_twice", "no_record_is_in_the_output_twice", 14, bounds={"extra_attempts": 1}),
+        Mutant(
+            "an_attempt_fails_behind_its_commit", "no_record_is_in_the_output_twice", 15, bounds={"failed_attempts": 1}
+        ),
+        Mutant("an_attempts_message_is_lost", "no_record_is_in_the_output_twice", 15, bounds={"lost": 1}),
+    ),
+)
+
+SPARK_TWO_PHASE_SINK = _scenario(
+    "spark_two_phase_sink",
+    "Tasks leave their transactions open, the driver records its decision and ends one after the other. It survives "
+    "crashes of the driver, because a batch that is decided is not written again. What it does not survive are its "
+    "mutants: transactions that do not wait for the driver, attempts that come late, an abort that trusts Spark.",
+    _bounds(Sink.TWO_PHASE, Key.NOTHING, decides=1, crashes=2),
+    (_DELIVERED, _FOUND),
+    distinct=2_016,
+    mutants=(
+        Mutant("end_without_a_decision", "no_record_is_in_the_output_twice", 32, bounds={"decides": 0}),
+        Mutant("a_prepared_transaction_times_out", "what_is_done_is_in_the_output", 21, bounds={"timeouts": 1}),
+        Mutant("trust_the_abort", "what_is_done_is_in_the_output", 35, bounds={"trusts_abort": 1, "raised": 1}),
+        Mutant("an_attempt_takes_the_id_again", "what_is_done_is_in_the_output", 22, bounds={"extra_attempts": 1}),
+        Mutant("the_checkpoint_is_lost", "what_is_done_is_in_the_output", 33, bounds={"lost_checkpoints": 1}),
+    ),
+)
+
+SPARK_SCENARIOS = (
+    SPARK_BATCH_SINK,
+    SPARK_PARTITION_SINK,
+    SPARK_TASK_ATTEMPTS,
+    SPARK_TWO_DRIVERS,
+    SPARK_IDENTITY_SINK,
+    SPARK_NAIVE_SINK,
+    SPARK_TWO_PHASE_SINK,
+)
