@@ -27,7 +27,7 @@ from zombieproof.model.rules import PRESETS, with_switches
 from zombieproof.statemachines.kernel import IllegalTransition
 
 SMALL = [scope for scope in SCOPES if scope.scenario.distinct <= 1_000]
-QUICK = 240
+QUICK = 200
 """Up to so many states a scope is part of `make test`."""
 
 BY_NAME = {scope.scenario.name: scope for scope in SCOPES}

@@ -41,7 +41,13 @@ def reached_by(row: str) -> Reached:
     return total
 
 
-@pytest.mark.parametrize("row", [row for row in gate.ROWS if row != "kills"])
+LONG = ("points", "frames")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, marks=[pytest.mark.slow] if row in LONG else [], id=row) for row in gate.ROWS if row != "kills"],
+)
 def test_nothing_is_wrong_after(row: str) -> None:
     reached = reached_by(row)
     assert sum(reached.counts.values()) > 0
@@ -230,7 +236,13 @@ LOSERS: dict[str, Loser] = {
 }
 
 
-@pytest.mark.parametrize("name", LOSERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "answered before the sync" else [], id=name)
+        for name in LOSERS
+    ],
+)
 def test_a_store_that_loses_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lose, check = LOSERS[name]
     lose(monkeypatch)
