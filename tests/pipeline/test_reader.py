@@ -1,0 +1,89 @@
+"""A reader in micro-batches at a live broker: committed records alone, below the last stable offset, to the end."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from zombieproof.bridge.under_test import TestedBrokers
+    from zombieproof.pipeline.sink import Row
+
+pytest.importorskip(
+    "confluent_kafka",
+    reason="confluent-kafka, the client of the pipeline, is not installed (extra `spark`); "
+    "tests/statemachines has the steps that it hosts",
+)
+
+from zombieproof.pipeline.kafka import producer_for
+from zombieproof.pipeline.reader import MicroBatches, OutOfOrder, RangeNotRead, read
+from zombieproof.pipeline.sink import deliver
+
+PLACE = ("input", 0)
+
+
+@pytest.fixture
+def filled(brokers: "TestedBrokers", given: dict[str, Any]) -> dict[str, Any]:
+    """Committed a (0), marker (1), aborted b (2), marker (3), committed c (4), marker (5), open d (6)."""
+    for number, (value, ends) in enumerate(((b"a", True), (b"b", False), (b"c", True), (b"d", None))):
+        producer = producer_for(given["settings"], f"input-{number}")
+        producer.init_transactions(10)
+        producer.begin_transaction()
+        producer.produce("input", value, partition=0)
+        producer.flush(10)
+        if ends is not None:
+            (producer.commit_transaction if ends else producer.abort_transaction)(10)
+    settings: dict[str, Any] = given["settings"]
+    return settings
+
+
+def values(settings: dict[str, Any], first: int, past: int, **more: Any) -> list[bytes]:
+    return [each.value() for each in read(settings, "g", PLACE, first, past, **more)]
+
+
+def test_a_range_holds_what_is_committed_and_ends_at_markers_too(filled: dict[str, Any]) -> None:
+    ranges = {(0, 6): [b"a", b"c"], (0, 4): [b"a"], (1, 4): [], (1, 2): [], (4, 5): [b"c"], (3, 3): []}
+    assert {each: values(filled, *each, deadline_s=10) for each in ranges} == ranges
+
+
+def test_a_range_above_the_last_stable_offset_is_not_read_to_its_end(filled: dict[str, Any]) -> None:
+    with pytest.raises(RangeNotRead, match="below the last stable offset"):
+        values(filled, 4, 7, deadline_s=1)
+
+
+def test_a_batch_goes_no_further_than_the_last_stable_offset(filled: dict[str, Any]) -> None:
+    batches = MicroBatches(filled, "g", [PLACE])
+    try:
+        assert batches.begin({PLACE: 0}) == {PLACE: 0}
+        assert batches.plan({PLACE: 0}, 4) == {PLACE: 4}
+        batches.finish()
+        assert batches.plan({PLACE: 4}) == {PLACE: 6}
+    finally:
+        batches.close()
+
+
+def test_without_a_checkpoint_it_begins_where_the_sink_has_committed(rows: "list[Row]", given: dict[str, Any]) -> None:
+    deliver(rows, **given)
+    batches = MicroBatches(given["settings"], given["group"], [PLACE])
+    try:
+        assert batches.begin({PLACE: 0}) == {PLACE: 55}
+    finally:
+        batches.close()
+
+
+def test_a_range_that_the_broker_does_not_have_is_told(filled: dict[str, Any]) -> None:
+    with pytest.raises(RangeNotRead, match="input-0 from 100 to 105: the broker does not have it"):
+        values(filled, 100, 105, deadline_s=10)
+
+
+def test_batches_are_planned_and_finished_in_turn(filled: dict[str, Any]) -> None:
+    batches = MicroBatches(filled, "g", [PLACE])
+    try:
+        with pytest.raises(OutOfOrder, match="PLAN is illegal in UNPLACED"):
+            batches.plan({PLACE: 0})
+        batches.resume()
+        with pytest.raises(OutOfOrder, match="PLAN is illegal in PLANNED"):
+            batches.plan({PLACE: 0})
+        batches.finish()
+        assert batches.plan({PLACE: 0}) == {PLACE: 6}
+    finally:
+        batches.close()

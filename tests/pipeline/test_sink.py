@@ -1,0 +1,266 @@
+"""A delivery at a live broker: whatever happens to it, and however often it is run, each row is there once."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from zombieproof.bridge.under_test import TestedBrokers
+    from zombieproof.pipeline.sink import Delivering, Row
+
+pytest.importorskip(
+    "confluent_kafka",
+    reason="confluent-kafka, the client of the pipeline, is not installed (extra `spark`); "
+    "tests/statemachines has the steps that it hosts",
+)
+
+from zombieproof.pipeline.kafka import IllegalSetting, client, producer_for
+from zombieproof.pipeline.sink import DeliveryError, Identity, Source, deliver, resolve
+from zombieproof.pipeline.sink.rows import IllegalRows
+
+Output = Callable[[], Counter[bytes | None]]
+Begun = Callable[..., "Delivering"]
+
+LOST_COMMIT = {"name": "lost", "faults": [{"request": {"api": "EndTxn", "committed": True}, "disconnect_on": "after"}]}
+LATE_LOOK = {
+    "name": "undecided",
+    "faults": [
+        {"request": {"api": "OffsetFetch"}, "inject_error": "UNSTABLE_OFFSET_COMMIT"},
+    ],
+}
+REFUSED_ROW = {
+    "name": "refused",
+    "faults": [{"request": {"api": "Produce"}, "inject_error": "INVALID_RECORD"}],
+}
+SILENT_COMMIT = {
+    "name": "silent",
+    "faults": [{"request": {"api": "EndTxn", "committed": True}, "blackhole": "after", "when": "every_time"}],
+}
+
+
+def once(rows: "list[Row]") -> Counter[bytes | None]:
+    return Counter(row.value for row in rows)
+
+
+def state_of(failure: pytest.ExceptionInfo[DeliveryError]) -> str:
+    return failure.value.state.name
+
+
+def test_every_row_is_there_once_and_the_second_run_finds_it(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    first, second = deliver(rows, **given), deliver(rows, **given)
+    assert (first.sent, first.dropped, first.positions) == (20, 0, {("input", 0): 55, ("input", 1): 58})
+    assert (second.state.name, second.sent, second.dropped) == ("FOUND_DELIVERED", 0, 20)
+    assert output() == once(rows)
+
+
+def test_headers_key_time_and_partition_arrive(
+    rows: "list[Row]", given: dict[str, Any], brokers: "TestedBrokers"
+) -> None:
+    deliver([rows[0]._replace(partition=1, timestamp_ms=1234)], **given)
+    (record,) = brokers.records("output")
+    assert (record.key, record.headers, record.timestamp_ms, record.partition) == (b"key", (("h", b"1"),), 1234, 1)
+
+
+def test_a_batch_that_was_larger_when_it_is_run_again_sends_what_is_new(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    """A lost checkpoint: the restart cuts other batches."""
+    deliver(rows[:7], **given)
+    again = deliver(rows[:12], **given)
+    assert (again.sent, again.dropped) == (5, 7)
+    deliver(rows[5:], **given)
+    assert output() == once(rows)
+
+
+def test_a_position_never_goes_back(rows: "list[Row]", given: dict[str, Any], output: Output) -> None:
+    """One partition of the batch was delivered further than the batch reaches: its position stays."""
+    ahead = [row for row in rows if row.source and row.source.partition == 0]
+    deliver(ahead, **given)
+    behind = deliver([ahead[0], *(row for row in rows if row not in ahead)], **given)
+    assert list(behind.positions) == [("input", 1)]
+    deliver(rows, **given)
+    assert output() == once(rows)
+
+
+@pytest.mark.txn_faults(plan=LOST_COMMIT)
+def test_a_commit_whose_answer_is_lost_is_asked_for_again(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    assert deliver(rows, **given).is_delivered
+    assert deliver(rows, **given).state.name == "FOUND_DELIVERED"
+    assert output() == once(rows)
+
+
+@pytest.mark.txn_faults(plan=SILENT_COMMIT, allow=())
+def test_a_commit_that_nobody_answers_is_uncertain_and_the_next_delivery_finds_it(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    with pytest.raises(DeliveryError, match="all or none") as failure:
+        deliver(rows, **given, deadline_s=2)
+    assert state_of(failure) == "UNCERTAIN"
+    assert deliver(rows, **given).state.name == "FOUND_DELIVERED"
+    assert output() == once(rows)
+
+
+@pytest.mark.txn_faults(plan=LATE_LOOK)
+def test_positions_that_are_undecided_are_asked_for_again(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    assert deliver(rows, **given).sent == 20
+    assert output() == once(rows)
+
+
+@pytest.mark.txn_faults(plan=REFUSED_ROW)
+def test_a_row_that_is_refused_takes_all_with_it_and_the_next_delivery_sends_all(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    with pytest.raises(DeliveryError, match="run the batch again") as failure:
+        deliver(rows, **given)
+    assert state_of(failure) == "FAILED"
+    assert output() == Counter()
+    assert deliver(rows, **given).sent == 20
+    assert output() == once(rows)
+
+
+@pytest.mark.parametrize("state", ["LOOKING_UP", "SENDING_ROWS", "SENDING_OFFSETS", "COMMITTING"])
+def test_a_delivery_that_dies_anywhere_is_made_good_by_the_next(
+    rows: "list[Row]", state: str, given: dict[str, Any], begun: Begun, output: Output
+) -> None:
+    begun(rows, state).close()
+    assert output() == Counter()
+    assert deliver(rows, **given).sent == 20
+    assert output() == once(rows)
+
+
+@pytest.mark.parametrize("state", ["SENDING_ROWS", "SENDING_OFFSETS", "COMMITTING"])
+def test_a_zombie_that_wakes_is_fenced(
+    rows: "list[Row]", state: str, given: dict[str, Any], begun: Begun, output: Output
+) -> None:
+    zombie = begun(rows, state)
+    assert deliver(rows, **given).sent == 20
+    with pytest.raises(DeliveryError, match="one producer at a time") as failure:
+        zombie.run()
+    assert state_of(failure) == "FENCED"
+    assert output() == once(rows)
+
+
+def test_a_zombie_that_had_not_taken_the_id_finds_all_delivered_and_fences_a_live_owner(
+    rows: "list[Row]", given: dict[str, Any], begun: Begun, output: Output
+) -> None:
+    zombie, owner = begun(rows[:10], "FENCING"), begun(rows[:10], "COMMITTING")
+    assert zombie.run().sent == 10
+    with pytest.raises(DeliveryError) as failure:
+        owner.run()
+    assert state_of(failure) == "FENCED"
+    assert begun(rows[:10], "FENCING").run().state.name == "FOUND_DELIVERED"
+    assert output() == once(rows[:10])
+
+
+def test_two_deliveries_at_once_leave_each_row_once(
+    rows: "list[Row]", given: dict[str, Any], begun: Begun, output: Output
+) -> None:
+    """They take turns at every step, and each begins again when it was fenced, until both say that it is there."""
+    turns = [begun(rows, "FENCING"), begun(rows, "FENCING")]
+    for turn in range(60):
+        each = turns[turn % 2]
+        if each.is_over:
+            if each.state.name in ("DELIVERED", "FOUND_DELIVERED"):
+                continue
+            each.close()
+            turns[turn % 2] = each = begun(rows, "FENCING")
+        for _ in range(1 + turn // 4):
+            if not each.is_over:
+                each.step()
+    assert {each.outcome().is_delivered for each in turns} == {True}
+    assert output() == once(rows)
+
+
+def test_a_transaction_that_timed_out_is_not_committed_and_the_next_delivery_sends_all(
+    rows: "list[Row]", given: dict[str, Any], begun: Begun, brokers: "TestedBrokers", output: Output
+) -> None:
+    late = begun(rows, "COMMITTING")
+    brokers.advance(200_000)
+    with pytest.raises(DeliveryError) as failure:
+        late.run()
+    assert state_of(failure) in ("FENCED", "FAILED")
+    assert output() == Counter()
+    assert deliver(rows, **given).sent == 20
+    assert output() == once(rows)
+
+
+def test_a_resolution_knows_what_is_there_and_sends_nothing(
+    rows: "list[Row]", given: dict[str, Any], begun: Begun, output: Output
+) -> None:
+    stalled = begun(rows, "COMMITTING")
+    assert resolve(rows, **given).state.name == "KNOWN_ABSENT"
+    with pytest.raises(DeliveryError):
+        stalled.run()
+    assert output() == Counter()
+    deliver(rows, **given)
+    assert resolve(rows, **given).is_delivered
+    assert output() == once(rows)
+
+
+def test_a_batch_without_positions_is_known_by_its_identity(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    bare = [row._replace(source=None) for row in rows]
+    for batch in (0, 0, 1, 0, 1):
+        deliver(bare[batch * 10 : batch * 10 + 10], **given, identity=Identity("q", batch, "output"))
+    assert output() == once(rows)
+
+
+def test_a_batch_of_another_query_is_refused_and_nothing_is_written(
+    rows: "list[Row]", given: dict[str, Any], output: Output
+) -> None:
+    deliver(rows[:5], **given, identity=Identity("q", 7, "output"))
+    with pytest.raises(DeliveryError, match="a lost or a new checkpoint") as failure:
+        deliver(rows[5:], **given, identity=Identity("another", 0, "output"))
+    assert state_of(failure) == "REFUSED"
+    assert output() == once(rows[:5])
+
+
+def test_a_group_that_somebody_else_writes_to_is_no_identity(
+    rows: "list[Row]", given: dict[str, Any], brokers: "TestedBrokers", output: Output
+) -> None:
+    other = client.Consumer({"bootstrap.servers": brokers.bootstrap, "group.id": given["group"]})
+    other.commit(offsets=[client.TopicPartition("output", 0, 3, "by hand")], asynchronous=False)
+    other.close()
+    with pytest.raises(DeliveryError, match="'by hand', which no delivery wrote"):
+        deliver(rows, **given, identity=Identity("q", 0, "output"))
+    assert output() == Counter()
+
+
+def test_an_empty_delivery_is_delivered(given: dict[str, Any], output: Output) -> None:
+    assert deliver([], **given).is_delivered
+    assert output() == Counter()
+
+
+def test_rows_and_settings_that_cannot_be_are_refused_before_anything_is_asked(
+    rows: "list[Row]", given: dict[str, Any]
+) -> None:
+    for source in (None, Source("input", 0, -1)):
+        with pytest.raises(IllegalRows, match="row 1 of 2 does not say where it was read"):
+            deliver([rows[0], rows[1]._replace(source=source)], **given)
+    with pytest.raises(IllegalRows, match="its group is empty"):
+        deliver(rows, **{**given, "group": ""})
+    with pytest.raises(IllegalSetting, match=r"bootstrap\.servers is missing"):
+        deliver(rows, **{**given, "settings": {}})
+    with pytest.raises(IllegalSetting, match=r"isolation\.level is 'read_uncommitted', and is not to be set"):
+        deliver(rows, **{**given, "settings": {**given["settings"], "isolation.level": "read_uncommitted"}})
+
+
+def test_a_naive_sink_doubles_rows(rows: "list[Row]", given: dict[str, Any], output: Output) -> None:
+    """The negative control: a transaction of its own for each attempt, with nothing looked up."""
+    for attempt in range(2):
+        producer = producer_for(given["settings"], f"attempt-{attempt}")
+        producer.init_transactions(10)
+        producer.begin_transaction()
+        for row in rows:
+            producer.produce(row.topic, row.value, row.key)
+        producer.commit_transaction(10)
+    assert output() == Counter({row.value: 2 for row in rows})

@@ -1,0 +1,123 @@
+"""What a delivery asks of brokers, call by call, over confluent-kafka; it decides nothing.
+
+Each call raises ``KafkaException``, which `replies` reads.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from zombieproof.model.vocabulary import NONE
+from zombieproof.pipeline.kafka import Settings, client, consumer_for, producer_for
+from zombieproof.pipeline.sink.rows import Place, Row
+
+
+class RowsNotAcknowledged(Exception):
+    """Some rows were refused; `error` is the first of what the client says."""
+
+    def __init__(self, error: Any) -> None:
+        self.error = error
+        super().__init__(str(error))
+
+
+def late(what: str) -> Any:
+    """The client's own error for what did not come in time."""
+    return client.KafkaError(client.KafkaError._TIMED_OUT, what)  # noqa: SLF001  # librdkafka's own errors begin so
+
+
+class Asking:
+    """A producer and a consumer of one delivery; neither joins a group."""
+
+    def __init__(self, settings: Settings, group: str, transactional_id: str) -> None:
+        self._refused: list[Any] = []
+        told = {"delivery.report.only.error": True, "on_delivery": self._told, **settings}
+        self._producer: Any = producer_for(told, transactional_id)
+        self._consumer = consumer_for(settings, group)
+
+    def take_id(self, within_s: float) -> None:
+        """Take the transactional id: what is open under it is aborted, and no earlier holder commits any more."""
+        self._producer.init_transactions(within_s)
+
+    def committed(self, places: Iterable[Place], within_s: float) -> dict[Place, tuple[int, str]]:
+        """Positions of the group with their metadata, none of which is undecided; NONE where there is none."""
+        asked = [client.TopicPartition(topic, partition) for topic, partition in places]
+        found = {}
+        for told in self._consumer.committed(asked, within_s) if asked else ():
+            if told.error is not None:
+                raise client.KafkaException(told.error)
+            found[told.topic, told.partition] = (told.offset if told.offset >= 0 else NONE, told.metadata or "")
+        return found
+
+    def send_rows(self, rows: Sequence[Row], until: float) -> None:
+        """Open a transaction and send rows in it, until each is acknowledged.
+
+        Raises:
+            RowsNotAcknowledged: one is not.
+        """
+        self._producer.begin_transaction()
+        for row in rows:
+            self._send(row, until)
+            if self._refused:
+                break
+        waiting = self._served(self._producer.flush, max(0.0, until - time.monotonic()))
+        if self._refused:
+            raise RowsNotAcknowledged(self._refused[0])
+        if waiting:
+            raise RowsNotAcknowledged(late(f"{waiting} rows are on their way"))
+
+    def _send(self, row: Row, until: float) -> None:
+        place = {} if row.partition is None else {"partition": row.partition}
+        when = {} if row.timestamp_ms is None else {"timestamp": row.timestamp_ms}
+        while True:
+            try:
+                self._producer.produce(
+                    row.topic, row.value, row.key, headers=list(row.headers) or None, **place, **when
+                )
+            except BufferError:
+                if time.monotonic() > until:
+                    raise RowsNotAcknowledged(late("the queue of the client stays full")) from None
+                self._served(self._producer.poll, 0.05)
+            except client.KafkaException as refused:
+                raise RowsNotAcknowledged(refused.args[0]) from None
+            else:
+                return
+
+    @staticmethod
+    def _served(serve: Callable[[float], int], within_s: float) -> int:
+        """Let the client tell what it has; of a fatal error it raises its own between two calls of `_told`.
+
+        CPython then says that a call returned with an exception set, and names that one as the cause.
+        """
+        try:
+            return serve(within_s)
+        except SystemError as between:
+            if isinstance(between.__cause__, client.KafkaException):
+                raise between.__cause__ from None
+            raise
+
+    def _told(self, error: Any, _: Any) -> None:
+        if error is not None:
+            self._refused.append(error)
+
+    def send_offsets(self, positions: Mapping[Place, tuple[int, str]], within_s: float) -> None:
+        """Positions, each with its metadata, into the transaction."""
+        told = [client.TopicPartition(*place, offset, text) for place, (offset, text) in positions.items()]
+        self._producer.send_offsets_to_transaction(told, self._consumer.consumer_group_metadata(), within_s)
+
+    def commit(self, within_s: float) -> None:
+        """Commit, or ask again what came of it."""
+        self._producer.commit_transaction(within_s)
+
+    def abort(self, within_s: float) -> None:
+        """Abort, or ask again what came of it."""
+        self._producer.abort_transaction(within_s)
+
+    def close(self) -> None:
+        """Let go of both; a transaction that is open stays so until its time-out, or until the id is taken again."""
+        if self._producer is None:
+            return
+        with contextlib.suppress(client.KafkaException):
+            self._producer.purge()
+        self._producer = None  # it holds `_told`, and so this object: without this neither would go
+        self._consumer.close()

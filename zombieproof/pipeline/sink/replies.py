@@ -1,0 +1,68 @@
+"""What the errors of librdkafka mean to a delivery: one of `Reply`.
+
+librdkafka itself says of an error of its transactional calls whether the same call may be made again (`retriable`),
+whether the transaction has to be aborted (`txn_requires_abort`), and whether the producer is of no use any
+more (`fatal`).
+Source: librdkafka's ``INTRODUCTION.md``, "Transactional producer API"; KIP-98.
+"""
+
+from typing import Protocol
+
+from zombieproof.model.spark_sink.vocabulary import Reply
+
+OTHERS = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"})
+"""Another producer has the id, or the coordinator took it away (a transaction that timed out): both look the same."""
+
+UNANSWERED = frozenset(
+    {
+        "_TIMED_OUT",
+        "_TIMED_OUT_QUEUE",
+        "_TRANSPORT",
+        "_ALL_BROKERS_DOWN",
+        "_WAIT_COORD",
+        "_IN_PROGRESS",
+        "_PREV_IN_PROGRESS",
+        "REQUEST_TIMED_OUT",
+        "UNSTABLE_OFFSET_COMMIT",
+        "COORDINATOR_NOT_AVAILABLE",
+        "COORDINATOR_LOAD_IN_PROGRESS",
+        "NOT_COORDINATOR",
+        "CONCURRENT_TRANSACTIONS",
+    }
+)
+"""Nobody has answered yet, or whoever was asked cannot now (librdkafka says nothing of it for `committed`)."""
+
+
+class ClientError(Protocol):
+    """What confluent-kafka's ``KafkaError`` says of itself."""
+
+    def name(self) -> str:
+        """Kafka's name of it, or librdkafka's own, which begins with an underscore."""
+
+    def fatal(self) -> bool:
+        """Whether the producer is of no use any more."""
+
+    def retriable(self) -> bool:
+        """Whether the same call may be made again."""
+
+    def txn_requires_abort(self) -> bool:
+        """Whether the transaction has to be aborted."""
+
+
+def reply_of(error: ClientError) -> Reply:
+    """What an error of a call means; who was fenced is asked first, since librdkafka calls that fatal as well."""
+    if error.name() in OTHERS:
+        return Reply.FENCED
+    if error.fatal():
+        return Reply.FATAL
+    if error.txn_requires_abort():
+        return Reply.ABORTABLE
+    if error.retriable() or error.name() in UNANSWERED:
+        return Reply.UNKNOWN
+    return Reply.FATAL
+
+
+def reply_of_row(error: ClientError) -> Reply:
+    """What it means that a row was not acknowledged: nothing of it counts before the commit, so it can be aborted."""
+    reply = reply_of(error)
+    return reply if reply == Reply.FENCED or error.fatal() else Reply.ABORTABLE
