@@ -26,7 +26,9 @@ from zombieproof.statemachines.producer.records import Producer
 STORIES = stories()
 
 NO_LEVER = {
-    "two_phase_commit": "is a protocol that no live broker speaks",
+    name: "is a protocol that no live broker speaks"
+    for name in SCENARIOS
+    if name == "two_phase_commit" or name.startswith("spark_")
 }
 """Scenarios that the live system has no levers for, and what is said."""
 

@@ -8,14 +8,13 @@ thousand states. `python -m tests.faults.exploring SCENARIO [BOUND=NUMBER ...]` 
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zombieproof.bridge.twin import copied
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.checker.transactions.state import State, Trail
 
 
 class Found(NamedTuple):
@@ -31,7 +30,7 @@ class Found(NamedTuple):
 
 
 def explored(scenario: Scenario, changed: Mapping[str, int], most_steps: int | None = None) -> Found:
-    """Breadth first through a scenario of the transaction protocol, to the first state that breaks an *always* promise.
+    """Breadth first through a scenario, to the first state that breaks an *always* promise.
 
     What has to be reached *sometimes* is not judged: under smaller bounds it need not be. With `most_steps` states that
     are further away are not looked at.
@@ -39,9 +38,8 @@ def explored(scenario: Scenario, changed: Mapping[str, int], most_steps: int | N
     bounds = scenario.own_bounds(changed)
     model, setup = scenario.model(bounds), scenario.setup(scenario.own_rules(), bounds)
     always = [promise for promise in model.promises if promise.name in scenario.always]
-    pack = layout_of(State, model.sizes).pack
+    pack = layout_of(model.state, model.sizes).pack
     first = model.initial(setup)
-    assert isinstance(first, State)
     seen, frontier, steps, overflows = {pack(first)}, [first], 0, 0
     while frontier and (most_steps is None or steps <= most_steps):
         following = []
@@ -61,13 +59,13 @@ def explored(scenario: Scenario, changed: Mapping[str, int], most_steps: int | N
     return Found("", steps - 1, len(seen), overflows)
 
 
-def _successors(model: Model, setup: object, state: State) -> list[State]:
-    found, after, trail = [], copied(state), Trail()
+def _successors(model: Model, setup: object, state: Any) -> list[Any]:
+    found, after, trail = [], copied(state), model.trail()
     for action in range(model.actions):
         if model.step(after, action, setup, trail):
             model.normalise(after, setup)
             found.append(after)
-            after, trail = copied(state), Trail()
+            after, trail = copied(state), model.trail()
     return found
 
 

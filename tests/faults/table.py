@@ -541,6 +541,30 @@ FAULTS: tuple[Fault, ...] = (
         "    return connection.state != ConnectionState.NEW",
         "tests/broker/test_sessions.py::test_a_mechanism_may_want_another_token",
     ),
+    Fault(
+        sentence="a delivery that finds its batch delivered delivers it again",
+        file="delivery/steps.py",
+        before="event = decide_found(int(delivery.purpose), found)",
+        after="event = decide_found(int(delivery.purpose), 0)",
+        scenario="spark_identity_sink",
+        bounds="partitions=1 records=2 batch_records=2 second_drivers=0 timeouts=0 raised=0 lost=0 crashes=1 "
+        "lost_checkpoints=0",
+        breaks="no_record_is_in_the_output_twice",
+        steps=16,
+        net="tests/pipeline/test_sink.py::test_a_batch_without_positions_is_known_by_its_identity",
+    ),
+    Fault(
+        sentence="a reader without a checkpoint begins as it is told, wherever its group is",
+        file="micro_batch_reader/steps.py",
+        before="return event == ReaderEvent.PLACE_AT_COMMITTED",
+        after="return False",
+        scenario="spark_batch_sink",
+        bounds="partitions=1 records=2 batch_records=2 second_drivers=0 timeouts=0 raised=0 lost=0 crashes=1 "
+        "lost_checkpoints=1",
+        breaks="a_batch_is_all_or_nothing",
+        steps=12,
+        net="tests/pipeline/test_reader.py::test_without_a_checkpoint_it_begins_where_the_sink_has_committed",
+    ),
     of_doors(
         "nobody is refused as a whole",
         "authorizing.py",

@@ -48,7 +48,7 @@ def end(*told: Reply | Found, purpose: Purpose = Purpose.DELIVER) -> DeliverySta
         ((D, NOTHING, D, D, U, G), "UNCERTAIN"),
         ((X,), "FAILED"),
         ((D, X), "FAILED"),
-        ((D, NOTHING, D, D, X), "FAILED"),
+        ((D, NOTHING, D, D, X), "UNCERTAIN"),
         ((D, NOTHING, D, D), "COMMITTING"),
     ],
 )

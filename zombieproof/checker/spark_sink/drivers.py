@@ -50,9 +50,10 @@ def _place(state: State, setup: Setup, trail: Notes, driver: Driver) -> None:
     committed = NONE
     for p in range(PARTITIONS):
         if setup.begins_at_group == 1 and state.group.positions[p] > 0:
-            committed = 0
+            committed = int(state.group.positions[p])
+    if reading.place(driver.reader, committed, trail):
+        for p in range(PARTITIONS):
             driver.range.past[p] = state.group.positions[p]
-    reading.place(driver.reader, committed, trail)
     driver.phase = int(Phase.IDLE)
 
 

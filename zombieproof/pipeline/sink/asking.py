@@ -87,14 +87,15 @@ class Asking:
     def _served(serve: Callable[[float], int], within_s: float) -> int:
         """Let the client tell what it has; of a fatal error it raises its own between two calls of `_told`.
 
-        CPython then says that a call returned with an exception set, and names that one as the cause.
+        CPython then says that a call returned with an exception set, and names that one as the cause; or that it
+        returned nothing at all, and then the next call to the client says what it is.
         """
         try:
             return serve(within_s)
         except SystemError as between:
             if isinstance(between.__cause__, client.KafkaException):
                 raise between.__cause__ from None
-            raise
+            return 1
 
     def _told(self, error: Any, _: Any) -> None:
         if error is not None:
