@@ -14,7 +14,8 @@ TWO_SIDES = "The checker does not import the live system"
 ENGINE = "The engine knows no protocol"
 DECISIONS = "Only the model, its machines and the readers of logs ask decisions"
 PURE = "No clock, chance, thread, input or output in the model and the state machines"
-NUMBA = "Numba and NumPy only under checker"
+NUMBA = "Numba and NumPy only under checker and screening"
+NO_SCREEN = "The live system does not import the screen"
 FLOORS = "Readers, judges and explanations are floors"
 FOLDED_FIRST = "Logs are folded before they are judged"
 HISTORIES = "The judge of histories knows nothing of the protocol"
@@ -35,6 +36,10 @@ BREACHES = (
     Breach("model", "from zombieproof import statemachines", LAYERS),
     Breach("statemachines", "from zombieproof import traces", LAYERS),
     Breach("traces/readers", "from zombieproof import checker", LAYERS),
+    Breach("traces/judging", "from zombieproof import screening", LAYERS),
+    Breach("screening", "from zombieproof import broker", LAYERS),
+    Breach("broker", "from zombieproof import screening", NO_SCREEN),
+    Breach("clients", "from zombieproof.screening import walk", NO_SCREEN),
     Breach("broker", "from zombieproof import checker", LAYERS),
     Breach("broker", "from zombieproof import clients", LAYERS),
     Breach("clients", "from zombieproof import wire", LAYERS),
@@ -91,6 +96,7 @@ PACKAGES = (
     "formats",
     "messages",
     "traces",
+    "screening",
     "checker",
     "broker",
     "clients",

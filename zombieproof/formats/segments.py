@@ -59,7 +59,7 @@ def parts_of(data: memoryview) -> Iterator[Part]:
     """Every part of a segment in order, without gaps."""
     at, end = 0, len(data)
     while at < end:
-        part = _part_at(data, at)
+        part = part_at(data, at)
         yield part
         at += part.size
 
@@ -82,7 +82,8 @@ def begins_with_batch(data: memoryview) -> bool:
     return _looks_sane(header) and is_sound(header, data, 0)
 
 
-def _part_at(data: memoryview, at: int) -> Part:
+def part_at(data: memoryview, at: int) -> Part:
+    """The part that begins at byte `at`, where the part before it ended."""
     size = _size_at(data, at)
     magic = NONE if size is None else data[MAGIC_AT + at]
     if size is None or (magic != MAGIC and not _is_old(data, at, size)):

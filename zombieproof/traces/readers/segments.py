@@ -38,13 +38,10 @@ def read_segment(
         if part.position >= tell_at and reached is not None:
             reached(part.position)
             tell_at = part.position + WINDOW
-        header = part.header
-        if header is not None:
-            batch = _recorded(header, part.position, file, part.kind is PartKind.BATCH)
-            if not batch.is_valid:
-                content.breaks(_bad_checksum(batch))
-            elif batch.is_control or keep is Keep.ALL or not batch.is_dense:
-                batch.is_valid = _complete(data, header, batch, content)
+        if part.header is not None:
+            batch, damage = read_part(data, part, file, keep)
+            if damage is not None:
+                content.breaks(damage)
             if batch.is_valid:
                 content.take(batch)
             else:
@@ -53,8 +50,24 @@ def read_segment(
             content.old_format += 1
             content.skipped = True
         elif part.kind is PartKind.UNREADABLE:
-            content.breaks(_unreadable(file, data, part))
+            content.breaks(unreadable(file, data, part))
     return content
+
+
+def read_part(data: memoryview, part: Part, file: str, keep: Keep) -> tuple[LoggedBatch, Damage | None]:
+    """The batch of magic 2 that a part holds, with its records where they are to be kept.
+
+    It is not valid where it may not be believed; then the damage says why.
+    """
+    assert part.header is not None
+    batch = _recorded(part.header, part.position, file, part.kind is PartKind.BATCH)
+    damage = None
+    if not batch.is_valid:
+        damage = _bad_checksum(batch)
+    elif batch.is_control or keep is Keep.ALL or not batch.is_dense:
+        damage = _complete(data, part.header, batch)
+        batch.is_valid = damage is None
+    return batch, damage
 
 
 def read_header(data: memoryview, at: int, file: str) -> LoggedBatch:
@@ -125,20 +138,20 @@ def _payload(data: memoryview, at: int, header: BatchHeader) -> list[LoggedRecor
     ]
 
 
-def _complete(data: memoryview, header: BatchHeader, batch: LoggedBatch, content: SegmentContent) -> bool:
-    """Read the records; False when the batch cannot be believed without them."""
+def _complete(data: memoryview, header: BatchHeader, batch: LoggedBatch) -> Damage | None:
+    """Read the records; the damage when the batch cannot be believed because of them."""
     try:
         batch.records = _payload(data, batch.position, header)
         if batch.is_control:
             batch.marker = marker_in(batch.records)
     except Undecodable as fault:
         message = f"the batch at offset {batch.base_offset} has a valid CRC, but {fault}"
-        content.breaks(Damage(content.file, batch.position, message))
-        return False
-    return True
+        return Damage(batch.file, batch.position, message)
+    return None
 
 
-def _unreadable(file: str, data: memoryview, part: Part) -> Damage:
+def unreadable(file: str, data: memoryview, part: Part) -> Damage:
+    """The damage that a part is which holds no batch."""
     found = part.position + part.size
     if found < len(data):
         return Damage(file, part.position, f"no batch can be read here; the next sound one begins at byte {found}")

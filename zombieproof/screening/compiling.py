@@ -1,0 +1,14 @@
+"""How functions of this package are compiled: once for each process, when they are first called."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+from numba import njit
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The same function, compiled; as it was it is `py_func`. Numba's cache looks at one file only: it is off."""
+    return cast("Callable[Arguments, Result]", njit(nogil=True)(function))
