@@ -1,0 +1,272 @@
+"""The screen itself: compiled, over columns of one segment, from nothing known of what stands before it.
+
+It stops at the first batch that it cannot clear. What depends on the segments before is not judged here but kept with
+each producer (`Producer`), for `summaries.merge`: the epoch of its first batch, the sequence and epoch of its first
+data, the coordinator epoch of its first marker, and that the first marker may end what was open before.
+Stands for: `traces.judging.histories.partition_fold` by the newest rules, without a coordinator's log.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zombieproof.formats.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
+from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX
+from zombieproof.screening.columns import NO_MARKER, Columns
+from zombieproof.screening.compiling import compiled
+from zombieproof.screening.rules import Unclear
+from zombieproof.traces.readers.segment_content import OFFSETS_OF_A_SEGMENT
+
+UNSEEN = -(1 << 62)
+"""Below every epoch, offset and sequence."""
+
+MOST_OFFSETS = 1 << 24
+"""Of one batch: five of them, which a leader remembers, are far from going round the sequences."""
+
+
+class Producer(NamedTuple):
+    """What a stretch of a log tells of one producer id. What it does not tell is `UNSEEN`.
+
+    Attributes:
+        first_epoch: of its first batch or marker.
+        first_coordinator: coordinator epoch of its first marker.
+        before_epoch: of its last marker before its first data.
+        data_epoch, data_sequence, data_transactional: of its first data.
+        data_gap_at: the offset behind the last gap of the stretch before its first data (-1: none).
+        epoch, coordinator: the newest.
+        newest_sequence: of its last data; -1 where a marker raised the epoch since.
+        seen_at: the last offset of its last data; -1: none.
+        run_epoch, run_first, run_last, run_records, run_first_ms: the transaction that is open at the end.
+        run_joins: 1 where that may go on with one that was open before.
+        has_marker: 1 where a marker ended what was open before.
+    """
+
+    first_epoch: int = UNSEEN
+    first_coordinator: int = UNSEEN
+    before_epoch: int = UNSEEN
+    data_epoch: int = UNSEEN
+    data_sequence: int = UNSEEN
+    data_transactional: int = 0
+    data_gap_at: int = NONE
+    epoch: int = UNSEEN
+    coordinator: int = UNSEEN
+    newest_sequence: int = NONE
+    seen_at: int = NONE
+    run_epoch: int = UNSEEN
+    run_first: int = UNSEEN
+    run_last: int = UNSEEN
+    run_records: int = 0
+    run_first_ms: int = UNSEEN
+    run_joins: int = 0
+    has_marker: int = 0
+
+
+FIELDS = len(Producer._fields)
+(
+    FIRST_EPOCH,
+    FIRST_COORDINATOR,
+    BEFORE_EPOCH,
+    DATA_EPOCH,
+    DATA_SEQUENCE,
+    DATA_TRANSACTIONAL,
+    DATA_GAP_AT,
+    EPOCH,
+    COORDINATOR,
+    NEWEST_SEQUENCE,
+    SEEN_AT,
+    RUN_EPOCH,
+    RUN_FIRST,
+    RUN_LAST,
+    RUN_RECORDS,
+    RUN_FIRST_MS,
+    RUN_JOINS,
+    HAS_MARKER,
+) = range(FIELDS)
+
+
+class End(NamedTuple):
+    """A marker and what it ended: nothing where `first_offset` is `UNSEEN`. `joins`: perhaps what was open before."""
+
+    producer_id: int
+    epoch: int
+    first_offset: int
+    last_offset: int
+    records: int
+    first_ms: int
+    marker_epoch: int
+    marker_offset: int
+    marker_ms: int
+    commits: int
+    joins: int
+
+
+END_FIELDS = len(End._fields)
+
+LOG_FIELDS = 5
+EXPECTED, GAP_AT, LEADER_EPOCH, START, EARLIEST_MS = range(LOG_FIELDS)
+
+CLEAR, NOT_BELIEVED, OUT_OF_ORDER, TOO_FAR, LEADER_EPOCH_FALLS, NO_EPOCH, EPOCH_FALLS, NEW_EPOCH_INSIDE = map(
+    int, list(Unclear)[:8]
+)
+PLAIN_INSIDE, NO_SEQUENCE, SEQUENCE, BEHIND_A_GAP, COORDINATOR_EPOCH_FALLS = map(int, list(Unclear)[8:13])
+
+
+@compiled
+def follows_on(first: int, newest: int) -> bool:
+    """Whether a sequence is the next behind the newest (-1: none is known)."""
+    return first == newest + 1 or (first == 0 and newest == SEQUENCE_MAX)
+
+
+@compiled
+def data_rule(
+    known: NDArray[np.int64], epoch: int, sequence: int, gap_at: int, is_transactional: bool, judges_sequences: bool
+) -> int:
+    """Why data behind other data of its producer is not cleared."""
+    if epoch < known[EPOCH]:
+        return EPOCH_FALLS
+    if known[RUN_EPOCH] != UNSEEN and not is_transactional:
+        return PLAIN_INSIDE
+    if known[RUN_EPOCH] != UNSEEN and epoch != known[RUN_EPOCH]:
+        return NEW_EPOCH_INSIDE
+    if not judges_sequences:
+        return CLEAR
+    newest = int(known[NEWEST_SEQUENCE]) if epoch == known[EPOCH] else NONE
+    if gap_at <= known[SEEN_AT]:
+        if not follows_on(sequence, newest):
+            return SEQUENCE
+    elif newest != NONE:
+        return BEHIND_A_GAP
+    return CLEAR
+
+
+@compiled
+def marker_rule(known: NDArray[np.int64], epoch: int, coordinator: int) -> int:
+    """Why a marker is not cleared."""
+    if epoch < known[EPOCH]:
+        return EPOCH_FALLS
+    if coordinator < known[COORDINATOR]:
+        return COORDINATOR_EPOCH_FALLS
+    return CLEAR
+
+
+@compiled
+def batch_rule(columns: Columns, row: int, log: NDArray[np.int64]) -> int:
+    """Why a batch is not cleared, whoever wrote it."""
+    base, delta = int(columns.base_offset[row]), int(columns.last_offset_delta[row])
+    if columns.sound[row] == 0:
+        return NOT_BELIEVED
+    if base < log[EXPECTED]:
+        return OUT_OF_ORDER
+    if delta > MOST_OFFSETS or base + delta - log[START] > OFFSETS_OF_A_SEGMENT:
+        return TOO_FAR
+    if columns.leader_epoch[row] < log[LEADER_EPOCH]:
+        return LEADER_EPOCH_FALLS
+    return CLEAR
+
+
+@compiled
+def take_data(
+    known: NDArray[np.int64], columns: Columns, row: int, log: NDArray[np.int64], judges_sequences: bool
+) -> int:
+    """Take data into what is known of its producer, if it is cleared."""
+    epoch, sequence = int(columns.producer_epoch[row]), int(columns.base_sequence[row])
+    base, delta = int(columns.base_offset[row]), int(columns.last_offset_delta[row])
+    is_transactional = columns.attributes[row] & TRANSACTIONAL_BIT != 0
+    if judges_sequences and sequence < 0:
+        return NO_SEQUENCE
+    if known[DATA_EPOCH] == UNSEEN:
+        if epoch < known[EPOCH]:
+            return EPOCH_FALLS
+        known[DATA_EPOCH], known[DATA_SEQUENCE] = epoch, sequence
+        known[DATA_TRANSACTIONAL], known[DATA_GAP_AT] = 1 if is_transactional else 0, log[GAP_AT]
+        if known[FIRST_EPOCH] == UNSEEN:
+            known[FIRST_EPOCH] = epoch
+    else:
+        rule = data_rule(known, epoch, sequence, log[GAP_AT], is_transactional, judges_sequences)
+        if rule != CLEAR:
+            return rule
+    known[EPOCH], known[SEEN_AT] = epoch, base + delta
+    known[NEWEST_SEQUENCE] = (sequence + delta) & SEQUENCE_MAX if sequence >= 0 else NONE
+    if is_transactional:
+        if known[RUN_EPOCH] == UNSEEN:
+            known[RUN_EPOCH], known[RUN_FIRST], known[RUN_RECORDS] = epoch, base, 0
+            known[RUN_FIRST_MS], known[RUN_JOINS] = columns.max_timestamp_ms[row], 1 - known[HAS_MARKER]
+        known[RUN_LAST] = base + delta
+        known[RUN_RECORDS] += columns.record_count[row]
+    return CLEAR
+
+
+@compiled
+def take_marker(known: NDArray[np.int64], columns: Columns, row: int, ends: NDArray[np.int64], ended: int) -> int:
+    """Take a marker into what is known of its producer, if it is cleared, and what it ended into row `ended`."""
+    epoch, coordinator = int(columns.producer_epoch[row]), int(columns.coordinator_epoch[row])
+    rule = marker_rule(known, epoch, coordinator)
+    if rule != CLEAR:
+        return rule
+    is_open = known[RUN_EPOCH] != UNSEEN
+    ends[ended, 0] = columns.producer_id[row]
+    ends[ended, 1] = known[RUN_EPOCH]
+    ends[ended, 2] = known[RUN_FIRST]
+    ends[ended, 3] = known[RUN_LAST]
+    ends[ended, 4] = known[RUN_RECORDS]
+    ends[ended, 5] = known[RUN_FIRST_MS]
+    ends[ended, 6] = epoch
+    ends[ended, 7] = columns.base_offset[row]
+    ends[ended, 8] = columns.max_timestamp_ms[row]
+    ends[ended, 9] = columns.marker[row]
+    ends[ended, 10] = known[RUN_JOINS] if is_open else 1 - known[HAS_MARKER]
+    if known[FIRST_EPOCH] == UNSEEN:
+        known[FIRST_EPOCH] = epoch
+    if known[FIRST_COORDINATOR] == UNSEEN:
+        known[FIRST_COORDINATOR] = coordinator
+    if known[DATA_EPOCH] == UNSEEN:
+        known[BEFORE_EPOCH] = epoch
+    if epoch != known[EPOCH]:
+        known[NEWEST_SEQUENCE] = NONE
+    known[EPOCH], known[COORDINATOR], known[HAS_MARKER] = epoch, coordinator, 1
+    known[RUN_EPOCH] = known[RUN_FIRST] = known[RUN_LAST] = known[RUN_FIRST_MS] = UNSEEN
+    known[RUN_RECORDS] = known[RUN_JOINS] = 0
+    return CLEAR
+
+
+@compiled
+def screen_rows(  # arrays, each of its own kind
+    columns: Columns,
+    slots: NDArray[np.int64],
+    producers: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    log: NDArray[np.int64],
+    judges_sequences: bool,
+) -> tuple[int, int, int]:
+    """Screen the rows of a chunk: how many rows of `ends` were filled, where it stopped, and why (CLEAR: at the end).
+
+    `slots` says in which row of `producers` the producer id of each batch is; `log` is what is known of the segment.
+    """
+    ended = 0
+    for row in range(len(columns.base_offset)):
+        rule = batch_rule(columns, row, log)
+        if rule != CLEAR:
+            return ended, row, rule
+        base = int(columns.base_offset[row])
+        if base > log[EXPECTED]:
+            log[GAP_AT] = base
+        log[EXPECTED] = base + int(columns.last_offset_delta[row]) + 1
+        log[LEADER_EPOCH] = columns.leader_epoch[row]
+        time = int(columns.max_timestamp_ms[row])
+        if time >= 0 and (log[EARLIEST_MS] == UNSEEN or time < log[EARLIEST_MS]):
+            log[EARLIEST_MS] = time
+        is_control = columns.attributes[row] & CONTROL_BIT != 0
+        if columns.producer_id[row] < 0 or (is_control and columns.marker[row] == NO_MARKER):
+            continue
+        if columns.producer_epoch[row] < 0:
+            return ended, row, NO_EPOCH
+        known = producers[slots[row]]
+        if is_control:
+            rule = take_marker(known, columns, row, ends, ended)
+            ended += 1 if rule == CLEAR else 0
+        else:
+            rule = take_data(known, columns, row, log, judges_sequences)
+        if rule != CLEAR:
+            return ended, row, rule
+    return ended, len(columns.base_offset), CLEAR
