@@ -375,9 +375,10 @@ PAIRS = [(producer_id, epoch) for producer_id in range(3) for epoch in range(4)]
 VERSIONS = st.dictionaries(st.sampled_from(PAIRS), st.integers(0, 2), max_size=len(PAIRS))
 
 
-def facts_of(
-    data: dict[tuple[int, int], int], markers: dict[tuple[int, int], int], owned: set[int]
-) -> CoordinatorFacts:
+Versions = dict[tuple[int, int], int]
+
+
+def facts_of(data: Versions, markers: Versions, owned: set[int]) -> CoordinatorFacts:
     owner = IdHistory("an id", 0, producer_ids=owned)
     return CoordinatorFacts(data, markers, dict.fromkeys(owned, owner))
 
