@@ -36,7 +36,7 @@ BREACHES = (
     Breach("model", "from zombieproof import statemachines", LAYERS),
     Breach("statemachines", "from zombieproof import traces", LAYERS),
     Breach("traces/readers", "from zombieproof import checker", LAYERS),
-    Breach("traces/judging", "from zombieproof import screening", LAYERS),
+    Breach("traces/explaining", "from zombieproof import screening", LAYERS),
     Breach("screening", "from zombieproof import broker", LAYERS),
     Breach("broker", "from zombieproof import screening", NO_SCREEN),
     Breach("clients", "from zombieproof.screening import walk", NO_SCREEN),
