@@ -42,7 +42,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if PROFILE not in LEFT_OUT:
         raise pytest.UsageError(f"ZOMBIEPROOF_TESTS={PROFILE} is no profile; there are: {', '.join(LEFT_OUT)}")
     asked = config.getoption("markexpr")
-    if config.args == config.getini("testpaths") and not config.getoption("keyword") and not asked:
+    is_narrowed = any("::" in given for given in config.args) or config.getoption("keyword") or asked
+    if not is_narrowed:
         _samples_name_tests(items)
     marks = [mark for mark in LEFT_OUT[PROFILE] if mark not in asked]
     long = [item for item in items if any(item.get_closest_marker(mark) for mark in marks)]
