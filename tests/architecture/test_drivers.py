@@ -15,7 +15,16 @@ import pytest
 
 PAGE = "docs/drivers.md"
 
-DRIVERS = ("checker/transactions", "broker", "clients", "conformance", "traces", "bridge")
+DRIVERS = (
+    "checker/transactions",
+    "checker/spark_sink",
+    "pipeline",
+    "broker",
+    "clients",
+    "conformance",
+    "traces",
+    "bridge",
+)
 """The folders of `zombieproof` whose code runs machines, or reads what they have left."""
 
 FOLLOWED = {("Error", "NONE"): "whether a step has refused is asked by whoever carries its effects out"}

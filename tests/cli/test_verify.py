@@ -169,7 +169,7 @@ def test_a_row_without_reason_and_a_reason_without_need_fail(run: Any, clone: Pa
     faults = _faults(run("verify", "--json"))
     assert f"{forgotten[0]}: {forgotten[2]} in {forgotten[1]} is taken by no scenario" in faults[0]
     assert f"{needless[0]}: {needless[2]} in {needless[1]} is taken: delete it" in faults[1]
-    assert "consumer: WAKE in ASLEEP is in zombieproof/checker/transactions/uncovered.py and in no table" in faults[2]
+    assert "consumer: WAKE in ASLEEP is in zombieproof/checker/uncovered.py and in no table" in faults[2]
 
 
 def test_a_recording_with_another_verdict_fails(run: Any, clone: Path) -> None:

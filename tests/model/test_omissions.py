@@ -16,7 +16,7 @@ import zombieproof.messages
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.action_kinds import Action
 from zombieproof.checker.transactions.state import Budget
-from zombieproof.checker.transactions.uncovered import UNCOVERED
+from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.model.omissions import (
     CHECKER,

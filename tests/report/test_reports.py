@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from zombieproof.checker.transactions.uncovered import UNCOVERED
+from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.report import junit, pages, results
 from zombieproof.report.coverage import ROWS, Row, by_machine, compare, rows_taken
 from zombieproof.report.exits import Exit

@@ -63,6 +63,10 @@ def rules_in_words(preset_name: str, on: Sequence[str], off: Sequence[str]) -> s
     return words + (f" without {', '.join(off)}" if off else "")
 
 
+FAULTS = tuple(f.name for f in fields(Budget))
+"""The faults of the transaction protocol."""
+
+
 class UnknownBound(ScenarioFault):
     """A bound that the scenario does not have, or a value that it cannot have."""
 
@@ -110,6 +114,7 @@ class Scenario:
         model: bounds -> the model; `setup`: rules, bounds -> what is constant during a run.
         distinct: the number of distinct states, pinned; 0 while it is not.
         origin: the file that it was read from, as it was named; "" for those that are registered.
+        faults: which bounds say how often something may go wrong.
 
     Raises:
         ScenarioFault: it names a promise, rule or preset that does not exist, or a value that cannot be.
@@ -127,6 +132,7 @@ class Scenario:
     rules: str = "newest"
     changes: Mapping[str, int] = field(default_factory=dict)
     origin: str = ""
+    faults: tuple[str, ...] = FAULTS
 
     def __post_init__(self) -> None:
         check_scenario(self)
@@ -183,7 +189,6 @@ class Scenario:
         return own
 
 
-FAULTS = tuple(f.name for f in fields(Budget))
 SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
 _TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks")
 _CHOICES = ("in_flight", "may_abort", "answers_travel", "keep_refused_copies", *_TRAVELS)

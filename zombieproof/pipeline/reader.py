@@ -8,11 +8,10 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from zombieproof.model.spark_sink.placing import past_of_batch
 from zombieproof.model.spark_sink.vocabulary import ReaderEvent, ReaderState
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import Settings, client, consumer_for
-from zombieproof.statemachines.micro_batch_reader.steps import Reader, finish, place, plan, resume
+from zombieproof.statemachines.micro_batch_reader.steps import Reader, finish, past_of_batch, place, plan, resume
 from zombieproof.statemachines.notes import Notes, clear
 
 Place = tuple[str, int]

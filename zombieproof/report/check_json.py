@@ -87,4 +87,5 @@ def coverage_data(run: Run) -> dict[str, Any]:
             ],
         }
         for name, (count, rows) in by_machine(taken).items()
+        if name in MACHINES
     }

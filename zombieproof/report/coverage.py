@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from zombieproof.statemachines.kernel import T
 from zombieproof.statemachines.notes import MachineIndex
-from zombieproof.statemachines.registry import MACHINES
+from zombieproof.statemachines.registry import EXPLORED
 
 
 class Row(NamedTuple):
@@ -23,8 +23,8 @@ def _row(machine: str, row: T) -> Row:
     return Row(machine, row.state.name, row.event.name)
 
 
-ROWS: tuple[Row, ...] = tuple(_row(machine.name, row) for machine in MACHINES.values() for row in machine.rows)
-"""Every row of every machine."""
+ROWS: tuple[Row, ...] = tuple(_row(machine.name, row) for machine in EXPLORED.values() for row in machine.rows)
+"""Every row of every machine that is explored."""
 
 _INDEX = {index.name.lower(): int(index) for index in MachineIndex}
 
@@ -35,16 +35,16 @@ def rows_taken(counts: Any) -> frozenset[Row]:
         return frozenset()
     return frozenset(
         _row(machine.name, row)
-        for machine in MACHINES.values()
+        for machine in EXPLORED.values()
         for row in machine.rows
-        if counts[_INDEX[machine.name], int(row.state), int(row.event)] > 0
+        if _INDEX[machine.name] < len(counts) and counts[_INDEX[machine.name], int(row.state), int(row.event)] > 0
     )
 
 
 def by_machine(taken: Iterable[Row]) -> dict[str, tuple[int, int]]:
     """Machine -> (rows taken, rows there are)."""
     taken = set(taken)
-    return {name: (sum(row.machine == name for row in taken), len(machine.rows)) for name, machine in MACHINES.items()}
+    return {name: (sum(row.machine == name for row in taken), len(machine.rows)) for name, machine in EXPLORED.items()}
 
 
 class Mismatch(NamedTuple):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from zombieproof.checker.transactions.uncovered import UNCOVERED
+from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.model.rules import switches
 from zombieproof.report.check_text import command_of, options_of, show_violation
 from zombieproof.report.coverage import by_machine

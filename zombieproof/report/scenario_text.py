@@ -3,7 +3,7 @@
 from typing import Any
 
 from zombieproof.checker.engine.model import Promise
-from zombieproof.checker.scenario import FAULTS, Mutant, Scenario
+from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.model.rules import switches
 from zombieproof.report.screen import Column, Screen, plural
 
@@ -21,8 +21,8 @@ def show_scenario(screen: Screen, scenario: Scenario) -> None:
     screen.say(scenario.name, "bold")
     screen.say(scenario.story, indent=2)
     screen.say()
-    faults = {name: count for name, count in scenario.bounds.items() if name in FAULTS}
-    others = {name: value for name, value in scenario.bounds.items() if name not in FAULTS}
+    faults = {name: count for name, count in scenario.bounds.items() if name in scenario.faults}
+    others = {name: value for name, value in scenario.bounds.items() if name not in scenario.faults}
     if faults:
         screen.say(f"faults: {_listed({k: v for k, v in faults.items() if v}) or 'none'}", indent=2, hang=8)
     screen.say(f"other bounds: {_listed(others)}", indent=2, hang=8)
@@ -57,8 +57,8 @@ def scenario_data(scenario: Scenario) -> dict[str, Any]:
         "story": scenario.story,
         "rules": scenario.rules,
         "changes": dict(scenario.changes),
-        "bounds": {name: value for name, value in scenario.bounds.items() if name not in FAULTS},
-        "faults": {name: value for name, value in scenario.bounds.items() if name in FAULTS},
+        "bounds": {name: value for name, value in scenario.bounds.items() if name not in scenario.faults},
+        "faults": {name: value for name, value in scenario.bounds.items() if name in scenario.faults},
         "distinct": scenario.distinct,
         "promises": [
             {"name": p.name, "kind": p.kind, "text": p.text, "source": p.source} for p in promises_of(scenario)

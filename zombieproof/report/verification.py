@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from zombieproof.checker.transactions.uncovered import UNCOVERED
+from zombieproof.checker.uncovered import UNCOVERED
 from zombieproof.report.answers import ANSWERS, CASES, Answers, Cases
 from zombieproof.report.conform_text import decision_of
 from zombieproof.report.counterexample import as_trace, run_again
@@ -121,7 +121,7 @@ def rows_check(found: Found) -> Check:
     """Whether every row of every machine is taken or has its reason."""
     taken = found.taken
     mismatch = compare(taken, UNCOVERED)
-    where = "zombieproof/checker/transactions/uncovered.py"
+    where = "zombieproof/checker/uncovered.py"
     faults = [f"{row} is taken by no scenario, and {where} has no reason for it" for row in mismatch.unexplained]
     faults += [f"{row} is taken: delete it from {where}" for row in mismatch.needless]
     faults += [f"{row} is in {where} and in no table" for row in mismatch.unknown]

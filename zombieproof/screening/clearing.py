@@ -13,15 +13,12 @@ from numpy.typing import NDArray
 from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import TransactionVersion
-from zombieproof.screening.kernel import UNSEEN
+from zombieproof.screening.kernel import END_COMMITS, END_EPOCH, END_FIRST, END_MARKER_EPOCH, END_PRODUCER_ID, UNSEEN
 from zombieproof.screening.reading import CHUNK, read_columns
 from zombieproof.screening.rules import Unclear
 from zombieproof.screening.summaries import Screen, Summary, beginning, merge
 from zombieproof.traces.judging.histories.coordinator_facts import CoordinatorFacts
 from zombieproof.traces.readers.files import base_offset_of, opened
-
-PRODUCER_ID, EPOCH, FIRST_OFFSET, MARKER_EPOCH, COMMITS = 0, 1, 2, 6, 9
-"""Columns of `Summary.ends`."""
 
 
 def screen_data(data: memoryview, file: str, topic: str, rows: int = CHUNK) -> Summary:
@@ -80,12 +77,12 @@ def beside_the_coordinator(summary: Summary, facts: CoordinatorFacts) -> Unclear
     of their data, where transaction version 2 does (M2).
     """
     ends = summary.ends()
-    has_data = ends[:, FIRST_OFFSET] != UNSEEN
-    data = {tuple(pair) for pair in np.unique(ends[has_data][:, [PRODUCER_ID, EPOCH]], axis=0).tolist()}
+    has_data = ends[:, END_FIRST] != UNSEEN
+    data = {tuple(pair) for pair in np.unique(ends[has_data][:, [END_PRODUCER_ID, END_EPOCH]], axis=0).tolist()}
     data |= {(producer_id, each.run_epoch) for producer_id, each in summary.open_runs().items()}
-    markers = {tuple(pair) for pair in np.unique(ends[:, [PRODUCER_ID, MARKER_EPOCH]], axis=0).tolist()}
-    same = ends[has_data & (ends[:, EPOCH] == ends[:, MARKER_EPOCH])]
-    unraised = {tuple(pair) for pair in np.unique(same[:, [PRODUCER_ID, MARKER_EPOCH]], axis=0).tolist()}
+    markers = {tuple(pair) for pair in np.unique(ends[:, [END_PRODUCER_ID, END_MARKER_EPOCH]], axis=0).tolist()}
+    same = ends[has_data & (ends[:, END_EPOCH] == ends[:, END_MARKER_EPOCH])]
+    unraised = {tuple(pair) for pair in np.unique(same[:, [END_PRODUCER_ID, END_MARKER_EPOCH]], axis=0).tolist()}
     if any(facts.is_foreign_data(*pair) for pair in data) or any(facts.is_foreign_marker(*pair) for pair in markers):
         return Unclear.COORDINATOR
     if any(facts.markers.get(pair, 0) >= TransactionVersion.TV2 for pair in unraised):
@@ -95,7 +92,10 @@ def beside_the_coordinator(summary: Summary, facts: CoordinatorFacts) -> Unclear
 
 def across_partitions(summaries: Mapping[str, Summary]) -> Unclear:
     """Whether markers one epoch above their data, which end one transaction each, say the same on every partition."""
-    found = [ends[_ends_one_transaction(ends)][:, [PRODUCER_ID, MARKER_EPOCH, COMMITS]] for ends in _ends(summaries)]
+    found = [
+        ends[_ends_one_transaction(ends)][:, [END_PRODUCER_ID, END_MARKER_EPOCH, END_COMMITS]]
+        for ends in _ends(summaries)
+    ]
     if not found:
         return Unclear.CLEAR
     outcomes = np.unique(np.concatenate(found), axis=0)
@@ -108,5 +108,5 @@ def _ends(summaries: Mapping[str, Summary]) -> Iterable[NDArray[np.int64]]:
 
 
 def _ends_one_transaction(ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    raised: NDArray[np.bool_] = (ends[:, FIRST_OFFSET] != UNSEEN) & (ends[:, EPOCH] + 1 == ends[:, MARKER_EPOCH])
+    raised: NDArray[np.bool_] = (ends[:, END_FIRST] != UNSEEN) & (ends[:, END_EPOCH] + 1 == ends[:, END_MARKER_EPOCH])
     return raised

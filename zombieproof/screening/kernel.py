@@ -102,6 +102,19 @@ class End(NamedTuple):
 
 
 END_FIELDS = len(End._fields)
+(
+    END_PRODUCER_ID,
+    END_EPOCH,
+    END_FIRST,
+    END_LAST,
+    END_RECORDS,
+    END_FIRST_MS,
+    END_MARKER_EPOCH,
+    END_MARKER_OFFSET,
+    END_MARKER_MS,
+    END_COMMITS,
+    END_JOINS,
+) = range(END_FIELDS)
 
 LOG_FIELDS = 5
 EXPECTED, GAP_AT, LEADER_EPOCH, START, EARLIEST_MS = range(LOG_FIELDS)
@@ -204,18 +217,18 @@ def take_marker(known: NDArray[np.int64], columns: Columns, row: int, ends: NDAr
     rule = marker_rule(known, epoch, coordinator)
     if rule != CLEAR:
         return rule
-    is_open = known[RUN_EPOCH] != UNSEEN
-    ends[ended, 0] = columns.producer_id[row]
-    ends[ended, 1] = known[RUN_EPOCH]
-    ends[ended, 2] = known[RUN_FIRST]
-    ends[ended, 3] = known[RUN_LAST]
-    ends[ended, 4] = known[RUN_RECORDS]
-    ends[ended, 5] = known[RUN_FIRST_MS]
-    ends[ended, 6] = epoch
-    ends[ended, 7] = columns.base_offset[row]
-    ends[ended, 8] = columns.max_timestamp_ms[row]
-    ends[ended, 9] = columns.marker[row]
-    ends[ended, 10] = known[RUN_JOINS] if is_open else 1 - known[HAS_MARKER]
+    is_open, end = known[RUN_EPOCH] != UNSEEN, ends[ended]
+    end[END_PRODUCER_ID] = columns.producer_id[row]
+    end[END_EPOCH] = known[RUN_EPOCH]
+    end[END_FIRST] = known[RUN_FIRST]
+    end[END_LAST] = known[RUN_LAST]
+    end[END_RECORDS] = known[RUN_RECORDS]
+    end[END_FIRST_MS] = known[RUN_FIRST_MS]
+    end[END_MARKER_EPOCH] = epoch
+    end[END_MARKER_OFFSET] = columns.base_offset[row]
+    end[END_MARKER_MS] = columns.max_timestamp_ms[row]
+    end[END_COMMITS] = columns.marker[row]
+    end[END_JOINS] = known[RUN_JOINS] if is_open else 1 - known[HAS_MARKER]
     if known[FIRST_EPOCH] == UNSEEN:
         known[FIRST_EPOCH] = epoch
     if known[FIRST_COORDINATOR] == UNSEEN:

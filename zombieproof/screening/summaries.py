@@ -15,7 +15,14 @@ from zombieproof.model.vocabulary import NONE
 from zombieproof.screening.columns import Columns
 from zombieproof.screening.kernel import (
     EARLIEST_MS,
+    END_EPOCH,
     END_FIELDS,
+    END_FIRST,
+    END_FIRST_MS,
+    END_JOINS,
+    END_LAST,
+    END_PRODUCER_ID,
+    END_RECORDS,
     EXPECTED,
     GAP_AT,
     LOG_FIELDS,
@@ -157,8 +164,10 @@ def merge(before: Summary, after: Summary) -> Summary:
         dict(before.producers),
         is_first=before.is_first,
     )
-    parts = [part.copy() if part[:, -1].any() else part for part in after.parts]
-    joining = {int(part[row, 0]): part[row] for part in parts for row in np.flatnonzero(part[:, -1])}
+    parts = [part.copy() if part[:, END_JOINS].any() else part for part in after.parts]
+    joining = {
+        int(part[row, END_PRODUCER_ID]): part[row] for part in parts for row in np.flatnonzero(part[:, END_JOINS])
+    }
     for each in (before, after):
         if merged.is_clear and not each.is_clear:
             merged.unclear, merged.unclear_at = each.unclear, each.unclear_at
@@ -208,13 +217,13 @@ def _link(earlier: Producer, later: Producer, gap_at: int, *, judges_sequences: 
 
 def _end_run(end: NDArray[np.int64], earlier: Producer) -> None:
     """The first marker of the later stretch ends what the earlier one left open."""
-    end[-1] = 1 - earlier.has_marker if earlier.run_epoch == UNSEEN else earlier.run_joins
+    end[END_JOINS] = 1 - earlier.has_marker if earlier.run_epoch == UNSEEN else earlier.run_joins
     if earlier.run_epoch == UNSEEN:
         return
-    if end[2] == UNSEEN:
-        end[3] = earlier.run_last
-    end[1], end[2], end[5] = earlier.run_epoch, earlier.run_first, earlier.run_first_ms
-    end[4] += earlier.run_records
+    if end[END_FIRST] == UNSEEN:
+        end[END_LAST] = earlier.run_last
+    end[END_EPOCH], end[END_FIRST], end[END_FIRST_MS] = earlier.run_epoch, earlier.run_first, earlier.run_first_ms
+    end[END_RECORDS] += earlier.run_records
 
 
 def _joined(earlier: Producer, later: Producer, gap_at: int) -> Producer:

@@ -17,7 +17,14 @@ from zombieproof.statemachines.producer import PRODUCER
 MACHINES: Mapping[str, Machine] = {
     machine.name: machine for machine in (COORDINATOR, PRODUCER, PARTITION_LEADER, GROUP_COORDINATOR, CONSUMER)
 }
-"""The machines of the protocol: what the checker explores, and traces tell of."""
+"""The machines of the protocol: what its scenarios explore, and traces tell of."""
+
+EXPLORED: Mapping[str, Machine] = {
+    **MACHINES,
+    DELIVERY.name: DELIVERY,
+    MICRO_BATCH_READER.name: MICRO_BATCH_READER,
+}
+"""The same, and those of the Spark sink: every machine that some model of the checker runs."""
 
 ALL_MACHINES: Mapping[str, Machine] = {
     **MACHINES,

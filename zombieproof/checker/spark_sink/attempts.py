@@ -2,15 +2,15 @@
 
 from zombieproof.checker.spark_sink import deliveries
 from zombieproof.checker.spark_sink.state import ATTEMPTS, Attempt, Driver, Phase, Setup, Sink, State
-from zombieproof.model.spark_sink.vocabulary import DeliveryEvent, DeliveryState, Purpose
+from zombieproof.model.spark_sink.vocabulary import Purpose
 from zombieproof.statemachines.delivery import steps
-from zombieproof.statemachines.notes import MachineIndex, Notes, move
+from zombieproof.statemachines.notes import Notes
 
 
 def start(state: State, setup: Setup, trail: Notes, d: int, task: int) -> bool:
     """A driver starts an attempt of a task; a second one beside the first is a fault (speculation, a lost executor)."""
     driver = state.drivers[d]
-    if setup.sink == Sink.BATCH or task >= setup.partitions:
+    if setup.sink == Sink.BATCH or task >= setup.partitions or is_decided(state, setup, driver):
         return False
     if driver.phase != Phase.RUNNING_TASKS or (driver.reported >> task) & 1 == 1:
         return False
@@ -39,6 +39,11 @@ def start(state: State, setup: Setup, trail: Notes, d: int, task: int) -> bool:
     return True
 
 
+def is_decided(state: State, setup: Setup, driver: Driver) -> bool:
+    """Whether a two-phase sink has recorded its decision for the driver's batch: its rows are not written again."""
+    return setup.decides == 1 and state.decided.batch > 0 and state.decided.batch == driver.batch
+
+
 def _is_free(state: State, setup: Setup, a: int) -> bool:
     """Whether the slot can be used: an id that nobody takes again stays as it is until its time-out."""
     return setup.sink != Sink.NAIVE or not state.transactions[a].is_open
@@ -53,21 +58,7 @@ def step(state: State, setup: Setup, trail: Notes, a: int, lost: bool) -> bool:
         if state.budget.lost == 0 or not deliveries.may_lose(attempt.work):
             return False
         state.budget.lost -= 1
-    is_decided = setup.sink == Sink.TWO_PHASE and state.decided.batch == attempt.work.batch
-    if attempt.work.delivery.state == DeliveryState.LOOKING_UP and is_decided and setup.decides == 1:
-        delivery = attempt.work.delivery
-        delivery.state = move(trail, MachineIndex.DELIVERY, int(delivery.state), int(DeliveryEvent.FIND))
-        return True
-    if attempt.work.delivery.state == DeliveryState.FENCING and is_decided and setup.decides == 1:
-        return _leave_alone(attempt, trail)
     deliveries.advance(state, setup, trail, attempt.work, lost)
-    return True
-
-
-def _leave_alone(attempt: Attempt, trail: Notes) -> bool:
-    """The batch is decided: a task of a two-phase sink must not take the id from what is to be committed under it."""
-    delivery = attempt.work.delivery
-    delivery.state = move(trail, MachineIndex.DELIVERY, int(delivery.state), int(DeliveryEvent.FENCE_OTHERS))
     return True
 
 

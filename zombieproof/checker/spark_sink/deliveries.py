@@ -12,7 +12,6 @@ from zombieproof.checker.spark_sink.state import (
     State,
     Work,
 )
-from zombieproof.model.spark_sink.delivering import find_by_identity, find_by_positions, first_to_send
 from zombieproof.model.spark_sink.vocabulary import DeliveryState, Found, Purpose, Reply
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.delivery import steps
@@ -64,12 +63,12 @@ def look_up(state: State, setup: Setup, work: Work) -> int:
     if setup.key == Key.POSITIONS:
         for p in range(PARTITIONS):
             committed = group.positions[p] if group.positions[p] > 0 else NONE
-            work.start[p] = first_to_send(int(work.range.first[p]), int(work.range.past[p]), int(committed))
-        return find_by_positions(count(int(work.rows)), count(left_of(work)))
+            work.start[p] = steps.first_to_send(int(work.range.first[p]), int(work.range.past[p]), int(committed))
+        return steps.find_by_positions(count(int(work.rows)), count(left_of(work)))
     if setup.key == Key.NOTHING or group.batch == 0:
         return int(Found.NONE_DELIVERED)
     query = int(work.query) if setup.key == Key.BATCH else int(group.query)
-    return find_by_identity(int(work.query), int(work.batch), query, int(group.batch))
+    return steps.find_by_identity(int(work.query), int(work.batch), query, int(group.batch))
 
 
 def advance(state: State, setup: Setup, trail: Notes, work: Work, lost: bool) -> None:

@@ -11,7 +11,6 @@ from zombieproof.checker.spark_sink.state import (
     Sink,
     State,
 )
-from zombieproof.model.spark_sink.placing import past_of_batch
 from zombieproof.model.spark_sink.vocabulary import DeliveryState, Purpose, ReaderState, Reply
 from zombieproof.model.vocabulary import NONE
 from zombieproof.statemachines.delivery import steps
@@ -77,7 +76,7 @@ def plan(state: State, setup: Setup, trail: Notes, d: int, most: int) -> bool:
         return False
     size = 0
     for p in range(setup.partitions):
-        size += past_of_batch(int(driver.range.past[p]), int(setup.records), most) - driver.range.past[p]
+        size += reading.past_of_batch(int(driver.range.past[p]), int(setup.records), most) - driver.range.past[p]
     if size == 0:
         return False
     if checkpoint.planned != driver.batch:
@@ -86,7 +85,7 @@ def plan(state: State, setup: Setup, trail: Notes, d: int, most: int) -> bool:
     driver.batch += 1
     for p in range(setup.partitions):
         driver.range.first[p] = driver.range.past[p]
-        driver.range.past[p] = past_of_batch(int(driver.range.first[p]), int(setup.records), most)
+        driver.range.past[p] = reading.past_of_batch(int(driver.range.first[p]), int(setup.records), most)
         checkpoint.range.first[p] = driver.range.first[p]
         checkpoint.range.past[p] = driver.range.past[p]
     checkpoint.planned = driver.batch
@@ -98,9 +97,9 @@ def plan(state: State, setup: Setup, trail: Notes, d: int, most: int) -> bool:
 def all_done(state: State, setup: Setup, trail: Notes, d: int) -> bool:
     """All tasks have reported: the sink commits. Tasks of a sink whose driver sends the rows have no other effect."""
     driver = state.drivers[d]
-    if driver.phase != Phase.RUNNING_TASKS or (
-        setup.sink != Sink.BATCH and driver.reported != (1 << setup.partitions) - 1
-    ):
+    needs_tasks = setup.sink != Sink.BATCH and not attempts.is_decided(state, setup, driver)
+    has_all = driver.reported == (1 << setup.partitions) - 1
+    if driver.phase != Phase.RUNNING_TASKS or (needs_tasks and not has_all):
         return False
     driver.phase = int(Phase.RETURNED)
     if setup.sink == Sink.TWO_PHASE:
@@ -151,7 +150,7 @@ def _end_next(state: State, setup: Setup, d: int) -> bool:
     """A two-phase sink: decide, then end the transaction of one task after the other."""
     driver, decided = state.drivers[d], state.decided
     commits = driver.phase == Phase.COMMITTING
-    if commits and setup.decides == 1 and decided.batch != driver.batch:
+    if commits and setup.decides == 1 and not attempts.is_decided(state, setup, driver):
         decided.batch = driver.batch
         for task in range(TASKS):
             decided.epochs[task] = driver.epochs[task]

@@ -3,6 +3,7 @@
 import copy
 
 from zombieproof.checker.spark_sink import deliveries
+from zombieproof.checker.spark_sink.attempts import is_decided
 from zombieproof.checker.spark_sink.state import (
     LABELS,
     PARTITIONS,
@@ -18,9 +19,9 @@ from zombieproof.checker.spark_sink.state import (
     Transaction,
     Work,
 )
-from zombieproof.model.spark_sink.placing import past_of_batch
 from zombieproof.model.spark_sink.vocabulary import DeliveryState, Found, Purpose
 from zombieproof.statemachines.delivery import steps
+from zombieproof.statemachines.micro_batch_reader.steps import past_of_batch
 
 NAMES = "AB"
 
@@ -77,13 +78,19 @@ def _of_driver(state: State, setup: Setup, kind: str, d: int) -> str:
         although = f", although {rows_in_words(missing)} {_are(missing)} not in the output" if missing else ""
         return f"{who} writes batch {driver.batch} into the commit log{although}"
     words = {
-        "ALL_DONE": f"has all tasks of batch {driver.batch}, and calls the sink's commit",
+        "ALL_DONE": f"{_has(state, setup, driver)}, and calls the sink's commit",
         "GIVE_UP": "has asked often enough, and gives up",
         "RAISE": "sees the sink's commit raise, and calls its abort",
         "CRASH": "crashes",
         "CRASH_LEAVING_ATTEMPTS": "crashes, and its attempts go on",
     }
     return f"{who} {words[kind]}"
+
+
+def _has(state: State, setup: Setup, driver: Driver) -> str:
+    if is_decided(state, setup, driver):
+        return f"finds that batch {driver.batch} is decided"
+    return f"has all tasks of batch {driver.batch}"
 
 
 def _begins_with(state: State) -> str:
@@ -107,7 +114,7 @@ def _in_sink(state: State, setup: Setup, driver: Driver) -> str:
 
 def _in_two_phases(state: State, setup: Setup, driver: Driver) -> str:
     commits = driver.phase == Phase.COMMITTING
-    if commits and setup.decides == 1 and state.decided.batch != driver.batch:
+    if commits and setup.decides == 1 and not is_decided(state, setup, driver):
         return f"records that batch {driver.batch} is decided"
     for task in range(TASKS):
         if (driver.ended >> task) & 1 == 0:

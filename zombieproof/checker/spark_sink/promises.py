@@ -10,6 +10,7 @@ from zombieproof.checker.spark_sink.state import (
     LABELS,
     PARTITIONS,
     RECORDS,
+    Phase,
     Setup,
     State,
 )
@@ -110,6 +111,15 @@ def an_abort_finds_its_rows_delivered(state: State, setup: Setup) -> bool:
     return False
 
 
+def a_decided_batch_is_finished_by_the_next_driver(state: State, setup: Setup) -> bool:
+    """A driver ends the transactions of a batch that an earlier driver had decided."""
+    for d in range(DRIVERS):
+        driver = state.drivers[d]
+        if driver.phase == Phase.COMMITTING and driver.reported == 0 and state.decided.batch == driver.batch:
+            return True
+    return False
+
+
 def a_new_query_goes_on_where_the_lost_one_was(state: State, setup: Setup) -> bool:
     """A query without a checkpoint has planned a batch that begins at the position of the group."""
     checkpoint = state.checkpoint
@@ -135,5 +145,6 @@ PROMISES: Final = (
     _promise("sometimes", a_zombie_is_fenced),
     _promise("sometimes", a_delivery_is_refused),
     _promise("sometimes", an_abort_finds_its_rows_delivered),
+    _promise("sometimes", a_decided_batch_is_finished_by_the_next_driver),
     _promise("sometimes", a_new_query_goes_on_where_the_lost_one_was),
 )

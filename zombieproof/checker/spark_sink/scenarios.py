@@ -5,7 +5,6 @@ from dataclasses import fields
 
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
 from zombieproof.checker.spark_sink.model import SPARK_SINK
-from zombieproof.checker.spark_sink.promises import PROMISES
 from zombieproof.checker.spark_sink.state import PARTITIONS, RECORDS, Budget, Key, Setup, Sink
 
 _EXACT = (
@@ -46,12 +45,10 @@ def _scenario(
     bounds: Mapping[str, int],
     sometimes: tuple[str, ...],
     *,
-    distinct: int = 0,
+    distinct: int,
     always: tuple[str, ...] = _EXACT,
-    mutants: tuple[Mutant, ...] = (),
+    mutants: tuple[Mutant, ...],
 ) -> Scenario:
-    known = {promise.name for promise in PROMISES}
-    assert known.issuperset((*always, *sometimes))
     return Scenario(
         name=name,
         story=story,
@@ -62,12 +59,31 @@ def _scenario(
         model=lambda _: SPARK_SINK,
         setup=_setup,
         mutants=mutants,
+        faults=_FAULTS,
     )
 
 
 _DELIVERED = "every_record_is_delivered"
 _FOUND = "a_delivery_finds_its_rows_delivered"
 _FENCED = "a_zombie_is_fenced"
+
+_TWICE = "no_record_is_in_the_output_twice"
+_LOST = "what_is_done_is_in_the_output"
+
+
+def _left_out(late: int, doubled: int) -> tuple[Mutant, ...]:
+    """An exact sink without one of the three things that make it so, and the lengths of two shortest ways."""
+    return (
+        Mutant("look_up_before_fencing", _TWICE, late, bounds={"fences_first": 0}),
+        Mutant("deliver_without_a_key", _TWICE, doubled, bounds={"key": int(Key.NOTHING)}),
+        Mutant(
+            "commit_positions_outside_the_transaction",
+            "what_the_group_has_passed_is_in_the_output",
+            7,
+            bounds={"offsets_inside": 0},
+        ),
+    )
+
 
 SPARK_BATCH_SINK = _scenario(
     "spark_batch_sink",
@@ -85,35 +101,16 @@ SPARK_BATCH_SINK = _scenario(
     always=_ATOMIC,
     distinct=136_090,
     mutants=(
-        Mutant("deliver_without_a_key", "no_record_is_in_the_output_twice", 15, bounds={"key": int(Key.NOTHING)}),
-        Mutant("look_up_before_fencing", "no_record_is_in_the_output_twice", 15, bounds={"fences_first": 0}),
-        Mutant(
-            "commit_positions_outside_the_transaction",
-            "what_the_group_has_passed_is_in_the_output",
-            7,
-            bounds={"offsets_inside": 0},
-        ),
+        *_left_out(late=15, doubled=15),
         Mutant(
             "know_batches_by_number",
-            "what_is_done_is_in_the_output",
+            _LOST,
             17,
             bounds={"key": int(Key.BATCH), "begins_at_group": 0},
         ),
         Mutant("begin_anew_without_a_checkpoint", "a_batch_is_all_or_nothing", 12, bounds={"begins_at_group": 0}),
     ),
 )
-
-
-def _of_tasks(late: int, doubled: int) -> tuple[Mutant, ...]:
-    """What breaks a sink whose tasks commit, and the lengths of the shortest ways."""
-    twice, outside = "no_record_is_in_the_output_twice", {"offsets_inside": 0}
-    return (
-        Mutant("look_up_before_fencing", twice, late, bounds={"fences_first": 0}),
-        Mutant("deliver_without_a_key", twice, doubled, bounds={"key": int(Key.NOTHING)}),
-        Mutant(
-            "commit_positions_outside_the_transaction", "what_the_group_has_passed_is_in_the_output", 7, bounds=outside
-        ),
-    )
 
 
 SPARK_PARTITION_SINK = _scenario(
@@ -126,7 +123,7 @@ SPARK_PARTITION_SINK = _scenario(
     distinct=2_194_046,
     mutants=(
         Mutant("shuffle_before_the_sink", "what_the_group_has_passed_is_in_the_output", 8, bounds={"shuffled": 1}),
-        *_of_tasks(late=16, doubled=15),
+        *_left_out(late=16, doubled=15),
     ),
 )
 
@@ -150,7 +147,7 @@ SPARK_TASK_ATTEMPTS = _scenario(
     ),
     (_DELIVERED, _FOUND, _FENCED),
     distinct=417_109,
-    mutants=_of_tasks(late=14, doubled=14),
+    mutants=_left_out(late=14, doubled=14),
 )
 
 SPARK_TWO_DRIVERS = _scenario(
@@ -171,7 +168,7 @@ SPARK_TWO_DRIVERS = _scenario(
     ),
     (_DELIVERED, _FOUND, _FENCED),
     distinct=194_276,
-    mutants=_of_tasks(late=15, doubled=15),
+    mutants=_left_out(late=15, doubled=15),
 )
 
 SPARK_IDENTITY_SINK = _scenario(
@@ -191,11 +188,11 @@ SPARK_IDENTITY_SINK = _scenario(
         lost_checkpoints=1,
     ),
     (_DELIVERED, _FOUND, _FENCED, "an_abort_finds_its_rows_delivered", "a_delivery_is_refused"),
-    always=("no_record_is_in_the_output_twice", "what_is_done_is_in_the_output", "no_machine_leaves_its_table"),
+    always=(_TWICE, _LOST, "no_machine_leaves_its_table"),
     distinct=129_946,
     mutants=(
-        Mutant("know_batches_by_number", "what_is_done_is_in_the_output", 17, bounds={"key": int(Key.BATCH)}),
-        Mutant("look_up_before_fencing", "no_record_is_in_the_output_twice", 15, bounds={"fences_first": 0}),
+        Mutant("know_batches_by_number", _LOST, 17, bounds={"key": int(Key.BATCH)}),
+        Mutant("look_up_before_fencing", _TWICE, 15, bounds={"fences_first": 0}),
     ),
 )
 
@@ -207,12 +204,10 @@ SPARK_NAIVE_SINK = _scenario(
     (_DELIVERED,),
     distinct=230,
     mutants=(
-        Mutant("the_driver_crashes", "no_record_is_in_the_output_twice", 16, bounds={"crashes": 1}),
-        Mutant("an_attempt_runs_twice", "no_record_is_in_the_output_twice", 14, bounds={"extra_attempts": 1}),
-        Mutant(
-            "an_attempt_fails_behind_its_commit", "no_record_is_in_the_output_twice", 15, bounds={"failed_attempts": 1}
-        ),
-        Mutant("an_attempts_message_is_lost", "no_record_is_in_the_output_twice", 15, bounds={"lost": 1}),
+        Mutant("the_driver_crashes", _TWICE, 16, bounds={"crashes": 1}),
+        Mutant("an_attempt_runs_twice", _TWICE, 14, bounds={"extra_attempts": 1}),
+        Mutant("an_attempt_fails_behind_its_commit", _TWICE, 15, bounds={"failed_attempts": 1}),
+        Mutant("an_attempts_message_is_lost", _TWICE, 15, bounds={"lost": 1}),
     ),
 )
 
@@ -222,14 +217,14 @@ SPARK_TWO_PHASE_SINK = _scenario(
     "crashes of the driver, because a batch that is decided is not written again. What it does not survive are its "
     "mutants: transactions that do not wait for the driver, attempts that come late, an abort that trusts Spark.",
     _bounds(Sink.TWO_PHASE, Key.NOTHING, decides=1, crashes=2),
-    (_DELIVERED, _FOUND),
-    distinct=2_016,
+    (_DELIVERED, "a_decided_batch_is_finished_by_the_next_driver"),
+    distinct=1_314,
     mutants=(
-        Mutant("end_without_a_decision", "no_record_is_in_the_output_twice", 32, bounds={"decides": 0}),
-        Mutant("a_prepared_transaction_times_out", "what_is_done_is_in_the_output", 21, bounds={"timeouts": 1}),
-        Mutant("trust_the_abort", "what_is_done_is_in_the_output", 35, bounds={"trusts_abort": 1, "raised": 1}),
-        Mutant("an_attempt_takes_the_id_again", "what_is_done_is_in_the_output", 22, bounds={"extra_attempts": 1}),
-        Mutant("the_checkpoint_is_lost", "what_is_done_is_in_the_output", 33, bounds={"lost_checkpoints": 1}),
+        Mutant("end_without_a_decision", _TWICE, 32, bounds={"decides": 0}),
+        Mutant("a_prepared_transaction_times_out", _LOST, 21, bounds={"timeouts": 1}),
+        Mutant("trust_the_abort", _LOST, 27, bounds={"trusts_abort": 1, "raised": 1}),
+        Mutant("an_attempt_takes_the_id_again", _LOST, 22, bounds={"extra_attempts": 1}),
+        Mutant("the_checkpoint_is_lost", _LOST, 25, bounds={"lost_checkpoints": 1}),
     ),
 )
 

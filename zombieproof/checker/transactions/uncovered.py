@@ -1,7 +1,4 @@
-"""Rows of the machines that no scenario takes, with the reason.
-
-`verify` compares: a row that is not taken and not here is an error, and so is a row that is here and taken.
-"""
+"""Rows of the machines of the protocol that no scenario takes, with the reason (see ``checker.uncovered``)."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NotRequired, Self, TypedDict, Unpack
 
 from zombieproof.model.spark_sink.vocabulary import DeliveryState as S
 from zombieproof.model.spark_sink.vocabulary import Purpose, Reply
@@ -198,54 +198,31 @@ class Delivering:
         return {self._places[0]: (self._identity.batch, self._identity.metadata())}
 
 
-def deliver(
-    rows: Sequence[Row],
-    *,
-    settings: Settings,
-    group: str,
-    transactional_id: str,
-    identity: Identity | None = None,
-    deadline_s: float = DEADLINE_S,
-) -> Outcome:
+class Told(TypedDict):
+    """What a delivery is told besides its rows: the arguments of `Delivering`."""
+
+    settings: Settings
+    group: str
+    transactional_id: str
+    identity: NotRequired[Identity | None]
+    deadline_s: NotRequired[float]
+
+
+def deliver(rows: Sequence[Row], **told: Unpack[Told]) -> Outcome:
     """Every row is in the output once when this returns; arguments and what it refuses are those of `Delivering`.
 
     Raises:
         DeliveryError: that is not known; run it again with the same rows.
     """
-    made = Delivering(
-        rows,
-        settings=settings,
-        group=group,
-        transactional_id=transactional_id,
-        identity=identity,
-        deadline_s=deadline_s,
-    )
-    with made:
+    with Delivering(rows, **told) as made:
         return made.run()
 
 
-def resolve(
-    rows: Sequence[Row],
-    *,
-    settings: Settings,
-    group: str,
-    transactional_id: str,
-    identity: Identity | None = None,
-    deadline_s: float = DEADLINE_S,
-) -> Outcome:
+def resolve(rows: Sequence[Row], **told: Unpack[Told]) -> Outcome:
     """Whether rows are in the output (`Outcome.is_delivered`); who tried before cannot bring them there any more.
 
     Raises:
         DeliveryError: nobody can tell.
     """
-    made = Delivering(
-        rows,
-        settings=settings,
-        group=group,
-        transactional_id=transactional_id,
-        identity=identity,
-        purpose=Purpose.RESOLVE,
-        deadline_s=deadline_s,
-    )
-    with made:
+    with Delivering(rows, purpose=Purpose.RESOLVE, **told) as made:
         return made.run()

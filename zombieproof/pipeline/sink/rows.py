@@ -5,9 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from zombieproof.model.spark_sink.delivering import find_by_identity, find_by_positions, first_to_send
 from zombieproof.model.spark_sink.vocabulary import DeliveryState, Found
 from zombieproof.model.vocabulary import NONE
+from zombieproof.statemachines.delivery.steps import (
+    Delivery,
+    find_by_identity,
+    find_by_positions,
+    first_to_send,
+    is_in_the_output,
+)
 
 Place = tuple[str, int]
 """A topic and a partition of it."""
@@ -105,7 +111,7 @@ class Outcome:
     @property
     def is_delivered(self) -> bool:
         """Whether every row is in the output, once."""
-        return self.state in (DeliveryState.DELIVERED, DeliveryState.FOUND_DELIVERED)
+        return is_in_the_output(Delivery(int(self.state)))
 
 
 @dataclass(slots=True)

@@ -6,14 +6,33 @@
         # FENCING: take the transactional id; SENDING_ROWS, SENDING_OFFSETS: into the open transaction;
         # COMMITTING, ABORTING: end it          -> answered(delivery, reply, notes), as does a look-up that failed
 
+What a look-up found is told by `find_by_positions` (with `first_to_send` for each partition) or `find_by_identity`.
 The checker and the Spark sink are hosts of the same steps.
 """
 
 from dataclasses import dataclass
 
-from zombieproof.model.spark_sink.delivering import decide_found, decide_reply
+from zombieproof.model.spark_sink.delivering import (
+    decide_found,
+    decide_reply,
+    find_by_identity,
+    find_by_positions,
+    first_to_send,
+)
 from zombieproof.model.spark_sink.vocabulary import DeliveryEvent, DeliveryState, Purpose
 from zombieproof.statemachines.notes import MachineIndex, Notes, move
+
+__all__ = [
+    "Delivery",
+    "answered",
+    "begin",
+    "find_by_identity",
+    "find_by_positions",
+    "first_to_send",
+    "is_in_the_output",
+    "is_over",
+    "looked_up",
+]
 
 
 @dataclass(slots=True)

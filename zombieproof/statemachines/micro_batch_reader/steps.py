@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
-from zombieproof.model.spark_sink.placing import decide_place
+from zombieproof.model.spark_sink.placing import decide_place, past_of_batch
 from zombieproof.model.spark_sink.vocabulary import ReaderEvent, ReaderState
 from zombieproof.statemachines.notes import MachineIndex, Notes, move
+
+__all__ = ["Reader", "finish", "past_of_batch", "place", "plan", "resume"]
 
 
 @dataclass(slots=True)
