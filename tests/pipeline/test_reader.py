@@ -14,8 +14,9 @@ pytest.importorskip(
     "tests/statemachines has the steps that it hosts",
 )
 
+from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import producer_for
-from zombieproof.pipeline.reader import MicroBatches, OutOfOrder, RangeNotRead, read
+from zombieproof.pipeline.reader import MicroBatches, NoSuchTopic, OutOfOrder, RangeNotRead, read, shares
 from zombieproof.pipeline.sink import deliver
 
 PLACE = ("input", 0)
@@ -51,7 +52,7 @@ def test_a_range_above_the_last_stable_offset_is_not_read_to_its_end(filled: dic
 
 
 def test_a_batch_goes_no_further_than_the_last_stable_offset(filled: dict[str, Any]) -> None:
-    batches = MicroBatches(filled, "g", [PLACE])
+    batches = MicroBatches(filled, "g")
     try:
         assert batches.begin({PLACE: 0}) == {PLACE: 0}
         assert batches.plan({PLACE: 0}, 4) == {PLACE: 4}
@@ -63,7 +64,7 @@ def test_a_batch_goes_no_further_than_the_last_stable_offset(filled: dict[str, A
 
 def test_without_a_checkpoint_it_begins_where_the_sink_has_committed(rows: "list[Row]", given: dict[str, Any]) -> None:
     deliver(rows, **given)
-    batches = MicroBatches(given["settings"], given["group"], [PLACE])
+    batches = MicroBatches(given["settings"], given["group"])
     try:
         assert batches.begin({PLACE: 0}) == {PLACE: 55}
     finally:
@@ -76,14 +77,42 @@ def test_a_range_that_the_broker_does_not_have_is_told(filled: dict[str, Any]) -
 
 
 def test_batches_are_planned_and_finished_in_turn(filled: dict[str, Any]) -> None:
-    batches = MicroBatches(filled, "g", [PLACE])
+    batches = MicroBatches(filled, "g")
     try:
         with pytest.raises(OutOfOrder, match="PLAN is illegal in UNPLACED"):
             batches.plan({PLACE: 0})
-        batches.resume()
+        batches.resume([PLACE])
         with pytest.raises(OutOfOrder, match="PLAN is illegal in PLANNED"):
             batches.plan({PLACE: 0})
         batches.finish()
         assert batches.plan({PLACE: 0}) == {PLACE: 6}
+    finally:
+        batches.close()
+
+
+def test_a_limit_is_for_all_partitions_and_leaves_none_behind() -> None:
+    sizes = {("a", 0): 90, ("a", 1): 9, ("a", 2): 1, ("b", 0): 0}
+    assert shares(sizes, 10) == {("a", 0): 9, ("a", 1): 1, ("a", 2): 1, ("b", 0): 1}
+    assert shares(sizes, 100) == dict.fromkeys(sizes, NONE)
+    assert shares(sizes, NONE) == dict.fromkeys(sizes, NONE)
+
+
+def test_partitions_are_those_of_the_brokers(filled: dict[str, Any]) -> None:
+    batches = MicroBatches(filled, "g")
+    try:
+        assert batches.partitions(["output", "input"]) == [(each, at) for each in ("output", "input") for at in (0, 1)]
+        with pytest.raises(NoSuchTopic, match="topic absent: the brokers do not have it"):
+            batches.partitions(["absent"])
+    finally:
+        batches.close()
+
+
+def test_a_log_that_ends_before_the_position_is_told(filled: dict[str, Any]) -> None:
+    batches = MicroBatches(filled, "g")
+    try:
+        batches.resume([PLACE])
+        batches.finish()
+        with pytest.raises(RangeNotRead, match="input-0 from 9 on: everything is decided below 6 only"):
+            batches.plan({PLACE: 9})
     finally:
         batches.close()

@@ -1,4 +1,43 @@
 """The pipeline: rows from a log through a job and into a log, each exactly once (extra `spark`).
 
-Nothing of it is imported by `import zombieproof`; each part asks for what it needs when it is imported.
+- In a session of Spark: `register(spark)`, then ``format("zombieproof")`` to read and to write; `exactly_once` in
+  ``foreachBatch``.
+- Without Spark: `pipeline.reader` and `pipeline.sink`.
+
+Nothing of it is imported by `import zombieproof`; each part asks for what it needs when it is first used.
 """
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from zombieproof.pipeline.spark.sessions import exactly_once, register
+
+__all__ = ["exactly_once", "register"]
+
+_HOME: Final = {
+    "exactly_once": "zombieproof.pipeline.spark.sessions",
+    "register": "zombieproof.pipeline.spark.sessions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of Spark's part, when it is first asked for.
+
+    Raises:
+        AttributeError: there is no such name.
+        ModuleNotFoundError: Spark is not installed.
+    """
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("pyspark", "pyarrow"):
+            raise
+        raise ModuleNotFoundError(
+            f"zombieproof.pipeline.{name} needs {missing.name}, which is not installed; pip install "
+            "'zombieproof[spark]' "
+            "(Spark needs Java 17 as well)",
+            name=missing.name,
+        ) from missing

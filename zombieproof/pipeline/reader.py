@@ -5,7 +5,7 @@ offsets, or none.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from zombieproof.model.spark_sink.vocabulary import ReaderEvent, ReaderState
@@ -25,6 +25,10 @@ class RangeNotRead(RuntimeError):
     """A range that cannot be read to its end: records are gone, or nobody answered."""
 
 
+class NoSuchTopic(LookupError):
+    """A topic that the brokers do not have."""
+
+
 class OutOfOrder(RuntimeError):
     """A call that the machine of readers does not have where it is."""
 
@@ -32,44 +36,91 @@ class OutOfOrder(RuntimeError):
 class MicroBatches:
     """A source in micro-batches: one machine for each partition, and a consumer that joins no group."""
 
-    def __init__(self, settings: Settings, group: str, places: list[Place]) -> None:
+    def __init__(self, settings: Settings, group: str) -> None:
         self._consumer = consumer_for(settings, group)
-        self._readers = {each: Reader() for each in places}
+        self._readers: dict[Place, Reader] = {}
         self._notes = Notes()
 
     def close(self) -> None:
         """Let go of the client."""
         self._consumer.close()
 
+    def partitions(self, topics: Iterable[str]) -> list[Place]:
+        """The partitions of topics, in order.
+
+        Raises:
+            NoSuchTopic: the brokers know none of that name.
+        """
+        found = []
+        for topic in topics:
+            told = self._consumer.list_topics(topic, CALL_S).topics[topic]
+            if told.error is not None or not told.partitions:
+                raise NoSuchTopic(
+                    f"topic {topic}: the brokers do not have it ({told.error}); legal is a topic that is there: make "
+                    "it, "
+                    "or look at its name and at the rights of this client"
+                )
+            found += [(topic, partition) for partition in sorted(told.partitions)]
+        return found
+
     def begin(self, told: Mapping[Place, int]) -> dict[Place, int]:
         """There is no checkpoint: where each partition begins, at what the group committed or else as it is told."""
-        asked = [client.TopicPartition(*each) for each in self._readers]
+        asked = [client.TopicPartition(*each) for each in told]
         committed = {(each.topic, each.partition): each for each in self._consumer.committed(asked, CALL_S)}
         found = {}
-        for each, reader in self._readers.items():
+        for each in told:
             if committed[each].error is not None:
                 raise client.KafkaException(committed[each].error)
             at = max(committed[each].offset, NONE)
+            reader = self._readers.setdefault(each, Reader())
             clear(self._notes, 0)
             found[each] = at if place(reader, at, self._notes) else told[each]
             self._is_legal(each)
         return found
 
-    def resume(self) -> None:
-        """A checkpoint names the range of the newest batch."""
-        for each, reader in self._readers.items():
+    def resume(self, places: Iterable[Place]) -> None:
+        """A checkpoint names the range of the newest batch, of these partitions."""
+        for each in places:
             clear(self._notes, 0)
-            resume(reader, self._notes)
+            resume(self._readers.setdefault(each, Reader()), self._notes)
             self._is_legal(each)
 
-    def plan(self, positions: Mapping[Place, int], most: int = NONE) -> dict[Place, int]:
-        """Where the next batch ends, of each partition at most `most` offsets further (NONE: no limit)."""
+    @property
+    def places(self) -> list[Place]:
+        """The partitions that have begun or were resumed."""
+        return list(self._readers)
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether a batch is planned and not finished."""
+        return any(each.state == ReaderState.PLANNED for each in self._readers.values())
+
+    def plan(
+        self, positions: Mapping[Place, int], most: int = NONE, bounds: Mapping[Place, int] | None = None
+    ) -> dict[Place, int]:
+        """Where the next batch ends: at most `most` offsets further, over all partitions (NONE: no limit).
+
+        `bounds` are read instead of the last stable offsets, where they were looked up before.
+
+        Raises:
+            RangeNotRead: a log ends before the position in it.
+        """
+        ends = {each: self.last_stable_offset(each) for each in positions} if bounds is None else bounds
+        for (topic, partition), at in positions.items():
+            if ends[topic, partition] < at:
+                raise RangeNotRead(
+                    f"{topic}-{partition} from {at} on: everything is decided below {ends[topic, partition]} only, and "
+                    "was "
+                    f"below {at} before; legal is a log that only grows: if the topic was made anew, begin with a new "
+                    "checkpoint and a new group"
+                )
+        limits = shares({each: max(0, ends[each] - at) for each, at in positions.items()}, most)
         found = {}
-        for each, reader in self._readers.items():
+        for each, at in positions.items():
             clear(self._notes, 0)
-            plan(reader, self._notes)
+            plan(self._readers.setdefault(each, Reader()), self._notes)
             self._is_legal(each)
-            found[each] = past_of_batch(positions[each], self.last_stable_offset(each), most)
+            found[each] = past_of_batch(at, ends[each], limits[each])
         return found
 
     def finish(self) -> None:
@@ -89,8 +140,24 @@ class MicroBatches:
 
     def last_stable_offset(self, of: Place) -> int:
         """Below it everything is decided: what brokers tell readers of committed records as the end."""
-        _, past = self._consumer.get_watermark_offsets(client.TopicPartition(*of), CALL_S, cached=False)
-        return int(past)
+        return self.ends(of)[1]
+
+    def ends(self, of: Place) -> tuple[int, int]:
+        """The first offset that is there, and the last stable one."""
+        first, past = self._consumer.get_watermark_offsets(client.TopicPartition(*of), CALL_S, cached=False)
+        return int(first), int(past)
+
+
+def shares(sizes: Mapping[Place, int], most: int) -> dict[Place, int]:
+    """How many offsets of each partition a batch of `most` takes (NONE: all): as much of it as of any other.
+
+    No partition is left waiting for ever: as long as one has anything, something of it is taken. As Kafka's source of
+    Spark does, a share below one is one, so that a batch may be larger by as many offsets as there are partitions.
+    """
+    total = sum(sizes.values())
+    if most == NONE or total <= most:
+        return dict.fromkeys(sizes, NONE)
+    return {each: max(1, most * size // total) for each, size in sizes.items()}
 
 
 def read(settings: Settings, group: str, of: Place, first: int, past: int, deadline_s: float = 120.0) -> Iterator[Any]:

@@ -1,0 +1,153 @@
+"""Rows of a plan as tables of Arrow's, and as what a delivery is given."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+
+from zombieproof.pipeline.sink.rows import IllegalRows, Row, Source
+from zombieproof.pipeline.spark.options import By, Mode, SinkOptions
+
+_TEXT_OR_BYTES: Final = ("string", "binary")
+_SOURCE: Final = pa.struct(
+    [("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()), ("task", pa.int64())]
+)
+_COLUMNS: Final = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "source": _SOURCE,
+}
+"""What a sink takes of a row; other columns are left out, as Kafka's sink does."""
+
+SOURCE_IS_MISSING: Final = (
+    "the rows do not say where they were read, so that nobody could tell whether they were written before. Legal is: "
+    "carry it (option includeSource of the source, or .withColumn('source', struct('topic', 'partition', 'offset')), "
+    "and "
+    "keep that column to the end); or, where rows come from an aggregation or a join, .option('exactlyOnceBy', "
+    "'batch'): "
+    "then the number of the micro-batch is committed with its rows, which is exact as long as the checkpoint is kept, "
+    "and "
+    "refuses to go on with a new one"
+)
+
+
+def refuse_schema(names_to_types: dict[str, str], options: SinkOptions) -> None:
+    """See that the columns are those of a sink; types as Spark calls them.
+
+    Raises:
+        IllegalRows: they are not.
+    """
+    if "value" not in names_to_types:
+        raise IllegalRows(
+            f"sink: there is no column value among {', '.join(names_to_types) or 'none'}; legal are value, and if "
+            "wanted key, headers, topic, partition and source"
+        )
+    for name in ("key", "value"):
+        if names_to_types.get(name, "string") not in _TEXT_OR_BYTES:
+            raise IllegalRows(f"sink: column {name} is {names_to_types[name]}; legal is string or binary: cast it")
+    if not options.topic and "topic" not in names_to_types:
+        raise IllegalRows(
+            "sink: neither option topic nor column topic is there; legal is one of them: say where rows go"
+        )
+    if options.by == By.SOURCE and "source" not in names_to_types:
+        raise IllegalRows(f"sink: {SOURCE_IS_MISSING}")
+    if options.mode == Mode.PARTITION and "task" not in names_to_types["source"]:
+        raise IllegalRows(
+            "sink: mode is partition, and column source does not say which task read a row; legal is the column as "
+            ".option('includeSource', 'true') of the source makes it"
+        )
+
+
+def table_of(batches: Iterator[pa.RecordBatch], options: SinkOptions) -> pa.Table:
+    """The rows of a task, each column in the one type that it has from here on.
+
+    Raises:
+        IllegalRows: a row does not say where it goes, or where it was read.
+    """
+    tables = [_of_sink(batch, options) for batch in batches]
+    return pa.concat_tables(tables) if tables else pa.table({"value": pa.array([], pa.binary())})
+
+
+def _of_sink(batch: pa.RecordBatch, options: SinkOptions) -> pa.Table:
+    made = {}
+    for name, kind in _COLUMNS.items():
+        at = batch.schema.get_field_index(name)
+        if at < 0 or (name == "topic" and options.topic) or (name == "source" and options.by == By.BATCH):
+            continue
+        column = batch.column(at)
+        if name == "source":
+            made[name] = _of_source(column)
+        else:
+            made[name] = column.cast(kind)
+    if "topic" in made and made["topic"].null_count:
+        raise IllegalRows("sink: column topic is null in a row; legal is a topic in each, or option topic for all")
+    return pa.table(made)
+
+
+def _of_source(column: Any) -> Any:
+    """The column `source`, with -1 for a task that is not said."""
+    named = {field.name: index for index, field in enumerate(column.type)}
+    if missing := [name for name in ("topic", "partition", "offset") if name not in named]:
+        raise IllegalRows(
+            f"sink: column source has no field {', '.join(missing)}; legal is struct(topic, partition, offset), as "
+            "option includeSource of the source makes it"
+        )
+    fields = [
+        column.field(named[field.name]).cast(field.type)
+        if field.name in named
+        else pa.repeat(pa.scalar(-1, field.type), len(column))
+        for field in _SOURCE
+    ]
+    if column.null_count or any(each.null_count for each in fields):
+        raise IllegalRows(f"sink: column source is null, or a part of it, in a row: {SOURCE_IS_MISSING}")
+    return pa.StructArray.from_arrays(fields, fields=list(_SOURCE))
+
+
+def rows_of(table: pa.Table, options: SinkOptions) -> list[Row]:
+    """A table as rows of a delivery."""
+    count = table.num_rows
+
+    def column(name: str) -> list[Any]:
+        return table.column(name).to_pylist() if name in table.column_names else [None] * count
+
+    topics = [options.topic] * count if options.topic else column("topic")
+    headers = [tuple((each["key"], each["value"]) for each in told or ()) for told in column("headers")]
+    sources: list[Source | None] = [None] * count
+    if "source" in table.column_names:
+        flat = table.column("source").combine_chunks()
+        parts = [flat.field(index).to_pylist() for index in range(3)]
+        sources = [Source(*each) for each in zip(*parts, strict=True)]
+    return [
+        Row(topic, value, key, partition, headed, None, source)
+        for topic, value, key, partition, headed, source in zip(
+            topics, column("value"), column("key"), column("partition"), headers, sources, strict=True
+        )
+    ]
+
+
+def tasks_of(table: pa.Table) -> set[int]:
+    """Which task attempts read the rows; -1 for rows that do not say."""
+    if not table.num_rows:
+        return set()
+    return set(table.column("source").combine_chunks().field(3).unique().to_pylist())
+
+
+def to_bytes(table: pa.Table) -> bytes:
+    """A table as Arrow's stream format, compressed by LZ4."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def from_bytes(data: bytes) -> pa.Table:
+    """The reverse of `to_bytes`.
+
+    Raises:
+        ArrowInvalid: it is not one.
+    """
+    with pa.ipc.open_stream(data) as stream:
+        return stream.read_all()
