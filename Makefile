@@ -10,7 +10,7 @@ ARGS ?=
 # Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
 JOBS ?= logical
 
-.PHONY: help check test clients deep gate soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test spark clients deep gate soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -24,6 +24,9 @@ check: .venv/ready ## the main job: explore the protocol, replay the recordings,
 
 test: .venv/ready ## the tests, but for long ones (ARGS="-k words" chooses, JOBS=1 runs them in one process, ZOMBIEPROOF_TESTS=ci takes all)
 	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 $(ARGS)
+
+spark: .venv/spark ## the pipeline's tests on real Spark, in one session (Java 17; gets pyspark, 0.5 GB; ZOMBIEPROOF_TESTS=ci takes the slow ones too)
+	$(BIN)/python -m pytest -m spark -p no:xdist tests/spark $(ARGS)
 
 clients: .venv/ready ## get clients that others have written (PyPI, npm, Go, Maven) and run all of them against serve (half an hour); writes docs/clients.md
 	$(BIN)/python -m tests.real_clients.install || true
@@ -83,4 +86,10 @@ clean: ## remove .venv and everything that tools left behind
 	  "$$found" -m venv .venv; \
 	fi
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# Spark is an extra, and large: only what runs on it asks for it. Without Java it is not even fetched.
+.venv/spark: .venv/ready pyproject.toml
+	$(BIN)/python -m tests.jvm.java
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
 	@touch $@

@@ -25,8 +25,11 @@ PROFILE = os.environ.get("ZOMBIEPROOF_TESTS", "quick")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick" if PROFILE == "quick" else "gate"))
 
 
-LEFT_OUT = {"quick": ("slow", "deep"), "ci": ("deep",), "deep": ()}
-"""The marks of tests that each profile leaves out; ZOMBIEPROOF_TESTS chooses one, and `-m` with a mark overrules it."""
+LEFT_OUT = {"quick": ("slow", "deep", "spark"), "ci": ("deep", "spark"), "deep": ("spark",)}
+"""The marks of tests that each profile leaves out; ZOMBIEPROOF_TESTS chooses one, and `-m` with a mark overrules it.
+
+`-m spark` takes those on real Spark that are not too long for the profile.
+"""
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -1,4 +1,4 @@
-"""`make test` leaves long tests out, CI only the longest; `-m` overrules both."""
+"""`make test` leaves long tests out, CI only the longest, and both those on Spark; `-m` overrules it."""
 
 import os
 import subprocess
@@ -17,10 +17,15 @@ def test_deep(): pass
 @pytest.mark.sample("one")
 @pytest.mark.parametrize("which", ["one", "two"])
 def test_drawn(which): pass
+@pytest.mark.spark
+def test_sparking(): pass
+@pytest.mark.spark
+@pytest.mark.slow
+def test_sparking_long(): pass
 """
 
 
-NAMES = ("short", "slow", "deep", "drawn[one]", "drawn[two]")
+NAMES = ("short", "slow", "deep", "drawn[one]", "drawn[two]", "sparking", "sparking_long")
 
 
 @pytest.fixture
@@ -51,6 +56,8 @@ def ran(tests: Path, profile: str | None, *arguments: str) -> tuple[int, str]:
         ("deep", (), {"short", "slow", "deep", "drawn[one]", "drawn[two]"}),
         ("quick", ("-m", "slow"), {"slow", "drawn[two]"}),
         ("ci", ("-m", "deep"), {"deep"}),
+        ("quick", ("-m", "spark"), {"sparking"}),
+        ("ci", ("-m", "spark"), {"sparking", "sparking_long"}),
     ],
 )
 def test_a_profile_leaves_out_what_is_longer(
@@ -77,3 +84,47 @@ def test_a_profile_that_does_not_exist_is_refused(tests: Path) -> None:
 
 def test_ci_takes_the_slow_tests(repository_root: Path) -> None:
     assert "export ZOMBIEPROOF_TESTS=ci" in (repository_root / ".ci/run").read_text()
+
+
+def test_what_runs_on_spark_is_not_even_imported_where_it_was_not_asked_for(repository_root: Path) -> None:
+    code, out = ran(repository_root, "ci", "--collect-only", "-q", "tests/spark")
+    assert (code, "no tests collected" in out, "deselected" in out) == (5, True, False), out
+    code, out = ran(repository_root, "ci", "--collect-only", "-q", "tests/spark/test_session.py")
+    assert (code, "3 deselected" in out) == (5, True), out
+
+
+PROGRAM = """#!/bin/sh
+echo "{name} $*"
+exit {code}
+"""
+
+
+def of_ci(root: Path, folder: Path, java: int) -> tuple[int, str]:
+    """What `.ci/run` says where every target passes, and `tests.jvm.java` ends with a code; nobody is root."""
+    script = folder / ".ci" / "run"
+    programs = {"make": 0, "timeout": 0, "id": 0, "dot": 0, "../.venv/bin/python": java}
+    for name, code in programs.items():
+        program = folder / "bin" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text("#!/bin/sh\necho 1000\n" if name == "id" else PROGRAM.format(name=name, code=code))
+        program.chmod(0o755)
+    script.parent.mkdir()
+    script.write_text((root / ".ci/run").read_text())
+    surroundings = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", script], env=surroundings, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def test_ci_runs_spark_behind_everything_else_within_eight_minutes(repository_root: Path, tmp_path: Path) -> None:
+    code, out = of_ci(repository_root, tmp_path, java=0)
+    assert (code, out.splitlines()[-1]) == (0, "all passed")
+    made = [line for line in out.splitlines() if line.startswith(("make", "timeout"))]
+    assert made[-2:] == ["make .venv/spark", "timeout --signal=INT --kill-after=30 480 make spark"]
+
+
+def test_ci_says_that_spark_was_not_run_where_there_is_no_java(repository_root: Path, tmp_path: Path) -> None:
+    code, out = of_ci(repository_root, tmp_path, java=1)
+    assert code == 0
+    assert "spark             0  not run" in out
+    assert out.splitlines()[-1].startswith("passed, but for what was not run: spark (there is no Java 17")
+    assert "make spark" not in out

@@ -1,0 +1,40 @@
+"""What tests of the pipeline fill and read back with: it finds what is committed, and what is not."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from zombieproof.bridge.under_test import TestedBrokers
+
+pytest.importorskip(
+    "confluent_kafka",
+    reason="confluent-kafka, the client of the pipeline, is not installed (extra `spark`); "
+    "tests/statemachines has the steps that it hosts",
+)
+
+from tests.pipeline.topics import fill, make_topics, producing, read_back, undecided
+
+
+def test_what_was_committed_is_read_back_and_what_was_aborted_is_in_the_log(txn_broker: "TestedBrokers") -> None:
+    make_topics(txn_broker.bootstrap, input=3)
+    filled = fill(txn_broker.bootstrap, "input", 3, 200, per_transaction=20)
+    committed, aborted = Counter(filled.committed), Counter(filled.aborted)
+    assert (committed.total(), aborted.total(), len(committed)) == (200, 40, 200)
+    assert read_back(txn_broker.bootstrap, "input") == committed
+    assert read_back(txn_broker.bootstrap, "input", "read_uncommitted") == committed + aborted
+    assert undecided(txn_broker.bootstrap, "input") == 0
+    assert Counter(each.value for each in txn_broker.records("input")) == committed
+
+
+def test_what_is_open_is_counted_and_not_read(txn_broker: "TestedBrokers") -> None:
+    make_topics(txn_broker.bootstrap, input=2)
+    producer = producing(txn_broker.bootstrap, "open")
+    producer.begin_transaction()
+    for partition in (0, 0, 1):
+        producer.produce("input", b"open", partition=partition)
+    producer.flush(10)
+    assert (read_back(txn_broker.bootstrap, "input"), undecided(txn_broker.bootstrap, "input")) == (Counter(), 3)
+    producer.abort_transaction(10)
+    assert undecided(txn_broker.bootstrap, "input") == 0

@@ -1,0 +1,127 @@
+"""Every failure of Spark's drivers and tasks: exact for both modes, and never for the sink that is wrong.
+
+Faults strike in the warm session, and the query is started again, as after a crash; `test_kills.py` kills for real.
+"""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from zombieproof.bridge.under_test import TestedBrokers
+
+from pyspark.errors import StreamingQueryException
+
+from tests.pipeline.topics import messages
+from tests.spark.faulty import ALL_WRITTEN, COMMITTED, NOT_WRITTEN, OPEN, OUTAGE, WRITTEN, ZOMBIE
+from tests.spark.queries import Query
+
+GOOD = ("batch", "partition")
+SINKS = (*GOOD, "naive")
+
+
+@pytest.fixture
+def query(spark: "SparkSession", broker: "TestedBrokers", tmp_path: Path) -> Callable[..., Query]:
+    return lambda **changed: Query(spark, broker, tmp_path, **changed).begin()
+
+
+def crash(query: Query, point: str) -> None:
+    with pytest.raises(StreamingQueryException):
+        query.run(point)
+
+
+def replayed_after_the_commit(query: Query) -> None:
+    query.run()
+    assert query.newest("offsets") == query.newest("commits") > 0
+    query.forget_commit()
+    query.run()
+
+
+def two_drivers(query: Query) -> None:
+    """The second finishes everything; then the first one goes on, from the same checkpoint as it was."""
+    crash(query, ALL_WRITTEN)
+    first = query.folder / "of-the-first"
+    shutil.copytree(query.checkpoint, first)
+    query.run()
+    query.run(checkpoint=first)
+
+
+def lost_checkpoint(most: int) -> Callable[[Query], None]:
+    def run(query: Query) -> None:
+        crash(query, COMMITTED if query.sink != "partition" else ALL_WRITTEN)
+        query.forget_checkpoint()
+        query.most = most
+        query.run()
+
+    return run
+
+
+def again(point: str) -> Callable[[Query], None]:
+    def run(query: Query) -> None:
+        crash(query, point)
+        assert query.newest("offsets") == query.newest("commits") + 1
+        query.run()
+
+    return run
+
+
+def zombie(query: Query) -> None:
+    """Another did the same while it was in its transaction; ours is fenced, and the naive one commits as well."""
+    if query.sink == "naive":
+        query.run(ZOMBIE)
+    else:
+        with pytest.raises(StreamingQueryException, match="another producer has taken the transactional id"):
+            query.run(ZOMBIE)
+        query.run()
+
+
+TABLE: dict[str, Callable[[Query], None]] = {
+    "driver dies before write": again(NOT_WRITTEN),
+    "driver dies after all tasks": again(ALL_WRITTEN),
+    "driver dies inside commit": again(OPEN),
+    "driver dies after commit, before the commit log": replayed_after_the_commit,
+    "commit raises though it took effect": again(COMMITTED),
+    "task fails after writing": again(WRITTEN),
+    "zombie": zombie,
+    "two drivers": two_drivers,
+    "checkpoint lost, larger batches": lost_checkpoint(300),
+    "checkpoint lost, smaller batches": lost_checkpoint(20),
+    "outage longer than the time-out": again(OUTAGE),
+}
+
+
+@pytest.mark.parametrize("failure", TABLE)
+@pytest.mark.parametrize("sink", SINKS)
+def test_output_is_exact_but_for_the_naive_sink(query: Callable[..., Query], sink: str, failure: str) -> None:
+    under_test = query(sink=sink)
+    TABLE[failure](under_test)
+    wrong = under_test.wrong()
+    if sink == "naive":
+        assert "doubled" in wrong, "the negative control is exact: this row would not notice anything"
+    else:
+        assert not wrong
+
+
+@pytest.mark.parametrize("sink", GOOD)
+def test_a_batch_that_was_written_is_not_sent_again(query: Callable[..., Query], sink: str) -> None:
+    under_test = query(sink=sink)
+    under_test.run()
+    before = [(each.partition(), each.offset()) for each in everything(under_test)]
+    under_test.forget_commit()
+    under_test.run()
+    assert [(each.partition(), each.offset()) for each in everything(under_test)] == before
+
+
+def everything(query: Query) -> list[Any]:
+    return messages(query.bootstrap, "output", "read_uncommitted")
+
+
+def test_without_a_fault_all_three_are_exact(query: Callable[..., Query]) -> None:
+    under_test = query(sink="naive")
+    under_test.run()
+    assert not under_test.wrong()
