@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter
 
@@ -87,6 +88,11 @@ def struck_delivery(fault: Fault, rows: Sequence[Row], **told: Any) -> Any:
         return made.run()
 
 
+def struck(fault: Fault) -> Any:
+    """While it lasts, deliveries of this process are `struck_delivery`."""
+    return patch.object(sink, "deliver", lambda rows, **told: struck_delivery(fault, rows, **told))
+
+
 class FaultyWriter(StreamWriter):
     """Our writer, with a fault."""
 
@@ -100,7 +106,7 @@ class FaultyWriter(StreamWriter):
             self._fault.await_written(0)
         if partition == STRIKES_IN and self._fault.strikes(NOT_WRITTEN):
             raise Struck(NOT_WRITTEN)
-        with Struck_deliveries(self._fault):
+        with struck(self._fault):
             handed = super().write(iterator)
         self._fault.say_written(partition)
         if partition == STRIKES_IN and self._fault.strikes(WRITTEN):
@@ -110,23 +116,10 @@ class FaultyWriter(StreamWriter):
     def commit(self, messages: list[Handed | None], batchId: int) -> None:  # noqa: N803  # Spark's name
         if self._fault.strikes(ALL_WRITTEN):
             raise Struck(ALL_WRITTEN)
-        with Struck_deliveries(self._fault):
+        with struck(self._fault):
             super().commit(messages, batchId)
         if self._fault.strikes(COMMITTED):
             raise Struck(COMMITTED)
-
-
-class Struck_deliveries:  # noqa: N801  # it is used as a statement
-    """While it lasts, deliveries of this process are `struck_delivery`."""
-
-    def __init__(self, fault: Fault) -> None:
-        self._fault, self._real = fault, sink.deliver
-
-    def __enter__(self) -> None:
-        sink.deliver = lambda rows, **told: struck_delivery(self._fault, rows, **told)
-
-    def __exit__(self, *_: object) -> None:
-        sink.deliver = self._real
 
 
 class NaiveWriter(DataSourceStreamArrowWriter):

@@ -123,7 +123,7 @@ class Query:
 
     def wrong(self) -> str:
         """What is not exact in the output; "" if nothing is."""
-        expected = Counter(value.upper() for value in self.filled.committed)
+        expected: Counter[bytes | None] = Counter(value.upper() for value in self.filled.committed)
         found = read_back(self.bootstrap, "output")
         doubled, lost = sum((found - expected).values()), sum((expected - found).values())
         behind = undecided(self.bootstrap, "output")
