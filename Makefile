@@ -10,7 +10,7 @@ ARGS ?=
 # Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
 JOBS ?= logical
 
-.PHONY: help check test spark clients deep gate soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test spark clients spark-connector pipeline-kafka deep gate soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -31,6 +31,14 @@ spark: .venv/spark ## the pipeline's tests on real Spark, in one session (Java 1
 clients: .venv/ready ## get clients that others have written (PyPI, npm, Go, Maven) and run all of them against serve (half an hour); writes docs/clients.md
 	$(BIN)/python -m tests.real_clients.install || true
 	$(BIN)/python -m tests.real_clients $(ARGS)
+
+spark-connector: .venv/ready ## get Spark's own Kafka connector (PyPI, Maven; 0.5 GB) and run it against brokers of ours (5 minutes); writes docs/spark-connector.md
+	$(BIN)/python -m tests.real_clients.install spark-connector
+	$(BIN)/python -m tests.spark_connector $(ARGS)
+
+pipeline-kafka: .venv/ready ## the pipeline's tests at a real Apache Kafka 4.3.1, a node for each on loopback (Java 17, and Maven, which gets it; 10 minutes)
+	$(BIN)/python -m tests.jvm.kafka_node -- true
+	$(BIN)/python -m pytest -p no:xdist tests/pipeline --real-kafka $(ARGS)
 
 deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case (a quarter of an hour)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -m deep $(ARGS)

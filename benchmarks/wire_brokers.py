@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,7 +69,7 @@ def _running(command: Sequence[str], log: Path, is_up: Callable[[str], str | Non
     with log.open("wb") as out:
         process = subprocess.Popen([*command], stdout=out, stderr=subprocess.STDOUT, cwd=log.parent)
     try:
-        yield Standing(_address(process, log, is_up), psutil.Process(process.pid))
+        yield Standing(_address(command[0], process, log, is_up), psutil.Process(process.pid))
     finally:
         process.terminate()
         try:
@@ -79,14 +79,14 @@ def _running(command: Sequence[str], log: Path, is_up: Callable[[str], str | Non
             process.wait()
 
 
-def _address(process: subprocess.Popen[bytes], log: Path, is_up: Callable[[str], str | None]) -> str:
+def _address(name: str, process: subprocess.Popen[bytes], log: Path, is_up: Callable[[str], str | None]) -> str:
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until and process.poll() is None:
         found = is_up(log.read_text(errors="replace"))
         if found is not None:
             return found
         time.sleep(0.05)
-    raise NotHere(f"{process.args[0]} did not start: {_last_line(log.read_text(errors='replace'))}")  # type: ignore[index]
+    raise NotHere(f"{name} did not start: {_last_line(log.read_text(errors='replace'))}")
 
 
 def _listening(printed: str) -> str | None:
@@ -176,13 +176,17 @@ class KafkaJars:
         return f"{folder}/*"
 
 
-def kafka(jars: KafkaJars, *, syncs: bool) -> Subject:
-    """A node of Kafka with its defaults; `syncs`: with an fsync for every append, which Kafka does not do unasked."""
+def kafka(jars: KafkaJars, *, syncs: bool, more: Mapping[str, str] | None = None) -> Subject:
+    """A node of Kafka with its defaults, and `more` settings.
+
+    `syncs`: with an fsync for every append, which Kafka does not do unasked.
+    """
 
     def start(folder: Path) -> AbstractContextManager[Standing]:
         class_path, (port, other) = jars.find(), _free_ports(2)
         properties = folder / "server.properties"
-        properties.write_text(_properties(folder / "data", port, other, syncs=syncs), encoding="utf-8")
+        said = {**_properties(folder / "data", port, other, syncs=syncs), **(more or {})}
+        properties.write_text("".join(f"{name}={value}\n" for name, value in said.items()), encoding="utf-8")
         java = ("java", HEAP, "-cp", class_path)
         _made((*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties)), folder)
 
@@ -194,8 +198,8 @@ def kafka(jars: KafkaJars, *, syncs: bool) -> Subject:
     return Subject("Kafka fsync" if syncs else "Kafka", start)
 
 
-def _properties(data: Path, port: int, controller: int, *, syncs: bool) -> str:
-    said = {
+def _properties(data: Path, port: int, controller: int, *, syncs: bool) -> dict[str, str]:
+    return {
         "process.roles": "broker,controller",
         "node.id": "1",
         "controller.quorum.voters": f"1@127.0.0.1:{controller}",
@@ -210,18 +214,15 @@ def _properties(data: Path, port: int, controller: int, *, syncs: bool) -> str:
         "group.initial.rebalance.delay.ms": "0",
         **({"log.flush.interval.messages": "1"} if syncs else {}),
     }
-    return "".join(f"{name}={value}\n" for name, value in said.items())
 
 
 def _answers(port: int) -> bool:
-
     with socket.socket() as one:
         one.settimeout(0.5)
         return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _free_ports(count: int) -> list[int]:
-
     with_sockets = [socket.socket() for _ in range(count)]
     try:
         for each in with_sockets:

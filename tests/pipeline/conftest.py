@@ -1,12 +1,18 @@
-"""What the tests of the pipeline share: rows, and what is in the output."""
+"""What the tests of the pipeline share: rows, and what is in the output.
+
+With `--real-kafka` a node of Apache Kafka stands where brokers of ours do otherwise, a new one for each test (`make
+pipeline-kafka`); what only brokers of ours can do, a plan of faults, is skipped then.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
     from zombieproof.pipeline.sink import Delivering, Row
 
@@ -22,21 +28,46 @@ def rows() -> "list[Row]":
     ]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which brokers."""
+    parser.addoption("--real-kafka", action="store_true", help="tests/pipeline: at a real Kafka, from Maven")
+
+
 @pytest.fixture
-def brokers(txn_broker: "TestedBrokers") -> "TestedBrokers":
+def empty_brokers(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[TestedBrokers | RealKafka]":
+    """A broker without topics: ours, or, if that was asked for, Kafka's."""
+    if not request.config.getoption("real_kafka", default=False):
+        yield request.getfixturevalue("txn_broker")
+        return
+    if request.node.get_closest_marker("txn_faults"):
+        pytest.skip("a real Kafka plays no plan of faults; brokers of ours do, without --real-kafka")
+    from tests.jvm.kafka_node import node  # noqa: PLC0415  # few ask for it
+    from tests.pipeline.real import RealKafka  # noqa: PLC0415
+
+    with node(tmp_path) as address:
+        yield RealKafka(address)
+
+
+@pytest.fixture
+def brokers(empty_brokers: "TestedBrokers | RealKafka") -> "TestedBrokers | RealKafka":
     """A broker with an input and an output."""
-    txn_broker.topics(input=2, output=2)
-    return txn_broker
+    empty_brokers.topics(input=2, output=2)
+    return empty_brokers
 
 
 @pytest.fixture
-def given(brokers: "TestedBrokers") -> dict[str, Any]:
+def given(request: pytest.FixtureRequest, brokers: "TestedBrokers | RealKafka") -> dict[str, Any]:
     """The arguments of a delivery, but for its rows."""
-    return {"settings": {"bootstrap.servers": brokers.bootstrap}, "group": "copier", "transactional_id": "copier-0"}
+    settings: dict[str, Any] = {"bootstrap.servers": brokers.bootstrap}
+    if request.config.getoption("real_kafka", default=False):
+        from tests.pipeline.real import TIMEOUT_MS  # noqa: PLC0415  # needs a client
+
+        settings["transaction.timeout.ms"] = TIMEOUT_MS
+    return {"settings": settings, "group": "copier", "transactional_id": "copier-0"}
 
 
 @pytest.fixture
-def output(brokers: "TestedBrokers") -> "Callable[[], Counter[bytes | None]]":
+def output(brokers: "TestedBrokers | RealKafka") -> "Callable[[], Counter[bytes | None]]":
     """What readers of committed records find, how often."""
     return lambda: Counter(each.value for each in brokers.records("output"))
 

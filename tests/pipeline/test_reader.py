@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
     from zombieproof.pipeline.sink import Row
 
@@ -23,7 +24,7 @@ PLACE = ("input", 0)
 
 
 @pytest.fixture
-def filled(brokers: "TestedBrokers", given: dict[str, Any]) -> dict[str, Any]:
+def filled(brokers: "TestedBrokers | RealKafka", given: dict[str, Any]) -> dict[str, Any]:
     """Committed a (0), marker (1), aborted b (2), marker (3), committed c (4), marker (5), open d (6)."""
     for number, (value, ends) in enumerate(((b"a", True), (b"b", False), (b"c", True), (b"d", None))):
         producer = producer_for(given["settings"], f"input-{number}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
     from zombieproof.pipeline.sink import Delivering, Row
 
@@ -58,7 +59,7 @@ def test_every_row_is_there_once_and_the_second_run_finds_it(
 
 
 def test_headers_key_time_and_partition_arrive(
-    rows: "list[Row]", given: dict[str, Any], brokers: "TestedBrokers"
+    rows: "list[Row]", given: dict[str, Any], brokers: "TestedBrokers | RealKafka"
 ) -> None:
     deliver([rows[0]._replace(partition=1, timestamp_ms=1234)], **given)
     (record,) = brokers.records("output")
@@ -180,7 +181,7 @@ def test_two_deliveries_at_once_leave_each_row_once(
 
 
 def test_a_transaction_that_timed_out_is_not_committed_and_the_next_delivery_sends_all(
-    rows: "list[Row]", given: dict[str, Any], begun: Begun, brokers: "TestedBrokers", output: Output
+    rows: "list[Row]", given: dict[str, Any], begun: Begun, brokers: "TestedBrokers | RealKafka", output: Output
 ) -> None:
     late = begun(rows, "COMMITTING")
     brokers.advance(200_000)
@@ -225,7 +226,7 @@ def test_a_batch_of_another_query_is_refused_and_nothing_is_written(
 
 
 def test_a_group_that_somebody_else_writes_to_is_no_identity(
-    rows: "list[Row]", given: dict[str, Any], brokers: "TestedBrokers", output: Output
+    rows: "list[Row]", given: dict[str, Any], brokers: "TestedBrokers | RealKafka", output: Output
 ) -> None:
     other = client.Consumer({"bootstrap.servers": brokers.bootstrap, "group.id": given["group"]})
     other.commit(offsets=[client.TopicPartition("output", 0, 3, "by hand")], asynchronous=False)

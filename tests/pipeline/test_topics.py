@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
 
 pytest.importorskip(
@@ -17,24 +18,26 @@ pytest.importorskip(
 from tests.pipeline.topics import fill, make_topics, producing, read_back, undecided
 
 
-def test_what_was_committed_is_read_back_and_what_was_aborted_is_in_the_log(txn_broker: "TestedBrokers") -> None:
-    make_topics(txn_broker.bootstrap, input=3)
-    filled = fill(txn_broker.bootstrap, "input", 3, 200, per_transaction=20)
+def test_what_was_committed_is_read_back_and_what_was_aborted_is_in_the_log(
+    empty_brokers: "TestedBrokers | RealKafka",
+) -> None:
+    make_topics(empty_brokers.bootstrap, input=3)
+    filled = fill(empty_brokers.bootstrap, "input", 3, 200, per_transaction=20)
     committed, aborted = Counter(filled.committed), Counter(filled.aborted)
     assert (committed.total(), aborted.total(), len(committed)) == (200, 40, 200)
-    assert read_back(txn_broker.bootstrap, "input") == committed
-    assert read_back(txn_broker.bootstrap, "input", "read_uncommitted") == committed + aborted
-    assert undecided(txn_broker.bootstrap, "input") == 0
-    assert Counter(each.value for each in txn_broker.records("input")) == committed
+    assert read_back(empty_brokers.bootstrap, "input") == committed
+    assert read_back(empty_brokers.bootstrap, "input", "read_uncommitted") == committed + aborted
+    assert undecided(empty_brokers.bootstrap, "input") == 0
+    assert Counter(each.value for each in empty_brokers.records("input")) == committed
 
 
-def test_what_is_open_is_counted_and_not_read(txn_broker: "TestedBrokers") -> None:
-    make_topics(txn_broker.bootstrap, input=2)
-    producer = producing(txn_broker.bootstrap, "open")
+def test_what_is_open_is_counted_and_not_read(empty_brokers: "TestedBrokers | RealKafka") -> None:
+    make_topics(empty_brokers.bootstrap, input=2)
+    producer = producing(empty_brokers.bootstrap, "open")
     producer.begin_transaction()
     for partition in (0, 0, 1):
         producer.produce("input", b"open", partition=partition)
     producer.flush(10)
-    assert (read_back(txn_broker.bootstrap, "input"), undecided(txn_broker.bootstrap, "input")) == (Counter(), 3)
+    assert (read_back(empty_brokers.bootstrap, "input"), undecided(empty_brokers.bootstrap, "input")) == (Counter(), 3)
     producer.abort_transaction(10)
-    assert undecided(txn_broker.bootstrap, "input") == 0
+    assert undecided(empty_brokers.bootstrap, "input") == 0

@@ -112,6 +112,35 @@ INSTALLERS: Mapping[str, Installer] = {
 }
 """Every client, by its name at its registry."""
 
+PYSPARK = "4.2.0"
+CONNECTOR_JARS = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.1",
+    "org.apache.commons:commons-pool2:2.12.1",
+)
+"""Spark's own connector, jar by jar: the parent of the first cannot always be resolved, and one alone needs none."""
+
+
+def of_spark(module: str) -> Installer:
+    """Spark's Kafka connector in `lib`, with the release of Spark that it is made for, and a program beside it."""
+    pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"pyspark=={PYSPARK}")
+    copy = ("mvn", "-q", "-B", "dependency:copy", "-DoutputDirectory=lib")
+    return Installer(
+        tools=("java", "mvn"),
+        made_of=(),
+        commands=lambda folder: (
+            *((*copy, f"-Dartifact={jar}") for jar in CONNECTOR_JARS),
+            (sys.executable, "-m", "venv", "venv"),
+            (folder / "venv/bin/python", *pip),
+        ),
+        starts=lambda folder: (folder / "venv/bin/python", "-m", module, folder),
+    )
+
+
+BESIDE: Mapping[str, Installer] = {"spark-connector": of_spark("tests.spark_connector.program")}
+"""What is no client to run the scenarios with, and is got in the same way when it is named."""
+
 
 # ---------------------------------------------------------------- installing
 
@@ -119,7 +148,7 @@ INSTALLERS: Mapping[str, Installer] = {
 def is_ready(name: str, clients: Path = CLIENTS) -> bool:
     """Whether it is there, and of what the tree says now."""
     mark = clients / name / "ready"
-    return mark.is_file() and mark.read_text() == _digest(INSTALLERS[name], clients / name)
+    return mark.is_file() and mark.read_text() == _digest(_row(name), clients / name)
 
 
 def how_to(name: str) -> str:
@@ -129,7 +158,11 @@ def how_to(name: str) -> str:
 
 def program(name: str, clients: Path = CLIENTS) -> list[str]:
     """The command of its program of steps; it is started in the root of the tree."""
-    return [str(word) for word in INSTALLERS[name].starts(clients / name)]
+    return [str(word) for word in _row(name).starts(clients / name)]
+
+
+def _row(name: str) -> Installer:
+    return INSTALLERS.get(name) or BESIDE[name]
 
 
 def install(name: str, clients: Path = CLIENTS) -> None:
@@ -140,7 +173,7 @@ def install(name: str, clients: Path = CLIENTS) -> None:
     """
     if is_ready(name, clients):
         return
-    installer, folder = INSTALLERS[name], clients / name
+    installer, folder = _row(name), clients / name
     missing = [tool for tool in installer.tools if shutil.which(tool) is None]
     if missing:
         raise NotInstalled(f"{name}: {' and '.join(missing)} is not on the PATH")
@@ -179,11 +212,12 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command."""
     about = (__doc__ or "").partition("\n")[0]
     parser = argparse.ArgumentParser(prog="python -m tests.real_clients.install", description=about)
-    parser.add_argument("name", nargs="*", help=f"which (all): {', '.join(INSTALLERS)}")
+    known = (*INSTALLERS, *BESIDE)
+    parser.add_argument("name", nargs="*", help=f"which (all but {', '.join(BESIDE)}): {', '.join(known)}")
     names = parser.parse_args(words).name or list(INSTALLERS)
-    unknown = [name for name in names if name not in INSTALLERS]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        parser.error(f"no client is named {', '.join(unknown)}; there are {', '.join(INSTALLERS)}")
+        parser.error(f"no client is named {', '.join(unknown)}; there are {', '.join(known)}")
     failed = 0
     for name in names:
         try:

@@ -1,0 +1,45 @@
+"""A real Kafka where a test of the pipeline expects brokers of ours: `pytest tests/pipeline --real-kafka`."""
+
+import time
+from typing import Literal
+
+from tests.pipeline.topics import make_topics, messages
+from zombieproof.bridge.under_test import ReadRecord
+
+TIMEOUT_MS = 10_000
+"""Transactions of these tests may be open for so long."""
+NOTICED_S = 2.0
+"""So much later the coordinator has looked, at the most."""
+
+
+class RealKafka:
+    """What tests ask of `TestedBrokers`, of a Kafka that listens at an address."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+
+    def topics(self, **partitions: int) -> None:
+        """Make topics."""
+        make_topics(self.bootstrap, **partitions)
+
+    def records(
+        self, topic: str, isolation: Literal["read_committed", "read_uncommitted"] = "read_committed"
+    ) -> list[ReadRecord]:
+        """What a reader of a topic gets, partition by partition."""
+        return [
+            ReadRecord(
+                topic,
+                each.partition(),
+                each.offset(),
+                each.key(),
+                each.value(),
+                tuple(each.headers() or ()),
+                each.timestamp()[1],
+            )
+            for each in messages(self.bootstrap, topic, isolation)
+        ]
+
+    def advance(self, milliseconds: int) -> None:
+        """Time goes on as far as the end of every transaction that is open, and no further: this clock is not ours."""
+        assert milliseconds > TIMEOUT_MS
+        time.sleep(TIMEOUT_MS / 1000 + NOTICED_S)
