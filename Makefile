@@ -10,7 +10,7 @@ ARGS ?=
 # Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
 JOBS ?= logical
 
-.PHONY: help check test spark clients spark-connector pipeline-kafka deep gate soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test spark clients spark-connector pipeline pipeline-kafka deep gate soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -36,9 +36,14 @@ spark-connector: .venv/ready ## get Spark's own Kafka connector (PyPI, Maven; 0.
 	$(BIN)/python -m tests.real_clients.install spark-connector
 	$(BIN)/python -m tests.spark_connector $(ARGS)
 
-pipeline-kafka: .venv/ready ## the pipeline's tests at a real Apache Kafka 4.3.1, a node for each on loopback (Java 17, and Maven, which gets it; 10 minutes)
-	$(BIN)/python -m tests.jvm.kafka_node -- true
-	$(BIN)/python -m pytest -p no:xdist tests/pipeline --real-kafka $(ARGS)
+pipeline: .venv/spark ## the pipeline on real Spark with a broker of ours: committed rows in, each out once, through a crash and a lost checkpoint (Java 17)
+	$(BIN)/python examples/spark_pipeline.py $(ARGS)
+	$(BIN)/python examples/spark_pipeline.py --mode partition $(ARGS)
+
+pipeline-kafka: .venv/spark ## the same at a real Apache Kafka 4.3.1 on loopback, and the pipeline's tests without Spark there (Java 17, and Maven, which gets it; 10 minutes)
+	$(BIN)/python -m tests.jvm.kafka_node -- $(BIN)/python examples/spark_pipeline.py $(ARGS)
+	$(BIN)/python -m tests.jvm.kafka_node -- $(BIN)/python examples/spark_pipeline.py --mode partition $(ARGS)
+	$(BIN)/python -m pytest -p no:xdist tests/pipeline --real-kafka
 
 deep: .venv/ready ## the longest walks alone: many cuts of every recording, every altered case (a quarter of an hour)
 	ZOMBIEPROOF_TESTS=deep ZOMBIEPROOF_ALTERATIONS=all $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 -m deep $(ARGS)
