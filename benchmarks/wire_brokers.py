@@ -176,8 +176,10 @@ class KafkaJars:
         return f"{folder}/*"
 
 
-def kafka(jars: KafkaJars, *, syncs: bool, more: Mapping[str, str] | None = None) -> Subject:
-    """A node of Kafka with its defaults, and `more` settings.
+def kafka(
+    jars: KafkaJars, *, syncs: bool, more: Mapping[str, str] | None = None, options: Sequence[str] = (HEAP,)
+) -> Subject:
+    """A node of Kafka with its defaults, and `more` settings; `options` are of its JVM.
 
     `syncs`: with an fsync for every append, which Kafka does not do unasked.
     """
@@ -187,7 +189,7 @@ def kafka(jars: KafkaJars, *, syncs: bool, more: Mapping[str, str] | None = None
         properties = folder / "server.properties"
         said = {**_properties(folder / "data", port, other, syncs=syncs), **(more or {})}
         properties.write_text("".join(f"{name}={value}\n" for name, value in said.items()), encoding="utf-8")
-        java = ("java", HEAP, "-cp", class_path)
+        java = ("java", *options, "-cp", class_path)
         _made((*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties)), folder)
 
         def is_up(printed: str) -> str | None:

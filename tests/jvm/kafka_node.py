@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.wire_brokers import KafkaJars, NotHere, kafka
+from benchmarks.wire_brokers import HEAP, KafkaJars, NotHere, kafka
 from tests.jvm.java import NoJava, java
 
 NOTHING_RAN = 3
@@ -27,21 +27,25 @@ SETTINGS = {
 }
 """Few partitions, which are there at once; a transaction that has timed out is aborted soon."""
 
+QUICK = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
 
 class NoKafka(Exception):
     """No Kafka can be started here; the text says why, and what to do."""
 
 
 @contextmanager
-def node(folder: Path, release: str | None = None) -> Iterator[str]:
+def node(folder: Path, release: str | None = None, options: Sequence[str] = (HEAP,)) -> Iterator[str]:
     """A node until the end of the block, by its address; `folder` is empty, and holds its log afterwards.
+
+    `options` are of its JVM: `QUICK` begins sooner, and is slow when there is much to do.
 
     Raises:
         NoKafka: Java, Maven or the jars are not there, or it did not start.
     """
     try:
         java()
-        standing = kafka(KafkaJars(release=release), syncs=False, more=SETTINGS).start(folder)
+        standing = kafka(KafkaJars(release=release), syncs=False, more=SETTINGS, options=options).start(folder)
         begun = standing.__enter__()
     except NoJava as error:
         raise NoKafka(str(error)) from error

@@ -41,10 +41,10 @@ def empty_brokers(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[T
         return
     if request.node.get_closest_marker("txn_faults"):
         pytest.skip("a real Kafka plays no plan of faults; brokers of ours do, without --real-kafka")
-    from tests.jvm.kafka_node import node  # noqa: PLC0415  # few ask for it
+    from tests.jvm.kafka_node import QUICK, node  # noqa: PLC0415  # few ask for it
     from tests.pipeline.real import RealKafka  # noqa: PLC0415
 
-    with node(tmp_path) as address:
+    with node(tmp_path, options=QUICK) as address:
         yield RealKafka(address)
 
 
@@ -56,14 +56,9 @@ def brokers(empty_brokers: "TestedBrokers | RealKafka") -> "TestedBrokers | Real
 
 
 @pytest.fixture
-def given(request: pytest.FixtureRequest, brokers: "TestedBrokers | RealKafka") -> dict[str, Any]:
+def given(brokers: "TestedBrokers | RealKafka") -> dict[str, Any]:
     """The arguments of a delivery, but for its rows."""
-    settings: dict[str, Any] = {"bootstrap.servers": brokers.bootstrap}
-    if request.config.getoption("real_kafka", default=False):
-        from tests.pipeline.real import TIMEOUT_MS  # noqa: PLC0415  # needs a client
-
-        settings["transaction.timeout.ms"] = TIMEOUT_MS
-    return {"settings": settings, "group": "copier", "transactional_id": "copier-0"}
+    return {"settings": {"bootstrap.servers": brokers.bootstrap}, "group": "copier", "transactional_id": "copier-0"}
 
 
 @pytest.fixture

@@ -20,7 +20,9 @@ def connector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connector]:
 @pytest.fixture(autouse=True)
 def _row_of_the_page(request: pytest.FixtureRequest) -> None:
     """What the page tells of this test: its sentence, and which option or broker it is about."""
-    named = request.node.callspec.params
+    named = request.node.callspec.params if "connector" in request.fixturenames else {}
+    if not named:
+        return
     option = named.get("option") or next(reversed(named.get("options", {})), "")
     title = (request.function.__doc__ or "").partition("\n")[0]
     row = f"{title}: `{option.replace('_', '.')}`" if option else title
