@@ -16,7 +16,8 @@ pytest.importorskip(
 )
 
 from zombieproof.model.vocabulary import NONE
-from zombieproof.pipeline.kafka import producer_for
+from zombieproof.pipeline import reader
+from zombieproof.pipeline.kafka import client, producer_for
 from zombieproof.pipeline.reader import MicroBatches, NoSuchTopic, OutOfOrder, RangeNotRead, read, shares
 from zombieproof.pipeline.sink import deliver
 
@@ -117,3 +118,39 @@ def test_a_log_that_ends_before_the_position_is_told(filled: dict[str, Any]) -> 
             batches.plan({PLACE: 9})
     finally:
         batches.close()
+
+
+def refused(api: str, error: str, when: str) -> dict[str, Any]:
+    return {"name": error, "faults": [{"request": {"api": api}, "inject_error": error, "when": when}]}
+
+
+def begun_and_planned(settings: dict[str, Any]) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
+    batches = MicroBatches(settings, "g")
+    try:
+        return batches.begin({PLACE: 0}), batches.plan({PLACE: 0})
+    finally:
+        batches.close()
+
+
+@pytest.mark.txn_faults(plan=refused("OffsetFetch", "NOT_COORDINATOR", "once"))
+def test_a_coordinator_that_begins_is_asked_again(filled: dict[str, Any]) -> None:
+    """As Apache Kafka 4.3.1 answers whoever asks for a group right after the first partition of its log was made."""
+    assert begun_and_planned(filled) == ({PLACE: 0}, {PLACE: 6})
+
+
+@pytest.mark.txn_faults(plan=refused("OffsetFetch", "NOT_COORDINATOR", "every_time"))
+def test_one_that_never_begins_is_told(filled: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "CALL_S", 0.5)
+    with pytest.raises(client.KafkaException, match="NOT_COORDINATOR"):
+        begun_and_planned(filled)
+
+
+@pytest.mark.txn_faults(plan=refused("ListOffsets", "NOT_LEADER_OR_FOLLOWER", "once"))
+def test_a_leader_that_is_another_one_is_looked_for(filled: dict[str, Any]) -> None:
+    assert begun_and_planned(filled) == ({PLACE: 0}, {PLACE: 6})
+
+
+@pytest.mark.txn_faults(plan=refused("OffsetFetch", "GROUP_AUTHORIZATION_FAILED", "once"))
+def test_what_does_not_pass_is_told_at_once(filled: dict[str, Any]) -> None:
+    with pytest.raises(client.KafkaException, match="GROUP_AUTHORIZATION_FAILED"):
+        begun_and_planned(filled)

@@ -5,18 +5,25 @@ offsets, or none.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
-from zombieproof.model.spark_sink.vocabulary import ReaderEvent, ReaderState
+from zombieproof.model.spark_sink.vocabulary import ReaderEvent, ReaderState, Reply
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import Settings, client, consumer_for
+from zombieproof.pipeline.sink.replies import reply_of
 from zombieproof.statemachines.micro_batch_reader.steps import Reader, finish, past_of_batch, place, plan, resume
 from zombieproof.statemachines.notes import Notes, clear
 
 Place = tuple[str, int]
+Answer = TypeVar("Answer")
+
+LEADERLESS = frozenset({"LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION"})
+"""Somebody else leads the partition, or nobody does yet."""
 
 CALL_S = 10.0
+PAUSE_S = 0.05
+"""Between two questions, the first of which nobody could answer yet."""
 BATCH = 10_000
 """So many records are asked of the client at once."""
 
@@ -65,17 +72,23 @@ class MicroBatches:
 
     def begin(self, told: Mapping[Place, int]) -> dict[Place, int]:
         """There is no checkpoint: where each partition begins, at what the group committed or else as it is told."""
-        asked = [client.TopicPartition(*each) for each in told]
-        committed = {(each.topic, each.partition): each for each in self._consumer.committed(asked, CALL_S)}
+        committed = answered(lambda: self._committed(list(told)))
         found = {}
         for each in told:
-            if committed[each].error is not None:
-                raise client.KafkaException(committed[each].error)
-            at = max(committed[each].offset, NONE)
+            at = max(committed[each], NONE)
             reader = self._readers.setdefault(each, Reader())
             clear(self._notes, 0)
             found[each] = at if place(reader, at, self._notes) else told[each]
             self._is_legal(each)
+        return found
+
+    def _committed(self, places: list[Place]) -> dict[Place, int]:
+        asked = [client.TopicPartition(*each) for each in places]
+        found = {}
+        for told in self._consumer.committed(asked, CALL_S) if asked else ():
+            if told.error is not None:
+                raise client.KafkaException(told.error)
+            found[told.topic, told.partition] = int(told.offset)
         return found
 
     def resume(self, places: Iterable[Place]) -> None:
@@ -144,8 +157,26 @@ class MicroBatches:
 
     def ends(self, of: Place) -> tuple[int, int]:
         """The first offset that is there, and the last stable one."""
-        first, past = self._consumer.get_watermark_offsets(client.TopicPartition(*of), CALL_S, cached=False)
+        place = client.TopicPartition(*of)
+        first, past = answered(lambda: self._consumer.get_watermark_offsets(place, CALL_S, cached=False))
         return int(first), int(past)
+
+
+def answered(ask: Callable[[], Answer]) -> Answer:
+    """What brokers answer, if they do at last: one that begins to lead or to coordinate cannot yet.
+
+    Raises:
+        KafkaException: they have not for `CALL_S`, or what they say is nothing that passes.
+    """
+    until = time.monotonic() + CALL_S
+    while True:
+        try:
+            return ask()
+        except client.KafkaException as error:
+            passes = reply_of(error.args[0]) == Reply.UNKNOWN or error.args[0].name() in LEADERLESS
+            if not passes or time.monotonic() > until:
+                raise
+        time.sleep(PAUSE_S)
 
 
 def shares(sizes: Mapping[Place, int], most: int) -> dict[Place, int]:
