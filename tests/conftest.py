@@ -32,6 +32,11 @@ LEFT_OUT = {"quick": ("slow", "deep", "spark"), "ci": ("deep", "spark"), "deep":
 """
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which brokers the tests of the pipeline are run at."""
+    parser.addoption("--real-kafka", action="store_true", help="tests/pipeline, tests/spark: at a real Kafka, of Maven")
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Of a test with a sample the rest is slow."""
     sample = item.get_closest_marker("sample")

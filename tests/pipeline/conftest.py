@@ -6,7 +6,6 @@ pipeline-kafka`); what only brokers of ours can do, a plan of faults, is skipped
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,24 +27,14 @@ def rows() -> "list[Row]":
     ]
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Which brokers."""
-    parser.addoption("--real-kafka", action="store_true", help="tests/pipeline: at a real Kafka, from Maven")
-
-
 @pytest.fixture
-def empty_brokers(request: pytest.FixtureRequest, tmp_path: Path) -> "Iterator[TestedBrokers | RealKafka]":
+def empty_brokers(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[TestedBrokers | RealKafka]":
     """A broker without topics: ours, or, if that was asked for, Kafka's."""
-    if not request.config.getoption("real_kafka", default=False):
-        yield request.getfixturevalue("txn_broker")
-        return
-    if request.node.get_closest_marker("txn_faults"):
-        pytest.skip("a real Kafka plays no plan of faults; brokers of ours do, without --real-kafka")
-    from tests.jvm.kafka_node import QUICK, node  # noqa: PLC0415  # few ask for it
-    from tests.pipeline.real import RealKafka  # noqa: PLC0415
+    from tests.pipeline.real import broker_for  # noqa: PLC0415  # needs a client
 
-    with node(tmp_path, options=QUICK) as address:
-        yield RealKafka(address)
+    yield from broker_for(request, tmp_path_factory.mktemp("kafka"))
 
 
 @pytest.fixture

@@ -1,10 +1,15 @@
-"""A real Kafka where a test of the pipeline expects brokers of ours: `pytest tests/pipeline --real-kafka`."""
+"""A real Kafka where a test of the pipeline expects brokers of ours: with `--real-kafka` (`make pipeline-kafka`)."""
 
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
+import pytest
+
+from tests.jvm.kafka_node import QUICK, node
 from tests.pipeline.topics import make_topics, messages
-from zombieproof.bridge.under_test import ReadRecord
+from zombieproof.bridge.under_test import ReadRecord, TestedBrokers
 
 TIMEOUT_MS = 60_000
 """Transactions may be open for so long where nobody says anything else."""
@@ -43,3 +48,14 @@ class RealKafka:
         """Time goes on as far as the end of every transaction that is open, and no further: this clock is not ours."""
         assert milliseconds > TIMEOUT_MS
         time.sleep(TIMEOUT_MS / 1000 + NOTICED_S)
+
+
+def broker_for(request: pytest.FixtureRequest, folder: Path) -> Iterator[TestedBrokers | RealKafka]:
+    """The broker of a test: ours, or with `--real-kafka` a node of Kafka in an empty folder."""
+    if not request.config.getoption("real_kafka"):
+        yield request.getfixturevalue("txn_broker")
+        return
+    if request.node.get_closest_marker("txn_faults"):
+        pytest.skip("a real Kafka plays no plan of faults; brokers of ours do, without --real-kafka")
+    with node(folder, options=QUICK) as address:
+        yield RealKafka(address)

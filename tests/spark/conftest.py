@@ -11,6 +11,7 @@ from tests.spark.sessions import end, session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
 
 HERE = Path(__file__).resolve().parent
@@ -44,6 +45,13 @@ def _no_query_runs_on(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
-def broker(txn_broker: "TestedBrokers") -> "TestedBrokers":
-    """A broker of ours on a socket of loopback, judged when the test is over; `tests.pipeline.topics` fills it."""
-    return txn_broker
+def broker(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[TestedBrokers | RealKafka]":
+    """A broker of ours on a socket of loopback, judged when the test is over; with `--real-kafka` a node of Kafka.
+
+    `tests.pipeline.topics` fills it.
+    """
+    from tests.pipeline.real import broker_for  # noqa: PLC0415  # needs a client
+
+    yield from broker_for(request, tmp_path_factory.mktemp("kafka"))

@@ -14,6 +14,7 @@ from zombieproof.pipeline import register
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
 
 PARTITIONS = 3
@@ -33,7 +34,7 @@ class Query:
     """
 
     spark: "SparkSession"
-    broker: "TestedBrokers"
+    broker: "TestedBrokers | RealKafka"
     folder: Path
     sink: str = "batch"
     most: int = A_BATCH

@@ -13,6 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
 
 from pyspark.errors import StreamingQueryException
@@ -26,7 +27,7 @@ SINKS = (*GOOD, "naive")
 
 
 @pytest.fixture
-def query(spark: "SparkSession", broker: "TestedBrokers", tmp_path: Path) -> Callable[..., Query]:
+def query(spark: "SparkSession", broker: "TestedBrokers | RealKafka", tmp_path: Path) -> Callable[..., Query]:
     return lambda **changed: Query(spark, broker, tmp_path, **changed).begin()
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pytest
     from pyspark.sql import SparkSession
 
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
 
 
@@ -48,7 +49,9 @@ def test_the_settings_of_the_session_are_those_of_tests(
     assert not jvm.org.slf4j.LoggerFactory.getLogger("org.apache.spark").isWarnEnabled()
 
 
-def test_a_worker_reads_what_the_broker_has_committed(spark: "SparkSession", broker: "TestedBrokers") -> None:
+def test_a_worker_reads_what_the_broker_has_committed(
+    spark: "SparkSession", broker: "TestedBrokers | RealKafka"
+) -> None:
     make_topics(broker.bootstrap, input=3)
     filled, bootstrap = fill(broker.bootstrap, "input", 3, 200, per_transaction=20), broker.bootstrap
     (read,) = spark.sparkContext.parallelize([0], 1).map(lambda _: read_back(bootstrap, "input")).collect()

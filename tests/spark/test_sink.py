@@ -15,11 +15,12 @@ from zombieproof.pipeline.spark.options import IllegalOption
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
 
 
 @pytest.fixture
-def query(spark: "SparkSession", broker: "TestedBrokers", tmp_path: Path) -> Query:
+def query(spark: "SparkSession", broker: "TestedBrokers | RealKafka", tmp_path: Path) -> Query:
     return Query(spark, broker, tmp_path).begin()
 
 

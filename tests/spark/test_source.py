@@ -15,13 +15,14 @@ from zombieproof.pipeline import register
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
 
 COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
 
 
 @pytest.fixture
-def log(broker: "TestedBrokers") -> str:
+def log(broker: "TestedBrokers | RealKafka") -> str:
     """In partition 0: a, marker, aborted b, marker, c, marker, open d; in partition 1 nothing."""
     make_topics(broker.bootstrap, input=2)
     for number, (value, ends) in enumerate(((b"a", True), (b"b", False), (b"c", True), (b"d", None))):
@@ -124,7 +125,7 @@ def test_limits_are_offsets_which_are_more_than_rows(streaming: Callable[..., An
 
 
 def test_a_query_that_starts_again_goes_on_and_finds_new_partitions(
-    streaming: Callable[..., Any], broker: "TestedBrokers"
+    streaming: Callable[..., Any], broker: "TestedBrokers | RealKafka"
 ) -> None:
     from confluent_kafka.admin import AdminClient, NewPartitions  # noqa: PLC0415  # with the log alone
 

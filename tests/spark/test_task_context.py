@@ -12,6 +12,7 @@ from zombieproof.pipeline.spark.task_context import NO_BATCH, Attempt, NotInATas
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.pipeline.real import RealKafka
     from zombieproof.bridge.under_test import TestedBrokers
 
 SEEN = "query string, batch long, partition long, number long, task long"
@@ -33,7 +34,7 @@ def test_a_batch_query_has_no_batch(spark: "SparkSession") -> None:
 
 
 def test_a_streaming_query_tells_its_id_and_the_batch(
-    spark: "SparkSession", broker: "TestedBrokers", tmp_path: Path
+    spark: "SparkSession", broker: "TestedBrokers | RealKafka", tmp_path: Path
 ) -> None:
     found: list[tuple[int, str, Attempt]] = []
     see: Callable[[Any, int], None] = lambda rows, batch: found.extend(  # noqa: E731  # as foreachBatch wants it
