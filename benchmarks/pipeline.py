@@ -1,0 +1,342 @@
+"""The pipeline beside Spark's own Kafka source and sink, which write at least once: the same brokers, one session.
+
+    python benchmarks/pipeline.py [--rows 1000000] [--rounds 3] [--quick] [--only NAME ...] [--write FILE]
+
+Rows of 100 bytes in four partitions are copied from one topic into another, by ``Trigger.AvailableNow``: once in one
+micro-batch (rows a second of that micro-batch), and in many small ones (the median of how long one takes). CPU seconds
+are those of driver, JVM and Python workers from start to end of a query, without the broker's. The pairs take turns in
+each round; the first round warms the JVM up, and is not counted.
+
+Needed: Java 17, the extra `spark`, and the jars of Spark's connector (``make spark-connector`` gets them; else
+``--jars FOLDER``). Without them ours are measured alone.
+"""
+
+import argparse
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from wire_brokers import KafkaJars, NotHere, Standing, Subject, kafka, ours
+
+from zombieproof.report.pages import table, write_page
+
+ROOT = Path(__file__).resolve().parents[1]
+JARS = ROOT / ".clients" / "spark-connector" / "lib"
+BYTES = 100
+PARTITIONS = 4
+SMALL_BATCHES = 20
+SMALL_ROWS = 400
+WAIT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A source and a sink, with what the sink is told."""
+
+    name: str
+    source: str
+    sink: str
+    told: dict[str, str]
+
+
+BUILT_IN = Pair("Spark's own (at least once)", "kafka", "kafka", {})
+PAIRS = (
+    BUILT_IN,
+    Pair("zombieproof, mode batch", "zombieproof", "zombieproof", {"mode": "batch"}),
+    Pair("zombieproof, mode partition", "zombieproof", "zombieproof", {"mode": "partition"}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One query: seconds of each micro-batch that had rows, and CPU seconds of all of it."""
+
+    batches: tuple[float, ...]
+    rows: int
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a pair: rows a second, CPU microseconds for a row, seconds of a small micro-batch."""
+
+    rate: float
+    cpu_us: float
+    small_s: float
+
+
+# ---------------------------------------------------------------- topics
+
+
+def make_topics(address: str, names: Sequence[str]) -> None:
+    """Make topics."""
+    from confluent_kafka.admin import AdminClient, NewTopic  # noqa: PLC0415  # an extra
+
+    admin = AdminClient({"bootstrap.servers": address})
+    for each in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names]).values():
+        each.result(WAIT_S)
+
+
+def fill(address: str, topic: str, rows: int) -> None:
+    """Write rows in committed transactions."""
+    import confluent_kafka  # noqa: PLC0415  # an extra
+
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": address, "transactional.id": f"fill-{topic}", "linger.ms": 20}
+    )
+    producer.init_transactions(WAIT_S)
+    value, per_transaction = b"x" * BYTES, 50_000
+    for first in range(0, rows, per_transaction):
+        producer.begin_transaction()
+        for number in range(first, min(rows, first + per_transaction)):
+            while True:
+                try:
+                    producer.produce(topic, value, partition=number % PARTITIONS)
+                    break
+                except BufferError:
+                    producer.poll(0.01)
+        producer.commit_transaction(WAIT_S)
+
+
+def committed(address: str, topic: str) -> int:
+    """How many rows readers of committed records find."""
+    import confluent_kafka  # noqa: PLC0415  # an extra
+
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": address,
+            "group.id": "count",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+        }
+    )
+    consumer.assign([confluent_kafka.TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
+    count, ended = 0, 0
+    while ended < PARTITIONS:
+        for message in consumer.consume(10_000, 0.5):
+            if message.error() is None:
+                count += 1
+            elif message.error().name() == "_PARTITION_EOF":
+                ended += 1
+            else:
+                raise RuntimeError(f"{topic} cannot be counted: {message.error()}")
+    consumer.close()
+    return count
+
+
+# ---------------------------------------------------------------- queries
+
+
+def session(folder: Path, jars: Path | None) -> Any:
+    """A session as users have one: C2 on, two cores, 3 GB."""
+    os.environ.update({"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable})
+    from pyspark.sql import SparkSession  # noqa: PLC0415  # an extra, and after what it reads
+
+    from zombieproof.pipeline import register  # noqa: PLC0415  # an extra
+
+    settings = {
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "3g",
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.log.level": "OFF",
+    }
+    if jars is not None:
+        settings["spark.jars"] = ",".join(map(str, sorted(jars.glob("*.jar"))))
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    register(spark)
+    return spark
+
+
+def run(spark: Any, pair: Pair, address: str, topics: tuple[str, str], most: int, checkpoint: Path) -> Seen:
+    """Copy one topic into another, as far as it goes."""
+    source, target = topics
+    kafka_s = {"kafka.bootstrap.servers": address}
+    own = {"kafka.group.id": target}
+    told = {**kafka_s, "subscribe": source, "startingOffsets": "earliest"}
+    if most:
+        told["maxOffsetsPerTrigger"] = str(most)
+    if pair.source == "kafka":
+        told["kafka.isolation.level"] = "read_committed"
+    else:
+        told |= {**own, "includeSource": "true"}
+    columns = ["key", "value"] + (["source"] if pair.source == "zombieproof" else [])
+    rows = spark.readStream.format(pair.source).options(**told).load().select(*columns)
+    sink = {**kafka_s, **pair.told, "topic": target} | (own if pair.sink == "zombieproof" else {})
+    before = cpu_seconds()
+    query = (
+        rows.writeStream.format(pair.sink)
+        .options(**sink)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    used = cpu_seconds() - before
+    told_of = [each for each in query.recentProgress if each["numInputRows"]]
+    batches = tuple(each["durationMs"]["triggerExecution"] / 1000 for each in told_of)
+    return Seen(batches, sum(each["numInputRows"] for each in told_of), used)
+
+
+def cpu_seconds() -> float:
+    """Of this process and all that it has started, ended ones included where the system tells it."""
+    total = 0.0
+    me = psutil.Process()
+    for process in (me, *me.children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def measure(
+    subject: Subject, spark: Any, pairs: Sequence[Pair], rows: int, rounds: int, folder: Path
+) -> dict[str, Result]:
+    """All pairs at one broker."""
+    broker_folder = folder / "broker"
+    broker_folder.mkdir()
+    seen: dict[str, tuple[list[Seen], list[Seen]]] = {pair.name: ([], []) for pair in pairs}
+    with subject.start(broker_folder) as broker:
+        make_topics(broker.address, ["large", "small"])
+        fill(broker.address, "large", rows)
+        for _ in range(SMALL_BATCHES):
+            fill(broker.address, "small", SMALL_ROWS)
+        for number in range(rounds + 1):
+            for index, pair in enumerate(pairs):
+                large = _run(spark, pair, broker, "large", 0, folder, f"{number}-{index}")
+                if large.rows != rows or (count := committed(broker.address, f"large-{number}-{index}")) != rows:
+                    raise SystemExit(
+                        f"{pair.name}: {rows} rows were written, {large.rows} read, {count} are in the output"
+                    )
+                small = _run(spark, pair, broker, "small", SMALL_ROWS, folder, f"{number}-{index}")
+                if number:
+                    seen[pair.name][0].append(large)
+                    seen[pair.name][1].append(small)
+                print(
+                    f"round {number}: {subject.name}: {pair.name}: {rows / sum(large.batches):,.0f} rows/s, "
+                    f"small {statistics.median(small.batches):.3f} s",
+                    flush=True,
+                )
+    return {
+        name: Result(
+            statistics.median(rows / sum(each.batches) for each in large),
+            statistics.median(each.cpu / rows * 1e6 for each in large),
+            statistics.median(each for one in small for each in one.batches),
+        )
+        for name, (large, small) in seen.items()
+    }
+
+
+def _run(spark: Any, pair: Pair, broker: Standing, source: str, most: int, folder: Path, turn: str) -> Seen:
+    target = f"{source}-{turn}"
+    make_topics(broker.address, [target])
+    return run(spark, pair, broker.address, (source, target), most, folder / f"checkpoint-{target}")
+
+
+HEAD = """<!-- Generated by `python benchmarks/pipeline.py --write docs/pipeline-speed.md`. -->
+# How fast the pipeline is
+
+Rows of {bytes} bytes, copied from one topic into another on Spark, exactly once by the two modes of our sink, beside
+Spark's own Kafka source and sink, which write at least once: the same brokers, one session, in turns. What is measured,
+and how, says `python benchmarks/pipeline.py --help`. Driver, workers and broker share the cores of one machine.
+
+"""
+
+
+def page(found: dict[str, dict[str, Result]], rows: int, rounds: int, machine: str) -> str:
+    """The results as a page."""
+    parts = [HEAD.format(bytes=BYTES), f"{rows:,} rows, {rounds} rounds, medians. {machine}.\n"]
+    for broker, results in found.items():
+        parts.append(f"\n## {broker}\n\n{table(TITLES, _rows(results))}")
+    return "".join(parts)
+
+
+TITLES = ("source and sink", "rows/s:", "ratio:", "CPU µs a row:", "small micro-batch, s:", "more than Spark's own, s:")
+
+
+def _rows(results: dict[str, Result]) -> list[tuple[str, ...]]:
+    base = results.get(BUILT_IN.name)
+    return [
+        (
+            name,
+            f"{each.rate:,.0f}",
+            "" if base is None else f"{each.rate / base.rate:.2f}",
+            f"{each.cpu_us:,.1f}",
+            f"{each.small_s:.3f}",
+            "" if base is None else f"{each.small_s - base.small_s:+.3f}",
+        )
+        for name, each in results.items()
+    ]
+
+
+def _java() -> str:
+    told = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr.splitlines()
+    return told[0] if told else "no Java"
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="rows that are copied at once (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds that count (%(default)s)")
+    parser.add_argument("--quick", action="store_true", help="50,000 rows, one round: for a first look")
+    parser.add_argument("--only", nargs="+", default=[""], help="brokers whose names contain one of these words")
+    parser.add_argument("--jars", type=Path, default=JARS, help="a folder with the jars of Spark's connector")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table as a page of Markdown as well")
+    asked = parser.parse_args()
+    rows, rounds = (50_000, 1) if asked.quick else (asked.rows, asked.rounds)
+    subjects = [
+        each
+        for each in (ours("memory"), kafka(KafkaJars(), syncs=False))
+        if any(word.lower() in each.name.lower() for word in asked.only)
+    ]
+    if not subjects or rows < 1 or rounds < 1:
+        parser.error("nothing to run; brokers are zombieproof memory and Kafka, rows and rounds from 1 on")
+    jars = asked.jars if any(asked.jars.glob("*.jar")) else None
+    if jars is None:
+        print(f"Spark's own is not measured: {asked.jars} has no jars (make spark-connector gets them)")
+    pairs = PAIRS if jars else tuple(each for each in PAIRS if each is not BUILT_IN)
+    found: dict[str, dict[str, Result]] = {}
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        spark = session(Path(name), jars)
+        machine = (
+            f"Spark {spark.version}, {_java()}, Python {platform.python_version()}, {platform.machine()}, "
+            f"{os.cpu_count()} CPUs"
+        )
+        print(machine)
+        for number, subject in enumerate(subjects):
+            folder = Path(name) / str(number)
+            folder.mkdir()
+            try:
+                found[subject.name] = measure(subject, spark, pairs, rows, rounds, folder)
+            except NotHere as why:
+                print(f"{subject.name}: not run: {why}")
+        spark.stop()
+    for broker, results in found.items():
+        print(f"\n{broker}\n{table(TITLES, _rows(results))}")
+    if asked.write is not None:
+        print(f"written: {write_page(asked.write, page(found, rows, rounds, machine))}")
+
+
+if __name__ == "__main__":
+    main()
