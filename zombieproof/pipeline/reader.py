@@ -22,10 +22,16 @@ LEADERLESS = frozenset({"LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION"})
 """Somebody else leads the partition, or nobody does yet."""
 
 CALL_S = 10.0
+DEADLINE_S = 120.0
+"""So long a range is waited for if nothing of it comes."""
 PAUSE_S = 0.05
 """Between two questions, the first of which nobody could answer yet."""
 BATCH = 10_000
 """So many records are asked of the client at once."""
+WAIT_S = 0.02
+"""So long it waits for the rest of them."""
+OF_A_RANGE = {"fetch.wait.max.ms": 20, "fetch.queue.backoff.ms": 20}
+"""A range is there before it is read: brokers need not wait for more, and the client not long where its queue is full."""
 
 
 class RangeNotRead(RuntimeError):
@@ -191,7 +197,9 @@ def shares(sizes: Mapping[Place, int], most: int) -> dict[Place, int]:
     return {each: max(1, most * size // total) for each, size in sizes.items()}
 
 
-def read(settings: Settings, group: str, of: Place, first: int, past: int, deadline_s: float = 120.0) -> Iterator[Any]:
+def read(
+    settings: Settings, group: str, of: Place, first: int, past: int, deadline_s: float = DEADLINE_S
+) -> Iterator[Any]:
     """The committed records of [first, past) of one partition, as messages of the client, in order.
 
     Raises:
@@ -200,20 +208,21 @@ def read(settings: Settings, group: str, of: Place, first: int, past: int, deadl
     if past <= first:
         return
     subject = f"{of[0]}-{of[1]} from {first} to {past}"
-    consumer = consumer_for({**settings, "enable.partition.eof": True}, group)
+    consumer = consumer_for({**OF_A_RANGE, **settings, "enable.partition.eof": True}, group)
     try:
         consumer.assign([client.TopicPartition(*of, first)])
         until = time.monotonic() + deadline_s
-        while _position(consumer, of, first) < past:
+        while (at := _position(consumer, of, first)) < past:
             if time.monotonic() > until:
                 raise RangeNotRead(
-                    f"{subject}: read as far as {_position(consumer, of, first)} in {deadline_s:g} s; legal is a range "
-                    "below the last stable offset, and a broker that answers: look at both, and run the batch again"
+                    f"{subject}: read as far as {at}, and nothing came for {deadline_s:g} s; legal is a range below "
+                    "the last stable offset, and a broker that answers: look at both, and run the batch again"
                 )
-            for message in consumer.consume(BATCH, 0.2):
+            for message in consumer.consume(min(BATCH, past - at), WAIT_S):
                 error = message.error()
                 if error is None and message.offset() < past:
                     yield message
+                    until = time.monotonic() + deadline_s
                 elif error is not None and error.name() in ("_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE"):
                     raise RangeNotRead(
                         f"{subject}: the broker does not have it any more ({error.str()}); legal is a range that is "

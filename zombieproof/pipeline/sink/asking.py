@@ -33,10 +33,18 @@ class Asking:
         self._refused: list[Any] = []
         told = {"delivery.report.only.error": True, "on_delivery": self._told, **settings}
         self._producer: Any = producer_for(told, transactional_id)
+        self._is_connected = False
         self._consumer = consumer_for(settings, group)
 
-    def take_id(self, within_s: float) -> None:
-        """Take the transactional id: what is open under it is aborted, and no earlier holder commits any more."""
+    def take_id(self, topic: str, within_s: float) -> None:
+        """Take the transactional id: what is open under it is aborted, and no earlier holder commits any more.
+
+        librdkafka asks for the coordinator at once and then every half second, so a connection has to be there before:
+        it is made by asking for the topic that rows go to.
+        """
+        if not self._is_connected:
+            self._producer.list_topics(topic, within_s)
+            self._is_connected = True
         self._producer.init_transactions(within_s)
 
     def committed(self, places: Iterable[Place], within_s: float) -> dict[Place, tuple[int, str]]:

@@ -153,7 +153,7 @@ class Delivering:
             looked_up(self._delivery, int(self._work.found), self._notes)
             return
         if state == S.FENCING:
-            self._asking.take_id(within_s)
+            self._take_id(within_s)
         elif state == S.SENDING_ROWS:
             self._asking.send_rows(self._left().rows, self._until)
         elif state == S.SENDING_OFFSETS:
@@ -163,6 +163,10 @@ class Delivering:
         else:
             self._asking.abort(within_s)
         answered(self._delivery, Reply.DONE, self._notes)
+
+    def _take_id(self, within_s: float) -> None:
+        topics = {row.topic for row in self._rows[:1]} or {place[0] for place in self._places}
+        self._asking.take_id(min(topics, default=""), within_s)
 
     def _within_s(self) -> float:
         return max(0.1, min(CALL_S, self._until - time.monotonic()))
