@@ -19,6 +19,7 @@ from zombieproof.farm.found import Entry
 from zombieproof.farm.jobs import Job
 from zombieproof.farm.runners import Runner, in_processes, in_this_process
 from zombieproof.farm.tasks import seconds, tasks_of
+from zombieproof.pipeline.farm import on_master
 from zombieproof.report.screen import Column, Screen, plural
 
 if TYPE_CHECKING:
@@ -45,20 +46,17 @@ def examine(jobs: Sequence[Job]) -> None:
 
 
 def runner_of(processes: int | None, spark: str, workers: int | None, memory_bytes: int | None, watch: Watch) -> Runner:
-    """Who explores: this process, several, or Spark.
+    """Who explores: this process, several, or Spark, which is started when there is something to explore.
 
     Raises:
         WrongUsage: two were chosen, or a number cannot be.
-        NoSpark: Spark cannot be used here.
     """
     if spark and processes is not None:
         raise WrongUsage("--processes and --spark: choose one")
     if workers is not None and (spark or processes is not None):
         raise WrongUsage("--workers are threads of one exploration: with --processes and --spark each has one")
     if spark:
-        from zombieproof.pipeline.farm import on_spark, session  # noqa: PLC0415  # it is loaded when it is needed
-
-        return on_spark(session(spark), Limits(memory_bytes=memory_bytes), watch)
+        return on_master(spark, Limits(memory_bytes=memory_bytes), watch)
     if processes is None:
         return in_this_process(Limits(workers_of(workers), memory_bytes), watch)
     if not 1 <= processes <= MOST_PROCESSES:

@@ -138,7 +138,19 @@ def on_spark(spark: SparkSession, limits: Limits, watch: Watch | None = None) ->
     limits = Limits(limits.workers, limits.memory_bytes, sharing)
 
     def run_all(tasks: Sequence[Task]) -> Generator[Found, None, None]:
-        yield from _Handed(context, tasks, limits, watch).run()
+        yield from _Handed(spark, tasks, limits, watch).run()
+
+    return run_all
+
+
+def on_master(master: str, limits: Limits, watch: Watch | None = None) -> Runner:
+    """A runner on a master such as "local[2]": a session is begun when there is something to explore.
+
+    What it gives raises NoSpark where Spark cannot be used.
+    """
+
+    def run_all(tasks: Sequence[Task]) -> Generator[Found, None, None]:
+        yield from on_spark(session(master), limits, watch)(tasks)
 
     return run_all
 
@@ -150,8 +162,9 @@ def _local_cores(context: Any) -> int:
 class _Handed:
     """Tasks in the hands of Spark: threads of the driver hand over one after the other and wait for it."""
 
-    def __init__(self, context: Any, tasks: Sequence[Task], limits: Limits, watch: Watch | None) -> None:
-        self.context, self.tasks, self.watch = context, tasks, watch
+    def __init__(self, spark: SparkSession, tasks: Sequence[Task], limits: Limits, watch: Watch | None) -> None:
+        self.spark, self.tasks, self.watch = spark, tasks, watch
+        self.context = context = spark.sparkContext
         self.group = f"zombieproof farm {uuid.uuid4()}"
         self.rdd = context.parallelize(list(tasks), len(tasks)).flatMap(partial(_explore_all, limits=limits))
         self.numbers = iter(range(len(tasks)))
@@ -162,11 +175,9 @@ class _Handed:
     def run(self) -> Generator[Found, None, None]:
         from pyspark import inheritable_thread_target  # noqa: PLC0415  # optional
 
+        hand_over = inheritable_thread_target(self.spark)(self._hand_over)
         count = min(_AT_A_TIME, len(self.tasks))
-        threads = [
-            threading.Thread(target=inheritable_thread_target(self._hand_over), name=f"farm-{number}", daemon=True)
-            for number in range(count)
-        ]
+        threads = [threading.Thread(target=hand_over, name=f"farm-{n}", daemon=True) for n in range(count)]
         try:
             for thread in threads:
                 thread.start()
