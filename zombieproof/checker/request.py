@@ -44,10 +44,10 @@ def has_rules(setup: object) -> bool:
     return hasattr(setup, "rules")
 
 
-def rules_words(scenario: Scenario, request: Request, setup: object, mutant: Mutant | None) -> str:
+def rules_words(scenario: Scenario, request: Request, *, reads_rules: bool, mutant: Mutant | None = None) -> str:
     """The rules of a run in words: the preset and what differs from it, by the scenario and by what was asked."""
     words = "own"
-    if has_rules(setup):
+    if reads_rules:
         asked = {option.partition("=")[0].strip() for option in (*request.on, *request.off)}
         changes = {name: value for name, value in scenario.changes.items() if name not in asked}
         on, off = options_of_changes(changes)

@@ -6,6 +6,7 @@ import fnmatch
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from zombieproof.farm.plan import Group, Plan, PlanFault
 from zombieproof.farm.sources import sources
 from zombieproof.model.rules import PRESETS, UnknownRule
 
-MOST_JOBS: Final = 100_000
+MOST_JOBS: Final = 20_000
 _UNPINNED_STATES: Final = 400_000
 _GROWTH: Final = 4
 """How many times as many states there are, about, for each fault more."""
@@ -44,8 +45,6 @@ def jobs_of(plan: Plan) -> list[Job]:
                     f"{group.where}: expects {job.expected} of {job.name}, of which another exploration of the plan "
                     f"expects {other.expected}; leave one out"
                 )
-            if len(jobs) > MOST_JOBS:
-                raise PlanFault(f"{group.where}: there are more than {MOST_JOBS:,} explorations; make several plans")
     return list(jobs.values())
 
 
@@ -59,6 +58,13 @@ def _of_group(group: Group) -> Iterator[Job]:
             raise PlanFault(f"{group.where}: there is no bound {missing[0]!r} of {scenario.name}; {there_are}")
         bounds = {name: values for name, values in group.bounds.items() if name in scenario.bounds}
         mutants: Sequence[Mutant | None] = _mutants(group, scenario) if group.mutants else (None,)
+        reads_rules = _reads_rules(group, scenario)
+        count = len(group.rules) * len(mutants) * math.prod(map(len, bounds.values()))
+        if count > MOST_JOBS:
+            raise PlanFault(
+                f"{group.where}: {count:,} explorations of {scenario.name}; give fewer values, "
+                f"{MOST_JOBS:,} explorations at the most"
+            )
         for rules, mutant, values in itertools.product(group.rules, mutants, itertools.product(*bounds.values())):
             request = Request(
                 rules="" if rules == OWN else rules,
@@ -67,7 +73,7 @@ def _of_group(group: Group) -> Iterator[Job]:
                 mutant=mutant.name if mutant else "",
                 bounds=dict(zip(bounds, values, strict=True)),
             )
-            yield _job(group, scenario, request, mutant)
+            yield _job(group, scenario, request, mutant, reads_rules=reads_rules)
 
 
 def _scenarios(group: Group) -> dict[str, tuple[Scenario, bool]]:
@@ -115,33 +121,35 @@ def _mutants(group: Group, scenario: Scenario) -> list[Mutant]:
     return [each for each in scenario.mutants if any(fnmatch.fnmatchcase(each.name, one) for one in group.mutants)]
 
 
-def _job(group: Group, scenario: Scenario, request: Request, mutant: Mutant | None) -> Job:
-    """The job of a request, of which what says nothing new is left away."""
-    where = f"{group.where}: {scenario.name}"
+def _reads_rules(group: Group, scenario: Scenario) -> bool:
+    """Whether the model reads rules of Kafka's protocol: all rules are one to a model that does not."""
     try:
-        pinned = Request(mutant=request.mutant)
-        pinned_rules, pinned_bounds = chosen(scenario, pinned)
-        rules, bounds = chosen(scenario, request)
-        setup = scenario.setup(rules, bounds)
-        if not has_rules(setup) or rules == pinned_rules:
-            request, rules = replace(request, rules="", on=(), off=()), pinned_rules
-        model = scenario.model(bounds).name
-        file = str(Path(scenario.origin).resolve()) if scenario.origin else ""
-        hashed = sources(file)
-    except (UnknownBound, UnknownRule) as error:
-        raise PlanFault(f"{where}: {error}") from error
+        return has_rules(scenario.setup(scenario.own_rules(), scenario.bounds))
     except Exception as error:
         said = own.explained(error, scenario.origin) if scenario.origin else ""
         if not said:
             raise
-        raise PlanFault(said) from error
+        raise PlanFault(f"{group.where}: {said}") from error
+
+
+def _job(group: Group, scenario: Scenario, request: Request, mutant: Mutant | None, *, reads_rules: bool) -> Job:
+    """The job of a request, of which what says nothing new is left away."""
+    try:
+        pinned_rules, pinned_bounds = chosen(scenario, Request(mutant=request.mutant))
+        rules, bounds = chosen(scenario, request)
+    except (UnknownBound, UnknownRule) as error:
+        raise PlanFault(f"{group.where}: {scenario.name}: {error}") from error
+    if not reads_rules or rules == pinned_rules:
+        request, rules = replace(request, rules="", on=(), off=()), pinned_rules
+    file = str(Path(scenario.origin).resolve()) if scenario.origin else ""
+    hashed = sources(file)
     changed = {name: value for name, value in bounds.items() if value != pinned_bounds[name]}
     request = replace(request, bounds=changed)
     identity = {
         "scenario": scenario.name,
         "file": file,
         "mutant": request.mutant,
-        "rules": asdict(rules) if has_rules(setup) else OWN,
+        "rules": asdict(rules) if reads_rules else OWN,
         "bounds": bounds,
         "sources": hashed,
     }
@@ -152,8 +160,8 @@ def _job(group: Group, scenario: Scenario, request: Request, mutant: Mutant | No
         key=key,
         sources=hashed,
         scenario=scenario.name,
-        model=model,
-        words=rules_words(scenario, request, setup, None),
+        model=scenario.model(bounds).name,
+        words=rules_words(scenario, request, reads_rules=reads_rules),
         file=file,
         asked=scenario.asked,
         rules=request.rules,

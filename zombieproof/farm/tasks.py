@@ -41,11 +41,12 @@ def tasks_of(jobs: Iterable[Job], least_seconds: float = LEAST_SECONDS) -> list[
             del room[job.model]
     short = [group for group in room.values() if group]
     for group in short:
-        # What is left over of a model goes to the shortest of the others, if there is one.
+        # What is left over of a model goes to the shortest task of the same, or else of another model.
         others = [task for task in tasks if task is not group]
         if others:
             tasks.remove(group)
-            min(others, key=_total).extend(group)
+            model = group[0].model
+            min(others, key=lambda task: (task[0].model != model, _total(task))).extend(group)
     return [tuple(task) for task in sorted(tasks, key=_total, reverse=True)]
 
 

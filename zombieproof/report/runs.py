@@ -87,7 +87,7 @@ def has_rules(checked: Checked) -> bool:
 
 def rules_words(checked: Checked, asked: Request) -> str:
     """The rules of a run in words: the preset and what differs from it, by the scenario and by what was asked."""
-    return asking.rules_words(checked.scenario, asked, checked.setup, checked.mutant)
+    return asking.rules_words(checked.scenario, asked, reads_rules=has_rules(checked), mutant=checked.mutant)
 
 
 def verdict_of(runs: Iterable[Run]) -> str:
