@@ -124,6 +124,7 @@ def _mutants(group: Group, scenario: Scenario) -> list[Mutant]:
 def _reads_rules(group: Group, scenario: Scenario) -> bool:
     """Whether the model reads rules of Kafka's protocol: all rules are one to a model that does not."""
     try:
+        scenario.model(scenario.bounds)
         return has_rules(scenario.setup(scenario.own_rules(), scenario.bounds))
     except Exception as error:
         said = own.explained(error, scenario.origin) if scenario.origin else ""

@@ -92,7 +92,8 @@ def _lines(harvest: Harvest) -> Iterator[str]:
 def _markdown_cells(entry: Entry) -> list[str]:
     titles = [title.removesuffix(":") for title in COLUMNS]
     return [
-        code(cell.text) if title in _CODES and cell.text else plain(cell.text)
+        # In a table a bar ends a cell even inside of code.
+        code(cell.text).replace("|", "\\|") if title in _CODES and cell.text else plain(cell.text)
         for title, cell in zip(titles, cells(entry), strict=True)
     ]
 
