@@ -67,7 +67,7 @@ def test_results_are_a_dataframe_with_the_schema_that_is_told(spark: "SparkSessi
     (tmp_path / "plan.yaml").write_text(PLAN)
     found = farm.results(spark, tmp_path / "plan.yaml", tmp_path / "kept")
     assert found.columns == [column.name for column in SCHEMA]
-    assert dict(found.dtypes) == {name: kind for name, kind in (part.split() for part in farm.columns().split(", "))}
+    assert [f"{name} {kind}" for name, kind in found.dtypes] == farm.columns().split(", ")
     whole = {job.key: row for job, row in zip(planned(), facts(run(planned(), in_this_process(Limits()))), strict=True)}
     for row in found.collect():
         said = {name: value for name, value in row.asDict().items() if name not in TIMES}
