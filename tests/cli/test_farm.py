@@ -97,6 +97,12 @@ def test_an_expected_violation_of_a_plan_is_no_failure(run: Any, tmp_path: Path)
     assert (outcome.code, "holds; expected: violated" in outcome.out) == (1, True)
 
 
+def test_the_plan_that_ships_is_explored_as_far_as_it_is_small(run: Any, repository_root: Path) -> None:
+    listed = run("farm", repository_root / "examples/farm.yaml", "--list", "--json").json["explorations"]
+    assert {row["expected"] for row in listed} == {"holds", "breaks", "violated"}
+    assert "zombieproof check timeout --rules 4.2 --bounds lost=2,doubled=0" in [row["command"] for row in listed]
+
+
 def test_an_inconclusive_exploration_exits_3(run: Any) -> None:
     outcome = run("farm", "--scenario", "late_produce", "--memory", "1M", "--json")
     assert (outcome.code, outcome.json["verdict"]) == (3, "inconclusive")

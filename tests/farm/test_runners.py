@@ -54,7 +54,6 @@ def test_an_exploration_under_which_processes_die_fails_alone(jobs: Jobs, unruly
     assert made.entries[1].found.why == "the process that explored it died, 2 times: it ended with exit code 9"
 
 
-@pytest.mark.slow
 def test_a_killed_process_is_named_by_its_signal(jobs: Jobs) -> None:
     begun: list[str] = []
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import zombieproof
 from zombieproof.farm import sources as hashing
 from zombieproof.farm.exploring import Limits
 from zombieproof.farm.found import Entry, Found, failure
@@ -64,7 +63,7 @@ def test_a_hash_of_sources_sees_every_file_of_ours(monkeypatch: pytest.MonkeyPat
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("one")
-    monkeypatch.setattr(zombieproof, "__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(hashing, "_ROOT", tmp_path)
 
     def hashed() -> str:
         hashing._ours.cache_clear()

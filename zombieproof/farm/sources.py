@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import zombieproof
-
+_ROOT: Final = Path(__file__).resolve().parents[1]
 DECIDING: Final = ("model", "statemachines", "checker", "farm")
 """The packages whose sources decide: what is true, what may follow what, what can happen, and what is kept of it."""
 
@@ -31,11 +30,10 @@ def sources(file: str = "") -> str:
 
 @functools.cache
 def _ours() -> str:
-    root = Path(zombieproof.__file__).parent
     whole = hashlib.sha256()
     for package in DECIDING:
-        for path in sorted((root / package).rglob("*.py")):
-            _add(whole, path.relative_to(root), path)
+        for path in sorted((_ROOT / package).rglob("*.py")):
+            _add(whole, path.relative_to(_ROOT), path)
     return whole.hexdigest()
 
 
