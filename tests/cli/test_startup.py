@@ -42,6 +42,8 @@ UNNEEDED: dict[str, tuple[str, ...]] = {
     "history --help": (*LIBRARIES, *OURS[:3], "zombieproof.model", "zombieproof.statemachines"),
     "conform --help": (*COMPILERS, *DRAWING, "zombieproof.checker"),
     "conform --recording tests/answers/sample.jsonl.gz --limit 1": (*COMPILERS, *DRAWING, "zombieproof.checker"),
+    "farm --help": (*COMPILERS, *DRAWING[:2], "pyspark", "pyarrow", "zombieproof.broker", "zombieproof.conformance"),
+    "farm --list": (*COMPILERS, *DRAWING[:2], "pyspark", "pyarrow", "zombieproof.broker", "zombieproof.conformance"),
     "verify --help": COMPILERS,
     "scenarios": (*LIBRARIES, *OURS[1:]),
     "scenarios timeout": (*LIBRARIES, *OURS[1:]),

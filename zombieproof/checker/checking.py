@@ -5,21 +5,11 @@ from dataclasses import dataclass
 
 from zombieproof.checker.engine.explore import Progress, Result, Stop, explore
 from zombieproof.checker.engine.model import Model
+from zombieproof.checker.request import Request, chosen, preset_in_force
 from zombieproof.checker.scenario import Mutant, Scenario
-from zombieproof.model.rules import Rules, with_switches
+from zombieproof.model.rules import Rules
 
-
-@dataclass(frozen=True)
-class Request:
-    """How to check: everything that the command line can choose. `mutant` is the name of one."""
-
-    rules: str = ""
-    on: tuple[str, ...] = ()
-    off: tuple[str, ...] = ()
-    mutant: str = ""
-    bounds: Mapping[str, int] | None = None
-    workers: int = 1
-    memory_bytes: int | None = None
+__all__ = ["Checked", "Request", "UnknownMutant", "check", "chosen"]
 
 
 class UnknownMutant(ValueError):
@@ -39,17 +29,6 @@ class Checked:
     mutant: Mutant | None
     is_pinned: bool
     result: Result
-
-
-def chosen(scenario: Scenario, request: Request) -> tuple[Rules, dict[str, int]]:
-    """The rules and bounds of a run.
-
-    Raises:
-        UnknownRule, UnknownBound: something was named that the scenario or the rules do not have.
-    """
-    mutant = scenario.mutant(request.mutant) if request.mutant else None
-    rules = with_switches(scenario.own_rules(request.rules, mutant), request.on, request.off)
-    return rules, scenario.own_bounds({**(mutant.bounds if mutant else {}), **(request.bounds or {})})
 
 
 def check(
@@ -91,5 +70,5 @@ def check(
         stop=stop,
     )
     is_pinned = not changed and bounds == dict(scenario.bounds)
-    name = request.rules or (mutant.rules if mutant else "") or scenario.rules
+    name = preset_in_force(scenario, request)
     return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result)

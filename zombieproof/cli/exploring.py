@@ -150,7 +150,7 @@ def explore_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Run
     with watching() as watcher:
         try:
             requests = [(scenario, choice.request(scenario)) for scenario in scenarios]
-            _examine(requests)
+            examine_all(requests)
             for scenario, request in requests:
                 with blaming(scenario):
                     runs.append(run_of(_explored(scenario, request, watcher.begin), request))
@@ -166,7 +166,7 @@ def hunt_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Hunt],
     hunts: list[Hunt] = []
     with watching() as watcher:
         try:
-            _examine([(each, choice.request(each, mutant.name)) for each in scenarios for mutant in each.mutants])
+            examine_all([(each, choice.request(each, mutant.name)) for each in scenarios for mutant in each.mutants])
             for scenario in scenarios:
                 for mutant in scenario.mutants:
                     request = choice.request(scenario, mutant.name)
@@ -180,7 +180,7 @@ def hunt_all(scenarios: Sequence[Scenario], choice: Choice) -> tuple[list[Hunt],
     return hunts, False
 
 
-def _examine(requests: Iterable[tuple[Scenario, Request]]) -> None:
+def examine_all(requests: Iterable[tuple[Scenario, Request]]) -> None:
     """Find the mistakes of models that are somebody's own before anything is compiled.
 
     Raises:

@@ -40,6 +40,7 @@ COMMANDS: Final = {
     "history": "Judge what clients were told and what they read.",
     "conform": "Judge any broker, or replay recorded answers of a real one.",
     "serve": "Serve brokers of Kafka for any client of Kafka.",
+    "farm": "Explore many scenarios, rules, bounds and mutants at once.",
     "verify": "Verify all that a clone promises, in one table.",
     "scenarios": "List the scenarios, or tell one.",
     "stories": "List the stories that brokers can play, or tell one.",

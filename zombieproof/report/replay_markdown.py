@@ -30,22 +30,22 @@ def _lines(report: Report) -> Iterator[str]:
     if report.damage:
         yield from ("", "## What could not be read", "")
         yield from (
-            f"- {_code(place.file)}, {place.unit} {place.position}: {_plain(place.message)}" for place in report.damage
+            f"- {code(place.file)}, {place.unit} {place.position}: {plain(place.message)}" for place in report.damage
         )
     gaps = [gap for gap in report.not_judged if not gap.accepted]
     if gaps:
         yield from ("", "## What was not judged", "")
-        yield from (f"- {_plain(gap_line(gap))}" for gap in gaps)
+        yield from (f"- {plain(gap_line(gap))}" for gap in gaps)
     yield from _partitions(report)
 
 
 def _finding(number: int, finding: Finding) -> Iterator[str]:
     yield from ("", f"## {number}. `{finding.promise}`", "")
     if finding.promise in IN_RECORDINGS:
-        yield f"*{_plain(IN_RECORDINGS[finding.promise].sentence)}*"
+        yield f"*{plain(IN_RECORDINGS[finding.promise].sentence)}*"
         yield ""
-    place = f"**{_plain(where(finding))}**: " if where(finding) else ""
-    yield f"{place}{_plain(finding.message)}"
+    place = f"**{plain(where(finding))}**: " if where(finding) else ""
+    yield f"{place}{plain(finding.message)}"
     if finding.explanation is not None:
         harm = finding.circumstances.harm if finding.circumstances is not None else Harm.UNKNOWN
         yield from _explanation(finding.explanation, harm)
@@ -53,18 +53,18 @@ def _finding(number: int, finding: Finding) -> Iterator[str]:
 
 def _explanation(explanation: Explanation, harm: Harm) -> Iterator[str]:
     if explanation.effect:
-        yield from ("", f"**What it means.** {_plain(explanation.effect)}")
+        yield from ("", f"**What it means.** {plain(explanation.effect)}")
     if explanation.records is not None:
         yield from ("", f"**{records_title(harm)}**", "")
-        yield from (f"- {_plain(line)}" for line in record_lines(explanation.records, SHOWN_RECORDS))
+        yield from (f"- {plain(line)}" for line in record_lines(explanation.records, SHOWN_RECORDS))
     if explanation.moments:
         yield from ("", "**When**", "")
-        yield from (f"- {_plain(moment_line(moment))}" for moment in explanation.moments)
+        yield from (f"- {plain(moment_line(moment))}" for moment in explanation.moments)
     if explanation.remedies:
         yield from ("", "**What to do**", "")
     for number, remedy in enumerate(explanation.remedies, 1):
-        cost = "" if remedy.cost == "None." else f" *Cost: {_plain(remedy.cost)}*"
-        yield f"{number}. {_plain(remedy.sentence)}{cost}"
+        cost = "" if remedy.cost == "None." else f" *Cost: {plain(remedy.cost)}*"
+        yield f"{number}. {plain(remedy.sentence)}{cost}"
         yield from _commands(remedy.commands)
     if explanation.causes:
         yield from ("", "**Why it can have happened**", "")
@@ -73,11 +73,11 @@ def _explanation(explanation: Explanation, harm: Harm) -> Iterator[str]:
 
 
 def _cause(cause: CauseFound, causes: Sequence[CauseFound]) -> Iterator[str]:
-    yield f"- {likelihood(cause, causes)}: {_plain(cause.sentence)}"
+    yield f"- {likelihood(cause, causes)}: {plain(cause.sentence)}"
     for line in cause_lines(cause, tell_apart=len(causes) > 1 or not cause.is_likely):
-        yield f"  - {_plain(line)}"
+        yield f"  - {plain(line)}"
     if cause.shown_by is not None:
-        yield f"  - The checker shows the same: {_code(cause.shown_by.command)}. {_plain(cause.shown_by.story)}"
+        yield f"  - The checker shows the same: {code(cause.shown_by.command)}. {plain(cause.shown_by.story)}"
 
 
 def _commands(commands: Sequence[str]) -> Iterator[str]:
@@ -96,15 +96,15 @@ def _partitions(report: Report) -> Iterator[str]:
         "|---|---:|---:|",
     )
     for place, lso in sorted(report.lso.items()):
-        yield f"| {_plain(place)} | {lso:,} | {len(report.committed.get(place, ())):,} |"
+        yield f"| {plain(place)} | {lso:,} | {len(report.committed.get(place, ())):,} |"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that means nothing to Markdown, on one line."""
     return _SPECIAL.sub(r"\\\1", text).replace("\n", " ")
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Text as code, whatever it holds."""
     ticks = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     padded = f" {text} " if "`" in text else text

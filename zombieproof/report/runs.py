@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from zombieproof.checker import request as asking
 from zombieproof.checker.engine.model import Promise
-from zombieproof.checker.scenario import options_of_changes, rules_in_words
 from zombieproof.report.exits import Exit
 from zombieproof.report.story import Story, tell
 
@@ -82,18 +82,12 @@ def run_of(checked: Checked, request: Request) -> Run:
 
 def has_rules(checked: Checked) -> bool:
     """Whether the model reads rules of Kafka's protocol at all."""
-    return hasattr(checked.setup, "rules")
+    return asking.has_rules(checked.setup)
 
 
-def rules_words(checked: Checked, request: Request) -> str:
+def rules_words(checked: Checked, asked: Request) -> str:
     """The rules of a run in words: the preset and what differs from it, by the scenario and by what was asked."""
-    words = "own"
-    if has_rules(checked):
-        asked = {option.partition("=")[0].strip() for option in (*request.on, *request.off)}
-        changes = {name: value for name, value in checked.scenario.changes.items() if name not in asked}
-        on, off = options_of_changes(changes)
-        words = rules_in_words(checked.rules_name, [*on, *request.on], [*off, *request.off])
-    return f"{words}, mutant {checked.mutant.name}" if checked.mutant else words
+    return asking.rules_words(checked.scenario, asked, reads_rules=has_rules(checked), mutant=checked.mutant)
 
 
 def verdict_of(runs: Iterable[Run]) -> str:

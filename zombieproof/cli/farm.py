@@ -1,0 +1,185 @@
+"""zombieproof farm: many explorations at once, each result kept."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from zombieproof.cli.farming import examine, list_jobs, runner_of, watching
+from zombieproof.cli.usage import WrongUsage, form_of, memory_bytes
+from zombieproof.farm.expanding import jobs_of
+from zombieproof.farm.jobs import OWN, Job
+from zombieproof.farm.plan import Group, Plan, PlanFault, bound_values, load_plan
+from zombieproof.farm.running import Harvest, run
+from zombieproof.farm.store import Store
+from zombieproof.pipeline.farm import NoSpark, write_parquet
+from zombieproof.report import farm_pages, farm_text
+from zombieproof.report.exits import Exit
+from zombieproof.report.screen import Screen, plural
+
+HELP = """Explore many scenarios, rules, bounds and mutants, and keep each result: an interrupted farm goes on.
+
+What to explore is said by a plan, or by options: every scenario under every one of the rules within all bounds. Each
+is explored as by `check`, and finds the same. Results are kept in a folder, under a hash of what was explored and of
+the program's sources: what is there is not explored again. The report stands beside them (report.md, report.html).
+A mutant is expected to break what is pinned, all else to hold, unless the plan says otherwise. Explorations are made
+one after the other; --processes N, or --spark MASTER, make many at a time.
+
+\b
+Examples:
+  zombieproof farm                             every scenario
+  zombieproof farm --mutants --processes 4     and every mutant
+  zombieproof farm --scenario 'spark_*' --bound crashes=0..2 --list
+  zombieproof farm --scenario timeout --rules own --rules 4.2 --rules 3.9
+  zombieproof farm examples/farm.yaml --processes 8 --memory 4G
+  zombieproof farm examples/farm.yaml --spark 'local[2]' --parquet all.parquet
+
+\b
+A plan:
+  explorations:
+  - {scenarios: "*", mutants: "*"}
+  - {scenarios: [timeout, "kip98_*"], rules: [own, 3.9], bounds: {lost: 0..2}}
+  - {scenarios: late_produce, without: kip360, with: transaction_version=0,
+     expect: violated}            or holds, or anything
+
+\b
+Exit codes: 0 all is as expected, 1 something is not, 2 wrong usage,
+  3 inconclusive, 70 an exploration failed, 130 interrupted.
+"""
+
+Format = Literal["text", "json", "markdown"]
+RESULTS = Path("farm-results")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("farm", help=HELP)(farm_command)
+
+
+def farm_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
+    plan: Annotated[
+        Path | None, typer.Argument(metavar="PLAN.yaml", help="what to explore; options say it otherwise")
+    ] = None,
+    scenarios: Annotated[
+        list[str] | None,
+        typer.Option("--scenario", metavar="NAME", help="name, pattern or FILE.py[:NAME]; repeatable; all by default"),
+    ] = None,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option("--rules", metavar="PRESET", help="rules of a release, or own (the default); repeatable"),
+    ] = None,
+    on: Annotated[
+        list[str] | None, typer.Option("--with", metavar="RULE", help="switch a rule on everywhere; repeatable")
+    ] = None,
+    off: Annotated[
+        list[str] | None, typer.Option("--without", metavar="RULE", help="switch a rule off everywhere; repeatable")
+    ] = None,
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option("--bound", metavar="NAME=VALUES", help="such as lost=0,1,2 or lost=0..2; repeatable"),
+    ] = None,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="also every mutant of the scenarios, each as it is pinned")
+    ] = False,
+    results: Annotated[
+        Path, typer.Option("--results", metavar="FOLDER", help="where results are kept, and taken from")
+    ] = RESULTS,
+    fresh: Annotated[bool, typer.Option("--fresh", help="explore anew what is there")] = False,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", help="explore in so many processes, each with one thread")
+    ] = None,
+    spark: Annotated[str, typer.Option(metavar="MASTER", help="explore on Spark: local[2], spark://host:7077")] = "",
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="threads of an exploration in this process; all cores by default")
+    ] = None,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="end an exploration before its process uses more")] = "",
+    parquet: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="also write the results as Parquet (extra spark)")
+    ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="list explorations and tasks, and explore nothing")] = False,
+    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+) -> int:
+    """Run the command."""
+    form = form_of(form, as_json=as_json)
+    limit = memory_bytes(memory) if memory else None
+    options = Group(
+        "the command line",
+        scenarios=tuple(scenarios or ("*",)),
+        rules=tuple(rules or (OWN,)),
+        on=tuple(on or ()),
+        off=tuple(off or ()),
+        bounds=_bounds(bounds or ()),
+    )
+    if plan is not None and (mutants or options != Group(options.where)):
+        raise WrongUsage(f"{plan} says what to explore: leave --scenario, --rules, --with, --bound and --mutants away")
+    jobs = _jobs(plan, options, mutants=mutants)
+    if listing:
+        list_jobs(Screen(), jobs, as_json=form == "json")
+        return Exit.HOLDS
+    if parquet is not None and not parquet.parent.is_dir():
+        raise WrongUsage(f"--parquet {parquet}: there is no folder {parquet.parent}")
+    examine(jobs)
+    try:
+        with watching(len(jobs)) as watcher:
+            runner = runner_of(processes, spark, workers, limit, watcher.begin)
+            store = Store(results)
+            harvest = run(jobs, runner, store, memory_bytes=limit, fresh=fresh, tell=watcher.came)
+        _report(harvest, store, form)
+        if parquet is not None:
+            write_parquet(harvest.entries, parquet)
+    except NoSpark as error:
+        raise WrongUsage(str(error)) from error
+    return farm_text.exit_code_of(harvest)
+
+
+def _bounds(options: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    bounds: dict[str, tuple[int, ...]] = {}
+    for option in options:
+        name, sign, values = (part.strip() for part in option.partition("="))
+        if not sign or not name:
+            raise WrongUsage(f"--bound {option!r} is not name=values; give for example --bound lost=0,1,2")
+        if name in bounds:
+            raise WrongUsage(f"--bound {option!r}: {name} is there twice; give all values at once, such as {name}=0,1")
+        try:
+            bounds[name] = bound_values(values)
+        except PlanFault as fault:
+            raise WrongUsage(f"--bound {option!r}: {fault}") from fault
+    return bounds
+
+
+def _jobs(plan: Path | None, options: Group, *, mutants: bool) -> list[Job]:
+    """The explorations of the plan, or of the options.
+
+    Raises:
+        WrongUsage: something is named that does not exist, or cannot be.
+    """
+    groups: Plan = (options,)
+    if mutants:
+        groups += (Group(options.where, scenarios=options.scenarios, mutants=("*",)),)
+    try:
+        return jobs_of(groups if plan is None else load_plan(plan))
+    except PlanFault as fault:
+        raise WrongUsage(str(fault)) from fault
+
+
+def _report(harvest: Harvest, store: Store, form: Format) -> None:
+    """Write the pages beside the results, what was found to stdout, and remarks to stderr."""
+    pages = {"report.md": farm_pages.as_markdown(harvest), "report.html": farm_pages.as_html(harvest)}
+    for name, page in pages.items():
+        (store.folder / name).write_text(page, encoding="utf-8")
+    screen, aside = Screen(), Screen(sys.stderr)
+    if form == "text":
+        farm_text.show(screen, harvest)
+    else:
+        screen.data(farm_text.as_json(harvest) if form == "json" else pages["report.md"])
+    for file in store.damaged:
+        aside.say(f"{file} was damaged, and the exploration made again")
+    aside.say(f"the report is in {store.folder / 'report.html'}, and as Markdown beside it")
+    if harvest.interrupted:
+        done = f"{len(harvest.found):,} of {plural(len(harvest.jobs), 'exploration')}"
+        aside.say(f"interrupted: {done} are known and kept in {store.folder}; the same command goes on from there")

@@ -1,0 +1,124 @@
+"""What the farm's command line needs besides: lists, a runner, and what can be seen of a farm while it runs."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from zombieproof.checker import own
+from zombieproof.checker.scenario import Scenario
+from zombieproof.cli.bars import progress
+from zombieproof.cli.exploring import cores, examine_all, workers_of
+from zombieproof.cli.usage import WrongUsage
+from zombieproof.farm.exploring import Limits, Watch
+from zombieproof.farm.found import Entry
+from zombieproof.farm.jobs import Job
+from zombieproof.farm.runners import Runner, in_processes, in_this_process
+from zombieproof.farm.tasks import seconds, tasks_of
+from zombieproof.pipeline.farm import on_master
+from zombieproof.report.screen import Column, Screen, plural
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from zombieproof.checker.engine.result import Progress as Reached
+    from zombieproof.farm.running import Harvest
+
+MOST_PROCESSES = 256
+
+
+def examine(jobs: Sequence[Job]) -> None:
+    """Find the mistakes of models that are somebody's own before anything is compiled.
+
+    Raises:
+        WrongUsage: there is one.
+    """
+    scenarios: dict[str, Scenario] = {}
+    for job in jobs:
+        if job.file:
+            scenario = scenarios.get(job.asked) or own.load(job.asked)[0]
+            scenarios[job.asked] = scenario
+            examine_all([(scenario, job.request())])
+
+
+def runner_of(processes: int | None, spark: str, workers: int | None, memory_bytes: int | None, watch: Watch) -> Runner:
+    """Who explores: this process, several, or Spark, which is started when there is something to explore.
+
+    Raises:
+        WrongUsage: two were chosen, or a number cannot be.
+    """
+    if spark and processes is not None:
+        raise WrongUsage("--processes and --spark: choose one")
+    if workers is not None and (spark or processes is not None):
+        raise WrongUsage("--workers are threads of one exploration: with --processes and --spark each has one")
+    if spark:
+        return on_master(spark, Limits(memory_bytes=memory_bytes), watch)
+    if processes is None:
+        return in_this_process(Limits(workers_of(workers), memory_bytes), watch)
+    if not 1 <= processes <= MOST_PROCESSES:
+        raise WrongUsage(
+            f"--processes {processes}: give 1 to {MOST_PROCESSES}; this machine has {cores()} cores for it"
+        )
+    return in_processes(processes, Limits(1, memory_bytes, sharing=processes), watch)
+
+
+def list_jobs(screen: Screen, jobs: Sequence[Job], *, as_json: bool) -> None:
+    """Write what would be explored, in which tasks, with an estimate of each."""
+    tasks = tasks_of(jobs)
+    numbers = {job.key: number for number, task in enumerate(tasks, 1) for job in task}
+    if as_json:
+        data = [
+            {"task": numbers[job.key], "scenario": job.scenario, "rules": job.words, "mutant": job.mutant or None}
+            | {"bounds": dict(job.bounds), "expected": job.expected, "command": job.command, "key": job.key}
+            for job in jobs
+        ]
+        screen.data(json.dumps({"explorations": data, "tasks": len(tasks)}, indent=2))
+        return
+    columns = (Column("task", "right"), Column("expected"), Column("seconds", "right"), Column("command"))
+    rows = [(str(numbers[job.key]), job.expected, f"{seconds(job):.1f}", job.command) for job in jobs]
+    screen.table(columns, rows)
+    screen.say()
+    total = sum(map(seconds, jobs))
+    screen.say(
+        f"{plural(len(jobs), 'exploration')} in {plural(len(tasks), 'task')}, about {total:,.0f} s on one core "
+        "(by what is pinned; what was not explored before is a guess)"
+    )
+
+
+class Watcher:
+    """Shows how far a farm is. Threads of a runner may say what begins."""
+
+    def __init__(self, bar: Progress, total: int) -> None:
+        self.bar = bar
+        self.task = bar.add_task("farm", total=total, reached="")
+        self.lock = threading.Lock()
+        self.outcomes: Counter[str] = Counter()
+        self.last = ""
+
+    def begin(self, job: Job, reached: Reached | None) -> None:
+        """An exploration begins, or has reached something."""
+        words = job.name if reached is None else f"{job.name}: {reached.distinct:,} distinct, depth {reached.depth}"
+        self._show(last=words)
+
+    def came(self, harvest: Harvest, entry: Entry) -> None:
+        """A result came."""
+        with self.lock:
+            self.outcomes[entry.outcome] += 1
+        self._show(len(harvest.found))
+
+    def _show(self, completed: int | None = None, last: str = "") -> None:
+        with self.lock:
+            self.last = last or self.last
+            parts = [f"{count:,} {word}" for word, count in self.outcomes.items()]
+            self.bar.update(self.task, completed=completed, reached="; ".join([*parts, self.last]))
+
+
+@contextmanager
+def watching(total: int) -> Iterator[Watcher]:
+    """Watch a farm in this block; what was shown is gone afterwards."""
+    with progress() as bar:
+        yield Watcher(bar, total)
