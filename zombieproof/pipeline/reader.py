@@ -31,7 +31,7 @@ BATCH = 10_000
 WAIT_S = 0.02
 """So long it waits for the rest of them."""
 OF_A_RANGE = {"fetch.wait.max.ms": 20, "fetch.queue.backoff.ms": 20}
-"""A range is there before it is read: brokers need not wait for more, and the client not long where its queue is full."""
+"""A range is there before it is read: brokers need not wait for more, nor the client long where its queue is full."""
 
 
 class RangeNotRead(RuntimeError):

@@ -39,10 +39,12 @@ class Asking:
     def take_id(self, topic: str, within_s: float) -> None:
         """Take the transactional id: what is open under it is aborted, and no earlier holder commits any more.
 
-        librdkafka asks for the coordinator at once and then every half second, so a connection has to be there before:
-        it is made by asking for the topic that rows go to.
+        librdkafka asks for the coordinator at once and then every half second, so a connection has to be there before.
+        It is made by asking for the topic that rows go to: first over the address that was given, which tells names
+        of brokers, then over the connection to one of them.
         """
         if not self._is_connected:
+            self._producer.list_topics(topic, within_s)
             self._producer.list_topics(topic, within_s)
             self._is_connected = True
         self._producer.init_transactions(within_s)
