@@ -260,7 +260,7 @@ def test_a_segment_that_has_gone_is_told_by_its_readers(tmp_path: Path) -> None:
     def gone(*_: object) -> Any:
         raise OSError("gone")
 
-    evidence = collect([tmp_path], screen=LogScreen(gone))
+    evidence = collect([tmp_path], screen=LogScreen(lambda _: gone))
     assert evidence.logs[0].cleared is None
     assert len(evidence.logs[0].batches) == 2
 

@@ -185,7 +185,7 @@ def _examined(paths: Sequence[Path], rules: str, asked: Asked, watch: Watch) -> 
         raise WrongUsage(str(error)) from error
     refuse_what_is_not_there(asked.narrowing, evidence)
     examined = judge(evidence, chosen, asked.narrowing, watch)
-    return replace(examined, report=_accepted(examined.report, asked.allowed_gaps))
+    return replace(examined, report=accepted(examined.report, asked.allowed_gaps))
 
 
 def exit_code(report: Report) -> Exit:
@@ -195,7 +195,7 @@ def exit_code(report: Report) -> Exit:
     return EXITS[report.verdict]
 
 
-def _accepted(report: Report, names: Sequence[str]) -> Report:
+def accepted(report: Report, names: Sequence[str]) -> Report:
     """The report with the gaps accepted that the caller names."""
     accepting, unknown = accept(report, names)
     if unknown is None:

@@ -14,6 +14,11 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
     return cast("Callable[Arguments, Result]", njit(nogil=True)(function))
 
 
+def interpreted(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The function as it was: for a few calls nothing has to be compiled."""
+    return cast("Callable[Arguments, Result]", getattr(function, "py_func", function))
+
+
 def inlined(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The same, compiled into whoever calls it: a call would count references to every array that it hands over."""
     return cast("Callable[Arguments, Result]", njit(nogil=True, inline="always")(function))

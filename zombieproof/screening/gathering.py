@@ -4,7 +4,7 @@ Each summary is merged at once into that of all segments before; what markers en
 """
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +30,9 @@ from zombieproof.traces.evidence import PartitionLog, Source
 from zombieproof.traces.readers.files import Place, base_offset_of, opened
 from zombieproof.traces.readers.stored_batches import STRIDE, StoredBatches, StoredSegment
 
+PARTS_MAX = 64
+"""Of rows, before they are put together."""
+
 
 class Screened(NamedTuple):
     """One segment: its summary, and where its batches are."""
@@ -38,19 +41,19 @@ class Screened(NamedTuple):
     stored: StoredSegment
 
 
-def screen_stored(path: Path, topic: str, reached: Callable[[int], None], rows: int = CHUNK) -> Screened:
+def screen_stored(file: str, topic: str, reached: Callable[[int], None], rows: int = CHUNK) -> Screened:
     """Screen one segment file; `reached` hears of bytes. What is behind the first fault is not read.
 
     Raises:
         OSError: the file cannot be opened or mapped.
     """
-    screen = Screen(base_offset_of(str(path)), judges_sequences=topic != CONSUMER_OFFSETS)
+    screen = Screen(base_offset_of(file), judges_sequences=topic != CONSUMER_OFFSETS)
     places: array[int] = array("q")
     batches = size = 0
-    with opened(path) as content:
+    with opened(Path(file)) as content:
         if content.fault is not None:
             screen.refuse(Unclear.NOT_BELIEVED)
-        for chunk in read_columns(content.data, str(path), rows):
+        for chunk in read_columns(content.data, file, rows):
             if chunk.damage or chunk.old_format:
                 screen.refuse(Unclear.NOT_BELIEVED)
             screen.take(chunk.columns)
@@ -59,7 +62,7 @@ def screen_stored(path: Path, topic: str, reached: Callable[[int], None], rows: 
             reached(size)
             if not screen.is_clear:
                 break
-    return Screened(screen.summary(), StoredSegment(str(path), batches, size, places))
+    return Screened(screen.summary(), StoredSegment(file, batches, size, places))
 
 
 class Gathering:
@@ -95,31 +98,31 @@ class Gathering:
         merged = merge(merged, summary)
         if not merged.is_clear:
             return False
-        ends, merged.parts = merged.ends(), ()
+        parts, merged.parts = merged.parts, ()
         self._merged = merged
-        self._pack(ends, merged)
+        self._pack([part for part in parts if len(part)], merged)
         self.segments.append(stored)
         return True
 
-    def _pack(self, ends: Rows, merged: Summary) -> None:
-        if not len(ends):
-            return
-        self._rows.append(of_ends(ends))
-        if len(self._rows) > 64:
+    def _pack(self, parts: Sequence[Rows], merged: Summary) -> None:
+        """Take in what the markers of one segment ended; all that matters of it is known now."""
+        self._rows += map(of_ends, parts)
+        if len(self._rows) > PARTS_MAX:
             self._rows = [distinct(self._rows)]
         if self._keeps_ends:
-            self._ends.append(ends)
-        runs = ends[ends[:, END_FIRST] != UNSEEN]
-        aborts = runs[runs[:, END_COMMITS] == 0]
-        if len(aborts):
-            still = [(each.run_first, UNENDED) for each in merged.open_runs().values()]
-            begun = np.array(still, dtype=np.int64).reshape(-1, 2)
-            spans = np.concatenate([runs[:, [END_FIRST, END_MARKER_OFFSET]], begun])
-            spans = spans[np.argsort(spans[:, 0])]
-            stable = stable_offsets(spans[:, 0], spans[:, 1], aborts[:, END_MARKER_OFFSET])
-            told = aborts[:, [END_PRODUCER_ID, END_FIRST, END_MARKER_OFFSET, END_RECORDS, END_RECORDS]]
-            told[:, 3] = stable
-            self._aborted.append(told)
+            self._ends += parts
+        aborts = [part[(part[:, END_COMMITS] == 0) & (part[:, END_FIRST] != UNSEEN)] for part in parts]
+        if not any(map(len, aborts)):
+            return
+        still = [(each.run_first, UNENDED) for each in merged.open_runs().values()]
+        begun = [part[:, [END_FIRST, END_MARKER_OFFSET]][part[:, END_FIRST] != UNSEEN] for part in parts]
+        spans = np.concatenate([*begun, np.array(still, dtype=np.int64).reshape(-1, 2)])
+        spans = spans[np.argsort(spans[:, 0])]
+        told = np.concatenate(aborts)[
+            :, [END_PRODUCER_ID, END_FIRST, END_MARKER_OFFSET, END_MARKER_OFFSET, END_RECORDS]
+        ]
+        told[:, 3] = stable_offsets(spans[:, 0], spans[:, 1], told[:, 2])
+        self._aborted.append(told)
 
     def log(self) -> PartitionLog:
         """The log, cleared. It has a segment."""

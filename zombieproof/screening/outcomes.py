@@ -5,6 +5,7 @@ each has an epoch of its own, that is one.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,7 @@ class SeveralLogs:
 
     def agree(self, ended: Iterable[tuple[int, int, bool]]) -> bool:
         """Whether markers one epoch above their data say the same everywhere, and the same as other such markers."""
-        raised = distinct([self._raised(rows) for rows in self._logs])
+        raised = _together(map(self._raised, self._logs))
         transaction = raised[:, 1] >> 1
         if ((raised[1:, 0] == raised[:-1, 0]) & (transaction[1:] == transaction[:-1])).any():
             return False
@@ -106,22 +107,20 @@ class SeveralLogs:
         kept: Rows = made[is_raised & (outcomes(key) != OPEN)]
         return kept
 
-    def _transactions(self) -> list[Rows]:
-        """Of each log producer id, epoch and outcome of what has data, whatever the marker's epoch."""
-        found = []
-        for rows in self._logs:
-            here = rows[epochs(rows[:, 1]) != NO_EPOCH]
-            found.append(distinct([np.stack((here[:, 0], here[:, 1] >> (EPOCH_SHIFT - 8)), axis=1)]))
-        return found
+    @staticmethod
+    def _transactions(rows: Rows) -> Rows:
+        """Producer id, epoch and outcome of what has data, whatever the marker's epoch."""
+        here = rows[epochs(rows[:, 1]) != NO_EPOCH]
+        return distinct([np.stack((here[:, 0], here[:, 1] >> (EPOCH_SHIFT - 8)), axis=1)])
 
     def counts(self) -> Mapping[bool | None, int]:
         """How many there are of each outcome."""
-        every = distinct(self._transactions())
+        every = _together(map(self._transactions, self._logs))
         return {commits: int((every[:, 1] & 0xFF == rank).sum()) for rank, commits in COMMITS.items()}
 
     def outcomes(self) -> Iterator[tuple[Outcome, Sequence[int]]]:
         """Each with the logs that have it, in order."""
-        logs = self._transactions()
+        logs = [self._transactions(rows) for rows in self._logs]
         every = np.concatenate([np.empty((0, 2), dtype=np.int64), *logs])
         log = np.repeat(np.arange(len(logs)), [len(rows) for rows in logs])
         order = np.lexsort((log, every[:, 1], every[:, 0]))
@@ -136,6 +135,11 @@ class SeveralLogs:
             here.append(int(log[at]))
         if before is not None:
             yield _outcome(before), here
+
+
+def _together(logs: Iterable[Rows]) -> Rows:
+    """The rows of all logs, which have most of them in common: one log after the other."""
+    return reduce(lambda before, rows: distinct([before, rows]), logs, np.empty((0, 2), dtype=np.int64))
 
 
 def _outcome(row: tuple[int, int]) -> Outcome:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.screening.columns import Columns
+from zombieproof.screening.compiling import interpreted
 from zombieproof.screening.kernel import (
     EARLIEST_MS,
     END_EPOCH,
@@ -237,7 +238,8 @@ def _link(earlier: Producer, later: Producer, gap_at: int, *, judges_sequences: 
     known = np.array(_at_first_data(earlier, later), dtype=np.int64)
     gap_at = max(gap_at, later.data_gap_at)
     is_transactional = bool(later.data_transactional)
-    return Unclear(data_rule(known, later.data_epoch, later.data_sequence, gap_at, is_transactional, judges_sequences))
+    judge = interpreted(data_rule)
+    return Unclear(judge(known, later.data_epoch, later.data_sequence, gap_at, is_transactional, judges_sequences))
 
 
 def _end_run(end: NDArray[np.int64], earlier: Producer) -> None:

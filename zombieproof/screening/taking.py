@@ -11,28 +11,32 @@ from pathlib import Path
 from zombieproof.formats.checkpoints import read_offsets
 from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
-from zombieproof.screening.gathering import Gathering, Screened, screen_stored
+from zombieproof.screening.gathering import Gathering, screen_stored
+from zombieproof.screening.runners import Runner, Segments, here
 from zombieproof.traces.evidence import PartitionLog
 from zombieproof.traces.readers.files import opened, place_of
 from zombieproof.traces.readers.recognise import Kind, by_name
 
-Segments = Callable[[Path, str, Callable[[int], None]], Screened]
-"""What screens one segment of a topic: `screen_stored`, or who did it before."""
-
 
 class LogScreen:
-    """Takes logs from readers; `segments` screens one segment."""
+    """Takes logs from readers. `run` screens their segments, `keeps_ends` keeps their markers one by one.
 
-    def __init__(self, segments: Segments = screen_stored) -> None:
-        self._segments = segments
+    Markers are kept in any case where the coordinator's log lies beside them, against which they are held.
+    """
+
+    def __init__(self, run: Runner = here, *, keeps_ends: bool = False) -> None:
+        self._run, self._keeps_ends = run, keeps_ends
+        self._segments: Segments = screen_stored
         self._logs: dict[Path, Gathering] = {}
         self._lost: set[Path] = set()
 
     def looks_at(self, files: Sequence[Path]) -> None:
         """These files will be read, in this order."""
         starts, cleaned = _checkpoints(files)
-        keeps_ends = any(place_of(str(file)).topic == TRANSACTION_STATE for file in files)
-        for folder in {file.parent for file in candidates(files)}:
+        keeps_ends = self._keeps_ends or any(place_of(str(file)).topic == TRANSACTION_STATE for file in files)
+        taken = candidates(files)
+        self._segments = self._run([(str(file), place_of(str(file)).topic) for file in taken])
+        for folder in dict.fromkeys(file.parent for file in taken):
             place = place_of(f"{folder}/")
             key = folder.parent, (place.topic, place.partition)
             self._logs[folder] = Gathering(
@@ -45,7 +49,7 @@ class LogScreen:
         if log is None or file.parent in self._lost:
             return False
         try:
-            screened = self._segments(file, log.place.topic, reached)
+            screened = self._segments(str(file), log.place.topic, reached)
         except OSError:
             return False
         return log.takes(screened)

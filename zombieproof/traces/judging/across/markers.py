@@ -32,7 +32,7 @@ def judge_markers(folded: Folded, watch: Watch) -> list[Found]:
     found: list[Found] = []
     for partition in folded.partitions.values():
         here = listed.get(partition.place, {})
-        for producer_id in sorted(partition.transactional_producers(owners) | (here.keys() & owners.keys())):
+        for producer_id in sorted((partition.transactional_producers() | here.keys()) & owners.keys()):
             somewhere = listed.get(None, {}).get(producer_id, [])
             wanted = sorted(here.get(producer_id, []) + somewhere, key=lambda txn: txn.position)
             found += _Judge(match(owners[producer_id], partition, producer_id, wanted)).found()

@@ -48,7 +48,7 @@ def cleared_history(log: PartitionLog, facts: CoordinatorFacts, rules: Rules) ->
         return None
     there = frozenset(cleared.transactional_producers())
     owned = there & facts.owners.keys()
-    kept = cleared.runs_of(owned) if owned else iter(())
+    kept = cleared.runs_of(owned) if owned else ()
     runs, endings = _made(kept or ())
     if kept is not None:
         # Whoever has only markers, or only open data, has nothing of the other: it is not looked for.
@@ -56,13 +56,17 @@ def cleared_history(log: PartitionLog, facts: CoordinatorFacts, rules: Rules) ->
         endings = {producer_id: endings.get(producer_id, []) for producer_id in owned}
 
     @cache
-    def folded() -> PartitionHistory:
-        return read_partition(log, facts, rules)
+    def everything() -> tuple[Mapping[int, list[Run]], Mapping[int, list[Ending]]]:
+        every = cleared.runs_of(there)
+        if every is not None:
+            return _made(every)
+        folded = read_partition(log, facts, rules)
+        return folded.runs, folded.endings
 
     return PartitionHistory(
         log,
-        WhenAsked(runs, there, lambda: folded().runs),
-        WhenAsked(endings, there, lambda: folded().endings),
+        WhenAsked(runs, there, lambda: everything()[0]),
+        WhenAsked(endings, there, lambda: everything()[1]),
         earliest_ms=cleared.earliest_ms,
         cleared=cleared,
         open_runs=_open(cleared, runs),

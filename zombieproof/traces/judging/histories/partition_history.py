@@ -4,7 +4,7 @@ What the leader holds as one open transaction is a `Run`; the marker that ends i
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from zombieproof.formats.topics import TopicPartition
@@ -118,11 +118,11 @@ class PartitionHistory:
                     found.setdefault(fault, []).append(run)
         return found
 
-    def transactional_producers(self, among: Collection[int]) -> set[int]:
-        """Which of these producer ids have runs or markers."""
+    def transactional_producers(self) -> set[int]:
+        """The producer ids that have runs or markers."""
         if self.cleared is not None:
-            return {each for each in self.cleared.transactional_producers() if each in among}
-        return {each for each in (*self.runs, *self.endings) if each in among}
+            return set(self.cleared.transactional_producers())
+        return {*self.runs, *self.endings}
 
     def undisclosed(self) -> list[int]:
         """Offsets of markers of which the source does not show what they decide."""
