@@ -127,7 +127,7 @@ def audit_report(spark: SparkSession, *paths: str | os.PathLike[str]) -> DataFra
     return spark.createDataFrame(rows, FINDINGS)
 
 
-def transactions(spark: SparkSession, *paths: str | os.PathLike[str]) -> DataFrame:
+def audit_transactions(spark: SparkSession, *paths: str | os.PathLike[str]) -> DataFrame:
     """Every transaction on every partition: from its first data to its marker, by the clocks that wrote them.
 
     `ended` is null while it has no marker, `outcome` is then "open". What was open when follows from both.
