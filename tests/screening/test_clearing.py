@@ -15,17 +15,14 @@ from hypothesis import strategies as st
 
 from tests.screening.logs import Leader, Log, Written, segments_of, shifted
 from zombieproof.formats.control_records import EndMarker
+from zombieproof.formats.record_batch import HEADER, TRANSACTIONAL_BIT, header_at, sealed
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.rules import PRESETS, Rules, preset
 from zombieproof.screening import kernel, summaries
-from zombieproof.screening.clearing import (
-    across_partitions,
-    beside_the_coordinator,
-    screen_data,
-    screen_segment,
-    whole,
-)
+from zombieproof.screening.cleared_log import ClearedLog
+from zombieproof.screening.clearing import screen_data, screen_segment, whole
 from zombieproof.screening.kernel import UNSEEN
+from zombieproof.screening.outcomes import distinct, of_ends, of_open
 from zombieproof.screening.rules import Unclear
 from zombieproof.screening.summaries import Summary, beginning, merge
 from zombieproof.traces.evidence import Damage, PartitionLog, Source
@@ -60,6 +57,13 @@ def judged(
 
 def screened(segments: Iterable[tuple[str, bytes]], rows: int = 1 << 16) -> Summary:
     return whole(screen_data(memoryview(data), name, "t", rows) for name, data in segments)
+
+
+def cleared(summary: Summary) -> ClearedLog:
+    """A cleared log as judges ask of it, without its segments."""
+    ends = summary.ends()
+    rows = distinct([of_ends(ends), of_open(summary.open_runs())])
+    return ClearedLog(summary, rows, ends[:0, :5], ends, [])
 
 
 def in_history(history: PartitionHistory) -> tuple[list[tuple[object, ...]], dict[int, tuple[object, ...]]]:
@@ -253,7 +257,7 @@ BROKEN: dict[Unclear, Log] = {
 }
 """For each rule a log in which the judges or the readers find something."""
 
-IN_THE_KERNEL = ("batch_rule", "take_data", "data_rule", "marker_rule", "screen_rows", "take_marker")
+IN_THE_KERNEL = ("batch_rule", "note", "take_data", "data_rule", "marker_rule", "screen_rows", "take_marker")
 
 
 @pytest.mark.parametrize("rule", BROKEN, ids=lambda rule: rule.name)
@@ -344,6 +348,13 @@ def test_a_client_without_sequences_is_not_cleared_and_a_group_coordinator_is() 
     assert whole([screen_data(memoryview(data), name, CONSUMER_OFFSETS)]).is_clear
 
 
+def test_a_marker_that_is_not_transactional_is_not_cleared() -> None:
+    header = header_at(memoryview(COMMIT.encoded()), 0)
+    plain = sealed(header._replace(attributes=header.attributes & ~TRANSACTIONAL_BIT), COMMIT.encoded()[HEADER.size :])
+    data = replace(DATA, count=1).encoded() + plain
+    assert whole([screen_data(memoryview(data), f"t-0/{0:020}.log", "t")]).unclear is Unclear.NOT_TRANSACTIONAL
+
+
 def test_a_missing_segment_is_not_cleared() -> None:
     [first, _, last] = segments_of([DATA, COMMIT, replace(DATA, base_offset=2, sequence=1)], (1, 2))
     assert screened([first, last]).unclear is Unclear.SEGMENT_MISSING
@@ -363,10 +374,12 @@ def test_a_log_has_a_segment() -> None:
 def test_one_transaction_with_two_outcomes_is_not_cleared() -> None:
     raised = replace(COMMIT, epoch=1)
     logs = {"a": [DATA, raised], "b": [DATA, raised], "c": [DATA, replace(raised, marker=EndMarker(False, 1))]}
-    found = {name: screened(segments_of(log, ())) for name, log in logs.items()}
-    assert across_partitions(found) is Unclear.OUTCOMES_DIFFER
-    assert across_partitions({name: found[name] for name in ("a", "b")}) is Unclear.CLEAR
-    assert across_partitions({}) is Unclear.CLEAR
+    a, b, c = (cleared(screened(segments_of(log, ()))) for log in logs.values())
+    assert not a.together([b, c], ()).agree([])
+    assert a.together([b, c], {0}).agree([])
+    assert a.together([b], ()).agree([])
+    assert a.together([], ()).agree([(0, 1, True), (1, 1, False), (0, 2, False)])
+    assert not a.together([], ()).agree([(0, 1, False)])
 
 
 # ---------------------------------------------------------------- with the coordinator's log
@@ -398,7 +411,7 @@ def test_what_is_cleared_beside_any_coordinator_the_judge_of_the_partition_finds
         data, markers = dict.fromkeys(PAIRS, 2) | data, dict.fromkeys(PAIRS, 1) | markers
     facts, segments = facts_of(data, markers, owned), segments_of(log, ())
     summary = screened(segments)
-    is_clear = beside_the_coordinator(summary, facts) is Unclear.CLEAR
+    is_clear = cleared(summary).agrees_with(facts)
     event(f"cleared: {is_clear}")
     if is_clear:
         history, _ = judged(segments, facts)
@@ -420,13 +433,13 @@ def test_what_the_coordinator_contradicts_is_not_cleared(name: str) -> None:
     segments = segments_of(log, ())
     assert judged(segments, facts)[0].faults
     assert screened(segments).is_clear
-    assert beside_the_coordinator(screened(segments), facts) is Unclear.COORDINATOR
+    assert not cleared(screened(segments)).agrees_with(facts)
 
 
 def test_a_marker_of_no_decision_is_left_to_the_judge_of_markers() -> None:
-    summary = screened(segments_of([DATA, RAISED], ()))
-    assert beside_the_coordinator(summary, facts_of({(0, 0): 2}, {}, {0})) is Unclear.COORDINATOR
-    assert beside_the_coordinator(summary, facts_of({(0, 0): 2}, {(0, 1): 2}, {0})) is Unclear.CLEAR
+    log = cleared(screened(segments_of([DATA, RAISED], ())))
+    assert not log.agrees_with(facts_of({(0, 0): 2}, {}, {0}))
+    assert log.agrees_with(facts_of({(0, 0): 2}, {(0, 1): 2}, {0}))
 
 
 # ---------------------------------------------------------------- what real clusters recorded
@@ -442,7 +455,7 @@ def test_what_is_cleared_of_a_recording_the_judges_find_nothing_in(folder: Path)
         if log.source is not Source.SEGMENT or place[0] == TRANSACTION_STATE:
             continue
         summary = of_log(log)
-        if summary.is_clear and beside_the_coordinator(summary, folded.facts) is Unclear.CLEAR:
+        if summary.is_clear and cleared(summary).agrees_with(folded.facts):
             assert not history.faults
             assert in_summary(summary) == in_history(history)
 
@@ -454,12 +467,12 @@ def of_log(log: PartitionLog) -> Summary:
 
 @pytest.mark.slow
 def test_most_logs_of_recordings_are_cleared() -> None:
-    cleared = others = 0
+    clear = others = 0
     for folder in RECORDINGS:
         folded = fold(collect([folder]), Rules(), Watch())
         for place, history in folded.partitions.items():
             if history.log.source is Source.SEGMENT and place[0] != TRANSACTION_STATE:
                 summary = of_log(history.log)
-                is_clear = summary.is_clear and beside_the_coordinator(summary, folded.facts) is Unclear.CLEAR
-                cleared, others = cleared + is_clear, others + (not is_clear)
-    assert cleared > others > 0
+                is_clear = summary.is_clear and cleared(summary).agrees_with(folded.facts)
+                clear, others = clear + is_clear, others + (not is_clear)
+    assert clear > others > 0

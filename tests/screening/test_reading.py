@@ -116,7 +116,7 @@ def batches(count: int = 4) -> bytes:
 def test_a_marker_is_read_where_the_walk_alone_reads() -> None:
     data = np.frombuffer(batches(), dtype=np.uint8)
     columns = empty(10)
-    assert walk(data, 0, columns, 0, TABLES) == (len(data), 5)
+    assert walk(data, 0, len(data), columns, 0, TABLES) == (len(data), 5)
     assert (columns.marker[4], columns.coordinator_epoch[4]) == (COMMITS, 3)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from zombieproof.model.vocabulary import NONE, Isolation
 from zombieproof.traces.evidence import Evidence, LoggedBatch, LoggedMarker, PartitionLog, Source
-from zombieproof.traces.judging.histories.visibility import AbortedSpan, OpenTransaction, visibility
+from zombieproof.traces.judging.histories.visibility import AbortedSpan, OpenTransaction, producers_of, visibility
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.readers.segments import Keep, read_segment
 
@@ -111,7 +111,7 @@ def test_the_aborted_transactions_are_those_of_the_brokers_index(path: Path) -> 
 def test_producers_are_known_as_the_brokers_snapshot_knows_them(path: Path) -> None:
     evidence = evidence_of(path.parent)
     for _, _, log in partitions_of(path):
-        known = visibility(log).producers
+        known = producers_of(log)
         for snapshot in evidence.snapshots:
             if (snapshot.topic, snapshot.partition, snapshot.offset) != (*log.topic_partition, log.end_offset):
                 continue

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from zombieproof.model.rules import Rules, preset
+from zombieproof.screening.choosing import screen_for
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.collect import collect
@@ -37,6 +39,6 @@ def replay(
     """
     chosen = preset(rules) if isinstance(rules, str) else rules
     narrowing = Narrowing(tuple(topics))
-    evidence = collect(paths, narrowing=narrowing)
+    evidence = collect(paths, narrowing=narrowing, screen=screen_for(map(Path, paths), narrowing, chosen))
     report = judge(evidence, chosen, narrowing).report
     return explain(report, evidence, values) if explained else report

@@ -37,6 +37,7 @@ ISSUES: Final = "the project's issue tracker"
 COMMANDS: Final = {
     "check": "Explore scenarios exhaustively.",
     "replay": "Judge recordings of real clusters, or run a counterexample again.",
+    "audit": "Judge recorded logs of any size, in several processes or on Spark.",
     "history": "Judge what clients were told and what they read.",
     "conform": "Judge any broker, or replay recorded answers of a real one.",
     "serve": "Serve brokers of Kafka for any client of Kafka.",
@@ -57,6 +58,7 @@ Examples:
   zombieproof check                            explore every scenario
   zombieproof check leaderless_partition --without marker_waits_for_leader
   zombieproof replay segments/ client.jsonl    judge what a cluster recorded
+  zombieproof audit --processes 8 /backup/     the same of large logs
   zombieproof history history.jsonl            told and read: the same?
   zombieproof conform --recording a.jsonl.gz   answered as real brokers did?
   zombieproof serve                            a broker for Kafka's clients

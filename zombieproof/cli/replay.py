@@ -15,6 +15,7 @@ from zombieproof.model.rules import PRESETS, preset
 from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 from zombieproof.report.timeline_text import Times
+from zombieproof.screening.choosing import screen_for
 from zombieproof.traces.evidence import EvidenceError
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.gathering.coverage import accept
@@ -175,13 +176,16 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
 
 def _examined(paths: Sequence[Path], rules: str, asked: Asked, watch: Watch) -> Examined:
+    chosen = preset(rules) if rules else None
+    # A timeline asks for batches, which a screen leaves where they are.
+    screen = None if asked.timeline else screen_for(paths, asked.narrowing, chosen)
     try:
-        evidence = collect(paths, narrowing=asked.narrowing, watch=watch)
+        evidence = collect(paths, narrowing=asked.narrowing, watch=watch, screen=screen)
     except EvidenceError as error:
         raise WrongUsage(str(error)) from error
     refuse_what_is_not_there(asked.narrowing, evidence)
-    examined = judge(evidence, preset(rules) if rules else None, asked.narrowing, watch)
-    return replace(examined, report=_accepted(examined.report, asked.allowed_gaps))
+    examined = judge(evidence, chosen, asked.narrowing, watch)
+    return replace(examined, report=accepted(examined.report, asked.allowed_gaps))
 
 
 def exit_code(report: Report) -> Exit:
@@ -191,7 +195,7 @@ def exit_code(report: Report) -> Exit:
     return EXITS[report.verdict]
 
 
-def _accepted(report: Report, names: Sequence[str]) -> Report:
+def accepted(report: Report, names: Sequence[str]) -> Report:
     """The report with the gaps accepted that the caller names."""
     accepting, unknown = accept(report, names)
     if unknown is None:

@@ -2,6 +2,7 @@
 
 - In a session of Spark: `register(spark)`, then ``format("zombieproof")`` to read and to write; `exactly_once` in
   ``foreachBatch``.
+- Recorded logs as DataFrames, judged as by ``zombieproof audit``: `audit_report(spark, path)`, `audit_transactions`.
 - Without Spark: `pipeline.reader` and `pipeline.sink`.
 
 Nothing of it is imported by `import zombieproof`; each part asks for what it needs when it is first used.
@@ -11,11 +12,14 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from zombieproof.pipeline.audit import audit_report, audit_transactions
     from zombieproof.pipeline.spark.sessions import exactly_once, register
 
-__all__ = ["exactly_once", "register"]
+__all__ = ["audit_report", "audit_transactions", "exactly_once", "register"]
 
 _HOME: Final = {
+    "audit_report": "zombieproof.pipeline.audit",
+    "audit_transactions": "zombieproof.pipeline.audit",
     "exactly_once": "zombieproof.pipeline.spark.sessions",
     "register": "zombieproof.pipeline.spark.sessions",
 }

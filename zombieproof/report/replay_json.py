@@ -101,7 +101,7 @@ def _transactions(state: State, setup: Setup) -> list[TransactionSummary]:
     return found
 
 
-def _committed(state: State) -> dict[str, list[int]]:
+def _committed(state: State) -> dict[str, Sequence[int]]:
     stable = _last_stable(state)
     return {
         _place(p): [

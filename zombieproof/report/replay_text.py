@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,7 +48,7 @@ def _show_damage(screen: Screen, place: DamagedPlace) -> None:
 
 
 def _show_contents(screen: Screen, report: Report) -> None:
-    outcomes = Counter(_ENDED[transaction.outcome] for transaction in report.transactions)
+    outcomes = {_ENDED[outcome]: count for outcome, count in report.outcomes().items() if count}
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
     screen.say(f"{plural(len(report.transactions), 'transaction')}" + (f": {counts}" if counts else ""))
     if report.lso:

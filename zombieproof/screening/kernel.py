@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zombieproof.formats.record_batch import CONTROL_BIT, TRANSACTIONAL_BIT
+from zombieproof.formats.record_batch import CONTROL_BIT, DELETE_HORIZON_BIT, TRANSACTIONAL_BIT
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX
 from zombieproof.screening.columns import NO_MARKER, Columns
-from zombieproof.screening.compiling import compiled
+from zombieproof.screening.compiling import compiled, inlined
 from zombieproof.screening.rules import Unclear
 from zombieproof.traces.readers.segment_content import OFFSETS_OF_A_SEGMENT
 
@@ -116,13 +116,15 @@ END_FIELDS = len(End._fields)
     END_JOINS,
 ) = range(END_FIELDS)
 
-LOG_FIELDS = 5
-EXPECTED, GAP_AT, LEADER_EPOCH, START, EARLIEST_MS = range(LOG_FIELDS)
+LOG_FIELDS = 9
+EXPECTED, GAP_AT, LEADER_EPOCH, START, EARLIEST_MS, LATEST_MS, RECORDS, IS_THINNED, HAS_GAPS = range(LOG_FIELDS)
+"""What is known of a segment: `RECORDS` of data, and whether it shows that the cleaner was there."""
 
 CLEAR, NOT_BELIEVED, OUT_OF_ORDER, TOO_FAR, LEADER_EPOCH_FALLS, NO_EPOCH, EPOCH_FALLS, NEW_EPOCH_INSIDE = map(
     int, list(Unclear)[:8]
 )
 PLAIN_INSIDE, NO_SEQUENCE, SEQUENCE, BEHIND_A_GAP, COORDINATOR_EPOCH_FALLS = map(int, list(Unclear)[8:13])
+NOT_TRANSACTIONAL = int(Unclear.NOT_TRANSACTIONAL)
 
 
 @compiled
@@ -163,7 +165,7 @@ def marker_rule(known: NDArray[np.int64], epoch: int, coordinator: int) -> int:
     return CLEAR
 
 
-@compiled
+@inlined
 def batch_rule(columns: Columns, row: int, log: NDArray[np.int64]) -> int:
     """Why a batch is not cleared, whoever wrote it."""
     base, delta = int(columns.base_offset[row]), int(columns.last_offset_delta[row])
@@ -178,7 +180,25 @@ def batch_rule(columns: Columns, row: int, log: NDArray[np.int64]) -> int:
     return CLEAR
 
 
-@compiled
+@inlined
+def note(columns: Columns, row: int, log: NDArray[np.int64]) -> None:
+    """Take a batch into what is known of the log, whoever wrote it."""
+    base, delta = int(columns.base_offset[row]), int(columns.last_offset_delta[row])
+    if base > log[EXPECTED]:
+        log[GAP_AT], log[HAS_GAPS] = base, 1
+    log[EXPECTED] = base + delta + 1
+    log[LEADER_EPOCH] = columns.leader_epoch[row]
+    if columns.record_count[row] != delta + 1 or columns.attributes[row] & DELETE_HORIZON_BIT:
+        log[IS_THINNED] = 1
+    if not columns.attributes[row] & CONTROL_BIT:
+        log[RECORDS] += columns.record_count[row]
+    time = int(columns.max_timestamp_ms[row])
+    if time >= 0:
+        log[EARLIEST_MS] = time if log[EARLIEST_MS] == UNSEEN else min(log[EARLIEST_MS], time)
+        log[LATEST_MS] = max(log[LATEST_MS], time)
+
+
+@inlined
 def take_data(
     known: NDArray[np.int64], columns: Columns, row: int, log: NDArray[np.int64], judges_sequences: bool
 ) -> int:
@@ -210,7 +230,7 @@ def take_data(
     return CLEAR
 
 
-@compiled
+@inlined
 def take_marker(known: NDArray[np.int64], columns: Columns, row: int, ends: NDArray[np.int64], ended: int) -> int:
     """Take a marker into what is known of its producer, if it is cleared, and what it ended into row `ended`."""
     epoch, coordinator = int(columns.producer_epoch[row]), int(columns.coordinator_epoch[row])
@@ -261,19 +281,14 @@ def screen_rows(  # arrays, each of its own kind
         rule = batch_rule(columns, row, log)
         if rule != CLEAR:
             return ended, row, rule
-        base = int(columns.base_offset[row])
-        if base > log[EXPECTED]:
-            log[GAP_AT] = base
-        log[EXPECTED] = base + int(columns.last_offset_delta[row]) + 1
-        log[LEADER_EPOCH] = columns.leader_epoch[row]
-        time = int(columns.max_timestamp_ms[row])
-        if time >= 0 and (log[EARLIEST_MS] == UNSEEN or time < log[EARLIEST_MS]):
-            log[EARLIEST_MS] = time
+        note(columns, row, log)
         is_control = columns.attributes[row] & CONTROL_BIT != 0
         if columns.producer_id[row] < 0 or (is_control and columns.marker[row] == NO_MARKER):
             continue
         if columns.producer_epoch[row] < 0:
             return ended, row, NO_EPOCH
+        if is_control and not columns.attributes[row] & TRANSACTIONAL_BIT:
+            return ended, row, NOT_TRANSACTIONAL
         known = producers[slots[row]]
         if is_control:
             rule = take_marker(known, columns, row, ends, ended)

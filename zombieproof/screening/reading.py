@@ -4,6 +4,7 @@ Nothing is held but one chunk, whatever the size of the segment. Whether offsets
 at here: the kernel clears nothing in which they do not.
 """
 
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -20,6 +21,9 @@ from zombieproof.traces.readers.segments import Keep, read_part, unreadable
 CHUNK = 1 << 16
 """Batches in one chunk: 4.5 MiB of columns."""
 
+WINDOW = 1 << 26
+"""Bytes of a segment of which one chunk is made, or less: so much of a mapped file is in memory."""
+
 
 @dataclass(slots=True)
 class Chunk:
@@ -35,7 +39,7 @@ class Chunk:
 
 
 def read_columns(data: memoryview, file: str, rows: int = CHUNK) -> Iterator[Chunk]:
-    """All batches of a segment, at most `rows` at a time. `file` is how it is named in damage.
+    """All batches of a segment from its first byte on, at most `rows` at a time. `file` is how it is named in damage.
 
     The last chunk may be empty. Columns are used again for the next chunk: whoever keeps some copies them.
     """
@@ -43,16 +47,25 @@ def read_columns(data: memoryview, file: str, rows: int = CHUNK) -> Iterator[Chu
     content = np.frombuffer(data, dtype=np.uint8)
     at = 0
     while True:
-        at, row = walk(content, at, columns, 0, TABLES)
+        begin, until = at, min(len(data), at + WINDOW)
+        at, row = walk(content, at, until, columns, 0, TABLES)
         chunk = Chunk(columns, at)
-        while at < len(data) and row < rows:
+        while at < until and row < rows:
             part = part_at(data, at)
             row += _take(chunk, data, part, file, row)
-            at, row = walk(content, at + part.size, columns, row, TABLES)
+            at, row = walk(content, at + part.size, until, columns, row, TABLES)
         chunk.columns, chunk.at = columns.first(row), at
         yield chunk
+        _let_go(data, begin, at)
         if at >= len(data):
             return
+
+
+def _let_go(data: memoryview, begin: int, end: int) -> None:
+    """Bytes of a mapped file that were walked need not stay in memory; the file's pages are the system's to keep."""
+    first = begin - begin % mmap.PAGESIZE
+    if isinstance(data.obj, mmap.mmap) and end > first:
+        data.obj.madvise(mmap.MADV_DONTNEED, first, min(end, len(data.obj)) - first)
 
 
 def _take(chunk: Chunk, data: memoryview, part: Part, file: str, row: int) -> int:

@@ -38,7 +38,5 @@ class Unclear(IntEnum):
     """A segment does not begin where the one before it ends (`readers.merge`)."""
     OTHER_RULES = 14
     """Judged by other rules than those of the newest release."""
-    COORDINATOR = 15
-    """The coordinator's log tells of something that has to be looked at (`CoordinatorFacts`)."""
-    OUTCOMES_DIFFER = 16
-    """One transaction, two outcomes (``same_outcome_on_every_partition``)."""
+    NOT_TRANSACTIONAL = 15
+    """A marker that does not say that it is transactional: Kafka writes none, and judges count it differently."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.screening.columns import Columns
+from zombieproof.screening.compiling import interpreted
 from zombieproof.screening.kernel import (
     EARLIEST_MS,
     END_EPOCH,
@@ -25,7 +26,11 @@ from zombieproof.screening.kernel import (
     END_RECORDS,
     EXPECTED,
     GAP_AT,
+    HAS_GAPS,
+    IS_THINNED,
+    LATEST_MS,
     LOG_FIELDS,
+    RECORDS,
     START,
     UNSEEN,
     End,
@@ -44,7 +49,9 @@ class Summary:
 
     Attributes:
         gap_at: the offset behind the last missing one (-1: none).
-        earliest_ms: the smallest timestamp (None: there is none).
+        earliest_ms, latest_ms: the smallest and the largest timestamp (None: there is none).
+        records: how many are left, markers not among them.
+        is_thinned, has_gaps: fewer records than offsets in a batch, or a delete horizon; missing offsets.
         producers: what is known of each producer id.
         parts: each marker and what it ended, in rows as `kernel.End` says, in the order of the log, in some arrays.
         unclear, unclear_at: why it is not cleared, and the offset; nothing else is meant then.
@@ -56,7 +63,11 @@ class Summary:
     judges_sequences: bool
     gap_at: int = NONE
     earliest_ms: int | None = None
+    latest_ms: int | None = None
     batches: int = 0
+    records: int = 0
+    is_thinned: bool = False
+    has_gaps: bool = False
     producers: dict[int, Producer] = field(default_factory=dict)
     parts: tuple[NDArray[np.int64], ...] = ()
     unclear: Unclear = Unclear.CLEAR
@@ -93,10 +104,16 @@ class Screen:
         self._ends: list[NDArray[np.int64]] = []
         self._log = np.full(LOG_FIELDS, UNSEEN, dtype=np.int64)
         self._log[GAP_AT] = NONE
+        self._log[[RECORDS, IS_THINNED, HAS_GAPS]] = 0
         self._batches = 0
         self._unclear, self._unclear_at = Unclear.CLEAR, NONE
         if start_offset is not None:
             self._log[START] = self._log[EXPECTED] = start_offset
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether everything was cleared so far."""
+        return self._unclear is Unclear.CLEAR
 
     def refuse(self, rule: Unclear, offset: int = NONE) -> None:
         """The segment cannot be cleared for something that is in no column."""
@@ -129,7 +146,8 @@ class Screen:
 
     def summary(self) -> Summary:
         """What is left of the segment."""
-        begin, end, earliest = int(self._log[START]), int(self._log[EXPECTED]), int(self._log[EARLIEST_MS])
+        begin, end = int(self._log[START]), int(self._log[EXPECTED])
+        earliest, latest = int(self._log[EARLIEST_MS]), int(self._log[LATEST_MS])
         rows = self._producers.tolist()
         producers = {pid: Producer(*rows[slot]) for pid, slot in self._slots.items()}
         return Summary(
@@ -138,7 +156,11 @@ class Screen:
             judges_sequences=self._judges_sequences,
             gap_at=int(self._log[GAP_AT]),
             earliest_ms=None if earliest == UNSEEN else earliest,
+            latest_ms=None if latest == UNSEEN else latest,
             batches=self._batches,
+            records=int(self._log[RECORDS]),
+            is_thinned=bool(self._log[IS_THINNED]),
+            has_gaps=bool(self._log[HAS_GAPS]),
             producers={pid: each for pid, each in producers.items() if each.first_epoch != UNSEEN},
             parts=tuple(self._ends),
             unclear=self._unclear,
@@ -160,7 +182,11 @@ def merge(before: Summary, after: Summary) -> Summary:
         before.judges_sequences,
         max(before.gap_at, after.gap_at),
         min((ms for ms in (before.earliest_ms, after.earliest_ms) if ms is not None), default=None),
+        max((ms for ms in (before.latest_ms, after.latest_ms) if ms is not None), default=None),
         before.batches + after.batches,
+        before.records + after.records,
+        before.is_thinned or after.is_thinned,
+        before.has_gaps or after.has_gaps,
         dict(before.producers),
         is_first=before.is_first,
     )
@@ -212,7 +238,8 @@ def _link(earlier: Producer, later: Producer, gap_at: int, *, judges_sequences: 
     known = np.array(_at_first_data(earlier, later), dtype=np.int64)
     gap_at = max(gap_at, later.data_gap_at)
     is_transactional = bool(later.data_transactional)
-    return Unclear(data_rule(known, later.data_epoch, later.data_sequence, gap_at, is_transactional, judges_sequences))
+    judge = interpreted(data_rule)
+    return Unclear(judge(known, later.data_epoch, later.data_sequence, gap_at, is_transactional, judges_sequences))
 
 
 def _end_run(end: NDArray[np.int64], earlier: Producer) -> None:

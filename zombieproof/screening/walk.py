@@ -66,13 +66,15 @@ def marker_at(data: NDArray[np.uint8], at: int, end: int) -> int:
 
 
 @compiled
-def walk(data: NDArray[np.uint8], at: int, columns: Columns, row: int, tables: NDArray[np.int64]) -> tuple[int, int]:
+def walk(
+    data: NDArray[np.uint8], at: int, until: int, columns: Columns, row: int, tables: NDArray[np.int64]
+) -> tuple[int, int]:
     """Fill rows from `row` on with the batches from byte `at` on; where it stopped: byte and row.
 
-    It stops at the end of the data or of the columns, and at whatever is not plain.
+    It stops at the end of the data or of the columns, behind the batch at byte `until`, and at whatever is not plain.
     """
     rows = len(columns.base_offset)
-    while row < rows and at + HEADER_SIZE <= len(data):
+    while row < rows and at < until and at + HEADER_SIZE <= len(data):
         length = signed(data, at + LENGTH_AT, 4)
         end = at + LOG_OVERHEAD + length
         if length < HEADER_SIZE - LOG_OVERHEAD or end > len(data) or data[at + MAGIC_AT] != MAGIC:

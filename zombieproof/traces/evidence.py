@@ -5,7 +5,7 @@ Batches whose CRC does not match are kept apart (`PartitionLog.unsound`): nothin
 Source: reference §7 (formats), §9 (text dialects).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -13,6 +13,7 @@ from zombieproof.formats.compression import Codec
 from zombieproof.formats.record_batch import TimestampType
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.model.vocabulary import NONE, TransactionState
+from zombieproof.traces.cleared import Cleared
 
 
 class EvidenceError(Exception):
@@ -155,13 +156,14 @@ class PartitionLog:
     unknown. `damaged_at` holds the offset of the next sound batch (or `end_offset`) for each unreadable place.
     `cleaned` is True when a cleaner checkpoint names the partition. `files` are the segments or dumps. `lost` is what
     other evidence shows to be missing, `end_shown_by` what shows that the log was given up to its end (empty: nothing).
+    `cleared` is what a screen knows of a log in which nothing is to be found: then `batches` are read when asked for.
     """
 
     topic: str
     partition: int
     replica: str
     source: Source
-    batches: list[LoggedBatch] = field(default_factory=list)
+    batches: Sequence[LoggedBatch] = field(default_factory=list)
     unsound: list[LoggedBatch] = field(default_factory=list)
     start_offset: int = 0
     end_offset: int = 0
@@ -171,6 +173,7 @@ class PartitionLog:
     files: list[str] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
     end_shown_by: str = ""
+    cleared: Cleared | None = None
 
     @property
     def topic_partition(self) -> TopicPartition:
@@ -184,6 +187,8 @@ class PartitionLog:
 
     def gaps(self) -> Iterator[OffsetGap]:
         """Offsets missing between the log start and the last sound batch, in order."""
+        if self.cleared is not None and not self.cleared.has_gaps:
+            return
         expected = self.start_offset
         for batch in self.batches:
             if batch.base_offset > expected:
@@ -196,6 +201,8 @@ class PartitionLog:
         Kafka assigns offsets without gaps, so a gap that no damage explains was made later. Names are never asked.
         """
         signs = ["a cleaner checkpoint names the partition"] if self.cleaned else []
+        if self.cleared is not None and not (self.cleared.is_thinned or self.cleared.has_gaps):
+            return tuple(signs)
         for batch in self.batches:
             if batch.delete_horizon_ms is not None:
                 signs.append(f"the batch at offset {batch.base_offset} carries a delete horizon")
@@ -210,6 +217,8 @@ class PartitionLog:
     @property
     def compacted(self) -> bool:
         """Whether the log itself shows that the cleaner was there (see `signs_of_compaction`)."""
+        if self.cleared is not None:
+            return self.cleaned or self.cleared.is_thinned or self.cleared.has_gaps
         return bool(self.signs_of_compaction())
 
 

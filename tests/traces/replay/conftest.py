@@ -72,6 +72,7 @@ class History:
             file="by hand",
         )
         batch = replace(batch, **fields)  # type: ignore[arg-type]  # the names are those of Batch, or this raises
+        assert isinstance(log.batches, list), "it is made here"
         log.batches.append(batch)
         log.end_offset = base + count
         return batch
@@ -186,31 +187,32 @@ class History:
         return [finding.promise for finding in self.findings()]
 
     def change(self, place: TopicPartition, index: int, **fields: object) -> None:
-        batches = self.log(place).batches
+        log = self.log(place)
+        log.batches = batches = [*log.batches]
         batches[index] = replace(batches[index], **fields)  # type: ignore[arg-type]  # names of Batch
 
     def remove(self, place: TopicPartition, index: int) -> None:
         """Take a batch away and let the later ones move up, so that no offset is missing."""
         log = self.log(place)
-        gone = log.batches.pop(index)
+        log.batches = batches = [*log.batches]
+        gone = batches.pop(index)
         count = gone.last_offset - gone.base_offset + 1
-        for i in range(index, len(log.batches)):
-            batch = log.batches[i]
+        for i in range(index, len(batches)):
+            batch = batches[i]
             moved = {"base_offset": batch.base_offset - count, "last_offset": batch.last_offset - count}
-            log.batches[i] = replace(batch, **moved)  # type: ignore[arg-type]  # two integers
+            batches[i] = replace(batch, **moved)  # type: ignore[arg-type]  # two integers
         log.end_offset -= count
 
     def insert(self, place: TopicPartition, index: int, batch: LoggedBatch) -> None:
         """Put a copy of a batch behind `index` batches, and let the later ones move down."""
         log = self.log(place)
         count = batch.last_offset - batch.base_offset + 1
-        base = log.batches[index - 1].last_offset + 1
-        for i in range(index, len(log.batches)):
-            later = log.batches[i]
-            log.batches[i] = replace(
-                later, base_offset=later.base_offset + count, last_offset=later.last_offset + count
-            )
-        log.batches.insert(index, replace(batch, base_offset=base, last_offset=base + count - 1))
+        log.batches = batches = [*log.batches]
+        base = batches[index - 1].last_offset + 1
+        for i in range(index, len(batches)):
+            later = batches[i]
+            batches[i] = replace(later, base_offset=later.base_offset + count, last_offset=later.last_offset + count)
+        batches.insert(index, replace(batch, base_offset=base, last_offset=base + count - 1))
         log.end_offset += count
 
     def turn(self, place: TopicPartition, index: int) -> None:

@@ -257,6 +257,6 @@ def test_narrowing_leaves_other_topics_and_later_ones_out(made: Any) -> None:
 def test_a_batch_without_a_time_is_open_since_a_time_that_is_not_known(made: Any) -> None:
     history = begun(made)
     log = history.log(T0)
-    log.batches[-1] = replace(log.batches[-1], max_timestamp_ms=-1)
+    log.batches = [*log.batches[:-1], replace(log.batches[-1], max_timestamp_ms=-1)]
     [held] = of(history).partitions
     assert (held.held_ms, held.transactions[0].since_ms) == (None, None)

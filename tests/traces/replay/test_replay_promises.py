@@ -119,7 +119,8 @@ def do_not_answer(history: "History") -> None:
 
 def change_a_replica(history: "History") -> None:
     copy = history.log(T1, "broker-2")
-    copy.batches[1] = replace(copy.batches[1], marker=LoggedMarker(False, 0))
+    first, second, *others = copy.batches
+    copy.batches = [first, replace(second, marker=LoggedMarker(False, 0)), *others]
 
 
 def forget_an_entry(history: "History") -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.model.rules import Rules
 from zombieproof.traces.evidence import Evidence, PartitionLog
+from zombieproof.traces.judging.histories.cleared_history import cleared_history
 from zombieproof.traces.judging.histories.client_history import ApplicationTransaction, read_applications
 from zombieproof.traces.judging.histories.coordinator_facts import CoordinatorFacts, facts_of
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory, read_histories
@@ -68,8 +69,11 @@ def fold(evidence: Evidence, rules: Rules, watch: Watch) -> Folded:
     folded = Folded(evidence, rules, applications, histories, facts_of(histories))
     for place, log in logs.items():
         watch.works_on(f"partition {named(place)}")
-        folded.partitions[place] = read_partition(log, folded.facts, rules, watch)
+        cleared = cleared_history(log, folded.facts, rules)
+        folded.partitions[place] = cleared or read_partition(log, folded.facts, rules, watch)
         folded.seen[place] = visibility(log, rules, watch)
+        if log.cleared is not None:
+            watch.advances(len(log.batches) * (1 if cleared is None else 2))
         watch.has_judged(f"partition {named(place)}", folded.partitions[place].faults)
     return folded
 

@@ -6,6 +6,7 @@ together: each log once, each snapshot entry once, and what could not be read, w
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -46,6 +47,7 @@ from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, opened
 from zombieproof.traces.readers.folders import files_in
 from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.recognise import Kind, by_content, by_name
+from zombieproof.traces.readers.screen import Screen
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
 from zombieproof.traces.watching import Meter, Stage, Watch
@@ -63,12 +65,13 @@ def collect(
     keep: Keep = Keep.NEEDED,
     narrowing: Narrowing = EVERYTHING,
     watch: Watch | None = None,
+    screen: Screen | None = None,
 ) -> Evidence:
     """Read all files named, and all files in the folders named.
 
     Files that cannot be read in full are in `Evidence.damage`, files that are no evidence in `Evidence.ignored`; a path
     under which nothing is evidence is damage too. `keep` says whether records of data partitions are kept, `narrowing`
-    which topics are read at all; `watch` hears how far it is.
+    which topics are read at all; `watch` hears how far it is. Logs that `screen` clears are read by nobody else.
 
     Raises:
         EvidenceError: a path does not exist, or none is given.
@@ -79,9 +82,12 @@ def collect(
     missing = [str(path) for path in given if not path.exists()]
     if missing:
         raise EvidenceError(f"{', '.join(missing)}: no such file or folder; name files or folders that exist")
-    collector = _Collector(keep, narrowing, watch or Watch())
+    collector = _Collector(keep, narrowing, watch or Watch(), screen)
     damage = collector.evidence.damage
-    collector.add_all([file for path in given for file in files_in(path, damage, narrowing)])
+    files = [file for path in given for file in files_in(path, damage, narrowing)]
+    if screen is not None:
+        screen.looks_at(files)
+    collector.add_all(files)
     for path in given:
         hopeless = path.is_dir() or not collector.read_from
         if hopeless and not collector.has_met(path) and not any(place.file == str(path) for place in damage):
@@ -113,13 +119,14 @@ def snapshot_entry(stored: SnapshotEntry) -> ProducerSnapshotEntry:
 
 
 class _Collector:
-    def __init__(self, keep: Keep, narrowing: Narrowing, watch: Watch) -> None:
-        self._keep, self._narrowing, self._watch = keep, narrowing, watch
+    def __init__(self, keep: Keep, narrowing: Narrowing, watch: Watch, screen: Screen | None) -> None:
+        self._keep, self._narrowing, self._watch, self._screen = keep, narrowing, watch, screen
         self._reached: Reached = Meter(watch, 0).reached
         self.evidence = Evidence()
         self.read_from: set[Path] = set()
         self._left_out: set[Path] = set()
         self._seen: set[Path] = set()
+        self._order: dict[str, int] = {}
         self._contents: list[tuple[Source, str, SegmentContent]] = []
         self._snapshots: dict[Source, list[ProducerSnapshot]] = {source: [] for source in Source}
         self._aborted: dict[Source, list[AbortedTransaction]] = {source: [] for source in Source}
@@ -150,6 +157,7 @@ class _Collector:
         sizes = [_size(file) for file in files]
         self._watch.begins(Stage.READING, sum(sizes), [str(file) for file in files])
         for file, size in zip(files, sizes, strict=True):
+            self._order.setdefault(str(file), len(self._order))
             self._watch.works_on(str(file))
             meter = Meter(self._watch, size)
             self._reached = meter.reached
@@ -170,10 +178,26 @@ class _Collector:
         elif not path.is_file():
             self.evidence.ignored.append(Ignored(file, "it is no regular file"))
         elif not self._leaves_out(path, kind):
+            if self._screen is not None and kind is Kind.SEGMENT and self._screen.takes(path, meter.reached):
+                self.evidence.files.append(file)
+                self.read_from.add(real)
+                return
+            for each in self._screen.gives_back(path) if self._screen is not None else ():
+                self._read_again(each)
             try:
                 self._read(path, kind, meter)
             except OSError as error:
                 self.evidence.damage.append(Damage(file, 0, f"it cannot be read: {error.strerror or error}"))
+
+    def _read_again(self, path: Path) -> None:
+        """Read a segment that a screen had taken, and of which it knows nothing wrong."""
+        reached, self._reached = self._reached, Meter(Watch(), 0).reached
+        try:
+            with opened(path) as content:
+                self._segment(content.data, str(path))
+        except OSError as error:
+            self.evidence.damage.append(Damage(str(path), 0, f"it cannot be read: {error.strerror or error}"))
+        self._reached = reached
 
     def _leaves_out(self, path: Path, kind: Kind | str | None) -> bool:
         """Whether a file holds a part of a partition of a topic that was not asked for; then that is said."""
@@ -330,7 +354,10 @@ class _Collector:
     def finish(self) -> Evidence:
         """Put together what was read."""
         evidence = self.evidence
-        copies = merge.without_repetitions(merge.copies_of(self._contents), evidence.agreements)
+        screened = self._screened()
+        # What was read again stands where it would have stood.
+        self._contents.sort(key=lambda content: self._order[content[2].file])
+        copies = merge.without_repetitions([*screened, *merge.copies_of(self._contents)], evidence.agreements)
         for copy in copies:
             self._apply_checkpoints(copy)
             evidence.logs.append(copy.log)
@@ -344,6 +371,24 @@ class _Collector:
         evidence.aborted_transactions += _distinct(self._aborted, _aborted_identity)
         look_for_ends(evidence)
         return evidence
+
+    def _screened(self) -> list[merge.Copy]:
+        """Logs that were cleared. They are compared with no others: where there are any, all are read."""
+        cleared = [] if self._screen is None else self._screen.cleared()
+        places = Counter(log.topic_partition for log in cleared)
+        others = {(content.place.topic, content.place.partition) for _, _, content in self._contents}
+        nameless = any(not content.place.is_known and content.batches for _, _, content in self._contents)
+        alone = [
+            log
+            for log in cleared
+            if places[log.topic_partition] == 1 and log.topic_partition not in others and not nameless
+        ]
+        kept = {id(log) for log in alone}
+        for log in cleared:
+            if id(log) not in kept:
+                for file in log.files:
+                    self._read_again(Path(file))
+        return [merge.Copy(log, []) for log in alone]
 
     def _internal(self, copies: list[merge.Copy]) -> None:
         """Records of internal topics, from the first copy of each partition (from all where none is known)."""
@@ -364,7 +409,8 @@ class _Collector:
     def _apply_checkpoints(self, copy: merge.Copy) -> None:
         """What the broker wrote down beside the folder of the partition."""
         log: PartitionLog = copy.log
-        folders = {Path(segment.segment).parent.parent for segment in copy.segments}
+        segments = [segment.segment for segment in copy.segments]
+        folders = {Path(segment).parent.parent for segment in (log.files if log.cleared else segments)}
         for kind, folder, offsets in self._checkpoints:
             if folder not in folders or log.topic_partition not in offsets:
                 continue

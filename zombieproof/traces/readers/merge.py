@@ -110,6 +110,7 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
     log.start_offset = log.end_offset = _begin(segments[0])
     before: SegmentContent | None = None
     is_open = False
+    joined: list[LoggedBatch] = []
     for segment in segments:
         batches = segment.batches
         if before is not None and _begin(segment) > log.end_offset:
@@ -121,20 +122,20 @@ def _assembled(log: PartitionLog, segments: list[SegmentContent]) -> Copy:
             broken.add(batches[0].base_offset)
             is_open = False
         before = segment
-        if batches and log.batches and batches[0].base_offset < log.end_offset:
+        if batches and joined and batches[0].base_offset < log.end_offset:
             message = f"offset {batches[0].base_offset} stands in the segment before too; only what follows is read"
             copy.damage.append(Damage(segment.file, 0, message, segment.unit))
             batches = [batch for batch in batches if batch.base_offset >= log.end_offset]
         if log.torn_tail and batches:
             broken.add(batches[0].base_offset)
         broken |= segment.broken_at
-        log.batches += batches
+        joined += batches
         log.unsound += segment.unsound
         log.torn_tail = segment.torn_tail or (log.torn_tail and not batches)
         log.end_offset = max(log.end_offset, _begin(segment), batches[-1].last_offset + 1 if batches else 0)
         if segment.file not in log.files:
             log.files.append(segment.file)
-    log.damaged_at = frozenset(broken)
+    log.batches, log.damaged_at = joined, frozenset(broken)
     if log.compacted:
         # The cleaner takes records at the end of a segment as well: nothing tells that a segment is lost.
         log.lost.clear()
@@ -191,7 +192,7 @@ def without_repetitions(copies: list[Copy], agreements: set[frozenset[str]]) -> 
     for (_, partition), rivals in sorted(by_partition.items(), key=lambda item: (item[0][1] < 0, item[0])):
         chosen: list[Copy] = []
         others = kept if partition < 0 else []
-        for copy in sorted(rivals, key=_preference):
+        for copy in sorted(rivals, key=_preference) if len(rivals) > 1 else rivals:
             better = next((better for better in (*chosen, *others) if _contained(copy.log, better.log)), None)
             if better is None:
                 chosen.append(copy)

@@ -3,7 +3,10 @@
 The JSON is a contract: fields are added, never renamed or taken away.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,6 +14,7 @@ from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.evidence import Unit
 from zombieproof.traces.verdict.circumstances import Circumstances
 from zombieproof.traces.verdict.explanation import Explanation
+from zombieproof.traces.verdict.listed import ListedTransactions, OrListed
 
 
 class Judgement(StrEnum):
@@ -163,8 +167,8 @@ class Report(_Data):
     verdict: Judgement
     findings: list[Finding]
     damage: list[DamagedPlace]
-    transactions: list[TransactionSummary]
-    committed: dict[str, list[int]]
+    transactions: Annotated[Sequence[TransactionSummary], OrListed()]
+    committed: dict[str, Annotated[Sequence[int], OrListed()]]
     lso: dict[str, int]
     group_offsets: dict[str, dict[str, int]]
     narrowed: Narrowed | None = None
@@ -175,6 +179,13 @@ class Report(_Data):
     def is_in_full(self) -> bool:
         """Whether everything that the evidence names was judged, or need not be."""
         return all(gap.accepted for gap in self.not_judged)
+
+    def outcomes(self) -> Counter[TransactionOutcome]:
+        """How many transactions ended in which way."""
+        listed = self.transactions
+        if isinstance(listed, ListedTransactions) and listed.counts is not None:
+            return Counter({TransactionOutcome(outcome): count for outcome, count in listed.counts.items()})
+        return Counter(transaction.outcome for transaction in listed)
 
 
 def named(place: TopicPartition) -> str:

@@ -1,7 +1,7 @@
 """What the explanations of one report look up again and again, each index made once."""
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -17,28 +17,31 @@ class Log:
 
     def __init__(self, log: PartitionLog) -> None:
         self.log = log
-        self._bases = [batch.base_offset for batch in log.batches]
+
+    def _behind(self, offset: int) -> int:
+        """How many batches begin at an offset or before it."""
+        return bisect_right(self.log.batches, offset, key=lambda batch: batch.base_offset)
 
     def at(self, offset: int) -> LoggedBatch | None:
         """The batch that holds an offset."""
-        index = bisect_right(self._bases, offset) - 1
+        index = self._behind(offset) - 1
         found = self.log.batches[index] if index >= 0 else None
         return found if found is not None and offset <= found.last_offset else None
 
     def between(self, first: int, last: int) -> list[LoggedBatch]:
         """The batches that hold an offset from first to last."""
-        begin = max(0, bisect_right(self._bases, first) - 1)
-        found = self.log.batches[begin : bisect_right(self._bases, last)]
+        begin = max(0, self._behind(first) - 1)
+        found = self.log.batches[begin : self._behind(last)]
         return [batch for batch in found if batch.last_offset >= first]
 
     def behind(self, offset: int) -> LoggedBatch | None:
         """The first batch that begins behind an offset."""
-        index = bisect_right(self._bases, offset)
-        return self.log.batches[index] if index < len(self._bases) else None
+        index = self._behind(offset)
+        return self.log.batches[index] if index < len(self.log.batches) else None
 
     def before(self, offset: int, producer_id: int | None = None) -> LoggedBatch | None:
         """The last batch that begins in front of an offset, of one producer if it is named."""
-        for index in range(bisect_left(self._bases, offset) - 1, -1, -1):
+        for index in range(self._behind(offset - 1) - 1, -1, -1):
             batch = self.log.batches[index]
             if producer_id is None or batch.producer_id == producer_id:
                 return batch
@@ -121,13 +124,18 @@ class Surroundings:
         """The highest coordinator epoch of each producer's markers, on all partitions."""
         found: dict[int, int] = {}
         for log in self.evidence.logs:
-            for batch in log.batches:
-                if batch.marker is not None:
-                    epoch = batch.marker.coordinator_epoch
-                    found[batch.producer_id] = max(epoch, found.get(batch.producer_id, epoch))
+            for producer_id, epoch in _coordinator_epochs(log):
+                found[producer_id] = max(epoch, found.get(producer_id, epoch))
         return found
 
     @cached_property
     def skipped_markers(self) -> Skipped:
         """What the logs of coordinators say of markers that were skipped."""
         return skipped_markers(self.evidence)
+
+
+def _coordinator_epochs(log: PartitionLog) -> Iterable[tuple[int, int]]:
+    if log.cleared is not None:
+        return log.cleared.coordinator_epochs().items()
+    markers = ((batch.producer_id, batch.marker) for batch in log.batches)
+    return ((producer_id, marker.coordinator_epoch) for producer_id, marker in markers if marker is not None)

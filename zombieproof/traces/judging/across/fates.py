@@ -28,17 +28,14 @@ class Records:
 
     def __init__(self, partitions: Mapping[TopicPartition, PartitionHistory]) -> None:
         self.partitions = partitions
-        self.bases: dict[TopicPartition, list[int]] = {}
 
     def batch(self, record: Record) -> LoggedBatch | None:
         """The batch that holds a record, a marker too; None where no batch is at its offset."""
         place, offset = record
         history = self.partitions[place]
-        bases = self.bases.get(place)
-        if bases is None:
-            bases = self.bases[place] = [batch.base_offset for batch in history.log.batches]
-        index = bisect_right(bases, offset) - 1
-        found = history.log.batches[index] if index >= 0 else None
+        batches = history.log.batches
+        index = bisect_right(batches, offset, key=lambda batch: batch.base_offset) - 1
+        found = batches[index] if index >= 0 else None
         return found if found is not None and offset <= found.last_offset else None
 
     def run(self, record: Record) -> Run | None:

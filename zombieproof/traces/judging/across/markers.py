@@ -32,11 +32,10 @@ def judge_markers(folded: Folded, watch: Watch) -> list[Found]:
     found: list[Found] = []
     for partition in folded.partitions.values():
         here = listed.get(partition.place, {})
-        for producer_id in sorted({*partition.runs, *partition.endings, *here}):
-            if producer_id in owners:
-                somewhere = listed.get(None, {}).get(producer_id, [])
-                wanted = sorted(here.get(producer_id, []) + somewhere, key=lambda txn: txn.position)
-                found += _Judge(match(owners[producer_id], partition, producer_id, wanted)).found()
+        for producer_id in sorted((partition.transactional_producers() | here.keys()) & owners.keys()):
+            somewhere = listed.get(None, {}).get(producer_id, [])
+            wanted = sorted(here.get(producer_id, []) + somewhere, key=lambda txn: txn.position)
+            found += _Judge(match(owners[producer_id], partition, producer_id, wanted)).found()
     return found
 
 

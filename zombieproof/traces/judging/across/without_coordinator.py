@@ -1,5 +1,7 @@
 """Promises that span partitions, judged without the coordinator's log."""
 
+from collections.abc import Iterator
+
 from zombieproof.traces.judging.folded import Folded
 from zombieproof.traces.judging.found import Found
 from zombieproof.traces.judging.histories.belonging import seen, settled
@@ -15,15 +17,36 @@ def judge_without_coordinator(folded: Folded, watch: Watch) -> list[Found]:
     """Markers one epoch above their data end one transaction each (§2.12): they must agree even without its log."""
     first: dict[tuple[int, int], tuple[PartitionHistory, Ending]] = {}
     found = []
-    for partition in folded.partitions.values():
-        for producer_id, endings in partition.endings.items():
-            for ending in endings if producer_id not in folded.facts.owners else ():
-                if not _ends_one_transaction(ending):
-                    continue
-                known = first.setdefault((producer_id, ending.epoch), (partition, ending))
+    for partition in _to_compare(folded):
+        for ending in _endings_of(partition, folded):
+            if _ends_one_transaction(ending):
+                known = first.setdefault((ending.producer_id, ending.epoch), (partition, ending))
                 if known[1].commits != ending.commits:
                     found.append(_contradiction(partition, ending, *known))
     return found
+
+
+def _to_compare(folded: Folded) -> list[PartitionHistory]:
+    """All partitions; without those that a screen cleared, if none of these says something else than any other."""
+    partitions = list(folded.partitions.values())
+    cleared = [partition.cleared for partition in partitions if partition.cleared is not None]
+    if not cleared:
+        return partitions
+    others = [partition for partition in partitions if partition.cleared is None]
+    ended = (
+        (ending.producer_id, ending.epoch, bool(ending.commits))
+        for partition in others
+        for ending in _endings_of(partition, folded)
+        if _ends_one_transaction(ending)
+    )
+    together = cleared[0].together(cleared[1:], folded.facts.owners.keys())
+    return others if together.agree(ended) else partitions
+
+
+def _endings_of(partition: PartitionHistory, folded: Folded) -> Iterator[Ending]:
+    for producer_id, endings in partition.endings.items():
+        if producer_id not in folded.facts.owners:
+            yield from endings
 
 
 def _ends_one_transaction(ending: Ending) -> bool:

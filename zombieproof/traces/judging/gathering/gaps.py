@@ -146,10 +146,15 @@ def _strangers(evidence: Evidence, owned: set[int]) -> dict[int, list[str]]:
     for log in evidence.partition_logs().values():
         if log.topic == TRANSACTION_STATE:
             continue
-        here = {batch.producer_id for batch in log.batches if batch.is_transactional and batch.producer_id != NONE}
-        for producer_id in sorted(here - owned):
+        for producer_id in sorted(_transactional_producers(log) - owned):
             found.setdefault(producer_id, []).append(named(log.topic_partition))
     return found
+
+
+def _transactional_producers(log: PartitionLog) -> set[int]:
+    if log.cleared is not None:
+        return set(log.cleared.transactional_producers())
+    return {batch.producer_id for batch in log.batches if batch.is_transactional and batch.producer_id != NONE}
 
 
 def _ids_elsewhere(evidence: Evidence) -> Iterator[tuple[str, str]]:
@@ -194,6 +199,8 @@ def _unreadable(log: PartitionLog) -> Iterator[NotJudged]:
     known = {lost.first for lost in log.lost}
     if log.torn_tail and behind not in known:
         yield _part(log, behind, None, "what was given is cut or damaged there")
+    if not log.damaged_at:
+        return
     begins = {lost.last + 1 for lost in log.lost if lost.last is not None}
     expected = log.start_offset
     for batch in log.batches:
@@ -217,7 +224,7 @@ def _hidden(
     name = named(log.topic_partition)
     history = partitions.get(log.topic_partition)
     if history is not None:
-        unclear = [each.offset for here in history.endings.values() for each in here if each.commits is None]
+        unclear = history.undisclosed()
         if unclear:
             why = f"the dump does not show whether {span(min(unclear), max(unclear))} commit or abort"
             yield _unshown(name, min(unclear), why, "--print-data-log")

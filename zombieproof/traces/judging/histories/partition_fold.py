@@ -79,7 +79,9 @@ def read_partition(
 
 class _Fold:
     def __init__(self, log: PartitionLog, facts: CoordinatorFacts, rules: Rules) -> None:
-        self.history = PartitionHistory(log)
+        self.runs: dict[int, list[Run]] = {}
+        self.endings: dict[int, list[Ending]] = {}
+        self.history = PartitionHistory(log, self.runs, self.endings)
         self.subject = named(log.topic_partition)
         self.log, self.facts, self.rules = log, facts, rules
         self.entries: dict[int, ProducerEntry] = {}
@@ -222,7 +224,7 @@ class _Fold:
         run = self.open.get(batch.producer_id)
         if run is None:
             run = self.open[batch.producer_id] = Run(batch.producer_id)
-            self.history.runs.setdefault(batch.producer_id, []).append(run)
+            self.runs.setdefault(batch.producer_id, []).append(run)
         if fault is not None:
             run.faults.append(fault)
         last = run.stretches[-1] if run.stretches else None
@@ -277,7 +279,7 @@ class _Fold:
         if run is not None:
             run.ending = ending
             run.faults += [ending.fault] if ending.fault else []
-        self.history.endings.setdefault(batch.producer_id, []).append(ending)
+        self.endings.setdefault(batch.producer_id, []).append(ending)
         newest = entry.producer_epoch
         evolve_marker(entry, marker, event, PARTITION_LEADER.target(entry.state, event, self.subject))
         if self.facts.is_foreign_marker(batch.producer_id, batch.producer_epoch):

@@ -4,9 +4,11 @@ What the leader holds as one open transaction is a `Run`; the marker that ends i
 """
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from zombieproof.formats.topics import TopicPartition
+from zombieproof.traces.cleared import Cleared
 from zombieproof.traces.evidence import PartitionLog
 from zombieproof.traces.verdict.faults import Fault
 
@@ -78,13 +80,19 @@ class Ending:
 
 @dataclass(slots=True)
 class PartitionHistory:
-    """What a partition's log tells: runs and endings by producer id in log order, and the faults found in it alone."""
+    """What a partition's log tells: runs and endings by producer id in log order, and the faults found in it alone.
+
+    Of a log that a screen `cleared`, asking for runs and endings of producer ids without an owner takes a fold; what is
+    open at its end is in `open_runs`.
+    """
 
     log: PartitionLog
-    runs: dict[int, list[Run]] = field(default_factory=dict)
-    endings: dict[int, list[Ending]] = field(default_factory=dict)
+    runs: Mapping[int, list[Run]] = field(default_factory=dict)
+    endings: Mapping[int, list[Ending]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     earliest_ms: int | None = None
+    cleared: Cleared | None = None
+    open_runs: Mapping[int, Run] = field(default_factory=dict)
     _compacted: bool | None = None
 
     @property
@@ -102,14 +110,30 @@ class PartitionHistory:
     def runs_of_faults(self) -> dict[int, list[Run]]:
         """By the identity of a fault that the log alone shows, the runs that it is about, in log order."""
         found: dict[int, list[Run]] = {}
+        if not self.faults:
+            return found
         for runs in self.runs.values():
             for run in runs:
                 for fault in dict.fromkeys(map(id, run.faults)):
                     found.setdefault(fault, []).append(run)
         return found
 
+    def transactional_producers(self) -> set[int]:
+        """The producer ids that have runs or markers."""
+        if self.cleared is not None:
+            return set(self.cleared.transactional_producers())
+        return {*self.runs, *self.endings}
+
+    def undisclosed(self) -> list[int]:
+        """Offsets of markers of which the source does not show what they decide."""
+        if self.cleared is not None:
+            return []
+        return [each.offset for here in self.endings.values() for each in here if each.commits is None]
+
     def open_run(self, producer_id: int) -> Run | None:
         """What the producer id has open at the end of the log."""
+        if self.cleared is not None:
+            return self.open_runs.get(producer_id)
         runs = self.runs.get(producer_id)
         return runs[-1] if runs and runs[-1].ending is None else None
 

@@ -1,7 +1,7 @@
 """From when to when something was there, by the clocks that wrote it."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.model.vocabulary import NONE
@@ -14,12 +14,18 @@ from zombieproof.traces.verdict.faults import Fault
 
 def span_of_evidence(evidence: Evidence) -> Span:
     """The first and the last time that a record or an application gives; None where there is none."""
-    times = [batch.max_timestamp_ms for log in evidence.logs for batch in log.batches]
+    times = [time for log in evidence.logs for time in _times(log)]
     times += [record.timestamp_ms for record in evidence.transaction_states]
     times += [record.value.last_update_ms for record in evidence.transaction_states if record.value]
     times += [call.timestamp_ms for call in evidence.client_calls if call.timestamp_ms is not None]
     known = [time for time in times if time >= 0]
     return min(known, default=None), max(known, default=None)
+
+
+def _times(log: PartitionLog) -> Iterable[int]:
+    if log.cleared is not None:
+        return (time for time in (log.cleared.earliest_ms, log.cleared.latest_ms) if time is not None)
+    return (batch.max_timestamp_ms for batch in log.batches)
 
 
 def span_of_fault(fault: Fault, evidence: Evidence, partitions: Mapping[TopicPartition, PartitionHistory]) -> Span:

@@ -1,34 +1,83 @@
 """Transactions as a report lists them: what the coordinator's log tells, else what the partitions tell."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
+from itertools import groupby
+from operator import itemgetter
 
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory
 from zombieproof.traces.judging.histories.partition_history import PartitionHistory, Run
 from zombieproof.traces.judging.histories.recorded_transactions import RecordedTransaction
 from zombieproof.traces.judging.histories.spans import span_of_run, span_of_transaction
 from zombieproof.traces.narrowing import Narrowing
+from zombieproof.traces.verdict.listed import ListedTransactions
 from zombieproof.traces.verdict.report import TransactionOutcome, TransactionSummary, named
 
 
 def summaries(
     histories: Iterable[IdHistory], partitions: Iterable[PartitionHistory], narrowing: Narrowing
-) -> list[TransactionSummary]:
+) -> Sequence[TransactionSummary]:
     """What the coordinator's log tells, and of producers that it does not name what the partitions tell."""
+    partitions = list(partitions)
     found: list[TransactionSummary] = []
     known: set[int] = set()
     for history in histories:
         known |= history.producer_ids
         found += (_summary(txn) for txn in history.transactions if _is_asked_for(txn, narrowing))
-    runs: dict[tuple[int, int, TransactionOutcome], list[str]] = {}
+    # A window is about times of runs, which a screen does not keep: then all runs are looked at.
+    cleared = [] if narrowing.has_window else [each for each in partitions if each.cleared is not None]
+    runs: dict[Key, list[str]] = {}
     for partition in partitions:
+        if cleared and partition.cleared is not None:
+            continue
         for producer_id, here in partition.runs.items():
             for run in here if producer_id not in known else ():
                 if narrowing.touches(span_of_run(run)):
                     runs.setdefault((producer_id, run.epoch, _outcome(run)), []).append(named(partition.place))
-    for (producer_id, epoch, outcome), places in sorted(runs.items()):
-        places = sorted(set(places))
-        found.append(_made(None, producer_id, epoch, outcome, places))
+    if cleared:
+        return _with_cleared(found, sorted(runs.items()), cleared, known)
+    found += _unowned(sorted(runs.items()))
     return found
+
+
+Key = tuple[int, int, TransactionOutcome]
+"""Producer id, epoch and outcome."""
+
+
+def _unowned(runs: Iterable[tuple[Key, list[str]]]) -> Iterator[TransactionSummary]:
+    for (producer_id, epoch, outcome), same in groupby(runs, key=itemgetter(0)):
+        places = sorted({place for _, here in same for place in here})
+        yield _made(None, producer_id, epoch, outcome, places)
+
+
+def _with_cleared(
+    told: list[TransactionSummary],
+    runs: list[tuple[Key, list[str]]],
+    cleared: Sequence[PartitionHistory],
+    known: set[int],
+) -> ListedTransactions[TransactionSummary]:
+    """The same with what lies on cleared partitions, which is not held in memory."""
+    logs = [each.cleared for each in cleared if each.cleared is not None]
+    together = logs[0].together(logs[1:], known)
+    names = [named(each.place) for each in cleared]
+
+    def on_cleared() -> Iterator[tuple[Key, list[str]]]:
+        for (producer_id, epoch, commits), here in together.outcomes():
+            yield (producer_id, epoch, _OUTCOMES[commits]), [names[each] for each in here]
+
+    def made() -> Iterator[TransactionSummary]:
+        yield from told
+        yield from _unowned(merge(runs, on_cleared(), key=itemgetter(0)))
+
+    counts = None
+    if not runs:
+        counts = Counter(str(each.outcome) for each in told)
+        counts.update({str(_OUTCOMES[commits]): count for commits, count in together.counts().items()})
+    return ListedTransactions(made, counts)
+
+
+_OUTCOMES = {None: TransactionOutcome.OPEN, True: TransactionOutcome.COMMIT, False: TransactionOutcome.ABORT}
 
 
 def _is_asked_for(txn: RecordedTransaction, narrowing: Narrowing) -> bool:

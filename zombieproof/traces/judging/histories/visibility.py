@@ -5,7 +5,7 @@ judged here; a batch that the leader would have refused is folded like a followe
 Source: reference §3.3 to §3.6, §6.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop
 from typing import NamedTuple
@@ -25,7 +25,9 @@ from zombieproof.model.rules import Rules
 from zombieproof.model.vocabulary import NONE, NOTHING, ConsumerEvent, Isolation, Origin
 from zombieproof.statemachines.consumer import CONSUMER
 from zombieproof.statemachines.partition_leader import PARTITION_LEADER
+from zombieproof.traces.cleared import Cleared
 from zombieproof.traces.evidence import LoggedBatch, LoggedMarker, PartitionLog
+from zombieproof.traces.verdict.listed import Listed
 from zombieproof.traces.watching import Watch, in_steps
 
 
@@ -71,15 +73,14 @@ class Visibility:
     """How far a partition can be read. `aborted` is in the order of the markers, `open_transactions` by first offset.
 
     `is_certain` is False where the log hides an outcome: a dump without records shows control batches, but not whether
-    they commit; an unreadable batch may have been a marker. `producers` is what the leader knows of each producer id.
+    they commit; an unreadable batch may have been a marker.
     """
 
     log: PartitionLog
     high_watermark: int
     last_stable_offset: int
-    aborted: list[AbortedSpan] = field(default_factory=list)
+    aborted: Sequence[AbortedSpan] = field(default_factory=list)
     open_transactions: list[OpenTransaction] = field(default_factory=list)
-    producers: dict[int, ProducerEntry] = field(default_factory=dict)
     is_certain: bool = True
 
     def read(self, isolation: Isolation, rules: Rules | None = None) -> Iterator[tuple[LoggedBatch, list[int]]]:
@@ -102,8 +103,12 @@ class Visibility:
             if reader.delivers(batch):
                 yield batch, [offset for offset in batch.offsets() if offset >= start]
 
-    def offsets(self, isolation: Isolation, rules: Rules | None = None) -> list[int]:
+    def offsets(self, isolation: Isolation, rules: Rules | None = None) -> Sequence[int]:
         """The offsets of the records that a consumer which starts at the log start gets."""
+        if self.log.cleared is not None and isolation is Isolation.READ_COMMITTED:
+            bound = fetch_bound(isolation, self.high_watermark, self.last_stable_offset, rules or Rules())
+            count, ranges = self.log.cleared.visible(self.log.start_offset, bound)
+            return Listed(lambda: (offset for first, end in ranges() for offset in range(first, end)), count)
         return [offset for _, offsets in self.read(isolation, rules) for offset in offsets]
 
 
@@ -143,9 +148,11 @@ class _Reader:
 
 
 def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | None = None) -> Visibility:
-    """Fold a log and say how far and what of it can be read."""
-    fold = _Fold(rules or Rules())
+    """Fold a log and say how far and what of it can be read; of one that a screen cleared, take what that knows."""
     hidden = bool(log.unsound) or log.torn_tail or bool(log.damaged_at)
+    if log.cleared is not None:
+        return _of_cleared(log, log.cleared, is_certain=not hidden)
+    fold = _Fold(rules or Rules())
     for batches in in_steps(log.batches, watch):
         for batch in batches:
             if batch.producer_id < 0:
@@ -157,16 +164,40 @@ def visibility(log: PartitionLog, rules: Rules | None = None, watch: Watch | Non
             elif batch.count and batch.records is None:
                 hidden = True
     unstable = first_unstable_offset(list(fold.entries.values()))
-    if unstable != NONE:
-        unstable = max(unstable, log.start_offset)
     return Visibility(
         log=log,
         high_watermark=log.end_offset,
-        last_stable_offset=last_stable_offset(log.end_offset, unstable),
+        last_stable_offset=_stable(log, unstable),
         aborted=fold.aborted,
         open_transactions=fold.open_transactions(),
-        producers=fold.entries,
         is_certain=not hidden,
+    )
+
+
+def producers_of(log: PartitionLog, rules: Rules | None = None) -> dict[int, ProducerEntry]:
+    """What the leader of a log knows of each producer id."""
+    fold = _Fold(rules or Rules())
+    for batch in log.batches:
+        if batch.producer_id >= 0 and not batch.is_control:
+            fold.data(batch)
+        elif batch.producer_id >= 0 and batch.marker is not None:
+            fold.marker(batch, batch.marker)
+    return fold.entries
+
+
+def _stable(log: PartitionLog, unstable: int) -> int:
+    return last_stable_offset(log.end_offset, unstable if unstable == NONE else max(unstable, log.start_offset))
+
+
+def _of_cleared(log: PartitionLog, cleared: Cleared, *, is_certain: bool) -> Visibility:
+    begun = [OpenTransaction(run.producer_id, run.epoch, run.first_offset) for run in cleared.open_runs()]
+    return Visibility(
+        log=log,
+        high_watermark=log.end_offset,
+        last_stable_offset=_stable(log, begun[0].first_offset if begun else NONE),
+        aborted=Listed(lambda: map(AbortedSpan._make, cleared.aborted())),
+        open_transactions=begun,
+        is_certain=is_certain,
     )
 
 

@@ -1,0 +1,135 @@
+"""zombieproof audit: judge recorded logs of any size, a segment a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from zombieproof.cli.extras import need
+from zombieproof.cli.replay import accepted, exit_code, is_trace
+from zombieproof.cli.replay_forms import Format
+from zombieproof.cli.replay_questions import Asked, names_of, narrowing_of, refuse_what_is_not_there, tell, tell_so_far
+from zombieproof.cli.replay_watching import following
+from zombieproof.cli.usage import WrongUsage, form_of
+from zombieproof.report.exits import Exit
+from zombieproof.report.screen import Screen
+from zombieproof.traces.evidence import EvidenceError
+from zombieproof.traces.judging.folded import Examined
+from zombieproof.traces.readers.collect import collect
+from zombieproof.traces.replay import judge
+from zombieproof.traces.verdict.explanation import Values
+from zombieproof.traces.watching import Watch
+
+if TYPE_CHECKING:
+    from zombieproof.screening.runners import Runner
+
+HELP = """Judge recorded logs of any size: the report of `zombieproof replay`, from segments screened a task each.
+
+A segment is screened without knowing what stands before it: in this process, in several, or on Spark, where
+file names go to tasks and a small summary of each segment comes back (the files must lie where the tasks run,
+under the same names). What the screen cannot clear is read here, judged and explained. Text that kafka-dump-log
+printed, and all that `zombieproof replay` reads, may lie among the segments.
+
+\b
+Examples:
+  zombieproof audit /var/lib/kafka/data
+  zombieproof audit --processes 8 /backup/2026-11/
+  zombieproof audit --spark spark://head:7077 /shared/kafka/broker-1
+  zombieproof audit --topic 'orders*' --json /var/lib/kafka/data
+  zombieproof audit segments/ --allow-gaps __transaction_state
+
+\b
+Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
+  far as it could be judged, 130 interrupted (what was judged so far is said).
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("audit", help=HELP)(audit_command)
+
+
+def audit_command(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="files and folders")],
+    processes: Annotated[int, typer.Option(metavar="N", min=1, help="screen in so many processes")] = 1,
+    spark: Annotated[str, typer.Option(metavar="MASTER", help="screen on Spark: local[2], spark://host:7077")] = "",
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="read this topic only; repeatable, * and ? are wild"),
+    ] = None,
+    allow_gaps: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="gaps that need not be judged: e-0, e, e-*, __transaction_state"),
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+) -> int:
+    """Run the command."""
+    form = form_of(form, as_json=as_json)
+    if spark and processes > 1:
+        raise WrongUsage(f"--processes {processes} and --spark {spark} are two places to screen in; choose one")
+    asked = Asked(
+        timeline=None,
+        is_open=False,
+        times=None,
+        narrowing=narrowing_of(topic or (), None, None),
+        form=form,
+        values=Values.NONE,
+        allowed_gaps=names_of(allow_gaps or ()),
+    )
+    story = next((path for path in paths if is_trace(path)), None)
+    if story is not None:
+        raise WrongUsage(f"{story} is a trace of this program, not a recorded log: zombieproof replay {story}")
+    screen = Screen()
+    with following() as watch:
+        try:
+            with _runner(processes, spark) as run:
+                examined = _examined(paths, run, asked, watch)
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            interrupted = False
+    if interrupted:
+        tell_so_far(screen, watch.so_far, form)
+        return Exit.INTERRUPTED
+    tell(screen, examined, asked)
+    return exit_code(examined.report)
+
+
+@contextmanager
+def _runner(processes: int, spark: str) -> Iterator[Runner]:
+    """Where segments are screened. The compiler, and Spark, are loaded when they are needed."""
+    if spark:
+        need("spark", "pyspark", "audit --spark")
+        from zombieproof.pipeline.audit import NoSession, on_spark, session  # noqa: PLC0415
+
+        try:
+            with session(spark) as begun:
+                yield on_spark(begun)
+        except NoSession as error:
+            raise WrongUsage(f"--spark {spark}: {error}") from error
+        return
+    from zombieproof.screening import runners  # noqa: PLC0415
+
+    if processes > 1:
+        with runners.processes(processes) as run:
+            yield run
+    else:
+        yield runners.here
+
+
+def _examined(paths: Sequence[Path], run: Runner, asked: Asked, watch: Watch) -> Examined:
+    from zombieproof.screening.taking import LogScreen  # noqa: PLC0415  # loads the compiler
+
+    try:
+        evidence = collect(paths, narrowing=asked.narrowing, watch=watch, screen=LogScreen(run))
+    except EvidenceError as error:
+        raise WrongUsage(str(error)) from error
+    refuse_what_is_not_there(asked.narrowing, evidence)
+    examined = judge(evidence, None, asked.narrowing, watch)
+    return replace(examined, report=accepted(examined.report, asked.allowed_gaps))
