@@ -15,7 +15,7 @@ pytest.importorskip(
     "tests/statemachines has the steps that it hosts",
 )
 
-from tests.pipeline.topics import fill, make_topics, producing, read_back, undecided
+from tests.pipeline.topics import fill, make_topics, producing, read_back, settle, undecided
 
 
 def test_what_was_committed_is_read_back_and_what_was_aborted_is_in_the_log(
@@ -40,4 +40,4 @@ def test_what_is_open_is_counted_and_not_read(empty_brokers: "TestedBrokers | Re
     producer.flush(10)
     assert (read_back(empty_brokers.bootstrap, "input"), undecided(empty_brokers.bootstrap, "input")) == (Counter(), 3)
     producer.abort_transaction(10)
-    assert undecided(empty_brokers.bootstrap, "input") == 0
+    assert settle(empty_brokers.bootstrap, "input") == 0

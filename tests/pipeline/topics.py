@@ -13,6 +13,7 @@ from zombieproof.pipeline.kafka import client
 CALL_S = 30.0
 MADE_S = 30.0
 READ_S = 60.0
+SETTLES_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,12 @@ def read_back(bootstrap: str, topic: str, isolation: str = "read_committed") -> 
 
 
 def messages(bootstrap: str, topic: str, isolation: str = "read_committed") -> list[Any]:
-    """The records of a topic, partition by partition, as messages of the client."""
+    """The records of a topic, partition by partition, as messages of the client.
+
+    A commit is answered before its markers are written: who reads what is committed waits for them, but not long.
+    """
+    if isolation == "read_committed":
+        settle(bootstrap, topic)
     consumer = _reading(bootstrap, isolation)
     places = _places(consumer, topic)
     past = {}
@@ -123,10 +129,19 @@ def _places(consumer: Any, topic: str) -> list[Any]:
     ]
 
 
+def settle(bootstrap: str, topic: str, within_s: float = SETTLES_S) -> int:
+    """Wait until no transaction of a topic is open; returned is what is undecided then, which is 0 if none is."""
+    until = time.monotonic() + within_s
+    while (behind := undecided(bootstrap, topic)) and time.monotonic() < until:
+        time.sleep(0.05)
+    return behind
+
+
 def undecided(bootstrap: str, topic: str) -> int:
     """How many offsets of a topic lie behind the last stable one: 0 if no transaction is open."""
     behind = 0
-    for isolation, sign in (("read_uncommitted", 1), ("read_committed", -1)):
+    # The end is asked for last: it is never before a last stable offset that was told earlier.
+    for isolation, sign in (("read_committed", -1), ("read_uncommitted", 1)):
         consumer = _reading(bootstrap, isolation)
         for place in _places(consumer, topic):
             behind += sign * consumer.get_watermark_offsets(place, CALL_S, cached=False)[1]
