@@ -71,6 +71,7 @@ def fill(
         _send(producer, topic, partitions, some, first)
         producer.commit_transaction(CALL_S)
         filled.committed.extend(some)
+    assert settle(bootstrap, topic, CALL_S) == 0, f"{topic} has open transactions after {CALL_S:g} s"
     return filled
 
 
