@@ -66,20 +66,41 @@ def fill(bootstrap: str, topic: str, rows: int) -> Counter[bytes]:
         else:
             producer.commit_transaction(WAIT_S)
             expected.update(b"price of %d: %d" % (number, 3 * number) for number in numbers)
+    wait_for_markers(bootstrap, topic)
     return expected
 
 
-def read_back(bootstrap: str, topic: str) -> Counter[bytes]:
-    """What readers of committed records find, how often."""
-    consumer = confluent_kafka.Consumer(
+def reader(bootstrap: str, isolation: str) -> Any:
+    """A consumer that joins no group."""
+    return confluent_kafka.Consumer(
         {
             "bootstrap.servers": bootstrap,
             "group.id": f"check-{uuid.uuid4().hex}",
-            "isolation.level": "read_committed",
+            "isolation.level": isolation,
             "enable.auto.commit": False,
             "enable.partition.eof": True,
         }
     )
+
+
+def wait_for_markers(bootstrap: str, topic: str) -> None:
+    """Until everything in a topic is decided: Kafka answers a commit before its markers are there to be read past."""
+    decided, written = reader(bootstrap, "read_committed"), reader(bootstrap, "read_uncommitted")
+    until = time.monotonic() + WAIT_S
+    for number in range(PARTITIONS):
+        place = confluent_kafka.TopicPartition(topic, number)
+        while decided.get_watermark_offsets(place, WAIT_S)[1] < written.get_watermark_offsets(place, WAIT_S)[1]:
+            if time.monotonic() > until:
+                raise SystemExit(f"{topic}-{number}: a transaction is open after {WAIT_S:g} s")
+            time.sleep(0.05)
+    decided.close()
+    written.close()
+
+
+def read_back(bootstrap: str, topic: str) -> Counter[bytes]:
+    """What readers of committed records find, how often."""
+    wait_for_markers(bootstrap, topic)
+    consumer = reader(bootstrap, "read_committed")
     consumer.assign([confluent_kafka.TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
     found: Counter[bytes] = Counter()
     ended: set[int] = set()
