@@ -24,6 +24,8 @@ LEADERLESS = frozenset({"LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION"})
 CALL_S = 10.0
 DEADLINE_S = 120.0
 """So long a range is waited for if nothing of it comes."""
+PATIENCE_S = 30.0
+"""For so long a question is asked again that nobody could answer."""
 PAUSE_S = 0.05
 """Between two questions, the first of which nobody could answer yet."""
 BATCH = 10_000
@@ -172,9 +174,9 @@ def answered(ask: Callable[[], Answer]) -> Answer:
     """What brokers answer, if they do at last: one that begins to lead or to coordinate cannot yet.
 
     Raises:
-        KafkaException: they have not for `CALL_S`, or what they say is nothing that passes.
+        KafkaException: they have not for `PATIENCE_S`, or what they say is nothing that passes.
     """
-    until = time.monotonic() + CALL_S
+    until = time.monotonic() + PATIENCE_S
     while True:
         try:
             return ask()
