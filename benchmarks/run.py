@@ -3,6 +3,7 @@
     make bench
     make bench ARGS="--runs 9 two_phase_commit"
     make bench ARGS="wire --runs 1"
+    make bench ARGS="audit --runs 1"
 
 Each line is the median of several runs in one process, compilation left out. CPU seconds are those of all threads. An
 event of replay is a batch, a marker or a record of an internal topic; the recording is the largest at hand. A request
@@ -10,7 +11,8 @@ is one step of a recorded sequence, asked of a cluster in this process and compa
 brokers do with few and with many partitions, and what they keep in memory, is measured by ``brokers``. A command
 is started as a process of its own, from its start to its end. Other processes on the machine make the numbers worse, so
 the slowest and the fastest run are printed too. Brokers on the wire, beside others, are measured only where that is
-asked for: it takes minutes (``python benchmarks/wire.py --help``).
+asked for: it takes minutes (``python benchmarks/wire.py --help``), and so are logs of up to a hundred million batches
+in the screen (``python benchmarks/audit.py --help``).
 """
 
 import argparse
@@ -26,6 +28,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import audit
 import brokers
 import psutil
 import wire
@@ -50,6 +53,7 @@ LIVE = "requests to live brokers"
 START = "start of "
 MEMORY = "memory after produces"
 WIRE = "wire"
+AUDIT = "audit"
 STARTED = (
     # Python alone, and with the public API imported: the difference is what the import costs.
     ("-c", "pass"),
@@ -159,14 +163,21 @@ def measure(benchmark: Benchmark, runs: int) -> str:
     )
 
 
+LONG: dict[str, Callable[[int], None]] = {
+    WIRE: lambda runs: wire.measure_all(wire.subjects(wire.KafkaJars()), wire.SECONDS, runs),
+    AUDIT: lambda runs: audit.measure_all(audit.MILLIONS, runs),
+}
+"""Benchmarks that are run only when they are asked for by their whole name, alone."""
+
+
 def main() -> None:
     """Print one line for each benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="benchmarks whose names contain one of these words; all by default")
     parser.add_argument("--runs", type=int, default=5, help="runs of each benchmark (default 5)")
     arguments = parser.parse_args()
-    if arguments.names == [WIRE]:
-        wire.measure_all(wire.subjects(wire.KafkaJars()), wire.SECONDS, arguments.runs)
+    if len(arguments.names) == 1 and arguments.names[0] in LONG:
+        LONG[arguments.names[0]](arguments.runs)
         return
     recording = next(path for path in RECORDINGS if path.is_dir())
     of_replay = {"replay of segments": recording / "segments", "replay of text": recording / "dump"}
@@ -180,7 +191,16 @@ def main() -> None:
     works = [(name, count) for name in brokers.WORKS for count in brokers.PARTITIONS if is_chosen(name)]
     if not (chosen or replays or starts or works or is_chosen(LIVE) or is_chosen(MEMORY)) or arguments.runs < 1:
         names = ", ".join(
-            [*(b.name for b in benchmarks()), *of_replay, LIVE, *brokers.WORKS, MEMORY, *map(_start, STARTED), WIRE]
+            [
+                *(b.name for b in benchmarks()),
+                *of_replay,
+                LIVE,
+                *brokers.WORKS,
+                MEMORY,
+                *map(_start, STARTED),
+                WIRE,
+                AUDIT,
+            ]
         )
         parser.error(f"nothing to run; there are {names}, and --runs is at least 1")
     memory = psutil.virtual_memory().total / 2**30

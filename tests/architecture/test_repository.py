@@ -22,6 +22,8 @@ GENERATED = {
     "diagrams/*.svg": "zombieproof diagrams",
     "diagrams/*.mmd": "zombieproof diagrams",
     "docs/machines.md": "zombieproof diagrams",
+    "docs/audit.md": "python benchmarks/audit.py --write docs",
+    "docs/audit.svg": "python benchmarks/audit.py --write docs",
     "docs/apis.md": "python -m zombieproof.report.apis_page",
     "docs/clients.md": "make clients",
     "docs/conformance.md": "make conformance",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from zombieproof.model.rules import Rules, preset
 from zombieproof.screening.choosing import screen_for
+from zombieproof.screening.tables import read_table
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.collect import collect
@@ -39,6 +40,8 @@ def replay(
     """
     chosen = preset(rules) if isinstance(rules, str) else rules
     narrowing = Narrowing(tuple(topics))
-    evidence = collect(paths, narrowing=narrowing, screen=screen_for(map(Path, paths), narrowing, chosen))
+    evidence = collect(
+        paths, narrowing=narrowing, screen=screen_for(map(Path, paths), narrowing, chosen), tables=read_table
+    )
     report = judge(evidence, chosen, narrowing).report
     return explain(report, evidence, values) if explained else report

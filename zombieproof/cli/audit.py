@@ -18,6 +18,7 @@ from zombieproof.cli.replay_watching import following
 from zombieproof.cli.usage import WrongUsage, form_of
 from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
+from zombieproof.screening.tables import read_table
 from zombieproof.traces.evidence import EvidenceError
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.readers.collect import collect
@@ -127,7 +128,7 @@ def _examined(paths: Sequence[Path], run: Runner, asked: Asked, watch: Watch) ->
     from zombieproof.screening.taking import LogScreen  # noqa: PLC0415  # loads the compiler
 
     try:
-        evidence = collect(paths, narrowing=asked.narrowing, watch=watch, screen=LogScreen(run))
+        evidence = collect(paths, narrowing=asked.narrowing, watch=watch, screen=LogScreen(run), tables=read_table)
     except EvidenceError as error:
         raise WrongUsage(str(error)) from error
     refuse_what_is_not_there(asked.narrowing, evidence)

@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "check": "Explore scenarios exhaustively.",
     "replay": "Judge recordings of real clusters, or run a counterexample again.",
     "audit": "Judge recorded logs of any size, in several processes or on Spark.",
+    "pack": "Pack segments into Parquet, for audits.",
     "history": "Judge what clients were told and what they read.",
     "conform": "Judge any broker, or replay recorded answers of a real one.",
     "serve": "Serve brokers of Kafka for any client of Kafka.",

@@ -16,6 +16,7 @@ from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 from zombieproof.report.timeline_text import Times
 from zombieproof.screening.choosing import screen_for
+from zombieproof.screening.tables import read_table
 from zombieproof.traces.evidence import EvidenceError
 from zombieproof.traces.judging.folded import Examined
 from zombieproof.traces.judging.gathering.coverage import accept
@@ -180,7 +181,7 @@ def _examined(paths: Sequence[Path], rules: str, asked: Asked, watch: Watch) -> 
     # A timeline asks for batches, which a screen leaves where they are.
     screen = None if asked.timeline else screen_for(paths, asked.narrowing, chosen)
     try:
-        evidence = collect(paths, narrowing=asked.narrowing, watch=watch, screen=screen)
+        evidence = collect(paths, narrowing=asked.narrowing, watch=watch, screen=screen, tables=read_table)
     except EvidenceError as error:
         raise WrongUsage(str(error)) from error
     refuse_what_is_not_there(asked.narrowing, evidence)

@@ -11,10 +11,13 @@ from pathlib import Path
 
 from zombieproof.model.rules import Rules
 from zombieproof.traces.narrowing import Narrowing
+from zombieproof.traces.readers.files import TABLE
 from zombieproof.traces.readers.folders import files_in
 from zombieproof.traces.readers.screen import Screen
 
 LEAST_BYTES = 32 << 20
+PACKED_TO = 50
+"""So many times smaller a segment is when it is packed, roughly."""
 
 
 def screen_for(
@@ -34,8 +37,9 @@ def screen_for(
 
 
 def _bytes(files: Sequence[Path]) -> int:
-    """Of segments that are not packed."""
-    return sum(_size(file) for file in files if file.suffix == ".log")
+    """Of segments as they lie on a broker's disk; of packed ones roughly what they are made of."""
+    weights = {".log": 1, TABLE: PACKED_TO}
+    return sum(_size(file) * weights.get(file.suffix, 0) for file in files)
 
 
 def _size(file: Path) -> int:

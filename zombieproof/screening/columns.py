@@ -44,6 +44,40 @@ class Columns(NamedTuple):
         return Columns._make(column[:rows] for column in self)
 
 
+class Data(NamedTuple):
+    """A row that is data, as compiled functions hand it on: whole columns for each row cost more than their work."""
+
+    epoch: int
+    sequence: int
+    base: int
+    last: int
+    records: int
+    time_ms: int
+    is_transactional: bool
+
+
+class Noted(NamedTuple):
+    """What is noted of any row, handed on in the same way."""
+
+    base: int
+    last: int
+    records: int
+    attributes: int
+    leader_epoch: int
+    time_ms: int
+
+
+class Ending(NamedTuple):
+    """A row that is a marker, handed on in the same way."""
+
+    producer_id: int
+    epoch: int
+    coordinator: int
+    offset: int
+    time_ms: int
+    commits: int
+
+
 DTYPES = ("i8", "i4", "i4", "i8", "i2", "i4", "i2", "i1", "i4", "i8", "i8", "i4", "i8", "i4", "u4", "i1")
 """Of the columns, in their order."""
 

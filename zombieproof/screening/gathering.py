@@ -27,7 +27,7 @@ from zombieproof.screening.rules import Unclear
 from zombieproof.screening.summaries import Screen, Summary, beginning, merge
 from zombieproof.screening.visible import UNENDED, stable_offsets
 from zombieproof.traces.evidence import PartitionLog, Source
-from zombieproof.traces.readers.files import Place, base_offset_of, opened
+from zombieproof.traces.readers.files import Place, base_offset_of, is_table, opened
 from zombieproof.traces.readers.stored_batches import STRIDE, StoredBatches, StoredSegment
 
 PARTS_MAX = 64
@@ -46,7 +46,10 @@ def screen_stored(file: str, topic: str, reached: Callable[[int], None], rows: i
 
     Raises:
         OSError: the file cannot be opened or mapped.
+        Undecodable: a packed segment is damaged, or no such thing.
     """
+    if is_table(file):
+        return _screen_packed(Path(file), topic, reached)
     screen = Screen(base_offset_of(file), judges_sequences=topic != CONSUMER_OFFSETS)
     places: array[int] = array("q")
     batches = size = 0
@@ -63,6 +66,14 @@ def screen_stored(file: str, topic: str, reached: Callable[[int], None], rows: i
             if not screen.is_clear:
                 break
     return Screened(screen.summary(), StoredSegment(file, batches, size, places))
+
+
+def _screen_packed(path: Path, topic: str, reached: Callable[[int], None]) -> Screened:
+    from zombieproof.screening.packed.contents import packed_batches  # noqa: PLC0415  # loads pyarrow
+    from zombieproof.screening.packed.reading import screen_packed  # noqa: PLC0415
+
+    summary = screen_packed(path, topic, reached)
+    return Screened(summary, StoredSegment(str(path), summary.batches, 0, array("q"), packed_batches))
 
 
 class Gathering:

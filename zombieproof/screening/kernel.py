@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from zombieproof.formats.record_batch import CONTROL_BIT, DELETE_HORIZON_BIT, TRANSACTIONAL_BIT
 from zombieproof.model.vocabulary import NONE, SEQUENCE_MAX
-from zombieproof.screening.columns import NO_MARKER, Columns
-from zombieproof.screening.compiling import compiled, inlined
+from zombieproof.screening.columns import NO_MARKER, Columns, Data, Ending, Noted
+from zombieproof.screening.compiling import compiled
 from zombieproof.screening.rules import Unclear
 from zombieproof.traces.readers.segment_content import OFFSETS_OF_A_SEGMENT
 
@@ -165,99 +165,91 @@ def marker_rule(known: NDArray[np.int64], epoch: int, coordinator: int) -> int:
     return CLEAR
 
 
-@inlined
-def batch_rule(columns: Columns, row: int, log: NDArray[np.int64]) -> int:
+@compiled
+def batch_rule(base: int, delta: int, leader_epoch: int, sound: int, log: NDArray[np.int64]) -> int:
     """Why a batch is not cleared, whoever wrote it."""
-    base, delta = int(columns.base_offset[row]), int(columns.last_offset_delta[row])
-    if columns.sound[row] == 0:
+    if sound == 0:
         return NOT_BELIEVED
     if base < log[EXPECTED]:
         return OUT_OF_ORDER
     if delta > MOST_OFFSETS or base + delta - log[START] > OFFSETS_OF_A_SEGMENT:
         return TOO_FAR
-    if columns.leader_epoch[row] < log[LEADER_EPOCH]:
+    if leader_epoch < log[LEADER_EPOCH]:
         return LEADER_EPOCH_FALLS
     return CLEAR
 
 
-@inlined
-def note(columns: Columns, row: int, log: NDArray[np.int64]) -> None:
+@compiled
+def note(batch: Noted, log: NDArray[np.int64]) -> None:
     """Take a batch into what is known of the log, whoever wrote it."""
-    base, delta = int(columns.base_offset[row]), int(columns.last_offset_delta[row])
-    if base > log[EXPECTED]:
-        log[GAP_AT], log[HAS_GAPS] = base, 1
-    log[EXPECTED] = base + delta + 1
-    log[LEADER_EPOCH] = columns.leader_epoch[row]
-    if columns.record_count[row] != delta + 1 or columns.attributes[row] & DELETE_HORIZON_BIT:
+    if batch.base > log[EXPECTED]:
+        log[GAP_AT], log[HAS_GAPS] = batch.base, 1
+    log[EXPECTED] = batch.last + 1
+    log[LEADER_EPOCH] = batch.leader_epoch
+    if batch.records != batch.last - batch.base + 1 or batch.attributes & DELETE_HORIZON_BIT:
         log[IS_THINNED] = 1
-    if not columns.attributes[row] & CONTROL_BIT:
-        log[RECORDS] += columns.record_count[row]
-    time = int(columns.max_timestamp_ms[row])
-    if time >= 0:
-        log[EARLIEST_MS] = time if log[EARLIEST_MS] == UNSEEN else min(log[EARLIEST_MS], time)
-        log[LATEST_MS] = max(log[LATEST_MS], time)
+    if not batch.attributes & CONTROL_BIT:
+        log[RECORDS] += batch.records
+    if batch.time_ms >= 0:
+        log[EARLIEST_MS] = batch.time_ms if log[EARLIEST_MS] == UNSEEN else min(log[EARLIEST_MS], batch.time_ms)
+        log[LATEST_MS] = max(log[LATEST_MS], batch.time_ms)
 
 
-@inlined
-def take_data(
-    known: NDArray[np.int64], columns: Columns, row: int, log: NDArray[np.int64], judges_sequences: bool
-) -> int:
+@compiled
+def take_data(known: NDArray[np.int64], batch: Data, gap_at: int, judges_sequences: bool) -> int:
     """Take data into what is known of its producer, if it is cleared."""
-    epoch, sequence = int(columns.producer_epoch[row]), int(columns.base_sequence[row])
-    base, delta = int(columns.base_offset[row]), int(columns.last_offset_delta[row])
-    is_transactional = columns.attributes[row] & TRANSACTIONAL_BIT != 0
-    if judges_sequences and sequence < 0:
+    if judges_sequences and batch.sequence < 0:
         return NO_SEQUENCE
     if known[DATA_EPOCH] == UNSEEN:
-        if epoch < known[EPOCH]:
+        if batch.epoch < known[EPOCH]:
             return EPOCH_FALLS
-        known[DATA_EPOCH], known[DATA_SEQUENCE] = epoch, sequence
-        known[DATA_TRANSACTIONAL], known[DATA_GAP_AT] = 1 if is_transactional else 0, log[GAP_AT]
+        known[DATA_EPOCH], known[DATA_SEQUENCE] = batch.epoch, batch.sequence
+        known[DATA_TRANSACTIONAL], known[DATA_GAP_AT] = 1 if batch.is_transactional else 0, gap_at
         if known[FIRST_EPOCH] == UNSEEN:
-            known[FIRST_EPOCH] = epoch
+            known[FIRST_EPOCH] = batch.epoch
     else:
-        rule = data_rule(known, epoch, sequence, log[GAP_AT], is_transactional, judges_sequences)
+        rule = data_rule(known, batch.epoch, batch.sequence, gap_at, batch.is_transactional, judges_sequences)
         if rule != CLEAR:
             return rule
-    known[EPOCH], known[SEEN_AT] = epoch, base + delta
-    known[NEWEST_SEQUENCE] = (sequence + delta) & SEQUENCE_MAX if sequence >= 0 else NONE
-    if is_transactional:
+    delta = batch.last - batch.base
+    known[EPOCH], known[SEEN_AT] = batch.epoch, batch.last
+    known[NEWEST_SEQUENCE] = (batch.sequence + delta) & SEQUENCE_MAX if batch.sequence >= 0 else NONE
+    if batch.is_transactional:
         if known[RUN_EPOCH] == UNSEEN:
-            known[RUN_EPOCH], known[RUN_FIRST], known[RUN_RECORDS] = epoch, base, 0
-            known[RUN_FIRST_MS], known[RUN_JOINS] = columns.max_timestamp_ms[row], 1 - known[HAS_MARKER]
-        known[RUN_LAST] = base + delta
-        known[RUN_RECORDS] += columns.record_count[row]
+            known[RUN_EPOCH], known[RUN_FIRST], known[RUN_RECORDS] = batch.epoch, batch.base, 0
+            known[RUN_FIRST_MS], known[RUN_JOINS] = batch.time_ms, 1 - known[HAS_MARKER]
+        known[RUN_LAST] = batch.last
+        known[RUN_RECORDS] += batch.records
     return CLEAR
 
 
-@inlined
-def take_marker(known: NDArray[np.int64], columns: Columns, row: int, ends: NDArray[np.int64], ended: int) -> int:
-    """Take a marker into what is known of its producer, if it is cleared, and what it ended into row `ended`."""
-    epoch, coordinator = int(columns.producer_epoch[row]), int(columns.coordinator_epoch[row])
-    rule = marker_rule(known, epoch, coordinator)
+@compiled
+def take_marker(known: NDArray[np.int64], marker: Ending, end: NDArray[np.int64]) -> int:
+    """Take a marker into what is known of its producer, if it is cleared, and what it ended into `end`."""
+    rule = marker_rule(known, marker.epoch, marker.coordinator)
     if rule != CLEAR:
         return rule
-    is_open, end = known[RUN_EPOCH] != UNSEEN, ends[ended]
-    end[END_PRODUCER_ID] = columns.producer_id[row]
+    is_open = known[RUN_EPOCH] != UNSEEN
+    end[END_PRODUCER_ID] = marker.producer_id
     end[END_EPOCH] = known[RUN_EPOCH]
     end[END_FIRST] = known[RUN_FIRST]
     end[END_LAST] = known[RUN_LAST]
     end[END_RECORDS] = known[RUN_RECORDS]
     end[END_FIRST_MS] = known[RUN_FIRST_MS]
-    end[END_MARKER_EPOCH] = epoch
-    end[END_MARKER_OFFSET] = columns.base_offset[row]
-    end[END_MARKER_MS] = columns.max_timestamp_ms[row]
-    end[END_COMMITS] = columns.marker[row]
+    end[END_MARKER_EPOCH] = marker.epoch
+    end[END_MARKER_OFFSET] = marker.offset
+    end[END_MARKER_MS] = marker.time_ms
+    end[END_COMMITS] = marker.commits
     end[END_JOINS] = known[RUN_JOINS] if is_open else 1 - known[HAS_MARKER]
     if known[FIRST_EPOCH] == UNSEEN:
-        known[FIRST_EPOCH] = epoch
+        known[FIRST_EPOCH] = marker.epoch
     if known[FIRST_COORDINATOR] == UNSEEN:
-        known[FIRST_COORDINATOR] = coordinator
+        known[FIRST_COORDINATOR] = marker.coordinator
     if known[DATA_EPOCH] == UNSEEN:
-        known[BEFORE_EPOCH] = epoch
-    if epoch != known[EPOCH]:
+        known[BEFORE_EPOCH] = marker.epoch
+    if marker.epoch != known[EPOCH]:
         known[NEWEST_SEQUENCE] = NONE
-    known[EPOCH], known[COORDINATOR], known[HAS_MARKER] = epoch, coordinator, 1
+    known[EPOCH], known[COORDINATOR], known[HAS_MARKER] = marker.epoch, marker.coordinator, 1
     known[RUN_EPOCH] = known[RUN_FIRST] = known[RUN_LAST] = known[RUN_FIRST_MS] = UNSEEN
     known[RUN_RECORDS] = known[RUN_JOINS] = 0
     return CLEAR
@@ -278,23 +270,31 @@ def screen_rows(  # arrays, each of its own kind
     """
     ended = 0
     for row in range(len(columns.base_offset)):
-        rule = batch_rule(columns, row, log)
+        base, delta = int(columns.base_offset[row]), int(columns.last_offset_delta[row])
+        rule = batch_rule(base, delta, int(columns.leader_epoch[row]), int(columns.sound[row]), log)
         if rule != CLEAR:
             return ended, row, rule
-        note(columns, row, log)
-        is_control = columns.attributes[row] & CONTROL_BIT != 0
+        time, attributes = int(columns.max_timestamp_ms[row]), int(columns.attributes[row])
+        records = int(columns.record_count[row])
+        note(Noted(base, base + delta, records, attributes, int(columns.leader_epoch[row]), time), log)
+        is_control = attributes & CONTROL_BIT != 0
         if columns.producer_id[row] < 0 or (is_control and columns.marker[row] == NO_MARKER):
             continue
-        if columns.producer_epoch[row] < 0:
+        epoch = int(columns.producer_epoch[row])
+        if epoch < 0:
             return ended, row, NO_EPOCH
-        if is_control and not columns.attributes[row] & TRANSACTIONAL_BIT:
+        is_transactional = attributes & TRANSACTIONAL_BIT != 0
+        if is_control and not is_transactional:
             return ended, row, NOT_TRANSACTIONAL
         known = producers[slots[row]]
         if is_control:
-            rule = take_marker(known, columns, row, ends, ended)
+            coordinator, commits = int(columns.coordinator_epoch[row]), int(columns.marker[row])
+            marker = Ending(int(columns.producer_id[row]), epoch, coordinator, base, time, commits)
+            rule = take_marker(known, marker, ends[ended])
             ended += 1 if rule == CLEAR else 0
         else:
-            rule = take_data(known, columns, row, log, judges_sequences)
+            data = Data(epoch, int(columns.base_sequence[row]), base, base + delta, records, time, is_transactional)
+            rule = take_data(known, data, log[GAP_AT], judges_sequences)
         if rule != CLEAR:
             return ended, row, rule
     return ended, len(columns.base_offset), CLEAR

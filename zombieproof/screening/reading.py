@@ -78,12 +78,13 @@ def _take(chunk: Chunk, data: memoryview, part: Part, file: str, row: int) -> in
         batch, damage = read_part(data, part, file, Keep.NEEDED)
         if damage is not None:
             chunk.damage.append(damage)
-        _put(chunk.columns, row, data, batch)
+        put(chunk.columns, row, data, batch)
         return 1
     return 0
 
 
-def _put(columns: Columns, row: int, data: memoryview, batch: LoggedBatch) -> None:
+def put(columns: Columns, row: int, data: memoryview, batch: LoggedBatch) -> None:
+    """Put a batch, as the readers read it, into a row."""
     header, marker = header_at(data, batch.position), batch.marker
     columns.base_offset[row] = header.base_offset
     columns.last_offset_delta[row] = header.last_offset_delta

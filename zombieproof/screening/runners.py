@@ -11,6 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 
+from zombieproof.formats.faults import Undecodable
 from zombieproof.screening.gathering import Screened, screen_stored
 
 Task = tuple[str, str]
@@ -39,7 +40,7 @@ def screened(task: Task) -> Result:
     """Screen one segment."""
     try:
         return task[0], screen_stored(*task, lambda _: None)
-    except OSError:
+    except (OSError, Undecodable):
         return task[0], None
 
 

@@ -1,8 +1,8 @@
 """The screen in front of the readers (`traces.readers.screen.Screen`): it takes whole logs off their hands.
 
 A log is taken where its segments lie as a broker leaves them, in the folder of their partition, under Kafka's names and
-unpacked. The coordinators' own logs are not: every record of them is read in any case. A log is given back as a whole
-as soon as one of its segments is not clear.
+unpacked, or as `zombieproof pack` has packed them. The coordinators' own logs are not: every record of them is read in
+any case. A log is given back as a whole as soon as one of its segments is not clear.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +14,7 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, Topi
 from zombieproof.screening.gathering import Gathering, screen_stored
 from zombieproof.screening.runners import Runner, Segments, here
 from zombieproof.traces.evidence import PartitionLog
-from zombieproof.traces.readers.files import opened, place_of
+from zombieproof.traces.readers.files import TABLE, opened, place_of
 from zombieproof.traces.readers.recognise import Kind, by_name
 
 
@@ -50,8 +50,8 @@ class LogScreen:
             return False
         try:
             screened = self._segments(str(file), log.place.topic, reached)
-        except OSError:
-            return False
+        except (OSError, Undecodable):
+            return False  # The readers say what is wrong with it.
         return log.takes(screened)
 
     def gives_back(self, file: Path) -> Sequence[Path]:
@@ -77,7 +77,7 @@ def candidates(files: Iterable[Path]) -> list[Path]:
 def _is_plain(file: Path) -> bool:
     place = place_of(str(file))
     is_internal = place.topic in (TRANSACTION_STATE, CONSUMER_OFFSETS)
-    return place.is_known and not is_internal and file.suffix == ".log"
+    return place.is_known and not is_internal and file.suffix in (".log", TABLE)
 
 
 Starts = dict[tuple[Path, TopicPartition], int]

@@ -43,7 +43,7 @@ from zombieproof.traces.readers.coordinator_log import read_coordinator_log
 from zombieproof.traces.readers.dialects import dialect_of_console, dialects_of_dump
 from zombieproof.traces.readers.dump_text import read_dump
 from zombieproof.traces.readers.ends import look_for_ends
-from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, opened, place_of, plain_name
+from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_table, opened, place_of, plain_name
 from zombieproof.traces.readers.folders import files_in
 from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.recognise import Kind, by_content, by_name
@@ -57,6 +57,12 @@ Item = TypeVar("Item")
 INDEX = re.compile(r"(?P<offset>\d{20})\.(?:index|timeindex|txnindex)")
 
 
+Tables = Callable[[Path, Keep, Reached], SegmentContent]
+"""Reads a segment that `zombieproof pack` has made a table of, and raises `Undecodable` where it cannot.
+
+It hears how many bytes of the file are done.
+"""
+
 OF_ONE_PARTITION = frozenset({Kind.SEGMENT, Kind.SNAPSHOT, Kind.TRANSACTION_INDEX})
 
 
@@ -66,12 +72,14 @@ def collect(
     narrowing: Narrowing = EVERYTHING,
     watch: Watch | None = None,
     screen: Screen | None = None,
+    tables: Tables | None = None,
 ) -> Evidence:
     """Read all files named, and all files in the folders named.
 
     Files that cannot be read in full are in `Evidence.damage`, files that are no evidence in `Evidence.ignored`; a path
     under which nothing is evidence is damage too. `keep` says whether records of data partitions are kept, `narrowing`
     which topics are read at all; `watch` hears how far it is. Logs that `screen` clears are read by nobody else.
+    `tables` reads packed segments, which are damage without it.
 
     Raises:
         EvidenceError: a path does not exist, or none is given.
@@ -82,7 +90,7 @@ def collect(
     missing = [str(path) for path in given if not path.exists()]
     if missing:
         raise EvidenceError(f"{', '.join(missing)}: no such file or folder; name files or folders that exist")
-    collector = _Collector(keep, narrowing, watch or Watch(), screen)
+    collector = _Collector(keep, narrowing, watch or Watch(), screen, tables)
     damage = collector.evidence.damage
     files = [file for path in given for file in files_in(path, damage, narrowing)]
     if screen is not None:
@@ -119,8 +127,11 @@ def snapshot_entry(stored: SnapshotEntry) -> ProducerSnapshotEntry:
 
 
 class _Collector:
-    def __init__(self, keep: Keep, narrowing: Narrowing, watch: Watch, screen: Screen | None) -> None:
-        self._keep, self._narrowing, self._watch, self._screen = keep, narrowing, watch, screen
+    def __init__(
+        self, keep: Keep, narrowing: Narrowing, watch: Watch, screen: Screen | None, tables: Tables | None
+    ) -> None:
+        self._keep, self._narrowing, self._watch = keep, narrowing, watch
+        self._screen, self._tables = screen, tables
         self._reached: Reached = Meter(watch, 0).reached
         self.evidence = Evidence()
         self.read_from: set[Path] = set()
@@ -193,8 +204,11 @@ class _Collector:
         """Read a segment that a screen had taken, and of which it knows nothing wrong."""
         reached, self._reached = self._reached, Meter(Watch(), 0).reached
         try:
-            with opened(path) as content:
-                self._segment(content.data, str(path))
+            if is_table(str(path)):
+                self._table(path)
+            else:
+                with opened(path) as content:
+                    self._segment(content.data, str(path))
         except OSError as error:
             self.evidence.damage.append(Damage(str(path), 0, f"it cannot be read: {error.strerror or error}"))
         self._reached = reached
@@ -215,6 +229,11 @@ class _Collector:
 
     def _read(self, path: Path, kind: Kind | None, meter: Meter) -> None:
         file = str(path)
+        if kind is Kind.SEGMENT and is_table(file):
+            self.evidence.files.append(file)
+            self.read_from.add(path.resolve())
+            self._table(path)
+            return
         with opened(path) as content:
             meter.length = len(content.data)
             found = kind or by_content(content.data)
@@ -241,9 +260,23 @@ class _Collector:
             known = self.evidence.named_offsets.get(key, 0)
             self.evidence.named_offsets[key] = max(known, int(found["offset"]))
 
+    def _keep_of(self, file: str) -> Keep:
+        """Which records of a segment are kept: all of coordinators' own topics."""
+        return Keep.ALL if place_of(file).topic in (TRANSACTION_STATE, CONSUMER_OFFSETS) else self._keep
+
     def _segment(self, data: memoryview, file: str) -> None:
-        internal = place_of(file).topic in (TRANSACTION_STATE, CONSUMER_OFFSETS)
-        content = read_segment(data, file, Keep.ALL if internal else self._keep, self._reached)
+        self._take(read_segment(data, file, self._keep_of(file), self._reached), file)
+
+    def _table(self, path: Path) -> None:
+        file = str(path)
+        try:
+            if self._tables is None:
+                raise Undecodable("it is a packed segment, and nothing that reads these was given")
+            self._take(self._tables(path, self._keep_of(file), self._reached), file)
+        except Undecodable as fault:
+            self.evidence.damage.append(Damage(file, 0, str(fault)))
+
+    def _take(self, content: SegmentContent, file: str) -> None:
         self.evidence.damage += content.damage
         if content.old_format:
             reason = f"{content.old_format} batches of message format 0 or 1, which know no transactions, are not read"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKED = (".xz", ".gz")
+TABLE = ".parquet"
+"""The end of the name of a segment that `zombieproof pack` has made a table of."""
 
 TOPIC_PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>\d{1,10})")
 """A partition's folder (``UnifiedLog.parseTopicPartitionName``); the last dash separates."""
@@ -47,11 +49,16 @@ def place_of(file: str) -> Place:
 
 
 def plain_name(file: str) -> str:
-    """The name of a file without its folders and without ``.xz`` or ``.gz``."""
+    """The name of a file without its folders and without ``.xz``, ``.gz`` or ``.parquet``."""
     name = file.replace("\\", "/").rsplit("/", 1)[-1]
-    for suffix in PACKED:
+    for suffix in (TABLE, *PACKED):
         name = name.removesuffix(suffix)
     return name
+
+
+def is_table(file: str) -> bool:
+    """Whether a file has the name of a packed segment."""
+    return file.endswith(TABLE)
 
 
 def base_offset_of(file: str) -> int | None:

@@ -9,7 +9,7 @@ from zombieproof.traces.evidence import Damage
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.files import place_of
 
-SEGMENT = re.compile(r"\d{20}\.log(?:\.xz|\.gz)?")
+SEGMENT = re.compile(r"\d{20}\.log(?:\.xz|\.gz)?(?:\.parquet)?")
 BESIDE_SEGMENTS = re.compile(
     r"\d{20}\.(?:index|timeindex|txnindex|snapshot)|leader-epoch-checkpoint|partition\.metadata"
 )

@@ -6,7 +6,7 @@ stretch that was read is kept until another one is.
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -19,18 +19,23 @@ from zombieproof.traces.readers.segments import Keep, read_part
 
 STRIDE = 256
 
+Stretch = Callable[[Path, int, int | None], Iterator[LoggedBatch]]
+"""Gives batches of a segment from one on, counted from 0: so many, or all."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredSegment:
     """A segment file of `batches` batches that were all sound, in its first `size` bytes.
 
-    `places` are the bytes at which every `STRIDE`-th begins, from the first on.
+    `places` are the bytes at which every `STRIDE`-th begins, from the first on. `packed` gives the batches of a packed
+    segment, of which no places are known.
     """
 
     file: str
     batches: int
     size: int
     places: "array[int]"
+    packed: Stretch | None = None
 
 
 class StoredBatches(Sequence[LoggedBatch]):
@@ -89,6 +94,9 @@ class StoredBatches(Sequence[LoggedBatch]):
 
     def _read(self, number: int, stretch: int, limit: int | None = None) -> Iterator[LoggedBatch]:
         segment = self._segments[number]
+        if segment.packed is not None:
+            yield from segment.packed(Path(segment.file), stretch * STRIDE, limit)
+            return
         at = segment.places[stretch]
         left = segment.batches - stretch * STRIDE
         left = left if limit is None else min(left, limit)

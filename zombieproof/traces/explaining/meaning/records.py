@@ -13,6 +13,7 @@ from zombieproof.traces.evidence import LoggedBatch, LoggedRecord, Source
 from zombieproof.traces.explaining.scene.finding_scene import Scene
 from zombieproof.traces.explaining.scene.surroundings import LastFile, Log
 from zombieproof.traces.readers.dump_text import read_dump
+from zombieproof.traces.readers.files import is_table
 from zombieproof.traces.readers.segments import Keep, read_header, read_payload
 from zombieproof.traces.verdict.explanation import RECORDS_MAX, Encoding, Records, RecordShown, Values
 
@@ -94,6 +95,9 @@ class _Reader:
     def _of_file(self, file: str, batches: Sequence[LoggedBatch]) -> Iterator[LoggedRecord]:
         if all(batch.records is not None for batch in batches):
             yield from (record for batch in batches for record in batch.records or ())
+            return
+        if is_table(file):
+            self._cannot(file, "it is packed; give the segments themselves to see records")
             return
         data = self.files.data(file)
         for batch in batches:
