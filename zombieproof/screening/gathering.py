@@ -138,9 +138,12 @@ class Gathering:
     def log(self) -> PartitionLog:
         """The log, cleared. It has a segment."""
         assert self._merged is not None
-        rows = distinct([*self._rows, of_open(self._merged.open_runs())])
-        ends = np.concatenate([np.empty((0, END_FIELDS), dtype=np.int64), *self._ends]) if self._keeps_ends else None
-        cleared = ClearedLog(self._merged, rows, np.concatenate(self._aborted), ends, self.segments)
+        # Put together in place: whoever is asked once more has the same.
+        self._rows = [distinct([*self._rows, of_open(self._merged.open_runs())])]
+        self._aborted = [np.concatenate(self._aborted)]
+        self._ends = [np.concatenate([np.empty((0, END_FIELDS), dtype=np.int64), *self._ends])]
+        ends = self._ends[0] if self._keeps_ends else None
+        cleared = ClearedLog(self._merged, self._rows[0], self._aborted[0], ends, self.segments)
         return PartitionLog(
             self.place.topic,
             self.place.partition,
