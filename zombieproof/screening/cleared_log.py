@@ -41,8 +41,8 @@ class ClearedLog:
         That is: no data or markers of an epoch of which the coordinator knows no transaction, and no markers that do
         not raise the epoch of their data where transaction version 2 does (M2).
         """
-        owners = np.array(sorted(coordinators.owners), dtype=np.int64)
-        rows = self.rows[np.isin(self.rows[:, 0], owners)]
+        known = {*coordinators.owners, *(producer_id for producer_id, _ in coordinators.markers)}
+        rows = self.rows[np.isin(self.rows[:, 0], np.array(sorted(known), dtype=np.int64))]
         columns = (rows[:, 0], epochs(rows[:, 1]), marker_epochs(rows[:, 1]))
         for producer_id, epoch, marker_epoch in zip(*(column.tolist() for column in columns), strict=True):
             if epoch != NO_EPOCH and coordinators.is_foreign_data(producer_id, epoch):
