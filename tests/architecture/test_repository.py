@@ -33,6 +33,7 @@ GENERATED = {
     "docs/results.md": "zombieproof verify --write-results",
     "docs/rules.md": "zombieproof verify --write-results",
     "docs/spark-connector.md": "make spark-connector",
+    "docs/spark-crashes.md": "python -m tests.spark.kills --write",
     "docs/speed.md": "python benchmarks/wire.py --write docs/speed.md",
 }
 """Every generated file and the command that writes it; the file itself says so near its head."""
