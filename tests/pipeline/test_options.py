@@ -119,3 +119,9 @@ def test_a_sink_is_one_transaction_for_each_batch_known_by_where_rows_were_read(
 def test_what_a_sink_refuses(changed: dict[str, str], said: str) -> None:
     with pytest.raises(IllegalOption, match=said):
         sink_options({**SINK, **changed}, streaming=False)
+
+
+@pytest.mark.parametrize("changed", [{"queryId": "q"}, {"batchId": "0"}])
+def test_a_streaming_query_is_not_named_by_options(changed: dict[str, str]) -> None:
+    with pytest.raises(IllegalOption, match="a streaming query has an id, and numbers its batches"):
+        sink_options({**SINK, **changed}, streaming=True)

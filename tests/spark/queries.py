@@ -50,6 +50,10 @@ class Query:
         register(self.spark)
         return self
 
+    def fill_more(self) -> None:
+        """Rows that come later: the same ones again, in another group of transactions."""
+        self.filled.committed.extend(fill(self.bootstrap, "input", PARTITIONS, ROWS, per_transaction=15).committed)
+
     @property
     def bootstrap(self) -> str:
         """The address of the broker."""

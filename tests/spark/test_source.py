@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from tests.pipeline.topics import make_topics, producing
 from zombieproof.pipeline import register
+from zombieproof.pipeline.spark.options import source_options
+from zombieproof.pipeline.spark.source import StreamReader
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -121,7 +124,7 @@ def test_limits_are_offsets_which_are_more_than_rows(streaming: Callable[..., An
     found, progress = streaming(maxOffsetsPerTrigger="2")
     assert found == {b"a": 1, b"c": 1}
     ends = [json.loads(each["sources"][0]["endOffset"])["input"]["0"] for each in progress]
-    assert ends == [2, 4, 6]
+    assert ends == [0, 2, 4, 6]
 
 
 def test_a_query_that_starts_again_goes_on_and_finds_new_partitions(
@@ -149,3 +152,20 @@ def test_without_a_checkpoint_it_begins_at_the_end_or_as_told(streaming: Callabl
 def test_a_position_above_the_log_is_told(streaming: Callable[..., Any]) -> None:
     with pytest.raises(StreamingQueryException, match="input-0 from 99 on: everything is decided below 6 only"):
         streaming(startingOffsets='{"input":{"0":99,"1":0}}')
+
+
+def test_what_comes_while_a_query_begins_at_the_end_is_in_its_second_batch(log: str) -> None:
+    """Of the first one Spark keeps only where it ends: run again, it would begin behind what has come."""
+    options = {"kafka.bootstrap.servers": log, "kafka.group.id": "g", "subscribe": "input", "startingOffsets": "latest"}
+    reader = StreamReader(source_options(options, streaming=True))
+    try:
+        begins = reader.initialOffset()
+        producer = producing(log, "late")
+        producer.begin_transaction()
+        producer.produce("input", b"late", partition=1)
+        producer.commit_transaction(10)
+        first = reader.latestOffset(begins, ReadAllAvailable())
+        assert reader.partitions(begins, first) == []
+        assert reader.latestOffset(first, ReadAllAvailable()) == {"input": {"0": 6, "1": 2}}
+    finally:
+        reader.stop()

@@ -172,6 +172,11 @@ def sink_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     mode = options.word("mode", Mode, Mode.BATCH)
     by = options.word("exactlyOnceBy", By, By.SOURCE)
     query, batch = options.text("queryId"), options.number("batchId", NONE, least=0)
+    if streaming and (query or batch != NONE):
+        raise IllegalOption(
+            "sink: queryId and batchId are for batch queries; a streaming query has an id, and numbers its batches: a "
+            "name of your own would take batches of a new checkpoint for those of the old one. Leave both out"
+        )
     if by == By.BATCH and mode == Mode.PARTITION:
         raise IllegalOption(
             "sink: exactlyOnceBy is batch in mode partition, in which each task commits for itself; legal is mode "

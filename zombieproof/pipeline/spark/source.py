@@ -75,7 +75,7 @@ def from_json(told: Mapping[str, Mapping[str, int]]) -> dict[Place, int]:
 
 def ranges(start: Mapping[Place, int], end: Mapping[Place, int]) -> list[Range]:
     """What there is to read, each partition by one task of its own; where nothing is, there is no task."""
-    return [Range(*place, start.get(place, 0), past) for place, past in end.items() if past > start.get(place, 0)]
+    return [Range(*place, start[place], past) for place, past in end.items() if past > start[place]]
 
 
 def rows_of(options: SourceOptions, given: Range) -> Iterator[pa.RecordBatch]:
@@ -148,11 +148,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._batches: MicroBatches | None = None
         self._initial: dict[str, dict[str, int]] | None = None
+        self._is_first = False
         self._target: dict[Place, int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Tasks get the options alone."""
-        return {"_options": self._options, "_batches": None, "_initial": None, "_target": None}
+        return {"_options": self._options, "_batches": None, "_initial": None, "_is_first": False, "_target": None}
 
     def _connected(self) -> MicroBatches:
         if self._batches is None:
@@ -167,7 +168,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._initial is None:
             batches = self._connected()
             places = batches.partitions(self._options.topics)
-            self._initial = as_json(batches.begin(resolved(batches, self._options.starting, places, LATEST)))
+            told = resolved(batches, self._options.starting, places, LATEST)
+            self._initial = as_json(batches.begin(told))
+            self._is_first = True
         return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
@@ -184,7 +187,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the next micro-batch ends: below the last stable offset, and within the limit.
 
         Limits are offsets, which are more than rows: markers and aborted records have some too.
+
+        The first micro-batch of a query ends where it begins. Spark keeps where each one ends, and so where the next
+        begins; where the first began it asks again when it runs it again, and *latest* is another place by then.
         """
+        if self._is_first:
+            self._is_first = False
+            return start
         batches, positions = self._connected(), from_json(start)
         if not batches.places:
             batches.resume(positions)
@@ -208,8 +217,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return as_json({place: batches.last_stable_offset(place) for place in batches.partitions(self._options.topics)})
 
     def partitions(self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> list[Range]:
-        """One task for each partition of the log."""
-        return ranges(from_json(start), from_json(end))
+        """One task for each partition of the log; one that is new begins with what is there of it."""
+        begins, ends = from_json(start), from_json(end)
+        batches = self._connected()
+        new = {place: batches.ends(place)[0] for place in ends if place not in begins}
+        return ranges({**begins, **new}, ends)
 
     def read(self, partition: Range) -> Iterator[pa.RecordBatch]:
         """The committed records of a range."""

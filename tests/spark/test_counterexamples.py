@@ -1,0 +1,136 @@
+"""Counterexamples that the checker finds happen on real Spark: a sink without the rule loses or doubles rows there too.
+
+Each test has the name of the mutant whose story it is (`zombieproof check spark_batch_sink --mutant NAME`); those of
+`spark_naive_sink` are rows of `test_crash_table.py`, and `test_kills.py` kills for them.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from tests.pipeline.topics import read_back
+from tests.spark.faulty import COMMITTED, ZOMBIE
+from tests.spark.queries import Query
+from tests.spark.wrong_sinks import Shuffled, Wrong
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.pipeline import exactly_once
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from zombieproof.bridge.under_test import TestedBrokers
+
+TOLD = {
+    "look_up_before_fencing": "spark_batch_sink",
+    "deliver_without_a_key": "spark_batch_sink",
+    "commit_positions_outside_the_transaction": "spark_batch_sink",
+    "know_batches_by_number": "spark_identity_sink",
+    "shuffle_before_the_sink": "spark_partition_sink",
+}
+
+TWICE = "no_input_is_committed_twice"
+"""The judge of the brokers notices it as well."""
+
+
+@pytest.fixture
+def query(spark: "SparkSession", broker: "TestedBrokers", tmp_path: Path) -> Query:
+    for each in (Wrong, Shuffled):
+        spark.dataSource.register(each)
+    return Query(spark, broker, tmp_path).begin()
+
+
+def run(query: Query, wrong: str, point: str = "") -> None:
+    armed = query.folder / "armed"
+    if point:
+        armed.touch()
+    made = (
+        query.rows()
+        .selectExpr("upper(cast(value as string)) as value", "key", "source")
+        .writeStream.format("wrong")
+        .options(**query.kafka, topic="output", wrong=wrong, point=point, armed=str(armed))
+        .option("checkpointLocation", str(query.checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    made.awaitTermination()
+    assert not armed.exists()
+
+
+@pytest.mark.txn_faults(allow=(TWICE,))
+def test_look_up_before_fencing(query: Query) -> None:
+    run(query, "look_up_before_fencing", ZOMBIE)
+    assert "doubled" in query.wrong()
+
+
+@pytest.mark.txn_faults(allow=(TWICE,))
+def test_deliver_without_a_key(query: Query) -> None:
+    with pytest.raises(StreamingQueryException):
+        run(query, "deliver_without_a_key", COMMITTED)
+    run(query, "deliver_without_a_key")
+    assert "doubled" in query.wrong()
+
+
+def test_commit_positions_outside_the_transaction(query: Query) -> None:
+    with pytest.raises(StreamingQueryException):
+        run(query, "commit_positions_outside_the_transaction", COMMITTED)
+    run(query, "commit_positions_outside_the_transaction")
+    assert "lost" in query.wrong()
+
+
+def test_know_batches_by_number(query: Query) -> None:
+    """Batches of a new checkpoint are taken for those of the old one, since the query is said to be the same."""
+
+    def write(rows: "DataFrame", batch: int) -> None:
+        exactly_once(
+            rows.selectExpr("upper(cast(value as string)) as value"),
+            batch,
+            kafka_bootstrap_servers=query.bootstrap,
+            kafka_group_id="another",
+            topic="output",
+            exactlyOnceBy="batch",
+            queryId="the same",
+        )
+
+    def numbered(most: int) -> Any:
+        query.most = most
+        made = query.rows().writeStream.foreachBatch(write).option("checkpointLocation", str(query.checkpoint))
+        made.trigger(availableNow=True).start().awaitTermination()
+
+    numbered(40)
+    query.forget_checkpoint()
+    before = read_back(query.bootstrap, "output")
+    query.fill_more()
+    numbered(300)
+    assert read_back(query.bootstrap, "output") == before, "the first batch has new rows, and a number that was there"
+    assert "lost" in query.wrong()
+
+
+def test_shuffle_before_the_sink(query: Query) -> None:
+    made = (
+        query.rows()
+        .repartitionByRange(2, "value")
+        .selectExpr("upper(cast(value as string)) as value", "key", "source")
+        .writeStream.format("shuffled")
+        .options(**query.kafka, topic="output", mode="partition", point="", armed="")
+        .option("kafka.transaction.timeout.ms", "10000")
+        .option("checkpointLocation", str(query.checkpoint))
+        .trigger(availableNow=True)
+    )
+    for _ in range(5):
+        try:
+            made.start().awaitTermination()
+        except (
+            StreamingQueryException
+        ) as fenced:  # two tasks have rows of one partition, and take its id from each other
+            assert "another producer has taken the transactional id" in str(fenced)  # noqa: PT017
+        else:
+            break
+    assert "lost" in query.wrong()
+
+
+def test_each_is_the_story_of_a_mutant() -> None:
+    for mutant, scenario in TOLD.items():
+        assert mutant in {each.name for each in SCENARIOS[scenario].mutants}
+        assert callable(globals()[f"test_{mutant}"])
