@@ -58,13 +58,13 @@ def run(query: Query, wrong: str, point: str = "") -> None:
     assert not armed.exists()
 
 
-@pytest.mark.txn_faults(allow=(TWICE,))
+@pytest.mark.txn_faults(plan={}, allow=(TWICE,))
 def test_look_up_before_fencing(query: Query) -> None:
     run(query, "look_up_before_fencing", ZOMBIE)
     assert "doubled" in query.wrong()
 
 
-@pytest.mark.txn_faults(allow=(TWICE,))
+@pytest.mark.txn_faults(plan={}, allow=(TWICE,))
 def test_deliver_without_a_key(query: Query) -> None:
     with pytest.raises(StreamingQueryException):
         run(query, "deliver_without_a_key", COMMITTED)
