@@ -111,7 +111,8 @@ def strangers(source: str) -> list[str]:
             if isinstance(node, ast.ImportFrom)
             else []
         )
-        # One example is an application for a client of Kafka, in a module beside its test; two run on Spark, of which one draws.
+        # One example is an application for a client of Kafka, in a module beside its test; two run on Spark, one of
+        # which draws.
         legal = sys.stdlib_module_names | {"pytest", "confluent_kafka", "pricing", "pyspark", "matplotlib"}
         found += [name for name in modules if name not in PUBLIC and name.partition(".")[0] not in legal]
         if isinstance(node, ast.ImportFrom) and node.module in PUBLIC:

@@ -37,7 +37,7 @@ ISSUES: Final = "the project's issue tracker"
 COMMANDS: Final = {
     "check": "Explore scenarios exhaustively.",
     "replay": "Judge recordings of real clusters, or run a counterexample again.",
-    "audit": "Judge recorded logs of any size, in several processes or on Spark.",
+    "audit": "Judge logs of any size, in several processes or on Spark.",
     "pack": "Pack segments into Parquet, for audits.",
     "history": "Judge what clients were told and what they read.",
     "conform": "Judge any broker, or replay recorded answers of a real one.",
