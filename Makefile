@@ -104,5 +104,5 @@ clean: ## remove .venv and everything that tools left behind
 # Spark is an extra, and large: only what runs on it asks for it. Without Java it is not even fetched.
 .venv/spark: .venv/ready pyproject.toml
 	$(BIN)/python -m tests.jvm.java
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,spark,plot]'
 	@touch $@

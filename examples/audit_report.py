@@ -4,7 +4,7 @@
 
 PATH is a folder of segments, or anything else that `zombieproof audit` takes; without it a small one is recorded first,
 in which a transaction stays open. The parts between the lines `# %%` are cells of a notebook. Needed: Java 17, the
-extra `spark`, and matplotlib.
+extras `spark` and `plot`.
 """
 
 import argparse

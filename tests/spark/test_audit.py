@@ -123,7 +123,9 @@ def test_a_master_that_is_not_there_is_wrong_usage(
 
 @pytest.mark.slow
 def test_the_example_plots_what_was_open_when(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="the plot needs matplotlib; the DataFrames are tested above")
+    pytest.importorskip(
+        "matplotlib", reason="the plot needs matplotlib (extra `plot`); the DataFrames are tested above"
+    )
     plot = tmp_path / "open.png"
     program = ROOT / "examples" / "audit_report.py"
     done = subprocess.run(

@@ -10,8 +10,9 @@ import pytest
 from tests.spark.sessions import ROOT
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["batch", "partition"])
+@pytest.mark.parametrize(
+    "mode", [pytest.param("batch", marks=pytest.mark.slow), pytest.param("partition", marks=pytest.mark.deep)]
+)
 def test_the_pipeline_is_exact_through_a_crash_and_a_lost_checkpoint(mode: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / "spark_pipeline.py", "--rows", "600", "--mode", mode],
