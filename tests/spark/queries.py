@@ -21,6 +21,7 @@ PARTITIONS = 3
 ROWS = 60
 A_BATCH = 50
 OUTAGE_MS = 300_000
+TIMEOUT_MS = 5000
 
 
 @dataclass(slots=True)
@@ -89,6 +90,7 @@ class Query:
             .selectExpr("upper(cast(value as string)) as value", "key", "source")
             .writeStream.format("naive" if self.sink == "naive" else "faulty")
             .options(**self.kafka, **mode, **self.options, topic="output", point=point, armed=str(armed))
+            .option("kafka.transaction.timeout.ms", str(TIMEOUT_MS))
             .option("checkpointLocation", str(checkpoint or self.checkpoint))
             .trigger(availableNow=True)
             .start()

@@ -66,6 +66,8 @@ def test_look_up_before_fencing(query: Query) -> None:
 
 @pytest.mark.txn_faults(plan={}, allow=(TWICE,))
 def test_deliver_without_a_key(query: Query) -> None:
+    run(query, "deliver_without_a_key")  # of the first micro-batch Spark does not keep where it began
+    query.fill_more()
     with pytest.raises(StreamingQueryException):
         run(query, "deliver_without_a_key", COMMITTED)
     run(query, "deliver_without_a_key")
@@ -73,6 +75,8 @@ def test_deliver_without_a_key(query: Query) -> None:
 
 
 def test_commit_positions_outside_the_transaction(query: Query) -> None:
+    run(query, "commit_positions_outside_the_transaction")
+    query.fill_more()
     with pytest.raises(StreamingQueryException):
         run(query, "commit_positions_outside_the_transaction", COMMITTED)
     run(query, "commit_positions_outside_the_transaction")

@@ -26,6 +26,8 @@ DEADLINE_S = 120.0
 """So long a range is waited for if nothing of it comes."""
 PATIENCE_S = 30.0
 """For so long a question is asked again that nobody could answer."""
+UNDECIDED_S = 120.0
+"""So long positions are waited for that a writer has left undecided who died: until its transaction has timed out."""
 PAUSE_S = 0.05
 """Between two questions, the first of which nobody could answer yet."""
 BATCH = 10_000
@@ -80,7 +82,7 @@ class MicroBatches:
 
     def begin(self, told: Mapping[Place, int]) -> dict[Place, int]:
         """There is no checkpoint: where each partition begins, at what the group committed or else as it is told."""
-        committed = answered(lambda: self._committed(list(told)))
+        committed = answered(lambda: self._committed(list(told)), UNDECIDED_S)
         found = {}
         for each in told:
             at = max(committed[each], NONE)
@@ -170,13 +172,13 @@ class MicroBatches:
         return int(first), int(past)
 
 
-def answered(ask: Callable[[], Answer]) -> Answer:
+def answered(ask: Callable[[], Answer], patience_s: float = PATIENCE_S) -> Answer:
     """What brokers answer, if they do at last: one that begins to lead or to coordinate cannot yet.
 
     Raises:
-        KafkaException: they have not for `PATIENCE_S`, or what they say is nothing that passes.
+        KafkaException: they have not for so long, or what they say is nothing that passes.
     """
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + patience_s
     while True:
         try:
             return ask()

@@ -141,6 +141,11 @@ def resolved(batches: MicroBatches, told: Offsets, places: list[Place], otherwis
     return found
 
 
+def has_latest(told: Offsets, places: list[Place]) -> bool:
+    """Whether a partition is to begin at the end of its log; one that is not named does."""
+    return any((told if isinstance(told, int) else told.get(place, LATEST)) == LATEST for place in places)
+
+
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """The reader of a streaming query: on the driver it plans, in tasks it reads."""
 
@@ -148,12 +153,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._batches: MicroBatches | None = None
         self._initial: dict[str, dict[str, int]] | None = None
-        self._is_first = False
+        self._begins_at_the_end = False
         self._target: dict[Place, int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Tasks get the options alone."""
-        return {"_options": self._options, "_batches": None, "_initial": None, "_is_first": False, "_target": None}
+        return {
+            "_options": self._options,
+            "_batches": None,
+            "_initial": None,
+            "_begins_at_the_end": False,
+            "_target": None,
+        }
 
     def _connected(self) -> MicroBatches:
         if self._batches is None:
@@ -170,7 +181,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             places = batches.partitions(self._options.topics)
             told = resolved(batches, self._options.starting, places, LATEST)
             self._initial = as_json(batches.begin(told))
-            self._is_first = True
+            self._begins_at_the_end = has_latest(self._options.starting, places)
         return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
@@ -188,11 +199,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         Limits are offsets, which are more than rows: markers and aborted records have some too.
 
-        The first micro-batch of a query ends where it begins. Spark keeps where each one ends, and so where the next
-        begins; where the first began it asks again when it runs it again, and *latest* is another place by then.
+        The first micro-batch of a query that begins at the end has nothing in it. Spark keeps where each one ends, and
+        so where the next begins; where the first began it asks again when it runs it again, and *latest* is another
+        place by then.
         """
-        if self._is_first:
-            self._is_first = False
+        if self._begins_at_the_end:
+            self._begins_at_the_end = False
             return start
         batches, positions = self._connected(), from_json(start)
         if not batches.places:
@@ -218,6 +230,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, dict[str, int]], end: dict[str, dict[str, int]]) -> list[Range]:
         """One task for each partition of the log; one that is new begins with what is there of it."""
+        self._begins_at_the_end = False  # the first one is planned, maybe by a driver that died
         begins, ends = from_json(start), from_json(end)
         batches = self._connected()
         new = {place: batches.ends(place)[0] for place in ends if place not in begins}
