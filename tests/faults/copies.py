@@ -21,7 +21,7 @@ def altered(file: str, before: str, after: str) -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(prefix="zombieproof-fault-") as folder:
         copy = Path(folder)
-        for name in ("pyproject.toml", "zombieproof", "tests", "examples"):
+        for name in ("pyproject.toml", "zombieproof", "tests", "examples", "benchmarks"):
             source = ROOT / name
             if source.is_dir():
                 shutil.copytree(source, copy / name)
