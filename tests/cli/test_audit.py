@@ -89,7 +89,7 @@ def test_an_interruption_says_what_was_judged(run: Any, recordings: Path, monkey
     def interrupted(*_: object) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(audit, "judge", interrupted)
+    monkeypatch.setattr(judging, "judge", interrupted)
     outcome = run("audit", recordings / "01-commit" / "segments")
     assert outcome.code == 130
     assert outcome.out.startswith("interrupted while reading")

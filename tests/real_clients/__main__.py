@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -27,17 +28,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.real_clients", description=about)
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "clients.md", help="the page that is written")
     arguments, rest = parser.parse_known_args()
+    cells = ran(FOLDER, rest)
+    if cells is None:
+        return 2
     with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "results.xml"
-        subprocess.run(
-            [sys.executable, "-m", "pytest", f"--junitxml={told}", str(FOLDER), *rest],
-            cwd=ROOT,
-            env={"ZOMBIEPROOF_TESTS": "ci", **os.environ},
-            check=False,
-        )
-        if not told.is_file():
-            return 2
-        results = Results(_versions(Path(folder)), cells_of(told))
+        results = Results(_versions(Path(folder)), cells)
     print(f"written: {write_page(arguments.page, page(results))}")  # noqa: T201  # a command of its own
     return 0 if results.is_whole else 1
 
@@ -48,6 +43,19 @@ def _versions(folder: Path) -> dict[str, str]:
         with Client(name, "127.0.0.1:1", folder) as client:
             found[name] = client.ask("version")
     return found
+
+
+def ran(folder: Path, words: Sequence[str]) -> dict[tuple[str, str], str] | None:
+    """What came of the tests of a folder, run by pytest in a process of its own with these words; None: nothing."""
+    with tempfile.TemporaryDirectory() as results:
+        told = Path(results) / "results.xml"
+        subprocess.run(
+            [sys.executable, "-m", "pytest", f"--junitxml={told}", str(folder), *words],
+            cwd=ROOT,
+            env={"ZOMBIEPROOF_TESTS": "ci", **os.environ},
+            check=False,
+        )
+        return cells_of(told) if told.is_file() else None
 
 
 def cells_of(told: Path) -> dict[tuple[str, str], str]:

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from tests.screening.logs import Leader, Log, Written, segments_of, shifted
+from tests.screening.drawn import steps, written
+from tests.screening.logs import Log, Written, segments_of, shifted
 from zombieproof.formats.control_records import EndMarker
 from zombieproof.formats.record_batch import HEADER, TRANSACTIONAL_BIT, header_at, sealed
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -131,28 +132,8 @@ def agree(segments: list[tuple[str, bytes]], rows: int = 1 << 16) -> Summary:
 
 # ---------------------------------------------------------------- logs that are drawn
 
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("data"), st.integers(0, 2), st.integers(1, 3), st.booleans()),
-        st.tuples(st.just("marker"), st.integers(0, 2), st.booleans(), st.booleans()),
-        st.tuples(st.just("nobody"), st.integers(1, 2)),
-    ),
-    min_size=1,
-    max_size=14,
-)
+STEPS = steps()
 CUTS = st.lists(st.integers(1, 13), max_size=3)
-
-
-def written(steps: Iterable[tuple[Any, ...]]) -> list[Written]:
-    leader = Leader()
-    for kind, *rest in steps:
-        if kind == "data":
-            leader.data(rest[0], rest[1], is_transactional=rest[2])
-        elif kind == "marker":
-            leader.marker(rest[0], commits=rest[1], raises=rest[2])
-        else:
-            leader.nobody(rest[0])
-    return leader.log
 
 
 @given(STEPS, CUTS, st.integers(1, 4))
@@ -317,7 +298,7 @@ def test_a_rule_that_is_left_out_is_noticed(
     segments = segments_of(BROKEN[rule], cuts)
     leave_out(monkeypatch, rule.name)
     if rule is Unclear.NOT_BELIEVED:
-        monkeypatch.setattr(summaries.Screen, "refuse", lambda self, rule, offset=-1: None)
+        monkeypatch.setattr(summaries.SegmentScreen, "refuse", lambda self, rule, offset=-1: None)
     summary, (history, damage) = screened(segments), judged(segments)
     assert summary.is_clear
     assert history.faults or damage

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.screening.drawn import steps, written
 from tests.screening.logs import Leader, Log, Written, segments_of, shifted
 from zombieproof.formats.control_records import EndMarker
 from zombieproof.formats.segments import parts_of
@@ -118,30 +119,7 @@ def on_disk(data: bytes, folder: Path, name: str = NAME) -> Path:
     return file
 
 
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("data"), st.integers(0, 2), st.integers(1, 3), st.booleans()),
-        st.tuples(st.just("marker"), st.integers(0, 2), st.booleans(), st.booleans()),
-        st.tuples(st.just("nobody"), st.integers(1, 2)),
-        st.tuples(st.just("gap"), st.integers(1, 5)),
-    ),
-    min_size=1,
-    max_size=10,
-)
-
-
-def written(steps: list[Any]) -> list[Written]:
-    leader = Leader()
-    for kind, *rest in steps:
-        if kind == "data":
-            leader.data(rest[0], rest[1], is_transactional=rest[2])
-        elif kind == "marker":
-            leader.marker(rest[0], commits=rest[1], raises=rest[2])
-        elif kind == "nobody":
-            leader.nobody(rest[0])
-        else:
-            leader.gap(rest[0])
-    return leader.log
+STEPS = steps(most=10, gap=5)
 
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

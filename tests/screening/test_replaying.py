@@ -1,16 +1,16 @@
 """Behind the screen the same is reported as without it, field by field, and nothing is held that grows with the log."""
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import event, given
-from hypothesis import strategies as st
 
-from tests.screening.logs import Leader, Written, segments_of
+from tests.screening.drawn import LOGS, put, put_all
+from tests.screening.logs import Leader, Written
 from zombieproof.formats.control_records import EndMarker
 from zombieproof.formats.transaction_index import ENTRY
 from zombieproof.model.rules import Rules, preset
@@ -93,67 +93,13 @@ def test_most_partitions_of_recordings_are_cleared() -> None:
 
 # ---------------------------------------------------------------- logs that are drawn
 
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("data"), st.integers(0, 2), st.integers(1, 3), st.booleans()),
-        st.tuples(st.just("marker"), st.integers(0, 2), st.booleans(), st.booleans()),
-        st.tuples(st.just("nobody"), st.integers(1, 2)),
-        st.tuples(st.just("gap"), st.integers(1, 2)),
-    ),
-    min_size=1,
-    max_size=14,
-)
-DAMAGES: dict[str, Callable[[Written], Written]] = {
-    "none": lambda batch: batch,
-    "torn": lambda batch: replace(batch, is_damaged=True),
-    "a sequence that jumps": lambda batch: replace(batch, sequence=batch.sequence + 1),
-    "an older epoch": lambda batch: replace(batch, epoch=max(0, batch.epoch - 1)),
-    "another outcome": lambda batch: replace(batch, marker=batch.marker and EndMarker(not batch.marker.committed, 0)),
-    "another producer": lambda batch: replace(batch, producer_id=(batch.producer_id + 1) % 3),
-    "an offset that jumps": lambda batch: replace(batch, base_offset=batch.base_offset + 1),
-}
-
-
-def written(steps: Iterable[tuple[Any, ...]]) -> list[Written]:
-    leader = Leader()
-    for kind, *rest in steps:
-        if kind == "data":
-            leader.data(rest[0], rest[1], is_transactional=rest[2])
-        elif kind == "marker":
-            leader.marker(rest[0], commits=rest[1], raises=rest[2])
-        elif kind == "nobody":
-            leader.nobody(rest[0])
-        else:
-            leader.gap(rest[0])
-    return leader.log
-
-
-def put(folder: Path, name: str, log: list[Written], cuts: Iterable[int] = ()) -> Path:
-    """The log as a broker leaves it."""
-    for file, data in segments_of(log, cuts):
-        path = folder / name / Path(file).name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return folder
-
-
-LOGS = st.lists(
-    st.tuples(STEPS, st.lists(st.integers(1, 13), max_size=2), st.sampled_from(sorted(DAMAGES)), st.integers(0, 13)),
-    min_size=1,
-    max_size=3,
-)
-
 
 @given(LOGS)
 def test_of_directories_clean_and_damaged_the_same_is_told(
     tmp_path_factory: pytest.TempPathFactory, logs: list[tuple[Any, list[int], str, int]]
 ) -> None:
     folder = tmp_path_factory.mktemp("directory")
-    for number, (steps, cuts, damage, at) in enumerate(logs):
-        log = written(steps)
-        if log:
-            log[at % len(log)] = DAMAGES[damage](log[at % len(log)])
-            put(folder, f"t-{number}", log, cuts)
+    put_all(folder, logs)
     if any(folder.iterdir()):
         event(f"cleared: {agree([folder])}")
     shutil.rmtree(folder)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.screening.test_replaying import DAMAGES, LOGS, RECORDINGS, put, told, written
+from tests.screening.drawn import LOGS, put, put_all, written
+from tests.screening.test_replaying import RECORDINGS, told
 from zombieproof.screening.runners import Runner, Segments, Task, as_asked, processes, screened
 from zombieproof.screening.taking import LogScreen
 
@@ -28,11 +29,7 @@ def test_what_was_screened_before_tells_the_same(
     tmp_path_factory: pytest.TempPathFactory, logs: list[tuple[Any, list[int], str, int]]
 ) -> None:
     folder = tmp_path_factory.mktemp("directory")
-    for number, (steps, cuts, damage, at) in enumerate(logs):
-        log = written(steps)
-        if log:
-            log[at % len(log)] = DAMAGES[damage](log[at % len(log)])
-            put(folder, f"t-{number}", log, cuts)
+    put_all(folder, logs)
     if any(folder.iterdir()):
         assert told([folder], LogScreen(elsewhere))[0] == told([folder], None)[0]
 

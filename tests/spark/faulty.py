@@ -5,7 +5,6 @@ a batch tell each other by files beside it that they have written.
 """
 
 import time
-import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -13,8 +12,8 @@ from unittest.mock import patch
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter
 
+from tests.spark.naive import Reached, commit_alone
 from zombieproof.model.spark_sink.vocabulary import DeliveryState
-from zombieproof.pipeline.kafka import client
 from zombieproof.pipeline.sink import Delivering, Row
 from zombieproof.pipeline.spark import sink
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
@@ -145,17 +144,14 @@ class NaiveWriter(DataSourceStreamArrowWriter):
         return Handed(attempt.query, attempt.batch, 0, b"", "", "")
 
     def _send(self, rows: Sequence[Row]) -> None:
-        producer = client.Producer({**self._options.settings, "transactional.id": f"naive-{uuid.uuid4().hex}"})
-        producer.init_transactions(10)
-        producer.begin_transaction()
-        for row in rows:
-            producer.produce(row.topic, row.value, row.key)
-        assert producer.flush(10) == 0
-        if this_attempt().partition == STRIKES_IN and self._fault.strikes(OPEN, OUTAGE):
+        commit_alone(self._options.settings, rows, self._comes_by)
+
+    def _comes_by(self, reached: Reached) -> None:
+        is_here = reached is Reached.SENT and this_attempt().partition == STRIKES_IN
+        if is_here and self._fault.strikes(OPEN, OUTAGE):
             if self._fault.point == OUTAGE:
                 self._fault.await_end_of_outage()
             raise Struck(self._fault.point)
-        producer.commit_transaction(10)
 
     def commit(self, messages: list[Handed | None], batchId: int) -> None:  # noqa: N803  # Spark's name
         if self._fault.strikes(ALL_WRITTEN, COMMITTED):

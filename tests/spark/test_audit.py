@@ -15,6 +15,7 @@ from tests.spark.sessions import ROOT
 from zombieproof.cli import main
 from zombieproof.pipeline import audit as on_spark
 from zombieproof.pipeline import audit_report, audit_transactions
+from zombieproof.pipeline.own_session import NoSpark
 from zombieproof.screening.runners import as_asked
 from zombieproof.traces.readers.collect import collect
 from zombieproof.traces.replay import replay
@@ -76,6 +77,17 @@ def test_findings_are_rows(spark: "SparkSession") -> None:
     assert audit_report(spark, ROOT / "tests" / "recordings" / "01-commit").count() == 0
 
 
+@pytest.mark.parametrize("recording", [TAMPERED, HANGING], ids=lambda folder: folder.name)
+def test_packed_logs_are_audited_in_tasks_too(spark: "SparkSession", recording: Path, tmp_path: Path) -> None:
+    assert main(["pack", str(recording / "segments"), "--output", str(tmp_path)]) == 0
+    evidence = on_spark.audit(spark, [tmp_path]).evidence
+    assert any(log.cleared is not None for log in evidence.logs), "nothing was screened"
+    for told in (audit_report, audit_transactions):
+        raw, packed = (told(spark, place).drop("message").collect() for place in (recording / "segments", tmp_path))
+        assert raw == packed
+    assert raw, "there are transactions to compare"
+
+
 def test_transactions_are_rows_from_their_first_data_to_their_marker(spark: "SparkSession") -> None:
     rows = audit_transactions(spark, HANGING / "segments").collect()
     outcomes = Counter(row.outcome for row in rows)
@@ -96,7 +108,7 @@ def this_session(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None
         assert master == "local[2]"
         yield spark
 
-    monkeypatch.setattr(on_spark, "session", session)
+    monkeypatch.setattr(on_spark, "session_for_audit", session)
 
 
 @pytest.mark.usefixtures("this_session")
@@ -114,10 +126,10 @@ def test_a_master_that_is_not_there_is_wrong_usage(
     @contextmanager
     def session(master: str) -> Iterator["SparkSession"]:
         if master:
-            raise on_spark.NoSession(f"no session of Spark begins at {master}")
+            raise NoSpark(f"--spark {master}: no session of Spark begins")
         yield SparkSession.getActiveSession()
 
-    monkeypatch.setattr(on_spark, "session", session)
+    monkeypatch.setattr(on_spark, "session_for_audit", session)
     assert main(["audit", "--spark", "nowhere", str(TAMPERED)]) == 2
     assert "--spark nowhere: no session of Spark begins" in capsys.readouterr().err
 

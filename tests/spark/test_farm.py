@@ -18,6 +18,7 @@ from zombieproof.farm.running import Harvest, run
 from zombieproof.farm.store import Store
 from zombieproof.farm.tasks import tasks_of
 from zombieproof.pipeline import farm
+from zombieproof.pipeline.own_session import NoSpark, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -129,11 +130,11 @@ def test_parquet_says_the_same(spark: "SparkSession", tmp_path: Path) -> None:
 
 def test_a_missing_java_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(farm.NoSpark, match=r"JAVA_HOME is .*, where there is no bin/java"):
-        farm.session("local[1]")
+    with pytest.raises(NoSpark, match=r"JAVA_HOME is .*, where there is no bin/java"):
+        session("local[1]", "a farm")
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(farm.NoSpark, match="Spark needs Java 17 or newer, and there is no java"):
-        farm.session("local[1]")
-    with pytest.raises(farm.NoSpark, match="Spark Connect has none"):
-        farm.session("sc://somewhere")
+    with pytest.raises(NoSpark, match="Spark needs Java 17 or newer, and there is no java"):
+        session("local[1]", "a farm")
+    with pytest.raises(NoSpark, match="Spark Connect has none"):
+        session("sc://somewhere", "a farm")

@@ -6,13 +6,10 @@ Exit codes: 0 everything has passed, 1 something has not (the page says what), 2
 """
 
 import argparse
-import os
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from tests.real_clients.__main__ import cells_of
+from tests.real_clients.__main__ import ran
 from tests.real_clients.install import CONNECTOR_JARS, PYSPARK, ROOT
 from zombieproof.report.pages import table, write_page
 
@@ -49,17 +46,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.spark_connector", description=about)
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "spark-connector.md", help="what is written")
     arguments, rest = parser.parse_known_args()
-    with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "results.xml"
-        subprocess.run(
-            [sys.executable, "-m", "pytest", f"--junitxml={told}", str(FOLDER), *rest],
-            cwd=ROOT,
-            env={"ZOMBIEPROOF_TESTS": "ci", **os.environ},
-            check=False,
-        )
-        if not told.is_file():
-            return 2
-        cells = cells_of(told)
+    cells = ran(FOLDER, rest)
+    if cells is None:
+        return 2
     print(f"written: {write_page(arguments.page, page(cells))}")  # noqa: T201  # a command of its own
     return 0 if cells and set(cells.values()) == {"passed"} else 1
 

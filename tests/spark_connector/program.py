@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.real_clients.programs.steps import serve
+from tests.spark.sessions import settings, surroundings
 
-LOG_SETTINGS = Path(__file__).resolve().parents[1] / "spark" / "log4j2.properties"
 COLUMNS = ("partition", "offset", "key", "value", "headers", "timestamp")
 
 
@@ -20,27 +20,12 @@ class Steps:
     """What the connector does for a test."""
 
     def __init__(self, installed: Path, folder: Path) -> None:
-        os.environ.update({"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable})
+        os.environ.update(surroundings(folder))
         from pyspark.sql import SparkSession  # noqa: PLC0415  # after what it reads
 
-        java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-        settings = {
-            "spark.master": "local[2]",
-            "spark.jars": ",".join(map(str, sorted((installed / "lib").glob("*.jar")))),
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.memory": "1g",
-            "spark.driver.extraJavaOptions": (
-                f"{java} -Dlog4j2.configurationFile={LOG_SETTINGS} -Djava.io.tmpdir={folder}"
-            ),
-            "spark.local.dir": str(folder),
-            "spark.sql.warehouse.dir": str(folder / "warehouse"),
-            "spark.sql.shuffle.partitions": "2",
-        }
+        jars = ",".join(map(str, sorted((installed / "lib").glob("*.jar"))))
         builder = SparkSession.builder
-        for name, value in settings.items():
+        for name, value in {**settings(folder), "spark.jars": jars}.items():
             builder = builder.config(name, value)
         self.spark = builder.getOrCreate()
         self.query: Any = None

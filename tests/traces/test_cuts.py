@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from zombieproof.cli.replay import exit_code
+from zombieproof.cli.judging import exit_code
 from zombieproof.traces.replay import replay
 from zombieproof.traces.verdict.report import Report
 

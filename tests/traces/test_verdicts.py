@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from zombieproof.cli.replay import exit_code
+from zombieproof.cli.judging import exit_code
 from zombieproof.model.catalogue import IN_RECORDINGS
 from zombieproof.traces.replay import replay
 from zombieproof.traces.verdict.report import Finding, Gap, Judgement, Report, TransactionOutcome

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from zombieproof.cli.extras import need
-from zombieproof.cli.replay import accepted, exit_code, is_trace
+from zombieproof.cli.judging import examined, is_trace, judge_and_tell
 from zombieproof.cli.replay_forms import Format
-from zombieproof.cli.replay_questions import Asked, names_of, narrowing_of, refuse_what_is_not_there, tell, tell_so_far
-from zombieproof.cli.replay_watching import following
+from zombieproof.cli.replay_questions import Asked, names_of, narrowing_of
 from zombieproof.cli.usage import WrongUsage, form_of
-from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
-from zombieproof.screening.tables import read_table
-from zombieproof.traces.evidence import EvidenceError
 from zombieproof.traces.judging.folded import Examined
-from zombieproof.traces.readers.collect import collect
-from zombieproof.traces.replay import judge
 from zombieproof.traces.verdict.explanation import Values
 from zombieproof.traces.watching import Watch
 
@@ -86,20 +79,14 @@ def audit_command(
     story = next((path for path in paths if is_trace(path)), None)
     if story is not None:
         raise WrongUsage(f"{story} is a trace of this program, not a recorded log: zombieproof replay {story}")
-    screen = Screen()
-    with following() as watch:
-        try:
-            with _runner(processes, spark) as run:
-                examined = _examined(paths, run, asked, watch)
-        except KeyboardInterrupt:
-            interrupted = True
-        else:
-            interrupted = False
-    if interrupted:
-        tell_so_far(screen, watch.so_far, form)
-        return Exit.INTERRUPTED
-    tell(screen, examined, asked)
-    return exit_code(examined.report)
+
+    def examine(watch: Watch) -> Examined:
+        with _runner(processes, spark) as run:
+            from zombieproof.screening.taking import LogScreen  # noqa: PLC0415  # loads the compiler
+
+            return examined(paths, None, asked, LogScreen(run), watch)
+
+    return judge_and_tell(Screen(), asked, examine)
 
 
 @contextmanager
@@ -107,13 +94,14 @@ def _runner(processes: int, spark: str) -> Iterator[Runner]:
     """Where segments are screened. The compiler, and Spark, are loaded when they are needed."""
     if spark:
         need("spark", "pyspark", "audit --spark")
-        from zombieproof.pipeline.audit import NoSession, on_spark, session  # noqa: PLC0415
+        from zombieproof.pipeline.audit import on_spark, session_for_audit  # noqa: PLC0415
+        from zombieproof.pipeline.own_session import NoSpark  # noqa: PLC0415
 
         try:
-            with session(spark) as begun:
+            with session_for_audit(spark) as begun:
                 yield on_spark(begun)
-        except NoSession as error:
-            raise WrongUsage(f"--spark {spark}: {error}") from error
+        except NoSpark as error:
+            raise WrongUsage(str(error)) from error
         return
     from zombieproof.screening import runners  # noqa: PLC0415
 
@@ -122,15 +110,3 @@ def _runner(processes: int, spark: str) -> Iterator[Runner]:
             yield run
     else:
         yield runners.here
-
-
-def _examined(paths: Sequence[Path], run: Runner, asked: Asked, watch: Watch) -> Examined:
-    from zombieproof.screening.taking import LogScreen  # noqa: PLC0415  # loads the compiler
-
-    try:
-        evidence = collect(paths, narrowing=asked.narrowing, watch=watch, screen=LogScreen(run), tables=read_table)
-    except EvidenceError as error:
-        raise WrongUsage(str(error)) from error
-    refuse_what_is_not_there(asked.narrowing, evidence)
-    examined = judge(evidence, None, asked.narrowing, watch)
-    return replace(examined, report=accepted(examined.report, asked.allowed_gaps))

@@ -16,7 +16,8 @@ from zombieproof.farm.jobs import OWN, Job
 from zombieproof.farm.plan import Group, Plan, PlanFault, bound_values, load_plan
 from zombieproof.farm.running import Harvest, run
 from zombieproof.farm.store import Store
-from zombieproof.pipeline.farm import NoSpark, write_parquet
+from zombieproof.pipeline.farm import write_parquet
+from zombieproof.pipeline.own_session import NoSpark
 from zombieproof.report import farm_pages, farm_text
 from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen, plural

@@ -1,31 +1,21 @@
 """zombieproof replay: judge what was recorded, and run counterexamples again."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from zombieproof.cli.judging import EXITS, examined, is_trace, judge_and_tell
 from zombieproof.cli.replay_forms import Format
-from zombieproof.cli.replay_questions import Asked, names_of, narrowing_of, refuse_what_is_not_there, tell, tell_so_far
-from zombieproof.cli.replay_watching import following
+from zombieproof.cli.replay_questions import Asked, names_of, narrowing_of
 from zombieproof.cli.usage import WrongUsage, form_of, known
 from zombieproof.model.rules import PRESETS, preset
-from zombieproof.report.exits import Exit
 from zombieproof.report.screen import Screen
 from zombieproof.report.timeline_text import Times
 from zombieproof.screening.choosing import screen_for
-from zombieproof.screening.tables import read_table
-from zombieproof.traces.evidence import EvidenceError
-from zombieproof.traces.judging.folded import Examined
-from zombieproof.traces.judging.gathering.coverage import accept
-from zombieproof.traces.readers.collect import collect
-from zombieproof.traces.replay import judge
-from zombieproof.traces.trace_file import is_live_trace, looks_like_trace
+from zombieproof.traces.trace_file import is_live_trace
 from zombieproof.traces.verdict.explanation import Values
-from zombieproof.traces.verdict.report import Judgement, Report
-from zombieproof.traces.watching import Watch
 
 HELP = """Judge what real clusters recorded, or run a counterexample again.
 
@@ -70,12 +60,6 @@ Exit codes: 0 conforms, 1 violates, 2 wrong usage, 3 damaged, or conforms as
   0 the live system arrives where the story does, 1 it differs in a step,
   3 it has no lever for a step.
 """
-
-EXITS = {
-    Judgement.CONFORMS: Exit.HOLDS,
-    Judgement.VIOLATES: Exit.VIOLATED,
-    Judgement.DAMAGED: Exit.INCONCLUSIVE,
-}
 
 
 def register(app: typer.Typer) -> None:
@@ -162,58 +146,10 @@ def replay_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         raise WrongUsage(f"{option} takes the steps of a story, and {paths[0]} is none: write one with check -o")
     if scenario:
         raise WrongUsage(f"--scenario {scenario[0]}: none of the files is a story that `zombieproof check -o` wrote")
-    with following() as watch:
-        try:
-            examined = _examined(paths, rules, asked, watch)
-        except KeyboardInterrupt:
-            interrupted = True
-        else:
-            interrupted = False
-    if interrupted:
-        tell_so_far(screen, watch.so_far, form)
-        return Exit.INTERRUPTED
-    tell(screen, examined, asked)
-    return exit_code(examined.report)
-
-
-def _examined(paths: Sequence[Path], rules: str, asked: Asked, watch: Watch) -> Examined:
     chosen = preset(rules) if rules else None
     # A timeline asks for batches, which a screen leaves where they are.
-    screen = None if asked.timeline else screen_for(paths, asked.narrowing, chosen)
-    try:
-        evidence = collect(paths, narrowing=asked.narrowing, watch=watch, screen=screen, tables=read_table)
-    except EvidenceError as error:
-        raise WrongUsage(str(error)) from error
-    refuse_what_is_not_there(asked.narrowing, evidence)
-    examined = judge(evidence, chosen, asked.narrowing, watch)
-    return replace(examined, report=accepted(examined.report, asked.allowed_gaps))
-
-
-def exit_code(report: Report) -> Exit:
-    """The exit code of a verdict: that history conforms is not shown while there are gaps in the evidence."""
-    if report.verdict is Judgement.CONFORMS and not report.is_in_full:
-        return Exit.INCONCLUSIVE
-    return EXITS[report.verdict]
-
-
-def accepted(report: Report, names: Sequence[str]) -> Report:
-    """The report with the gaps accepted that the caller names."""
-    accepting, unknown = accept(report, names)
-    if unknown is None:
-        return accepting
-    there = f"there are {', '.join(unknown.names)}" if unknown.names else "there is none, so leave it away"
-    raise WrongUsage(f"--allow-gaps {unknown.name}: no gap in this evidence has that name; {there}")
-
-
-def is_trace(path: Path) -> bool:
-    """Whether a file means to be a trace of this program."""
-    if not path.is_file():
-        return False
-    try:
-        with path.open("rb") as file:
-            return looks_like_trace(file.readline(65536).decode("utf-8", errors="replace"))
-    except OSError:  # whoever collects evidence says what cannot be read
-        return False
+    screening = None if asked.timeline else screen_for(paths, asked.narrowing, chosen)
+    return judge_and_tell(screen, asked, lambda watch: examined(paths, chosen, asked, screening, watch))
 
 
 def _refuse_mixture(paths: Sequence[Path], traces: Sequence[Path], given: Mapping[str, object]) -> None:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from zombieproof.pipeline.own_session import session
 from zombieproof.screening.runners import Runner, Segments, Task, as_asked, screened
+from zombieproof.screening.tables import read_table
 from zombieproof.screening.taking import LogScreen
 from zombieproof.traces.explaining.explain import explain
 from zombieproof.traces.judging.folded import Examined
@@ -44,26 +43,14 @@ TRANSACTIONS: Final = (
 )
 
 
-class NoSession(Exception):
-    """Spark does not begin."""
-
-
 @contextmanager
-def session(master: str) -> Iterator[SparkSession]:
+def session_for_audit(master: str) -> Iterator[SparkSession]:
     """A session of one's own for a master, which ends with this block.
 
     Raises:
-        NoSession: there is no such master, or no Java.
+        NoSpark: there is no such master, or no Java.
     """
-    if master.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).appName("zombieproof audit")
-    try:
-        begun = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
-    except (PySparkException, Py4JError) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise NoSession(f"no session of Spark begins at {master}: {first}; Spark needs Java 17 and a master") from error
+    begun = session(master, "zombieproof audit")
     try:
         yield begun
     finally:
@@ -104,7 +91,7 @@ def audit(spark: SparkSession, paths: Iterable[str | os.PathLike[str]]) -> Exami
     Raises:
         EvidenceError: a path does not exist, or none is given.
     """
-    return judge(collect(paths, screen=LogScreen(on_spark(spark), keeps_ends=True)))
+    return judge(collect(paths, screen=LogScreen(on_spark(spark), keeps_ends=True), tables=read_table))
 
 
 def audit_report(spark: SparkSession, *paths: str | os.PathLike[str]) -> DataFrame:

@@ -10,10 +10,7 @@ The schema of the results is `zombieproof.farm.found.SCHEMA`: `columns()` tells 
 
 from __future__ import annotations
 
-import os
 import queue
-import shutil
-import sys
 import threading
 import uuid
 from collections.abc import Generator, Iterable, Sequence
@@ -29,11 +26,11 @@ from zombieproof.farm.runners import Runner
 from zombieproof.farm.running import run
 from zombieproof.farm.store import Store
 from zombieproof.farm.tasks import Task
+from zombieproof.pipeline.own_session import EXTRA, NoSpark, first_words, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-EXTRA: Final = "pip install 'zombieproof[spark]'"
 _AT_A_TIME: Final = 64
 """How many tasks are handed to Spark before the first is done; it runs as many of them as there is room for."""
 _TYPES: Final = {
@@ -43,10 +40,6 @@ _TYPES: Final = {
     "boolean": "boolean",
     "counts": "map<string,bigint>",
 }
-
-
-class NoSpark(Exception):
-    """Spark cannot be used here; the message says what is missing and what to do."""
 
 
 def columns() -> str:
@@ -150,7 +143,7 @@ def on_master(master: str, limits: Limits, watch: Watch | None = None) -> Runner
     """
 
     def run_all(tasks: Sequence[Task]) -> Generator[Found, None, None]:
-        yield from on_spark(session(master), limits, watch)(tasks)
+        yield from on_spark(session(master, "zombieproof farm"), limits, watch)(tasks)
 
     return run_all
 
@@ -200,70 +193,10 @@ class _Handed:
             try:
                 found = self.context.runJob(self.rdd, list, [number])
             except Exception as error:  # noqa: BLE001  # whatever Spark says, the other tasks go on
-                found = [failure(job, f"Spark gave the task up: {_first_words(error)}") for job in task]
+                found = [failure(job, f"Spark gave the task up: {first_words(error)}") for job in task]
             self.done.put(found)
 
 
 def _explore_all(task: Task, limits: Limits) -> list[Found]:
     """What a worker of Spark does."""
     return [explore(job, limits) for job in task]
-
-
-def _first_words(error: Exception) -> str:
-    """What Spark says, without its traces."""
-    lines = [line.strip() for line in str(getattr(error, "java_exception", None) or error).splitlines()]
-    return next(filter(None, lines), type(error).__name__)[:400]
-
-
-# ---------------------------------------------------------------- a session
-
-
-def session(master: str) -> SparkSession:
-    """A session for a farm; the one that this process has, if it has one.
-
-    Raises:
-        NoSpark: pyspark or Java is missing, or Spark does not start there.
-    """
-    try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415  # optional
-    except ImportError as error:
-        raise NoSpark(f"--spark needs pyspark, which is not installed: {EXTRA}") from error
-    if master.startswith("sc://"):
-        raise NoSpark(f"--spark {master}: a farm needs a SparkContext, and Spark Connect has none; give a master")
-    _need_java()
-    builder = SparkSession.builder.master(master).appName("zombieproof farm")
-    settings = {
-        "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
-    }
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if master.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        settings |= {
-            "spark.ui.enabled": "false",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-        }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    try:
-        return builder.getOrCreate()
-    except Exception as error:
-        said = f"Spark did not start: {_first_words(error)}"
-        raise NoSpark(f"--spark {master}: {said}; it needs Java 17 or newer and a master that answers") from error
-
-
-def _need_java() -> None:
-    """See that there is a Java.
-
-    Raises:
-        NoSpark: there is none.
-    """
-    home = os.environ.get("JAVA_HOME")
-    if home and not (Path(home) / "bin" / "java").exists():
-        raise NoSpark(f"JAVA_HOME is {home}, where there is no bin/java; set it to a Java 17 or newer, or unset it")
-    if not home and shutil.which("java") is None:
-        raise NoSpark(
-            "Spark needs Java 17 or newer, and there is no java; install one (Debian, Ubuntu: openjdk-17-jre-headless) "
-            "or set JAVA_HOME"
-        )

@@ -13,7 +13,7 @@ from zombieproof.model.rules import Rules
 from zombieproof.traces.narrowing import Narrowing
 from zombieproof.traces.readers.files import TABLE
 from zombieproof.traces.readers.folders import files_in
-from zombieproof.traces.readers.screen import Screen
+from zombieproof.traces.readers.screen import Screening
 
 LEAST_BYTES = 32 << 20
 PACKED_TO = 50
@@ -22,7 +22,7 @@ PACKED_TO = 50
 
 def screen_for(
     paths: Iterable[Path], narrowing: Narrowing, rules: Rules | None = None, least_bytes: int = LEAST_BYTES
-) -> Screen | None:
+) -> Screening | None:
     """A screen for what is at these paths; None where it does not pay, or the rules are not those that it knows.
 
     A window asks for the time of every transaction, which takes all batches: it is answered without a screen.

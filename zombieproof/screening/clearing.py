@@ -7,13 +7,13 @@ from zombieproof.formats.topics import CONSUMER_OFFSETS
 from zombieproof.model.rules import Rules
 from zombieproof.screening.reading import CHUNK, read_columns
 from zombieproof.screening.rules import Unclear
-from zombieproof.screening.summaries import Screen, Summary, beginning, merge
+from zombieproof.screening.summaries import SegmentScreen, Summary, beginning, merge
 from zombieproof.traces.readers.files import base_offset_of, opened
 
 
 def screen_data(data: memoryview, file: str, topic: str, rows: int = CHUNK) -> Summary:
     """Screen the bytes of one segment; `file` is its name, which tells its first offset."""
-    screen = Screen(base_offset_of(file), judges_sequences=topic != CONSUMER_OFFSETS)
+    screen = SegmentScreen(base_offset_of(file), judges_sequences=topic != CONSUMER_OFFSETS)
     for chunk in read_columns(data, file, rows):
         if chunk.damage or chunk.old_format:
             screen.refuse(Unclear.NOT_BELIEVED)

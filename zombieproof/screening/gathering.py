@@ -24,7 +24,7 @@ from zombieproof.screening.kernel import (
 from zombieproof.screening.outcomes import Rows, distinct, of_ends, of_open
 from zombieproof.screening.reading import CHUNK, read_columns
 from zombieproof.screening.rules import Unclear
-from zombieproof.screening.summaries import Screen, Summary, beginning, merge
+from zombieproof.screening.summaries import SegmentScreen, Summary, beginning, merge
 from zombieproof.screening.visible import UNENDED, stable_offsets
 from zombieproof.traces.evidence import PartitionLog, Source
 from zombieproof.traces.readers.files import Place, base_offset_of, is_table, opened
@@ -50,7 +50,7 @@ def screen_stored(file: str, topic: str, reached: Callable[[int], None], rows: i
     """
     if is_table(file):
         return _screen_packed(Path(file), topic, reached)
-    screen = Screen(base_offset_of(file), judges_sequences=topic != CONSUMER_OFFSETS)
+    screen = SegmentScreen(base_offset_of(file), judges_sequences=topic != CONSUMER_OFFSETS)
     places: array[int] = array("q")
     batches = size = 0
     with opened(Path(file)) as content:

@@ -1,8 +1,8 @@
 """What the screen leaves of a stretch of a log, and how two that follow each other become one.
 
-A summary is made of one segment without knowing what stands before it (`Screen`), so segments of one partition can be
-screened at the same time. `merge` puts them together in their order, and judges then what each of them left open;
-it is associative. Before the first stands what a log begins with: nothing (`beginning`).
+A summary is made of one segment without knowing what stands before it (`SegmentScreen`), so segments of one partition
+can be screened at the same time. `merge` puts them together in their order, and judges then what each of them left
+open; it is associative. Before the first stands what a log begins with: nothing (`beginning`).
 """
 
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ class Summary:
             yield from (End(*row) for row in part.tolist())
 
 
-class Screen:
+class SegmentScreen:
     """Screens one segment, chunk after chunk. `start_offset` is that of its name; None: its first batch tells."""
 
     def __init__(self, start_offset: int | None, *, judges_sequences: bool) -> None:

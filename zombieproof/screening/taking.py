@@ -1,4 +1,4 @@
-"""The screen in front of the readers (`traces.readers.screen.Screen`): it takes whole logs off their hands.
+"""The screen in front of the readers (`traces.readers.screen.Screening`): it takes whole logs off their hands.
 
 A log is taken where its segments lie as a broker leaves them, in the folder of their partition, under Kafka's names and
 unpacked, or as `zombieproof pack` has packed them. The coordinators' own logs are not: every record of them is read in

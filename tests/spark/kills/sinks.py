@@ -3,7 +3,6 @@
 Workers of Spark import this module by its name.
 """
 
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +11,18 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from tests.spark.kills.points import BATCH, FIRST, Injection, Point
-from zombieproof.pipeline.kafka import producer_for
+from tests.spark.naive import Reached, commit_alone
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
 from zombieproof.pipeline.spark.options import SinkOptions, sink_options
 from zombieproof.pipeline.spark.tables import rows_of, table_of
 from zombieproof.pipeline.spark.task_context import this_attempt
 
-CALL_S = 30.0
 NAIVE = "naive"
+POINTS = {
+    Reached.BEGUN: (Point.ID_NOT_TAKEN,),
+    Reached.SENT: (Point.ROWS_SENT, Point.OFFSETS_SENT),
+    Reached.COMMITTED: (Point.COMMITTED,),
+}
 
 
 @dataclass(frozen=True)
@@ -36,24 +39,14 @@ class NaiveWriter(DataSourceStreamArrowWriter):
         self._options, self._injection = options, injection
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        producer = producer_for(self._options.settings, f"naive-{uuid.uuid4().hex}")
-        self._come_by(Point.ID_NOT_TAKEN)
-        producer.init_transactions(CALL_S)
         rows = rows_of(table_of(iterator, self._options), self._options)
-        producer.begin_transaction()
-        for row in rows:
-            producer.produce(row.topic, row.value, row.key)
-        left = producer.flush(CALL_S)
-        assert left == 0, f"{left} rows are on their way after {CALL_S:g} s"
-        self._come_by(Point.ROWS_SENT)
-        self._come_by(Point.OFFSETS_SENT)
-        producer.commit_transaction(CALL_S)
-        self._come_by(Point.COMMITTED)
+        commit_alone(self._options.settings, rows, self._come_by)
         return Written(len(rows))
 
-    def _come_by(self, point: Point) -> None:
+    def _come_by(self, reached: Reached) -> None:
         if self._injection is not None and self._injection.is_for(this_attempt()):
-            self._injection.come_by(point)
+            for point in POINTS[reached]:
+                self._injection.come_by(point)
 
     def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803  # Spark's name
         """Nothing: tasks have committed."""

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from zombieproof.formats.segments import Part, PartKind
+from zombieproof.formats.segments import Part
 from zombieproof.screening.packed.layout import COLUMN_TYPES, CONTENT, HAS_HEADER, PART, PackedError, PartCode
 from zombieproof.screening.packed.reading import PackedFile, parts_of, plain, room
 from zombieproof.traces.evidence import Damage, LoggedBatch
 from zombieproof.traces.readers.files import Place, base_offset_of, place_of
 from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.segment_content import SegmentContent
-from zombieproof.traces.readers.segments import Keep, read_part, unreadable
+from zombieproof.traces.readers.segments import Keep, read_part, take_part
 
 EVERYTHING = (PART, CONTENT, *COLUMN_TYPES)
 
@@ -35,19 +35,7 @@ def packed_content(path: Path, keep: Keep = Keep.NEEDED, reached: Reached | None
         if origin.fault is not None:
             content.damage.append(Damage(file, origin.length, origin.fault))
         for part in _parts(packed, data, _scaled(reached, path.stat().st_size, origin.length)):
-            if part.header is not None:
-                batch, damage = read_part(data, part, file, keep)
-                if damage is not None:
-                    content.breaks(damage)
-                if batch.is_valid:
-                    content.take(batch)
-                else:
-                    content.unsound.append(batch)
-            elif part.kind is PartKind.OLD_FORMAT:
-                content.old_format += 1
-                content.skipped = True
-            elif part.kind is PartKind.UNREADABLE:
-                content.breaks(unreadable(file, data, part))
+            take_part(content, data, part, file, keep)
         content.torn_tail |= origin.fault is not None
     return content
 

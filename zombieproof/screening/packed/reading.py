@@ -28,7 +28,7 @@ from zombieproof.screening.packed.layout import (
 )
 from zombieproof.screening.reading import Chunk
 from zombieproof.screening.rules import Unclear
-from zombieproof.screening.summaries import Screen, Summary
+from zombieproof.screening.summaries import SegmentScreen, Summary
 from zombieproof.traces.evidence import Damage
 from zombieproof.traces.readers.files import base_offset_of, place_of
 from zombieproof.traces.readers.lines import Reached
@@ -280,7 +280,7 @@ def screen_packed(path: Path, topic: str | None = None, reached: Reached | None 
     """
     with PackedFile(path) as packed:
         topic = packed.origin.topic if topic is None else topic
-        screen = Screen(base_offset_of(packed.segment), judges_sequences=topic != CONSUMER_OFFSETS)
+        screen = SegmentScreen(base_offset_of(packed.segment), judges_sequences=topic != CONSUMER_OFFSETS)
         if packed.origin.fault is not None:
             screen.refuse(Unclear.NOT_BELIEVED)
         for chunk in packed.chunks(only_screened=True):

@@ -47,7 +47,7 @@ from zombieproof.traces.readers.files import BROKER_NAME, base_offset_of, is_tab
 from zombieproof.traces.readers.folders import files_in
 from zombieproof.traces.readers.lines import Reached
 from zombieproof.traces.readers.recognise import Kind, by_content, by_name
-from zombieproof.traces.readers.screen import Screen
+from zombieproof.traces.readers.screen import Screening
 from zombieproof.traces.readers.segment_content import SegmentContent
 from zombieproof.traces.readers.segments import Keep, read_segment
 from zombieproof.traces.watching import Meter, Stage, Watch
@@ -71,7 +71,7 @@ def collect(
     keep: Keep = Keep.NEEDED,
     narrowing: Narrowing = EVERYTHING,
     watch: Watch | None = None,
-    screen: Screen | None = None,
+    screen: Screening | None = None,
     tables: Tables | None = None,
 ) -> Evidence:
     """Read all files named, and all files in the folders named.
@@ -128,7 +128,7 @@ def snapshot_entry(stored: SnapshotEntry) -> ProducerSnapshotEntry:
 
 class _Collector:
     def __init__(
-        self, keep: Keep, narrowing: Narrowing, watch: Watch, screen: Screen | None, tables: Tables | None
+        self, keep: Keep, narrowing: Narrowing, watch: Watch, screen: Screening | None, tables: Tables | None
     ) -> None:
         self._keep, self._narrowing, self._watch = keep, narrowing, watch
         self._screen, self._tables = screen, tables

@@ -8,7 +8,7 @@ from zombieproof.traces.evidence import PartitionLog
 from zombieproof.traces.readers.lines import Reached
 
 
-class Screen(Protocol):
+class Screening(Protocol):
     """Looks at segments in place of the readers, one after the other, and gives back what it cannot clear."""
 
     def looks_at(self, files: Sequence[Path]) -> None:

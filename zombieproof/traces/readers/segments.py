@@ -38,20 +38,25 @@ def read_segment(
         if part.position >= tell_at and reached is not None:
             reached(part.position)
             tell_at = part.position + WINDOW
-        if part.header is not None:
-            batch, damage = read_part(data, part, file, keep)
-            if damage is not None:
-                content.breaks(damage)
-            if batch.is_valid:
-                content.take(batch)
-            else:
-                content.unsound.append(batch)
-        elif part.kind is PartKind.OLD_FORMAT:
-            content.old_format += 1
-            content.skipped = True
-        elif part.kind is PartKind.UNREADABLE:
-            content.breaks(unreadable(file, data, part))
+        take_part(content, data, part, file, keep)
     return content
+
+
+def take_part(content: SegmentContent, data: memoryview, part: Part, file: str, keep: Keep) -> None:
+    """Put a part of a segment to what was read of it before."""
+    if part.header is not None:
+        batch, damage = read_part(data, part, file, keep)
+        if damage is not None:
+            content.breaks(damage)
+        if batch.is_valid:
+            content.take(batch)
+        else:
+            content.unsound.append(batch)
+    elif part.kind is PartKind.OLD_FORMAT:
+        content.old_format += 1
+        content.skipped = True
+    elif part.kind is PartKind.UNREADABLE:
+        content.breaks(unreadable(file, data, part))
 
 
 def read_part(data: memoryview, part: Part, file: str, keep: Keep) -> tuple[LoggedBatch, Damage | None]:
