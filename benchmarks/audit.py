@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -223,6 +224,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the logs are made; a temporary folder by default")
     parser.add_argument("--write", type=Path, metavar="DIR", help=f"write {PAGE} and {PLOT} into a folder")
     asked = parser.parse_args()
+    if asked.write is not None and find_spec("matplotlib") is None:
+        parser.error("--write draws with matplotlib, which is not installed: pip install 'zombieproof[plot]'")
     if asked.runs < 1 or min(asked.events) < 1:
         parser.error("--runs and --events are at least 1")
     measure_all(asked.events, asked.runs, asked.folder, asked.write)

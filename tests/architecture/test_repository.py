@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -109,6 +110,24 @@ def test_a_path_of_one_machine_is_found(tmp_path: Path) -> None:
 
 def test_generated_files_say_which_command_wrote_them(repository_root: Path) -> None:
     assert badly_marked(repository_root) == []
+
+
+def unreadable_pictures(root: Path) -> list[str]:
+    """Names of SVG files that no viewer shows."""
+    found = []
+    for name, text in texts_of(root):
+        if name.endswith(".svg"):
+            try:
+                ET.fromstring(text)
+            except ET.ParseError as error:
+                found.append(f"{name}: {error}")
+    return found
+
+
+def test_every_picture_is_one(repository_root: Path, tmp_path: Path) -> None:
+    assert unreadable_pictures(repository_root) == []
+    (tmp_path / "broken.svg").write_text("<svg><!-- made by --write --></svg>")
+    assert [each.partition(":")[0] for each in unreadable_pictures(tmp_path)] == ["broken.svg"]
 
 
 def test_a_generated_file_with_a_wrong_or_missing_marker_is_found(tmp_path: Path) -> None:

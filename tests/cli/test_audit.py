@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from zombieproof.cli import extras, judging
+from zombieproof.cli import audit, extras, judging
 from zombieproof.screening.taking import LogScreen
 from zombieproof.traces.evidence import PartitionLog
 
