@@ -9,6 +9,7 @@ from typing import Any
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from zombieproof.pipeline.kafka import client
+from zombieproof.pipeline.reader import answered
 
 CALL_S = 30.0
 MADE_S = 30.0
@@ -107,7 +108,7 @@ def messages(bootstrap: str, topic: str, isolation: str = "read_committed") -> l
     places = _places(consumer, topic)
     past = {}
     for place in places:
-        place.offset, past[place.partition] = consumer.get_watermark_offsets(place, CALL_S, cached=False)
+        place.offset, past[place.partition] = ends(consumer, place)
     consumer.assign(places)
     until, found = time.monotonic() + READ_S, []
     while past:
@@ -145,9 +146,15 @@ def undecided(bootstrap: str, topic: str) -> int:
     for isolation, sign in (("read_committed", -1), ("read_uncommitted", 1)):
         consumer = _reading(bootstrap, isolation)
         for place in _places(consumer, topic):
-            behind += sign * consumer.get_watermark_offsets(place, CALL_S, cached=False)[1]
+            behind += sign * ends(consumer, place)[1]
         consumer.close()
     return behind
+
+
+def ends(consumer: Any, place: Any) -> tuple[int, int]:
+    """Where a log begins and ends; who is told of a lost connection instead asks again."""
+    first, past = answered(lambda: consumer.get_watermark_offsets(place, CALL_S, cached=False))
+    return int(first), int(past)
 
 
 def _reading(bootstrap: str, isolation: str) -> Any:

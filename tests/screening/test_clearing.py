@@ -20,11 +20,12 @@ from zombieproof.formats.record_batch import HEADER, TRANSACTIONAL_BIT, header_a
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from zombieproof.model.rules import PRESETS, Rules, preset
 from zombieproof.screening import kernel, summaries
-from zombieproof.screening.cleared_log import ClearedLog
+from zombieproof.screening.cleared_log import ABORTED_FIELDS, ClearedLog
 from zombieproof.screening.clearing import screen_data, screen_segment, whole
-from zombieproof.screening.kernel import UNSEEN
-from zombieproof.screening.outcomes import distinct, of_ends, of_open
+from zombieproof.screening.kernel import END_FIELDS, UNSEEN
+from zombieproof.screening.outcomes import of_ends, of_open
 from zombieproof.screening.rules import Unclear
+from zombieproof.screening.spilling import Pile, SortedRows, Spill
 from zombieproof.screening.summaries import Summary, beginning, merge
 from zombieproof.traces.evidence import Damage, PartitionLog, Source
 from zombieproof.traces.judging.folded import fold
@@ -62,9 +63,12 @@ def screened(segments: Iterable[tuple[str, bytes]], rows: int = 1 << 16) -> Summ
 
 def cleared(summary: Summary) -> ClearedLog:
     """A cleared log as judges ask of it, without its segments."""
-    ends = summary.ends()
-    rows = distinct([of_ends(ends), of_open(summary.open_runs())])
-    return ClearedLog(summary, rows, ends[:0, :5], ends, [])
+    spill = Spill()
+    rows, ends = SortedRows(spill), Pile(END_FIELDS, spill)
+    ends.add(summary.ends())
+    rows.add(of_ends(summary.ends()))
+    rows.add(of_open(summary.open_runs()))
+    return ClearedLog(summary, rows, Pile(ABORTED_FIELDS, spill), ends, [])
 
 
 def in_history(history: PartitionHistory) -> tuple[list[tuple[object, ...]], dict[int, tuple[object, ...]]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import event, given
@@ -14,6 +15,7 @@ from tests.screening.logs import Leader, Written
 from zombieproof.formats.control_records import EndMarker
 from zombieproof.formats.transaction_index import ENTRY
 from zombieproof.model.rules import Rules, preset
+from zombieproof.screening import spilling
 from zombieproof.screening.choosing import LEAST_BYTES, screen_for
 from zombieproof.screening.cleared_log import ClearedLog
 from zombieproof.screening.outcomes import SeveralLogs
@@ -30,6 +32,7 @@ from zombieproof.traces.readers.stored_batches import STRIDE, StoredBatches
 from zombieproof.traces.replay import judge
 from zombieproof.traces.watching import Watch
 
+ALL_ON_DISK: dict[str, Any] = {"HELD_BYTES": 0, "STEP": 2, "WINDOW": 4}
 HERE = Path(__file__).resolve().parents[1]
 RECORDINGS = [
     folder
@@ -54,6 +57,8 @@ def agree(paths: list[Path], narrowing: Narrowing = EVERYTHING) -> int:
     plain, _ = told(paths, None, narrowing)
     screened, evidence = told(paths, LogScreen(), narrowing)
     assert screened == plain
+    with patch.multiple(spilling, **ALL_ON_DISK):
+        assert told(paths, LogScreen(), narrowing)[0] == plain
     return sum(log.cleared is not None for log in evidence.logs)
 
 

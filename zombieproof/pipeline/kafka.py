@@ -57,6 +57,7 @@ def producer_for(settings: Settings, transactional_id: str) -> Any:
     """A producer under that transactional id; it has not taken it yet."""
     return client.Producer(
         {
+            "reconnect.backoff.ms": 20,
             "linger.ms": 5,
             "error_cb": _heard,
             **checked(settings),
@@ -75,6 +76,7 @@ def consumer_for(settings: Settings, group: str) -> Any:
     """
     return client.Consumer(
         {
+            "reconnect.backoff.ms": 20,
             "auto.offset.reset": "error",
             "error_cb": _heard,
             **{name: value for name, value in checked(settings).items() if not name.startswith("transaction.")},

@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.screening.columns import Columns
 from zombieproof.screening.kernel import END_PRODUCER_ID, UNSEEN, End, Producer
-from zombieproof.screening.outcomes import NO_EPOCH, Rows, SeveralLogs, epochs, marker_epochs
+from zombieproof.screening.outcomes import NO_EPOCH, SeveralLogs, epochs, marker_epochs
 from zombieproof.screening.reading import read_columns
+from zombieproof.screening.spilling import Pile, Rows, SortedRows
 from zombieproof.screening.summaries import Summary
 from zombieproof.screening.visible import Aborted, ranges
 from zombieproof.traces.cleared import NOTHING, Cleared, Coordinators, EndedRun
 from zombieproof.traces.readers.files import opened
 from zombieproof.traces.readers.segments import read_header, read_payload
 from zombieproof.traces.readers.stored_batches import StoredSegment
+
+ABORTED_FIELDS = 5
 
 
 class ClearedLog:
@@ -27,7 +30,7 @@ class ClearedLog:
     """
 
     def __init__(
-        self, summary: Summary, rows: Rows, aborted: Rows, ends: Rows | None, segments: Sequence[StoredSegment]
+        self, summary: Summary, rows: SortedRows, aborted: Pile, ends: Pile | None, segments: Sequence[StoredSegment]
     ) -> None:
         self._summary, self.rows, self._aborted, self._ends = summary, rows, aborted, ends
         self._segments = segments
@@ -42,19 +45,8 @@ class ClearedLog:
         not raise the epoch of their data where transaction version 2 does (M2).
         """
         known = {*coordinators.owners, *(producer_id for producer_id, _ in coordinators.markers)}
-        rows = self.rows[np.isin(self.rows[:, 0], np.array(sorted(known), dtype=np.int64))]
-        columns = (rows[:, 0], epochs(rows[:, 1]), marker_epochs(rows[:, 1]))
-        for producer_id, epoch, marker_epoch in zip(*(column.tolist() for column in columns), strict=True):
-            if epoch != NO_EPOCH and coordinators.is_foreign_data(producer_id, epoch):
-                return False
-            if marker_epoch == NO_EPOCH:
-                continue
-            if coordinators.is_foreign_marker(producer_id, marker_epoch):
-                return False
-            raises = coordinators.markers.get((producer_id, marker_epoch), 0) >= TransactionVersion.TV2
-            if epoch == marker_epoch and raises:
-                return False
-        return True
+        wanted = np.array(sorted(known), dtype=np.int64)
+        return all(_agree(rows[np.isin(rows[:, 0], wanted)], coordinators) for rows in self.rows)
 
     def together(self, others: Sequence[Cleared], owned: Collection[int]) -> SeveralLogs:
         """This log and others, without the producer ids that somebody owns."""
@@ -64,7 +56,7 @@ class ClearedLog:
 
     def transactional_producers(self) -> Collection[int]:
         """Producer ids with transactional data or markers."""
-        return np.unique(self.rows[:, 0]).tolist()  # type: ignore[no-any-return]
+        return [each for rows in self.rows for each in np.unique(rows[:, 0]).tolist()]
 
     def coordinator_epochs(self) -> Mapping[int, int]:
         """The highest coordinator epoch in the markers of each producer id."""
@@ -79,20 +71,21 @@ class ClearedLog:
         """All runs and markers of some producer ids, open ones last, else in log order; None if they were not kept."""
         return None if self._ends is None else self._runs_of(self._ends, set(producer_ids))
 
-    def _runs_of(self, ends: Rows, producer_ids: set[int]) -> Iterator[EndedRun]:
+    def _runs_of(self, ends: Pile, producer_ids: set[int]) -> Iterator[EndedRun]:
         wanted = np.array(sorted(producer_ids), dtype=np.int64)
-        for row in ends[np.isin(ends[:, END_PRODUCER_ID], wanted)].tolist():
-            yield _ended(End(*row))
+        for rows in ends:
+            for row in rows[np.isin(rows[:, END_PRODUCER_ID], wanted)].tolist():
+                yield _ended(End(*row))
         yield from (run for run in self.open_runs() if run.producer_id in producer_ids)
 
     def aborted(self) -> Iterator[tuple[int, int, int, int]]:
         """Aborted transactions by marker: producer id, first offset, that of the marker, last stable offset there."""
-        return map(tuple, self._aborted[:, :4].tolist())
+        return (tuple(row) for rows in self._aborted for row in rows[:, :4].tolist())
 
     def visible(self, start: int, bound: int) -> tuple[int | None, Callable[[], Iterator[tuple[int, int]]]]:
         """What read_committed consumers get from `start` up to, not including, the batch at `bound`."""
-        is_listed = (self._aborted[:, 2] >= start) & (self._aborted[:, 1] < bound)
-        skipped = self._aborted[is_listed]
+        listed = [rows[(rows[:, 2] >= start) & (rows[:, 1] < bound)] for rows in self._aborted]
+        skipped = np.concatenate([np.empty((0, ABORTED_FIELDS), dtype=np.int64), *listed])
         count = None
         if bound == self._summary.end and start == self._summary.begin:
             count = self._summary.records - int(skipped[:, 4].sum())
@@ -110,6 +103,21 @@ class ClearedLog:
                         yield from _left(data, columns, shown, start)
                     if columns.rows and columns.base_offset[-1] >= bound:
                         return
+
+
+def _agree(rows: Rows, coordinators: Coordinators) -> bool:
+    columns = (rows[:, 0], epochs(rows[:, 1]), marker_epochs(rows[:, 1]))
+    for producer_id, epoch, marker_epoch in zip(*(column.tolist() for column in columns), strict=True):
+        if epoch != NO_EPOCH and coordinators.is_foreign_data(producer_id, epoch):
+            return False
+        if marker_epoch == NO_EPOCH:
+            continue
+        if coordinators.is_foreign_marker(producer_id, marker_epoch):
+            return False
+        raises = coordinators.markers.get((producer_id, marker_epoch), 0) >= TransactionVersion.TV2
+        if epoch == marker_epoch and raises:
+            return False
+    return True
 
 
 def _left(data: memoryview, columns: Columns, shown: NDArray[np.bool_], start: int) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zombieproof.formats.topics import CONSUMER_OFFSETS
-from zombieproof.screening.cleared_log import ClearedLog
+from zombieproof.screening.cleared_log import ABORTED_FIELDS, ClearedLog
 from zombieproof.screening.kernel import (
     END_COMMITS,
     END_FIELDS,
@@ -21,17 +21,15 @@ from zombieproof.screening.kernel import (
     END_RECORDS,
     UNSEEN,
 )
-from zombieproof.screening.outcomes import Rows, distinct, of_ends, of_open
+from zombieproof.screening.outcomes import of_ends, of_open
 from zombieproof.screening.reading import CHUNK, read_columns
 from zombieproof.screening.rules import Unclear
+from zombieproof.screening.spilling import Pile, Rows, SortedRows, Spill
 from zombieproof.screening.summaries import SegmentScreen, Summary, beginning, merge
 from zombieproof.screening.visible import UNENDED, stable_offsets
 from zombieproof.traces.evidence import PartitionLog, Source
 from zombieproof.traces.readers.files import Place, base_offset_of, is_table, opened
 from zombieproof.traces.readers.stored_batches import STRIDE, StoredBatches, StoredSegment
-
-PARTS_MAX = 64
-"""Of rows, before they are put together."""
 
 
 class Screened(NamedTuple):
@@ -79,17 +77,20 @@ def _screen_packed(path: Path, topic: str, reached: Callable[[int], None]) -> Sc
 class Gathering:
     """A log whose segments are given in their order.
 
-    `start_offset` is that of the log start checkpoint (None: there is none), `is_cleaned` whether a cleaner checkpoint
-    names the partition, `keeps_ends` whether all its markers are kept one by one.
+    What grows with its transactions `spill` keeps. `start_offset` is that of the log start checkpoint (None: there is
+    none), `is_cleaned` whether a cleaner checkpoint names the partition, `keeps_ends` whether all its markers are kept
+    one by one.
     """
 
-    def __init__(self, place: Place, *, start_offset: int | None, is_cleaned: bool, keeps_ends: bool) -> None:
+    def __init__(
+        self, place: Place, spill: Spill, *, start_offset: int | None, is_cleaned: bool, keeps_ends: bool
+    ) -> None:
         self.place = place
         self._start, self._is_cleaned, self._keeps_ends = start_offset, is_cleaned, keeps_ends
         self._merged: Summary | None = None
-        self._rows: list[Rows] = []
-        self._aborted: list[Rows] = [np.empty((0, 5), dtype=np.int64)]
-        self._ends: list[Rows] = []
+        self._rows = SortedRows(spill)
+        self._aborted = Pile(ABORTED_FIELDS, spill)
+        self._ends = Pile(END_FIELDS, spill)
         self.segments: list[StoredSegment] = []
 
     def takes(self, screened: Screened) -> bool:
@@ -117,11 +118,10 @@ class Gathering:
 
     def _pack(self, parts: Sequence[Rows], merged: Summary) -> None:
         """Take in what the markers of one segment ended; all that matters of it is known now."""
-        self._rows += map(of_ends, parts)
-        if len(self._rows) > PARTS_MAX:
-            self._rows = [distinct(self._rows)]
-        if self._keeps_ends:
-            self._ends += parts
+        for part in parts:
+            self._rows.add(of_ends(part))
+            if self._keeps_ends:
+                self._ends.add(part)
         aborts = [part[(part[:, END_COMMITS] == 0) & (part[:, END_FIRST] != UNSEEN)] for part in parts]
         if not any(map(len, aborts)):
             return
@@ -133,17 +133,14 @@ class Gathering:
             :, [END_PRODUCER_ID, END_FIRST, END_MARKER_OFFSET, END_MARKER_OFFSET, END_RECORDS]
         ]
         told[:, 3] = stable_offsets(spans[:, 0], spans[:, 1], told[:, 2])
-        self._aborted.append(told)
+        self._aborted.add(told)
 
     def log(self) -> PartitionLog:
         """The log, cleared. It has a segment."""
         assert self._merged is not None
-        # Put together in place: whoever is asked once more has the same.
-        self._rows = [distinct([*self._rows, of_open(self._merged.open_runs())])]
-        self._aborted = [np.concatenate(self._aborted)]
-        self._ends = [np.concatenate([np.empty((0, END_FIELDS), dtype=np.int64), *self._ends])]
-        ends = self._ends[0] if self._keeps_ends else None
-        cleared = ClearedLog(self._merged, self._rows[0], self._aborted[0], ends, self.segments)
+        self._rows.add(of_open(self._merged.open_runs()))  # once more is no more: each row is there once
+        ends = self._ends if self._keeps_ends else None
+        cleared = ClearedLog(self._merged, self._rows, self._aborted, ends, self.segments)
         return PartitionLog(
             self.place.topic,
             self.place.partition,

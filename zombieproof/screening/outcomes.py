@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
 from zombieproof.screening.kernel import (
     END_COMMITS,
@@ -19,23 +18,22 @@ from zombieproof.screening.kernel import (
     UNSEEN,
     Producer,
 )
+from zombieproof.screening.spilling import Rows, SortedRows, abreast, distinct
 from zombieproof.traces.cleared import Outcome
-
-Rows = NDArray[np.int64]
-"""Two columns, each row once, in order: the producer id and a key."""
 
 ABORTED, COMMITTED, OPEN = range(3)
 """As the reports order them."""
 COMMITS = {ABORTED: False, COMMITTED: True, OPEN: None}
 
-EPOCH_SHIFT, MARKER_SHIFT = 32, 8
+EPOCH_SHIFT, OUTCOME_SHIFT = 18, 16
+THREE_OUTCOMES = 0b11
 NO_EPOCH = 0xFFFF
 """A marker without data, or data without marker: epochs have 15 bits."""
 
 
 def keys(epoch: Rows, marker_epoch: Rows, outcome: Rows) -> Rows:
     """The keys of transactions: sorted by epoch, then by outcome."""
-    made: Rows = (epoch & NO_EPOCH) << EPOCH_SHIFT | outcome << (EPOCH_SHIFT - 8) | (marker_epoch & NO_EPOCH)
+    made: Rows = (epoch & NO_EPOCH) << EPOCH_SHIFT | outcome << OUTCOME_SHIFT | (marker_epoch & NO_EPOCH)
     return made
 
 
@@ -46,21 +44,12 @@ def epochs(key: Rows) -> Rows:
 
 def outcomes(key: Rows) -> Rows:
     """`ABORTED`, `COMMITTED` or `OPEN`."""
-    return key >> (EPOCH_SHIFT - 8) & 0xFF
+    return key >> OUTCOME_SHIFT & THREE_OUTCOMES
 
 
 def marker_epochs(key: Rows) -> Rows:
     """Epochs of the markers; `NO_EPOCH` for what is open."""
     return key & NO_EPOCH
-
-
-def distinct(rows: Sequence[Rows]) -> Rows:
-    """The rows of all, each once and in order."""
-    together = np.concatenate([np.empty((0, 2), dtype=np.int64), *rows])
-    ordered = together[np.lexsort((together[:, 1], together[:, 0]))]
-    is_new = np.ones(len(ordered), dtype=np.bool_)
-    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    return ordered[is_new]
 
 
 def of_ends(ends: Rows) -> Rows:
@@ -80,23 +69,24 @@ def of_open(open_runs: Mapping[int, Producer]) -> Rows:
 class SeveralLogs:
     """What several cleared logs tell together (`traces.cleared.Together`)."""
 
-    def __init__(self, logs: Sequence[Rows], owned: Collection[int]) -> None:
-        owners = np.array(sorted(owned), dtype=np.int64)
-        self._logs = [rows[~np.isin(rows[:, 0], owners)] for rows in logs] if len(owners) else list(logs)
+    def __init__(self, logs: Sequence[SortedRows], owned: Collection[int]) -> None:
+        self._logs = logs
+        self._owners = np.array(sorted(owned), dtype=np.int64)
+
+    def _abreast(self) -> Iterator[list[Rows]]:
+        """The rows of all logs without those that somebody owns, some producer ids after the others."""
+        for logs in abreast(self._logs):
+            yield [rows[~np.isin(rows[:, 0], self._owners)] for rows in logs] if len(self._owners) else logs
 
     def agree(self, ended: Iterable[tuple[int, int, bool]]) -> bool:
         """Whether markers one epoch above their data say the same everywhere, and the same as other such markers."""
-        raised = _together(map(self._raised, self._logs))
-        transaction = raised[:, 1] >> 1
-        if ((raised[1:, 0] == raised[:-1, 0]) & (transaction[1:] == transaction[:-1])).any():
-            return False
-        others = list(ended)
-        if not others or not len(raised):
-            return True
-        pairs = np.array([(pid, epoch << 1 | commits) for pid, epoch, commits in others], dtype=np.int64)
-        both = distinct([raised, pairs[np.isin(pairs[:, 0], raised[:, 0])]])
-        contrary = (both[1:, 0] == both[:-1, 0]) & (both[1:, 1] >> 1 == both[:-1, 1] >> 1)
-        return not contrary.any()
+        others = np.array([(pid, epoch << 1 | commits) for pid, epoch, commits in ended], dtype=np.int64).reshape(-1, 2)
+        for logs in self._abreast():
+            raised = _together(map(self._raised, logs))
+            both = distinct([raised, others[np.isin(others[:, 0], raised[:, 0])]])
+            if ((both[1:, 0] == both[:-1, 0]) & (both[1:, 1] >> 1 == both[:-1, 1] >> 1)).any():
+                return False
+        return True
 
     @staticmethod
     def _raised(rows: Rows) -> Rows:
@@ -111,16 +101,24 @@ class SeveralLogs:
     def _transactions(rows: Rows) -> Rows:
         """Producer id, epoch and outcome of what has data, whatever the marker's epoch."""
         here = rows[epochs(rows[:, 1]) != NO_EPOCH]
-        return distinct([np.stack((here[:, 0], here[:, 1] >> (EPOCH_SHIFT - 8)), axis=1)])
+        return distinct([np.stack((here[:, 0], here[:, 1] >> OUTCOME_SHIFT), axis=1)])
 
     def counts(self) -> Mapping[bool | None, int]:
         """How many there are of each outcome."""
-        every = _together(map(self._transactions, self._logs))
-        return {commits: int((every[:, 1] & 0xFF == rank).sum()) for rank, commits in COMMITS.items()}
+        found = dict.fromkeys(COMMITS, 0)
+        for logs in self._abreast():
+            every = _together(map(self._transactions, logs))
+            for rank in found:
+                found[rank] += int((every[:, 1] & THREE_OUTCOMES == rank).sum())
+        return {COMMITS[rank]: count for rank, count in found.items()}
 
     def outcomes(self) -> Iterator[tuple[Outcome, Sequence[int]]]:
         """Each with the logs that have it, in order."""
-        logs = [self._transactions(rows) for rows in self._logs]
+        for logs in self._abreast():
+            yield from self._outcomes([self._transactions(rows) for rows in logs])
+
+    @staticmethod
+    def _outcomes(logs: Sequence[Rows]) -> Iterator[tuple[Outcome, Sequence[int]]]:
         every = np.concatenate([np.empty((0, 2), dtype=np.int64), *logs])
         log = np.repeat(np.arange(len(logs)), [len(rows) for rows in logs])
         order = np.lexsort((log, every[:, 1], every[:, 0]))
@@ -143,4 +141,4 @@ def _together(logs: Iterable[Rows]) -> Rows:
 
 
 def _outcome(row: tuple[int, int]) -> Outcome:
-    return Outcome(row[0], row[1] >> 8, COMMITS[row[1] & 0xFF])
+    return Outcome(row[0], row[1] >> (EPOCH_SHIFT - OUTCOME_SHIFT), COMMITS[row[1] & THREE_OUTCOMES])

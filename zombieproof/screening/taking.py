@@ -13,6 +13,7 @@ from zombieproof.formats.faults import Undecodable
 from zombieproof.formats.topics import CONSUMER_OFFSETS, TRANSACTION_STATE, TopicPartition
 from zombieproof.screening.gathering import Gathering, screen_stored
 from zombieproof.screening.runners import Runner, Segments, here
+from zombieproof.screening.spilling import Spill
 from zombieproof.traces.evidence import PartitionLog
 from zombieproof.traces.readers.files import TABLE, opened, place_of
 from zombieproof.traces.readers.recognise import Kind, by_name
@@ -35,12 +36,13 @@ class LogScreen:
         starts, cleaned = _checkpoints(files)
         keeps_ends = self._keeps_ends or any(place_of(str(file)).topic == TRANSACTION_STATE for file in files)
         taken = candidates(files)
+        spill = Spill()
         self._segments = self._run([(str(file), place_of(str(file)).topic) for file in taken])
         for folder in dict.fromkeys(file.parent for file in taken):
             place = place_of(f"{folder}/")
             key = folder.parent, (place.topic, place.partition)
             self._logs[folder] = Gathering(
-                place, start_offset=starts.get(key), is_cleaned=key in cleaned, keeps_ends=keeps_ends
+                place, spill, start_offset=starts.get(key), is_cleaned=key in cleaned, keeps_ends=keeps_ends
             )
 
     def takes(self, file: Path, reached: Callable[[int], None]) -> bool:

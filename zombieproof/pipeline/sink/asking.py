@@ -12,6 +12,9 @@ from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline.kafka import Settings, client, consumer_for, producer_for
 from zombieproof.pipeline.sink.rows import Place, Row
 
+ANY_PARTITION = -1
+"""What librdkafka takes for a partition that it is to choose."""
+
 
 class RowsNotAcknowledged(Exception):
     """Some rows were refused; `error` is the first of what the client says."""
@@ -77,13 +80,14 @@ class Asking:
             raise RowsNotAcknowledged(late(f"{waiting} rows are on their way"))
 
     def _send(self, row: Row, until: float) -> None:
-        place = {} if row.partition is None else {"partition": row.partition}
-        when = {} if row.timestamp_ms is None else {"timestamp": row.timestamp_ms}
+        topic, value, key, partition, headers, timestamp_ms, _ = row
+        place = ANY_PARTITION if partition is None else partition
+        more: dict[str, Any] = {"headers": list(headers)} if headers else {}
+        if timestamp_ms is not None:
+            more["timestamp"] = timestamp_ms
         while True:
             try:
-                self._producer.produce(
-                    row.topic, row.value, row.key, headers=list(row.headers) or None, **place, **when
-                )
+                self._producer.produce(topic, value, key, place, **more)
             except BufferError:
                 if time.monotonic() > until:
                     raise RowsNotAcknowledged(late("the queue of the client stays full")) from None

@@ -131,7 +131,7 @@ def spans(rows: Sequence[Row], identity: Identity | None) -> dict[Place, tuple[i
     """
     if identity is not None:
         return {}
-    found: dict[Place, tuple[int, int]] = {}
+    found: dict[Place, list[int]] = {}
     for number, row in enumerate(rows):
         source = row.source
         if source is None or source.offset < 0:
@@ -139,10 +139,15 @@ def spans(rows: Sequence[Row], identity: Identity | None) -> dict[Place, tuple[i
                 f"row {number} of {len(rows)} does not say where it was read ({source}), and there is no identity of "
                 "the batch; legal is a topic, a partition and an offset for every row, or (query id, batch id) for all"
             )
-        place, offset = (source.topic, source.partition), source.offset
-        first, past = found.get(place, (offset, offset + 1))
-        found[place] = (min(first, offset), max(past, offset + 1))
-    return found
+        topic, partition, offset = source
+        span = found.get((topic, partition))
+        if span is None:
+            found[topic, partition] = [offset, offset]
+        elif offset > span[1]:
+            span[1] = offset
+        elif offset < span[0]:
+            span[0] = offset
+    return {place: (first, last + 1) for place, (first, last) in found.items()}
 
 
 def left_by_positions(rows: Sequence[Row], between: dict[Place, tuple[int, int]], committed: dict[Place, int]) -> Work:
@@ -151,11 +156,9 @@ def left_by_positions(rows: Sequence[Row], between: dict[Place, tuple[int, int]]
     A partition of which nothing is left keeps its position: it may be behind these rows.
     """
     begins = {place: first_to_send(first, past, committed.get(place, NONE)) for place, (first, past) in between.items()}
-    left = [
-        row
-        for row in rows
-        if row.source is not None and row.source.offset >= begins[(row.source.topic, row.source.partition)]
-    ]
+    left = rows
+    if any(begins[place] != first for place, (first, _) in between.items()):
+        left = [row for row in rows if row.source is not None and row.source.offset >= begins[row.source[:2]]]
     positions = {place: past for place, (_, past) in between.items() if begins[place] < past}
     return Work(Found(find_by_positions(len(rows), len(left))), left, positions)
 

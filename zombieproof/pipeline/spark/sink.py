@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter
 
 from zombieproof.model.vocabulary import NONE
+from zombieproof.pipeline import garbage
 from zombieproof.pipeline.sink import Identity, Row, deliver, resolve
 from zombieproof.pipeline.sink.delivering import Told
 from zombieproof.pipeline.sink.rows import IllegalRows, Place
@@ -38,6 +39,7 @@ class _Sink:
             DeliveryError, IllegalRows: it cannot.
         """
         attempt = this_attempt()
+        garbage.spared()
         table = table_of(iterator, self._options)
         if self._options.mode == Mode.BATCH:
             return hand_over(table, self._options, attempt, self._job)

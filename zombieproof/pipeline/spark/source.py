@@ -14,6 +14,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from zombieproof.model.vocabulary import NONE
+from zombieproof.pipeline import garbage
 from zombieproof.pipeline.reader import MicroBatches, Place, read
 from zombieproof.pipeline.spark.options import EARLIEST, LATEST, IllegalOption, Offsets, SourceOptions
 from zombieproof.pipeline.spark.task_context import this_attempt
@@ -81,6 +82,7 @@ def ranges(start: Mapping[Place, int], end: Mapping[Place, int]) -> list[Range]:
 def rows_of(options: SourceOptions, given: Range) -> Iterator[pa.RecordBatch]:
     """The committed records of a range, as batches of Arrow's."""
     place, task = (given.topic, given.partition), this_attempt().task
+    garbage.spared()
     waiting: list[Any] = []
     for message in read(options.settings, options.group or "zombieproof", place, given.first, given.past):
         waiting.append(message)
@@ -92,6 +94,11 @@ def rows_of(options: SourceOptions, given: Range) -> Iterator[pa.RecordBatch]:
 
 
 def _batch(options: SourceOptions, place: Place, task: int, messages: list[Any]) -> pa.RecordBatch:
+    with garbage.paused():
+        return _columns(options, place, task, messages)
+
+
+def _columns(options: SourceOptions, place: Place, task: int, messages: list[Any]) -> pa.RecordBatch:
     topic, partition = place
     count = len(messages)
     stamps = [message.timestamp() for message in messages]

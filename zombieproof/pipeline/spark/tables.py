@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from zombieproof.pipeline import garbage
 from zombieproof.pipeline.sink.rows import IllegalRows, Row, Source
 from zombieproof.pipeline.spark.options import By, Mode, SinkOptions
 
@@ -113,19 +114,15 @@ def rows_of(table: pa.Table, options: SinkOptions) -> list[Row]:
     def column(name: str) -> list[Any]:
         return table.column(name).to_pylist() if name in table.column_names else [None] * count
 
-    topics = [options.topic] * count if options.topic else column("topic")
-    headers = [tuple((each["key"], each["value"]) for each in told or ()) for told in column("headers")]
-    sources: list[Source | None] = [None] * count
-    if "source" in table.column_names:
-        flat = table.column("source").combine_chunks()
-        parts = [flat.field(index).to_pylist() for index in range(3)]
-        sources = [Source(*each) for each in zip(*parts, strict=True)]
-    return [
-        Row(topic, value, key, partition, headed, None, source)
-        for topic, value, key, partition, headed, source in zip(
-            topics, column("value"), column("key"), column("partition"), headers, sources, strict=True
-        )
-    ]
+    with garbage.paused():
+        topics = [options.topic] * count if options.topic else column("topic")
+        headers = [tuple((each["key"], each["value"]) for each in told) if told else () for told in column("headers")]
+        sources: list[Source | None] = [None] * count
+        if "source" in table.column_names:
+            flat = table.column("source").combine_chunks()
+            sources = list(map(Source, *(flat.field(index).to_pylist() for index in range(3))))
+        columns = (topics, column("value"), column("key"), column("partition"), headers, [None] * count, sources)
+        return list(map(Row, *columns))
 
 
 def tasks_of(table: pa.Table) -> set[int]:
