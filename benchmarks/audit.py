@@ -9,7 +9,8 @@ partitions are links to one file, and are packed one by one. A process of its ow
 segments (and checks every batch's checksum) or the packed files (and checks those of their pages), runs the kernel over
 every row, and merges the summaries of a partition's segments. Told are CPU seconds of all its threads, from the first
 file on, without loading and compiling, and the most memory that it had in all, with both; the median of the runs.
-Packing is told as well: CPU seconds with its start, and bytes an event.
+Packing is told as well: CPU seconds with its start, and bytes an event; and so are the commands `replay` and `audit` as
+they are shipped, once for each size: CPU seconds of all that they take, with start and compiling.
 """
 
 import argparse
@@ -39,6 +40,8 @@ AIMS = {RAW: 1e6, PACKED: 1e7}
 """Events in a CPU second."""
 MOST_MEBIBYTES = 1024
 PROGRAM = "import sys; from zombieproof.cli import main; sys.exit(main())"
+CONFORMS = ("0", "3")
+"""Exit codes: conforms, or conforms as far as it could be judged (what is in front of a cleaned log cannot be)."""
 PAGE, PLOT = "audit.md", "audit.svg"
 COMMAND = "python benchmarks/audit.py --write docs"
 
@@ -59,6 +62,15 @@ class Packing(NamedTuple):
     cpu_seconds: float
     raw_bytes: int
     packed_bytes: int
+
+
+class Command(NamedTuple):
+    """A whole command: what it read, so many events, CPU seconds, the most MiB."""
+
+    name: str
+    events: int
+    cpu_seconds: float
+    peak_mebibytes: float
 
 
 # ---------------------------------------------------------------- in the process that is measured
@@ -117,6 +129,32 @@ def pack(folder: Path, output: Path, events: int) -> Packing:
     return Packing(events, spent, _bytes(folder), _bytes(output))
 
 
+MEASURED = "import resource, sys; from zombieproof.cli import main; code = main(); "
+MEASURED += "used = resource.getrusage(resource.RUSAGE_SELF); "
+MEASURED += "print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, code, file=sys.stderr)"
+
+
+def command(name: str, words: Sequence[str], events: int) -> Command:
+    """Run a command as users do, and see what it took; what it is given conforms."""
+    ran = subprocess.run([sys.executable, "-c", MEASURED, *words], capture_output=True, check=True, text=True)
+    cpu, peak, code = ran.stderr.splitlines()[-1].split()
+    if code not in CONFORMS:
+        sys.exit(f"{name}: exit code {code}; the log conforms\n{ran.stdout}")
+    return Command(name, events, float(cpu), float(peak))
+
+
+def commands(raw: Path, packed: Path, events: int) -> list[Command]:
+    """The commands over one topic, by itself and beside the coordinator's log."""
+    beside = raw.parent / f"{raw.name} coordinator"
+    audit_logs.write_coordinator(beside)
+    alone = "__transaction_state"
+    return [
+        command("replay, segments", ["replay", str(raw), "--allow-gaps", alone], events),
+        command("replay, segments, beside `__transaction_state`", ["replay", str(raw), str(beside)], events),
+        command("audit, packed files", ["audit", str(packed), "--allow-gaps", alone], events),
+    ]
+
+
 def _bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
@@ -127,7 +165,8 @@ def measure_all(millions: Sequence[int], runs: int, folder: Path | None = None, 
     print(machine)
     print(f"{'':14} {'events':>12} {'CPU s':>9} {'M events/CPU s':>15} {'s':>8} {'MiB':>7}")
     found: dict[str, list[Measured]] = {RAW: [], PACKED: []}
-    packings = []
+    packings: list[Packing] = []
+    ran: list[Command] = []
     with tempfile.TemporaryDirectory(dir=folder) as name:
         place = Path(name)
         warm, warm_packed = place / "warm", place / "warm packed"
@@ -143,9 +182,12 @@ def measure_all(millions: Sequence[int], runs: int, folder: Path | None = None, 
                 found[subject].append(measured)
                 print(_line(subject, measured), flush=True)
             print(_packing_line(packings[-1]), flush=True)
+            ran += commands(raw, packed, million * audit_logs.EVENTS)
+            for each in ran[-3:]:
+                print(f"{each.name}: {each.cpu_seconds:.2f} CPU s, {each.peak_mebibytes:,.0f} MiB", flush=True)
     if page is not None:
         print(f"\nwritten: {write_page(page / PLOT, audit_plot.plot(COMMAND, _points(found)))}")
-        print(f"written: {write_page(page / PAGE, _page(found, packings, runs, machine))}")
+        print(f"written: {write_page(page / PAGE, _page(found, packings, ran, runs, machine))}")
 
 
 def _line(subject: str, each: Measured) -> str:
@@ -166,7 +208,9 @@ def _points(found: dict[str, list[Measured]]) -> dict[str, list[tuple[float, flo
     return {name: [(each.events, each.cpu_seconds) for each in all_] for name, all_ in found.items()}
 
 
-def _page(found: dict[str, list[Measured]], packings: Sequence[Packing], runs: int, machine: str) -> str:
+def _page(
+    found: dict[str, list[Measured]], packings: Sequence[Packing], ran: Sequence[Command], runs: int, machine: str
+) -> str:
     rows = [
         (
             name,
@@ -194,10 +238,26 @@ def _page(found: dict[str, list[Measured]], packings: Sequence[Packing], runs: i
             f"Medians of {runs} runs. {machine}.\n",
             table(("read from", "events:", "CPU s:", "million events/CPU s:", "most MiB:"), rows),
             f"![CPU seconds by events]({PLOT})\n",
+            "## The commands\n",
+            "Each once, as it is shipped: with its start, the compiler, and everything that it reports.\n",
+            table(("command", "events:", "CPU s:", "million events/CPU s:", "most MiB:"), _commands(ran)),
             "## Packing\n",
             table(("events:", "CPU s:", "million events/CPU s:", "bytes an event:", "packed:"), packed),
         )
     )
+
+
+def _commands(ran: Sequence[Command]) -> list[tuple[str, ...]]:
+    return [
+        (
+            each.name,
+            f"{each.events:,}",
+            f"{each.cpu_seconds:.1f}",
+            f"{each.events / each.cpu_seconds / 1e6:.1f}",
+            f"{each.peak_mebibytes:,.0f}",
+        )
+        for each in ran
+    ]
 
 
 _HEAD = f"""<!-- Generated by `{COMMAND}`. -->

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import crc32c
 
+from zombieproof.formats.batches import TransactionValue
 from zombieproof.formats.control_records import EndMarker, write_end_marker
 from zombieproof.formats.record_batch import (
     ATTRIBUTES_TO_COUNT,
@@ -20,9 +21,12 @@ from zombieproof.formats.record_batch import (
     LOG_OVERHEAD,
     MAGIC,
     TRANSACTIONAL_BIT,
+    BatchHeader,
+    write_batch,
 )
 from zombieproof.formats.stored_records import StoredRecord, write_section
-from zombieproof.model.vocabulary import NONE
+from zombieproof.formats.transaction_log import FLEXIBLE_VERSION, write_key, write_value
+from zombieproof.model.vocabulary import NONE, TransactionState
 
 EVENTS = 1_000_000
 SEGMENTS = 2
@@ -55,6 +59,23 @@ def batches(first: int, count: int, *, producers: int = PRODUCERS) -> Iterator[b
             ]
             + covered
         )
+
+
+def write_coordinator(folder: Path, events: int = EVENTS) -> None:
+    """Write the coordinator's log beside it, as compaction leaves it: how each id's last transaction ended."""
+    state = folder / "__transaction_state-0"
+    state.mkdir(parents=True)
+    last, time = events // PRODUCERS // IN_A_TRANSACTION - 1, BEGAN_MS + events // 5
+    with (state / f"{0:020}.log").open("wb") as file:
+        for producer in range(PRODUCERS):
+            how = TransactionState.COMPLETE_COMMIT if last % ABORTED else TransactionState.COMPLETE_ABORT
+            pid, began = 1000 + producer, time - 1000
+            value = TransactionValue(pid, pid, NONE, last + 1, NONE, 60_000, how, frozenset(), time, began, 2)
+            record = StoredRecord(0, 0, write_key(f"id-{producer}"), write_value(value, FLEXIBLE_VERSION))
+            offset = (last + 1) * PRODUCERS + producer  # those of earlier ones are cleaned away
+            file.write(
+                write_batch(BatchHeader(offset, 0, 1, MAGIC, 0, 0, 0, time, time, NONE, NONE, NONE, 1), [record])
+            )
 
 
 def write_logs(folder: Path, partitions: int, events: int = EVENTS) -> None:

@@ -24,6 +24,7 @@ SCENARIO_KEYS = {
     "verdict",
     "distinct",
     "generated",
+    "walks",
     "depth",
     "seconds",
     "cpu_seconds",
@@ -104,6 +105,53 @@ def test_the_second_model_is_checked_at_other_bounds(run: Any) -> None:
     outcome = run("check", "two_phase_commit", "--bounds", "n=3", "--json")
     assert outcome.code == 0
     assert (outcome.json["scenarios"][0]["distinct"], outcome.json["scenarios"][0]["rules"]) == (288, "own")
+
+
+# ---------------------------------------------------------------- random walks
+
+
+def test_walks_that_break_nothing_are_inconclusive(run: Any) -> None:
+    outcome = run("check", "late_produce", "--simulate", "5000steps", "--seed", "7")
+    assert outcome.code == 3
+    assert "1 scenario: 5,000 steps at random in " in outcome.out
+    assert "late_produce is inconclusive: 5,000 steps at random in " in outcome.out
+    assert "(seed 7) broke nothing, which proves nothing" in outcome.out
+
+
+def test_what_walks_break_is_told_and_written_like_any_counterexample(run: Any, tmp_path: Path) -> None:
+    story = tmp_path / "story.jsonl"
+    asked = ("late_produce", "--mutant", "no_verification", "--simulate", "500000steps", "--seed", "1")
+    outcome = run("check", *asked, "-o", str(story))
+    assert outcome.code == 1
+    assert "Broken after" in outcome.out
+    again = run("check", *asked, "--json")
+    assert again.json["scenarios"][0]["walks"] > 0
+    assert again.json["scenarios"][0]["violated"] is not None
+    assert run("replay", str(story)).code == 1
+
+
+def test_walks_end_after_their_seconds(run: Any) -> None:
+    outcome = run("check", "two_phase_commit", "--simulate", "0.2s", "--json")
+    assert outcome.code == 3
+    assert outcome.json["scenarios"][0]["seconds"] >= 0.2
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--seed", "3"), "--seed 3 says which random walks: give --simulate SECONDS as well"),
+        (("--simulate", "many"), "--simulate 'many' is no amount; give seconds, such as 30, or steps"),
+        (("--simulate", "0"), "--simulate '0' is no amount"),
+        (("--simulate", "0steps"), "--simulate '0steps' is no amount"),
+        (("--simulate", "-3"), "--simulate '-3' is no amount"),
+        (("--simulate", "1", "--seed", "-1"), "--seed -1: give 0 to 4294967295"),
+        (("--simulate", "1", "--mutants"), "--mutants explores each mutant as it is pinned"),
+    ],
+)
+def test_walks_that_cannot_be_are_refused(run: Any, options: tuple[str, ...], says: str) -> None:
+    outcome = run("check", "late_produce", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"zombieproof: {says}")
 
 
 # ---------------------------------------------------------------- formats

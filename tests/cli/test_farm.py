@@ -99,7 +99,7 @@ def test_an_expected_violation_of_a_plan_is_no_failure(run: Any, tmp_path: Path)
 
 def test_the_plan_that_ships_is_explored_as_far_as_it_is_small(run: Any, repository_root: Path) -> None:
     listed = run("farm", repository_root / "examples/farm.yaml", "--list", "--json").json["explorations"]
-    assert {row["expected"] for row in listed} == {"holds", "breaks", "violated"}
+    assert {row["expected"] for row in listed} == {"holds", "unbroken", "breaks", "violated"}
     assert "zombieproof check timeout --rules 4.2 --bounds lost=2,doubled=0" in [row["command"] for row in listed]
 
 
@@ -152,12 +152,15 @@ def test_the_default_is_every_scenario(run: Any) -> None:
         (("none.yaml", "--mutants"), "none.yaml says what to explore: leave --scenario"),
         (("none.yaml", "--bound", "lost=1"), "none.yaml says what to explore: leave --scenario"),
         (("--bound", "lost"), "--bound 'lost' is not name=values; give for example --bound lost=0,1,2"),
-        (("--bound", "lost=x"), "--bound 'lost=x': 'x' are no values of a bound"),
+        (("--bound", "lost=x"), "--bound 'lost=x': 'x' are no values"),
+        (("--seeds", "x"), "--seeds 'x': 'x' are no values"),
+        (("--steps", "5"), "--steps 5 are those of random walks: give --seeds 1..8 as well"),
+        (("none.yaml", "--seeds", "1"), "none.yaml says what to explore: leave --scenario"),
         (("--bound", "lost=0", "--bound", "lost=1"), "--bound 'lost=1': lost is there twice"),
         ((*SMALL, "--processes", "0"), "--processes 0: give 1 to 256"),
         ((*SMALL, "--processes", "2", "--spark", "local"), "--processes and --spark: choose one"),
         ((*SMALL, "--processes", "2", "--workers", "2"), "--workers are threads of one exploration"),
-        ((*SMALL, "--spark", "sc://here"), "--spark sc://here: a farm needs a SparkContext"),
+        ((*SMALL, "--spark", "sc://here"), "--spark sc://here: tasks are given to a SparkContext"),
         ((*SMALL, "--parquet", "no/where.parquet"), "--parquet no/where.parquet: there is no folder no"),
         ((*SMALL, "--memory", "much"), "--memory 'much' is no size"),
         ((*SMALL, "--json", "--format", "markdown"), "--json and --format markdown are two formats"),

@@ -75,6 +75,25 @@ def test_what_is_expected_to_hold_or_to_be_violated_is_held_against_what_is_foun
     assert Entry(job, broken).outcome == "unexpected"
 
 
+def test_walks_of_a_seed_are_a_job_of_their_own_and_prove_nothing(jobs: Jobs) -> None:
+    one, other = jobs("{scenarios: late_produce, seeds: 1..2, steps: 4000}")
+    assert (one.expected, one.within, one.states) == ("unbroken", "seed 1", 4000)
+    assert one.command == "zombieproof check late_produce --simulate 4000steps --seed 1"
+    assert one.key != other.key
+    entry = Entry(one, explore(one, Limits()))
+    assert (entry.outcome, entry.found.verdict, entry.found.seed) == ("as expected", "inconclusive", 1)
+    assert (entry.found.distinct, entry.found.generated) == (None, 4000)
+    assert Entry(replace(one, expected="violated"), entry.found).outcome == "inconclusive"
+    broken = entry.found.model_copy(update={"verdict": "violated", "promise": "p", "steps": 3})
+    assert Entry(one, broken).outcome == "unexpected"
+
+
+def test_walks_of_a_mutant_may_find_it(jobs: Jobs) -> None:
+    (job,) = jobs("{scenarios: late_produce, mutants: no_verification, seeds: 1, steps: 500000}")
+    entry = Entry(job, explore(job, Limits()))
+    assert (job.expected, entry.outcome, entry.found.verdict) == ("anything", "as expected", "violated")
+
+
 def test_a_limit_of_memory_makes_it_inconclusive(jobs: Jobs) -> None:
     (job,) = jobs("{scenarios: late_produce}")
     found = explore(job, Limits(memory_bytes=1 << 20))

@@ -19,6 +19,7 @@ explorations:
     bounds: {lost: 0..2, doubled: [0, 3], crashes: "1,2"}
     mutants: ["*"]
     expect: violated
+  - {scenarios: timeout, bounds: {lost: 4}, seeds: 1..3, steps: 2000000, expect: unbroken}
 """
     assert parse_plan(text, "p.yaml") == (
         Group("p.yaml, line 4"),
@@ -31,6 +32,14 @@ explorations:
             bounds={"lost": (0, 1, 2), "doubled": (0, 3), "crashes": (1, 2)},
             mutants=("*",),
             expected="violated",
+        ),
+        Group(
+            "p.yaml, line 12",
+            scenarios=("timeout",),
+            bounds={"lost": (4,)},
+            seeds=(1, 2, 3),
+            steps=2_000_000,
+            expected="unbroken",
         ),
     )
 
@@ -57,13 +66,19 @@ ONE = "explorations:\n- scenarios: timeout\n  "
         (ONE + "rules: ''", "p.yaml, line 3: is no word"),
         (ONE + "rules:", "p.yaml, line 3: is no word"),
         (ONE + "bounds: lost=2", "p.yaml, line 3: bounds have names"),
-        (ONE + "bounds: {lost: many}", "p.yaml, line 3: lost: 'many' are no values of a bound"),
-        (ONE + "bounds: {lost: -1}", "p.yaml, line 3: lost: '-1' are no values of a bound"),
+        (ONE + "bounds: {lost: many}", "p.yaml, line 3: lost: 'many' are no values"),
+        (ONE + "bounds: {lost: -1}", "p.yaml, line 3: lost: '-1' are no values"),
         (ONE + "bounds: {lost: 2..0}", "p.yaml, line 3: lost: '2..0' is no range"),
         (ONE + "bounds: {lost: 0..999}", "p.yaml, line 3: lost: '0..999' is no range"),
         (ONE + "bounds: {lost: 1, lost: 2}", "p.yaml, line 3: lost stands twice"),
-        (ONE + "expect: breaks", "p.yaml, line 3: expect: 'breaks' is none of holds, violated, anything"),
-        (ONE + "seeds: [1, 2]", "p.yaml, line 3: seeds: there are no random walks yet"),
+        (ONE + "expect: breaks", "p.yaml, line 3: expect: 'breaks' is none of holds, unbroken, violated, anything"),
+        (ONE + "seed: 1", "p.yaml, line 3: seed is unknown in an exploration; did you mean seeds?"),
+        (ONE + "seeds: many", "p.yaml, line 3: seeds: 'many' are no values"),
+        (ONE + "steps: 5", "p.yaml, line 2: steps are those of random walks"),
+        (ONE + "seeds: 1\n  steps: 0", "p.yaml, line 4: steps: '0' is no number of steps"),
+        (ONE + "seeds: 1\n  steps: 1e6", "p.yaml, line 4: steps: '1e6' is no number of steps"),
+        (ONE + "seeds: 1\n  expect: holds", "p.yaml, line 2: expect: holds never comes of random walks"),
+        (ONE + "expect: unbroken", "p.yaml, line 2: expect: unbroken is what random walks can come to"),
         ("explorations: [", "p.yaml, line 1: is not YAML"),
         ("explorations:\n- {scenarios: *nothing}", "p.yaml, line 2: is not YAML: found undefined alias"),
         ("a: \x00", "p.yaml: is not YAML that a plan can be"),

@@ -25,7 +25,7 @@ from zombieproof.screening.clearing import screen_data, screen_segment, whole
 from zombieproof.screening.kernel import END_FIELDS, UNSEEN
 from zombieproof.screening.outcomes import of_ends, of_open
 from zombieproof.screening.rules import Unclear
-from zombieproof.screening.spilling import Pile, SortedRows, Spill
+from zombieproof.screening.spilling import Pile, RowsByFirst, SortedRows, Spill
 from zombieproof.screening.summaries import Summary, beginning, merge
 from zombieproof.traces.evidence import Damage, PartitionLog, Source
 from zombieproof.traces.judging.folded import fold
@@ -64,7 +64,7 @@ def screened(segments: Iterable[tuple[str, bytes]], rows: int = 1 << 16) -> Summ
 def cleared(summary: Summary) -> ClearedLog:
     """A cleared log as judges ask of it, without its segments."""
     spill = Spill()
-    rows, ends = SortedRows(spill), Pile(END_FIELDS, spill)
+    rows, ends = SortedRows(spill), RowsByFirst(END_FIELDS, spill)
     ends.add(summary.ends())
     rows.add(of_ends(summary.ends()))
     rows.add(of_open(summary.open_runs()))

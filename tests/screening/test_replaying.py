@@ -32,6 +32,7 @@ from zombieproof.traces.readers.stored_batches import STRIDE, StoredBatches
 from zombieproof.traces.replay import judge
 from zombieproof.traces.watching import Watch
 
+HELD = "zombieproof.traces.judging.histories.cleared_history.HELD"
 ALL_ON_DISK: dict[str, Any] = {"HELD_BYTES": 0, "STEP": 2, "WINDOW": 4}
 HERE = Path(__file__).resolve().parents[1]
 RECORDINGS = [
@@ -57,7 +58,7 @@ def agree(paths: list[Path], narrowing: Narrowing = EVERYTHING) -> int:
     plain, _ = told(paths, None, narrowing)
     screened, evidence = told(paths, LogScreen(), narrowing)
     assert screened == plain
-    with patch.multiple(spilling, **ALL_ON_DISK):
+    with patch.multiple(spilling, **ALL_ON_DISK), patch(HELD, 0):
         assert told(paths, LogScreen(), narrowing)[0] == plain
     return sum(log.cleared is not None for log in evidence.logs)
 

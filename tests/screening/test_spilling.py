@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from unittest.mock import patch
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from zombieproof.cli.main import main
 from zombieproof.screening import spilling
-from zombieproof.screening.spilling import Pile, SortedRows, Spill, abreast
+from zombieproof.screening.spilling import Pile, RowsByFirst, SortedRows, Spill, abreast
 
 Pairs = list[tuple[int, int]]
 
@@ -59,15 +60,30 @@ def test_a_pile_keeps_the_order(parts: list[tuple[int, Pairs]], held: int, windo
             assert [tuple(row) for stretch in pile for row in stretch.tolist()] == expected
 
 
+@given(PARTS, HELD, STEPS)
+def test_rows_of_one_first_column_keep_the_order(parts: list[tuple[int, Pairs]], held: int, step: int) -> None:
+    with patch.multiple(spilling, HELD_BYTES=held, STEP=step, WINDOW=4, PARTS_MAX=2):
+        spill = Spill()
+        logs = [RowsByFirst(2, spill) for _ in range(3)]
+        for number, pairs in parts:
+            logs[number].add(rows(pairs))
+        for number, log in enumerate(logs):
+            added = [pair for which, pairs in parts if which == number for pair in pairs]
+            assert [tuple(row) for stretch in log for row in stretch.tolist()] == sorted(added, key=itemgetter(0))
+            for first in {pair[0] for pair in added} | {4}:
+                assert log.between(first, first).tolist() == [list(pair) for pair in added if pair[0] == first]
+
+
 def test_what_is_held_has_a_bound() -> None:
     with patch.multiple(spilling, HELD_BYTES=16 * 1000):
         spill = Spill()
-        log, pile = SortedRows(spill), Pile(11, spill)
+        log, pile, ends = SortedRows(spill), Pile(11, spill), RowsByFirst(11, spill)
         for number in range(200):
             log.add(rows([(number * 50 + each, 1) for each in range(50)]))
             pile.add(rows([(each,) * 11 for each in range(3)], 11))
-            held = sum(part.nbytes for part in [*log._held, *pile._held])
-            assert held <= 16 * 1000 + 50 * 16 + 3 * 88
+            ends.add(rows([(each,) * 11 for each in range(3)], 11))
+            held = sum(part.nbytes for part in [*log._held, *pile._held, *ends._held])
+            assert held <= 16 * 1000 + 50 * 16 + 6 * 88
 
 
 def test_a_folder_that_cannot_be_written_is_told(

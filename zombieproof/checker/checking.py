@@ -1,10 +1,11 @@
 """Checking a scenario: choose rules and bounds, explore, and say what came out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from zombieproof.checker.engine.explore import Progress, Result, Stop, explore
 from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.walking import wander
 from zombieproof.checker.request import Request, chosen, preset_in_force
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.model.rules import Rules
@@ -38,7 +39,7 @@ def check(
     progress: Callable[[Progress], None] | None = None,
     stop: Stop | None = None,
 ) -> Checked:
-    """Explore a scenario exhaustively.
+    """Explore a scenario exhaustively, or at random if the request asks for walks.
 
     A mutant is judged by the promise that it breaks. With other rules only the *always* promises are judged: what has
     to be reached for a scenario not to be vacuous is another matter there.
@@ -60,15 +61,19 @@ def check(
         promises = (mutant.breaks,)
     elif changed:
         promises = scenario.always
-    result = explore(
-        model,
-        setup,
-        promises=promises,
-        memory_bytes=request.memory_bytes,
-        workers=request.workers,
-        progress=progress,
-        stop=stop,
-    )
-    is_pinned = not changed and bounds == dict(scenario.bounds)
+    if request.walks is None:
+        result = explore(
+            model,
+            setup,
+            promises=promises,
+            memory_bytes=request.memory_bytes,
+            workers=request.workers,
+            progress=progress,
+            stop=stop,
+        )
+    else:
+        walks = asdict(request.walks)
+        result = wander(model, setup, **walks, promises=promises, progress=progress, stop=stop)
+    is_pinned = not changed and bounds == dict(scenario.bounds) and request.walks is None
     name = preset_in_force(scenario, request)
     return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result)

@@ -8,6 +8,18 @@ from dataclasses import dataclass
 from zombieproof.checker.scenario import Mutant, Scenario, options_of_changes, rules_in_words
 from zombieproof.model.rules import Rules, with_switches
 
+STEPS = 400_000
+"""Of a walk's seed where nothing else is said: about a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walks:
+    """Random walks instead of an exploration: so many steps of all, or so many seconds (None: no such limit)."""
+
+    seed: int = 0
+    steps: int | None = None
+    seconds: float | None = None
+
 
 @dataclass(frozen=True)
 class Request:
@@ -20,6 +32,7 @@ class Request:
     bounds: Mapping[str, int] | None = None
     workers: int = 1
     memory_bytes: int | None = None
+    walks: Walks | None = None
 
 
 def chosen(scenario: Scenario, request: Request) -> tuple[Rules, dict[str, int]]:

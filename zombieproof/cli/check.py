@@ -13,7 +13,7 @@ from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, workers_of
 from zombieproof.cli.scenarios import list_scenarios
-from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes
+from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes, walks_of
 from zombieproof.model.rules import switches
 from zombieproof.report import check_json, check_text, comparison, junit
 from zombieproof.report import mutants as mutants_report
@@ -26,6 +26,8 @@ from zombieproof.traces.trace_file import write_trace
 HELP = """Explore scenarios exhaustively: every interleaving, every fault within its budget.
 
 Without names the whole default set is explored. A broken promise is told as the shortest story that breaks it.
+With --simulate walks are taken at random: what they break is told as a story of which no step can be left out, and
+if they break nothing that is inconclusive.
 FILE.py is a file of your own: all scenarios that it defines, or the one behind the colon.
 
 \b
@@ -38,6 +40,7 @@ Examples:
   zombieproof check leaderless_partition --without marker_waits_for_leader --compare
   zombieproof check examples/own_scenario.py   one of your own
   zombieproof check mine.py:NAME timeout --bounds lost=2
+  zombieproof check kip98_takeover --bounds lost=3,crashes=3 --simulate 60 --seed 7
   zombieproof check --mutants          does each mutant break what it must?
   zombieproof check --format junit > checks.xml
 """
@@ -103,6 +106,14 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="threads, up to 64; as many as there are cores by default")
     ] = None,
+    simulate: Annotated[
+        str,
+        typer.Option(
+            metavar="AMOUNT",
+            help="walk at random instead, for 30 (seconds) or 2000000steps: for worlds too large to explore",
+        ),
+    ] = "",
+    seed: Annotated[int | None, typer.Option(metavar="N", help="which walks --simulate takes; 0 by default")] = None,
     listing: Annotated[bool, typer.Option("--list", help="list what could be checked, and explore nothing")] = False,
 ) -> int:
     """Run the command."""
@@ -118,6 +129,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         bounds=bounds_of(bounds),
         workers=workers_of(workers),
         memory_bytes=memory_bytes(memory) if memory else None,
+        walks=walks_of(simulate, seed),
     )
     chosen = choose(names or (), choice)
     if mutants:
@@ -154,7 +166,9 @@ def _compare(chosen: Sequence[Scenario], choice: Choice, form: Format, *, brief:
 
 def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, output: Path | None) -> int:
     if choice != Choice(workers=choice.workers, memory_bytes=choice.memory_bytes) or output is not None:
-        raise WrongUsage("--mutants explores each mutant as it is pinned: leave rules, bounds, --mutant and -o away")
+        raise WrongUsage(
+            "--mutants explores each mutant as it is pinned: leave rules, bounds, --mutant, --simulate and -o away"
+        )
     if form == "junit":
         raise WrongUsage("--mutants is reported as text or json")
     hunts, interrupted = hunt_all(chosen, choice)

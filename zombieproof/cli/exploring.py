@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from zombieproof.checker.engine.places import MOST_THREADS
+from zombieproof.checker.request import Walks
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.naming import scenarios_named
@@ -40,6 +41,7 @@ class Choice:
     bounds: Mapping[str, int] = field(default_factory=dict)
     workers: int = 1
     memory_bytes: int | None = None
+    walks: Walks | None = None
 
     def before(self) -> Choice:
         """The same before the change: without --with and --without, or else without --rules and --mutant."""
@@ -59,6 +61,7 @@ class Choice:
             bounds={name: value for name, value in self.bounds.items() if name in scenario.bounds},
             workers=self.workers,
             memory_bytes=self.memory_bytes,
+            walks=self.walks,
         )
 
 

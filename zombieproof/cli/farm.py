@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from zombieproof.checker.request import STEPS
 from zombieproof.cli.farming import examine, list_jobs, runner_of, watching
 from zombieproof.cli.usage import WrongUsage, form_of, memory_bytes
 from zombieproof.farm.expanding import jobs_of
@@ -36,6 +38,7 @@ Examples:
   zombieproof farm --mutants --processes 4     and every mutant
   zombieproof farm --scenario 'spark_*' --bound crashes=0..2 --list
   zombieproof farm --scenario timeout --rules own --rules 4.2 --rules 3.9
+  zombieproof farm --scenario kip98_takeover --bound lost=3 --seeds 1..8     random walks
   zombieproof farm examples/farm.yaml --processes 8 --memory 4G
   zombieproof farm examples/farm.yaml --spark 'local[2]' --parquet all.parquet
 
@@ -46,6 +49,8 @@ A plan:
   - {scenarios: [timeout, "kip98_*"], rules: [own, 3.9], bounds: {lost: 0..2}}
   - {scenarios: late_produce, without: kip360, with: transaction_version=0,
      expect: violated}            or holds, or anything
+  - {scenarios: timeout, bounds: {lost: 4}, seeds: 1..8, steps: 2000000}   random
+     walks, of which unbroken is expected
 
 \b
 Exit codes: 0 all is as expected, 1 something is not, 2 wrong usage,
@@ -83,6 +88,10 @@ def farm_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         list[str] | None,
         typer.Option("--bound", metavar="NAME=VALUES", help="such as lost=0,1,2 or lost=0..2; repeatable"),
     ] = None,
+    seeds: Annotated[
+        str, typer.Option(metavar="VALUES", help="walk at random instead, for each seed: 1..8 or 1,5,9")
+    ] = "",
+    steps: Annotated[int | None, typer.Option(metavar="N", min=1, help=f"of each seed; {STEPS:,} by default")] = None,
     mutants: Annotated[
         bool, typer.Option("--mutants", help="also every mutant of the scenarios, each as it is pinned")
     ] = False,
@@ -115,9 +124,15 @@ def farm_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         on=tuple(on or ()),
         off=tuple(off or ()),
         bounds=_bounds(bounds or ()),
+        seeds=_seeds(seeds),
+        steps=STEPS if steps is None else steps,
     )
+    if steps is not None and not seeds:
+        raise WrongUsage(f"--steps {steps} are those of random walks: give --seeds 1..8 as well")
     if plan is not None and (mutants or options != Group(options.where)):
-        raise WrongUsage(f"{plan} says what to explore: leave --scenario, --rules, --with, --bound and --mutants away")
+        raise WrongUsage(
+            f"{plan} says what to explore: leave --scenario, --rules, --with, --bound, --seeds and --mutants away"
+        )
     jobs = _jobs(plan, options, mutants=mutants)
     if listing:
         list_jobs(Screen(), jobs, as_json=form == "json")
@@ -136,6 +151,13 @@ def farm_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     except NoSpark as error:
         raise WrongUsage(str(error)) from error
     return farm_text.exit_code_of(harvest)
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    try:
+        return bound_values(text) if text else ()
+    except PlanFault as fault:
+        raise WrongUsage(f"--seeds {text!r}: {fault}") from fault
 
 
 def _bounds(options: Iterable[str]) -> dict[str, tuple[int, ...]]:
@@ -161,7 +183,8 @@ def _jobs(plan: Path | None, options: Group, *, mutants: bool) -> list[Job]:
     """
     groups: Plan = (options,)
     if mutants:
-        groups += (Group(options.where, scenarios=options.scenarios, mutants=("*",)),)
+        more = Group(options.where, scenarios=options.scenarios, mutants=("*",), seeds=options.seeds)
+        groups += (replace(more, steps=options.steps),)
     try:
         return jobs_of(groups if plan is None else load_plan(plan))
     except PlanFault as fault:

@@ -14,7 +14,7 @@ from typing import Final
 
 from zombieproof.checker import own
 from zombieproof.checker.engine.model import near
-from zombieproof.checker.request import Request, chosen, has_rules, rules_words
+from zombieproof.checker.request import Request, Walks, chosen, has_rules, rules_words
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.farm.jobs import OWN, Expected, Job
@@ -59,19 +59,22 @@ def _of_group(group: Group) -> Iterator[Job]:
         bounds = {name: values for name, values in group.bounds.items() if name in scenario.bounds}
         mutants: Sequence[Mutant | None] = _mutants(group, scenario) if group.mutants else (None,)
         reads_rules = _reads_rules(group, scenario)
-        count = len(group.rules) * len(mutants) * math.prod(map(len, bounds.values()))
+        walks: Sequence[Walks | None] = [Walks(seed, group.steps) for seed in group.seeds] or [None]
+        count = len(group.rules) * len(mutants) * math.prod(map(len, bounds.values())) * len(walks)
         if count > MOST_JOBS:
             raise PlanFault(
                 f"{group.where}: {count:,} explorations of {scenario.name}; give fewer values, "
                 f"{MOST_JOBS:,} explorations at the most"
             )
-        for rules, mutant, values in itertools.product(group.rules, mutants, itertools.product(*bounds.values())):
+        combinations = itertools.product(*bounds.values())
+        for rules, mutant, values, walk in itertools.product(group.rules, mutants, combinations, walks):
             request = Request(
                 rules="" if rules == OWN else rules,
                 on=group.on,
                 off=group.off,
                 mutant=mutant.name if mutant else "",
                 bounds=dict(zip(bounds, values, strict=True)),
+                walks=walk,
             )
             yield _job(group, scenario, request, mutant, reads_rules=reads_rules)
 
@@ -152,6 +155,7 @@ def _job(group: Group, scenario: Scenario, request: Request, mutant: Mutant | No
         "mutant": request.mutant,
         "rules": asdict(rules) if reads_rules else OWN,
         "bounds": bounds,
+        "walks": asdict(request.walks) if request.walks else None,
         "sources": hashed,
     }
     key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
@@ -170,7 +174,8 @@ def _job(group: Group, scenario: Scenario, request: Request, mutant: Mutant | No
         off=request.off,
         mutant=request.mutant,
         bounds=changed,
-        states=_states(scenario, mutant, bounds),
+        walks=request.walks,
+        states=group.steps if request.walks else _states(scenario, mutant, bounds),
         expected=expected,
         promise=breaks.breaks if breaks else "",
         steps=breaks.steps if breaks else 0,
@@ -181,8 +186,8 @@ def _expected(group: Group, mutant: Mutant | None, *, is_changed: bool) -> Expec
     if group.expected is not None:
         return group.expected
     if mutant is None:
-        return "holds"
-    return "anything" if is_changed else "breaks"
+        return "unbroken" if group.seeds else "holds"
+    return "anything" if is_changed or group.seeds else "breaks"
 
 
 def _states(scenario: Scenario, mutant: Mutant | None, bounds: Mapping[str, int]) -> int:

@@ -14,14 +14,17 @@ from typing import Final, cast, get_args
 import yaml
 
 from zombieproof.checker.engine.model import near
+from zombieproof.checker.request import STEPS
 from zombieproof.farm.jobs import OWN, Expected
 
 LARGEST_BYTES: Final = 1 << 20
 _MOST_VALUES: Final = 101
 _EXPECTED: Final = tuple(word for word in get_args(Expected) if word != "breaks")
-_NO_SEEDS: Final = (
-    "there are no random walks yet: an exploration visits every state and has no seed; leave it away, and add bounds"
-)
+_NEVER: Final[Mapping[object, str]] = {
+    "holds": "never comes of random walks, which prove nothing; give unbroken, violated or anything",
+    "unbroken": "is what random walks can come to; of an exploration give holds, violated or anything",
+}
+_MOST_STEPS: Final = 10**12
 
 
 class PlanFault(ValueError):
@@ -39,8 +42,9 @@ class Group:
         on, off: rules that are switched on (or numbers that are set) and off in all of them.
         bounds: for each bound the values that it takes. One that a scenario does not have is another scenario's.
         mutants: patterns of names of mutants, which are explored instead of the scenarios; none: the scenarios.
-        expected: what must come out; "" for what is pinned of mutants that nothing else is changed of, nothing certain
-            of other mutants, and else that it holds.
+        seeds: of random walks, which are taken instead of exploring, `steps` of them for each seed.
+        expected: what must come out; None for what is pinned of mutants that nothing else is changed of, nothing
+            certain of other mutants, and else that it holds, or of walks that they break nothing.
     """
 
     where: str
@@ -50,6 +54,8 @@ class Group:
     off: tuple[str, ...] = ()
     bounds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     mutants: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    steps: int = STEPS
     expected: Expected | None = None
 
 
@@ -101,7 +107,7 @@ def bound_values(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         found = re.fullmatch(r"\s*(\d{1,3})(?:\s*\.\.\s*(\d{1,3}))?\s*", part, re.ASCII)
         if not found:
-            raise PlanFault(f"{text!r} are no values of a bound; give for example 2, or 0,1,2, or 0..2")
+            raise PlanFault(f"{text!r} are no values; give for example 2, or 0,1,2, or 0..2")
         first, last = int(found[1]), int(found[2] or found[1])
         if last < first or last - first >= _MOST_VALUES:
             raise PlanFault(f"{part.strip()!r} is no range; the first comes first, such as 0..2")
@@ -134,6 +140,8 @@ class _Reader:
             "without": self._texts,
             "bounds": self._bounds,
             "mutants": self._texts,
+            "seeds": self._seeds,
+            "steps": self._steps,
             "expect": self._expected,
         }
         said = {
@@ -141,6 +149,10 @@ class _Reader:
         }
         if "scenarios" not in said:
             raise self._fault(node, 'lacks scenarios; "*" are all that are registered')
+        if "steps" in said and "seeds" not in said:
+            raise self._fault(node, "steps are those of random walks, which have seeds: add seeds: 1..8, or leave it")
+        if "expect" in said and (said["expect"] == ("holds" if "seeds" in said else "unbroken")):
+            raise self._fault(node, f"expect: {said['expect']} {_NEVER[said['expect']]}")
         fields = {"with": "on", "without": "off", "expect": "expected"}
         line = node.start_mark.line + 1
         return Group(f"{self.file}, line {line}", **{fields.get(name, name): value for name, value in said.items()})  # type: ignore[arg-type]  # each reader gives what its field holds
@@ -151,8 +163,6 @@ class _Reader:
         found: dict[str, yaml.Node] = {}
         for key, value in node.value:
             name = self._text(key)
-            if name in ("seeds", "seed", "simulate", "walks"):
-                raise self._fault(key, f"{name}: {_NO_SEEDS}")
             if name not in legal:
                 raise self._fault(key, f"{name} is unknown in {what}; {near(name, legal)}")
             if name in found:
@@ -173,6 +183,18 @@ class _Reader:
             except PlanFault as fault:
                 raise self._fault(key, f"{name}: {fault}") from None
         return bounds
+
+    def _seeds(self, node: yaml.Node) -> tuple[int, ...]:
+        try:
+            return bound_values(",".join(self._texts(node)))
+        except PlanFault as fault:
+            raise self._fault(node, f"seeds: {fault}") from None
+
+    def _steps(self, node: yaml.Node) -> int:
+        text = self._text(node)
+        if not re.fullmatch(r"\d{1,13}", text, re.ASCII) or not 0 < int(text) <= _MOST_STEPS:
+            raise self._fault(node, f"steps: {text!r} is no number of steps; give 1 to {_MOST_STEPS}")
+        return int(text)
 
     def _expected(self, node: yaml.Node) -> Expected:
         word = self._text(node)

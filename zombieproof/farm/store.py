@@ -38,14 +38,14 @@ class Store:
     def kept(self, jobs: Iterable[Job], memory_bytes: int | None = None) -> Iterator[Entry]:
         """What is known already of some jobs.
 
-        What is inconclusive is not taken if it had another limit of memory. A file that is damaged is not taken and
-        noted in `damaged`.
+        What is inconclusive is not taken if it had another limit of memory (walks have none). A file that is damaged is
+        not taken, and noted in `damaged`.
         """
         for job in jobs:
             found = self._read(self._file(job.key))
             if found is None or (found.key, found.sources) != (job.key, job.sources):
                 continue
-            if found.verdict == "inconclusive" and found.memory_bytes != memory_bytes:
+            if found.verdict == "inconclusive" and not found.walks and found.memory_bytes != memory_bytes:
                 continue
             yield Entry(job, found, was_kept=True)
 

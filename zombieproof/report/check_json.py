@@ -28,6 +28,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "verdict": result.verdict,
         "distinct": result.distinct,
         "generated": result.generated,
+        "walks": result.walks,
         "depth": result.depth,
         "seconds": round(result.seconds, 6),
         "cpu_seconds": round(result.cpu_seconds, 6),

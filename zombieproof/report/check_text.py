@@ -38,14 +38,15 @@ def show_table(screen: Screen, runs: Sequence[Run]) -> None:
     screen.table(COLUMNS, [_cells(run) for run in runs])
     results = [run.checked.result for run in runs]
     distinct = sum(result.distinct for result in results)
-    generated = sum(result.generated for result in results)
+    generated = sum(result.generated for result in results if not result.walks)
+    steps = sum(result.generated for result in results if result.walks)
     seconds = sum(result.seconds for result in results)
     compiling = sum(result.compile_seconds for result in results)
     screen.say()
-    screen.say(
-        f"{plural(len(runs), 'scenario')}: {distinct:,} distinct states of {generated:,} generated "
-        f"in {seconds:.1f} s, and {compiling:.1f} s to compile"
-    )
+    done = f"{distinct:,} distinct states of {generated:,} generated"
+    if steps:
+        done = f"{steps:,} steps at random in {sum(result.walks for result in results):,} walks"
+    screen.say(f"{plural(len(runs), 'scenario')}: {done} in {seconds:.1f} s, and {compiling:.1f} s to compile")
 
 
 def _cells(run: Run) -> tuple[str, ...]:
@@ -54,7 +55,7 @@ def _cells(run: Run) -> tuple[str, ...]:
         run.name,
         run.rules,
         result.verdict,
-        f"{result.distinct:,}",
+        f"{result.distinct:,}" if not result.walks else "",
         f"{result.generated:,}",
         str(result.depth),
         f"{result.seconds:.2f}",

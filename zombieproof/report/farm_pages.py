@@ -53,7 +53,7 @@ def cells(entry: Entry) -> tuple[Cell, ...]:
         Cell(job.scenario),
         Cell(job.words),
         Cell(job.mutant),
-        Cell(job.bounds_in_words),
+        Cell(job.within),
         Cell(found.verdict),
         Cell(entry.outcome),
         *(_count(number) for number in (found.distinct, found.generated, found.depth)),

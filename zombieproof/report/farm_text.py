@@ -74,9 +74,11 @@ def totals(entries: Sequence[Entry]) -> str:
     order = ("as expected", "unexpected", "inconclusive", "failed")
     parts = [f"{outcomes[word]:,} {word}" for word in order if outcomes[word]]
     states = sum(entry.found.distinct or 0 for entry in entries)
+    steps = sum(entry.found.generated or 0 for entry in entries if entry.found.walks)
     kept = sum(entry.was_kept for entry in entries)
     cpu = sum(entry.found.cpu_seconds for entry in entries)
     said = f"{plural(len(entries), 'exploration')}: {', '.join(parts) or 'none'}; {states:,} distinct states"
+    said += f", {steps:,} steps at random" if steps else ""
     return f"{said} in {cpu:,.1f} CPU seconds" + (f"; {kept:,} were kept from before" if kept else "")
 
 
@@ -86,7 +88,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
         job.scenario,
         job.words,
         job.mutant or "-",
-        job.bounds_in_words or "-",
+        job.within or "-",
         found.verdict,
         counted(found.distinct),
         counted(found.depth),

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.screening.columns import Columns
-from zombieproof.screening.kernel import END_PRODUCER_ID, UNSEEN, End, Producer
+from zombieproof.screening.kernel import END_FIELDS, END_MARKER_OFFSET, UNSEEN, End, Producer
 from zombieproof.screening.outcomes import NO_EPOCH, SeveralLogs, epochs, marker_epochs
 from zombieproof.screening.reading import read_columns
-from zombieproof.screening.spilling import Pile, Rows, SortedRows
+from zombieproof.screening.spilling import Pile, Rows, RowsByFirst, SortedRows
 from zombieproof.screening.summaries import Summary
 from zombieproof.screening.visible import Aborted, ranges
 from zombieproof.traces.cleared import NOTHING, Cleared, Coordinators, EndedRun
@@ -26,11 +26,16 @@ class ClearedLog:
     """What is left of a log when its segments were screened.
 
     `rows` are its transactions (`screening.outcomes`), `aborted` rows of producer id, first offset, marker, last stable
-    offset and records of those that were. `ends` are all markers, in the order of the log, or None: they were not kept.
+    offset and records of those that were. `ends` are all markers, by producer id, or None: they were not kept.
     """
 
     def __init__(
-        self, summary: Summary, rows: SortedRows, aborted: Pile, ends: Pile | None, segments: Sequence[StoredSegment]
+        self,
+        summary: Summary,
+        rows: SortedRows,
+        aborted: Pile,
+        ends: RowsByFirst | None,
+        segments: Sequence[StoredSegment],
     ) -> None:
         self._summary, self.rows, self._aborted, self._ends = summary, rows, aborted, ends
         self._segments = segments
@@ -71,12 +76,14 @@ class ClearedLog:
         """All runs and markers of some producer ids, open ones last, else in log order; None if they were not kept."""
         return None if self._ends is None else self._runs_of(self._ends, set(producer_ids))
 
-    def _runs_of(self, ends: Pile, producer_ids: set[int]) -> Iterator[EndedRun]:
-        wanted = np.array(sorted(producer_ids), dtype=np.int64)
-        for rows in ends:
-            for row in rows[np.isin(rows[:, END_PRODUCER_ID], wanted)].tolist():
-                yield _ended(End(*row))
-        yield from (run for run in self.open_runs() if run.producer_id in producer_ids)
+    def _runs_of(self, ends: RowsByFirst, producer_ids: set[int]) -> Iterator[EndedRun]:
+        parts = [ends.between(producer_id, producer_id) for producer_id in sorted(producer_ids)]
+        rows = np.concatenate([np.empty((0, END_FIELDS), dtype=np.int64), *parts])
+        for row in rows[np.argsort(rows[:, END_MARKER_OFFSET])].tolist():
+            yield _ended(End(*row))
+        opened = (producer_id for producer_id in producer_ids if producer_id in self._open)
+        runs = [_opened(producer_id, self._open[producer_id]) for producer_id in opened]
+        yield from sorted(runs, key=lambda run: run.first_offset)
 
     def aborted(self) -> Iterator[tuple[int, int, int, int]]:
         """Aborted transactions by marker: producer id, first offset, that of the marker, last stable offset there."""

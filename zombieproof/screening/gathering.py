@@ -24,7 +24,7 @@ from zombieproof.screening.kernel import (
 from zombieproof.screening.outcomes import of_ends, of_open
 from zombieproof.screening.reading import CHUNK, read_columns
 from zombieproof.screening.rules import Unclear
-from zombieproof.screening.spilling import Pile, Rows, SortedRows, Spill
+from zombieproof.screening.spilling import Pile, Rows, RowsByFirst, SortedRows, Spill
 from zombieproof.screening.summaries import SegmentScreen, Summary, beginning, merge
 from zombieproof.screening.visible import UNENDED, stable_offsets
 from zombieproof.traces.evidence import PartitionLog, Source
@@ -90,7 +90,7 @@ class Gathering:
         self._merged: Summary | None = None
         self._rows = SortedRows(spill)
         self._aborted = Pile(ABORTED_FIELDS, spill)
-        self._ends = Pile(END_FIELDS, spill)
+        self._ends = RowsByFirst(END_FIELDS, spill)
         self.segments: list[StoredSegment] = []
 
     def takes(self, screened: Screened) -> bool:

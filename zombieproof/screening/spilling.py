@@ -126,51 +126,60 @@ class Run(NamedTuple):
     firsts: Rows
 
 
-class SortedRows:
-    """Rows of two columns, each once and in order, whatever order they are added in."""
+class RowsByFirst:
+    """Rows in the order of their first column; those that have the same one in the order in which they were added."""
 
-    def __init__(self, spill: Spill) -> None:
-        self._spill = spill
+    def __init__(self, columns: int, spill: Spill) -> None:
+        self._columns, self._spill = columns, spill
         self._runs: list[Run] = []
         self._held: list[Rows] = []
+        self._is_settled = False
         spill.joins(self)
 
     def add(self, rows: Rows) -> None:
         """Take more rows."""
         if not len(rows):
             return
-        before, more = sum(each.nbytes for each in self._held), rows.nbytes
         self._held.append(rows)
+        self._is_settled = False
+        more = rows.nbytes
         if len(self._held) > PARTS_MAX:
-            self._held = [distinct(self._held)]
-            more = self._held[0].nbytes - before
+            before = sum(each.nbytes for each in self._held) - more
+            more = self._settled().nbytes - before
         self._spill.holds(more)
+
+    def _ordered(self, parts: Sequence[Rows]) -> Rows:
+        """The rows of parts, which follow each other, in order."""
+        together = np.concatenate([np.empty((0, self._columns), dtype=np.int64), *parts])
+        return together[np.argsort(together[:, 0], kind="stable")]
+
+    def _settled(self) -> Rows:
+        """What is held, in order; it stays the only part that is."""
+        if not self._is_settled:
+            self._held, self._is_settled = [self._ordered(self._held)], True
+        return self._held[0]
 
     def spill(self) -> None:
         """Write out all that is held, as one run."""
-        if self._held:
-            rows = distinct(self._held)
+        rows = self._settled()
+        if len(rows):
             self._runs.append(Run(self._spill.write(rows), rows[::STEP, 0].copy()))
-            self._held = []
+        self._held, self._is_settled = [], False
 
     def samples(self) -> Rows:
         """The first columns of every `STEP`-th row, roughly, in no order."""
-        if len(self._held) > 1:
-            self._held = [distinct(self._held)]
-        return np.concatenate(
-            [np.empty(0, np.int64), *(run.firsts for run in self._runs), *(rows[::STEP, 0] for rows in self._held)]
-        )
+        return np.concatenate([*(run.firsts for run in self._runs), self._settled()[::STEP, 0]])
 
     def between(self, first: int, last: int) -> Rows:
         """The rows whose first column lies there, both ends included."""
-        parts = [*(self._part(run, first, last) for run in self._runs), *self._held]
-        return distinct([part[(part[:, 0] >= first) & (part[:, 0] <= last)] for part in parts])
+        return self._ordered([_cut(part, first, last) for part in (*self._near(first, last), self._settled())])
 
-    def _part(self, run: Run, first: int, last: int) -> Rows:
-        """Somewhat more of a run than what lies there."""
-        begin = max(0, int(np.searchsorted(run.firsts, first, side="left")) - 1) * STEP
-        past = min(run.written.rows, int(np.searchsorted(run.firsts, last, side="right")) * STEP)
-        return self._spill.read(run.written, 2, begin, max(begin, past))
+    def _near(self, first: int, last: int) -> Iterator[Rows]:
+        """Of each run somewhat more than what lies there."""
+        for run in self._runs:
+            begin = max(0, int(np.searchsorted(run.firsts, first, side="left")) - 1) * STEP
+            past = min(run.written.rows, int(np.searchsorted(run.firsts, last, side="right")) * STEP)
+            yield self._spill.read(run.written, self._columns, begin, max(begin, past))
 
     def __iter__(self) -> Iterator[Rows]:
         """All rows, in stretches that share no first column."""
@@ -178,7 +187,23 @@ class SortedRows:
             yield rows
 
 
-def abreast(several: Sequence[SortedRows]) -> Iterator[list[Rows]]:
+class SortedRows(RowsByFirst):
+    """Rows of two columns, each once and in order, whatever order they are added in."""
+
+    def __init__(self, spill: Spill) -> None:
+        super().__init__(2, spill)
+
+    def _ordered(self, parts: Sequence[Rows]) -> Rows:
+        return distinct(parts)
+
+
+def _cut(rows: Rows, first: int, last: int) -> Rows:
+    """Of sorted rows those whose first column lies there."""
+    firsts = rows[:, 0]
+    return rows[np.searchsorted(firsts, first, side="left") : np.searchsorted(firsts, last, side="right")]
+
+
+def abreast(several: Sequence[RowsByFirst]) -> Iterator[list[Rows]]:
     """The rows of all, in stretches that share no first column, of each what lies in the same stretch."""
     samples = np.sort(np.concatenate([np.empty(0, np.int64), *(each.samples() for each in several)]))
     cuts = np.unique(samples[:: max(1, WINDOW // STEP)])[1:].tolist()

@@ -26,6 +26,7 @@ from zombieproof.checker.engine.rewriting import Lowered
 from zombieproof.checker.engine.sources import plain_function
 
 _KERNELS: Final = ("fingerprint", "owner_of", "partition", "expand", "deduplicate", "judged", "gather", "run")
+_OF_WALKS: Final = ("shuffled", "coprime")
 _MOST_ACTIONS: Final = 1 << 16
 
 
@@ -41,20 +42,28 @@ class Engine:
     key: str
     entry: Callable[..., int]
     rehash: Callable[..., None]
+    wander: Callable[..., int]
 
     def call(self, *arguments: Any) -> int:
         """Call `kernels.engine`; the first call compiles it or loads it from the cache.
 
         Raises LoweringError for a function that Numba cannot compile, IndexError for an index outside its array.
         """
+        return self._called(self.entry, arguments)
+
+    def walk(self, *arguments: Any) -> int:
+        """Call `kernels.wander`, which is compiled for itself, by the first who walks; raises what `call` raises."""
+        return self._called(self.wander, arguments)
+
+    def _called(self, entry: Callable[..., int], arguments: tuple[Any, ...]) -> int:
         try:
-            return self.entry(*arguments)
+            return entry(*arguments)
         except (NumbaError, KeyError) as error:
             raise LoweringError(_explained(self, error)) from error
 
 
 _engines: dict[int, Engine] = {}
-_entries: dict[str, tuple[Any, Any]] = {}
+_entries: dict[str, tuple[Any, Any, Any]] = {}
 _lock = threading.Lock()
 
 
@@ -115,7 +124,7 @@ def _check_parameters(model: Model) -> None:
             raise LoweringError(f"{where}: {promise.name} has other parameters than (state) or (state, setup).")
 
 
-def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: str) -> tuple[Any, Any]:
+def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: str) -> tuple[Any, Any, Any]:
     """Return the entry points: kernels whose global names are those of this model."""
     lowering.mark = mark = key[:16]
     scope: dict[str, Any] = {
@@ -137,14 +146,14 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
     scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
-    for name in _KERNELS:
+    for name in (*_KERNELS, *_OF_WALKS):
         scope[name] = part(marked(_with_globals(getattr(kernels, name), scope), mark), checked=False)
     folder = folder_of(key)
     found = []
-    for function in (kernels.engine, kernels.rehash):
+    for function in (kernels.engine, kernels.rehash, kernels.wander):
         clone = marked(_with_globals(function, scope), mark)
         found.append(entry(clone, Kept(folder, function.__name__) if folder is not None else None))
-    return found[0], found[1]
+    return found[0], found[1], found[2]
 
 
 def _with_globals(function: Callable[..., Any], scope: dict[str, Any]) -> types.FunctionType:

@@ -30,6 +30,26 @@ def index_fault(search: Search, setup: object) -> ModelFault:
     return ModelFault(f"{model.name}: an index is outside its array when a state is judged")
 
 
+def fault_behind(engine: Engine, setup: object, path: list[int]) -> ModelFault:
+    """Return the error for an IndexError in compiled code at the end of `path`, or in an action behind it."""
+    host = CompiledHost(engine.model, setup)
+    state = engine.state.pack(engine.model.initial(setup))
+    for number, action in enumerate(path):
+        try:
+            after, _ = host.step(state, action)
+            assert after is not None, "the walk took it"
+            state = after
+            host.judge(state)
+        except IndexError:
+            return _fault(engine, setup, path[: number + 1])
+    for action in range(engine.model.actions):
+        try:
+            host.step(state, action)
+        except IndexError:
+            return _fault(engine, setup, [*path, action])
+    return _outside(engine.model, path, "")
+
+
 def _fault(engine: Engine, setup: object, path: list[int]) -> ModelFault:
     """The error, by what the same actions do when they are interpreted; an index below 0 is legal there."""
     model = engine.model

@@ -123,16 +123,21 @@ class _Clock:
 def _check(
     model: Model, promises: Collection[str] | None, workers: int, max_depth: int | None, max_states: int | None
 ) -> None:
-    known = [promise.name for promise in model.promises]
-    unknown = sorted(set(promises or ()) - set(known))
-    if unknown:
-        raise ValueError(f"{model.name} has no promise {', '.join(unknown)}; it has {', '.join(known)}")
+    check_promises(model, promises)
     if workers < 1:
         raise ValueError(f"workers is {workers}; give 1 or more")
     if max_states is not None and max_states < 1:
         raise ValueError(f"max_states is {max_states}; give 1 or more, or nothing")
     if max_depth is not None and max_depth < 0:
         raise ValueError(f"max_depth is {max_depth}; give 0 or more, or nothing")
+
+
+def check_promises(model: Model, promises: Collection[str] | None) -> None:
+    """See that the model has the promises; raises ValueError."""
+    known = [promise.name for promise in model.promises]
+    unknown = sorted(set(promises or ()) - set(known))
+    if unknown:
+        raise ValueError(f"{model.name} has no promise {', '.join(unknown)}; it has {', '.join(known)}")
 
 
 def _levels(search: Search, workers: int, max_depth: int | None, after_batch: Callable[[int], None]) -> None:

@@ -35,11 +35,11 @@ class CompiledHost:
     def __init__(self, model: Model, setup: object) -> None:
         self.engine = compiled(model)
         state, trail = self.engine.state.padded, self.engine.trail.padded
-        self._states = _states(state)
-        trails = _states(trail)
+        self._states = rows_of(state)
+        trails = rows_of(trail)
         packed = np.frombuffer(bytearray(self.engine.setup.pack(setup)), np.uint64)
         shape = tuple(max(1, count) for count in model.coverage)
-        self._around = Surroundings(
+        self.around = Surroundings(
             packed.view(self.engine.setup.padded).reshape(-1), trails.records, trails.words, np.zeros(shape, np.int64)
         )
         parents, actions = np.zeros(1, np.uint32), np.zeros(1, np.uint16)
@@ -51,7 +51,7 @@ class CompiledHost:
 
     def _call(self, phase: int, state: bytes) -> bytes:
         self._states.words[0] = np.frombuffer(state, np.uint64)
-        self.engine.call(phase, self._states, self._out, self._kept, *self._table, self._around, self._state)
+        self.engine.call(phase, self._states, self._out, self._kept, *self._table, self.around, self._state)
         after: bytes = self._states.words.tobytes()
         return after
 
@@ -63,7 +63,7 @@ class CompiledHost:
         self._state[k.PARENT] = action
         after = self._call(k.STEP, state)
         if self._state[k.RESULT]:
-            return after, self._around.trail_words.tobytes()
+            return after, self.around.trail_words.tobytes()
         if after != state:
             where = difference(self.engine.state, state, after)
             name = self.engine.model.name
@@ -138,6 +138,7 @@ def difference(layout: Layout, expected: bytes, found: bytes) -> str:
     return "only the padding differs"
 
 
-def _states(dtype: np.dtype[np.void]) -> States:
-    words = np.zeros((1, dtype.itemsize // 8), np.uint64)
+def rows_of(dtype: np.dtype[np.void], count: int = 1) -> States:
+    """Return so many rows of zeros."""
+    words = np.zeros((count, dtype.itemsize // 8), np.uint64)
     return States(words, words.view(dtype).reshape(-1))

@@ -25,6 +25,8 @@ from zombieproof.checker.engine.places import (
     BOUNDS,
     CULPRIT,
     DEDUPLICATE,
+    DEEPEST,
+    DEPTH,
     DONE,
     EXPAND,
     FILL,
@@ -40,6 +42,7 @@ from zombieproof.checker.engine.places import (
     OWNERS,
     PARENT,
     POSITION,
+    RANDOM,
     REGION_BITS,
     REGIONS,
     RESULT,
@@ -53,6 +56,7 @@ from zombieproof.checker.engine.places import (
     STOPPED,
     TABLE_FULL,
     VIOLATED,
+    WALKS,
     WITNESSES,
 )
 
@@ -312,3 +316,71 @@ def rehash(old: Any, new: Any, region: int) -> None:
             while new[region, slot] != 0:
                 slot = (slot + _ONE) & mask
             new[region, slot] = mark
+
+
+def shuffled(random: Any) -> Any:
+    """Return the next of a sequence of random numbers, none of them 0 (Marsaglia's xorshift with 13, 7 and 17)."""
+    random ^= random << np.uint64(13)
+    random ^= random >> np.uint64(7)
+    return random ^ (random << np.uint64(17))
+
+
+def coprime(one: int, other: int) -> bool:
+    """Return whether two numbers have no common divisor but 1."""
+    while other != 0:
+        one, other = other, one % other
+    return one == 1
+
+
+def wander(states: Any, path: Any, around: Any, tally: Any) -> int:
+    """Take steps at random, walk after walk, until `tally[LIMIT]` are taken or a promise is broken.
+
+    Row 0 of `states` is the initial one, row 1 where the walk is; `path` takes the actions of the walk. Of the enabled
+    actions the first in an order drawn anew for each step is taken. A walk ends where nothing is enabled, where a
+    capacity is exceeded, and where `path` is full.
+    """
+    setup = around.setup[0]
+    trail = around.trail[0]
+    random = np.uint64(tally[RANDOM])
+    depth = tally[DEPTH]
+    taken = 0
+    answer = DONE
+    while taken < tally[LIMIT]:
+        if depth == 0:
+            copy_words(states.words, 1, states.words, 0, WORDS)
+        random = shuffled(random)
+        start: Any = np.int64(random % np.uint64(ACTIONS))
+        random = shuffled(random)
+        stride: Any = 1 + np.int64(random % np.uint64(ACTIONS))
+        while not coprime(stride, ACTIONS):
+            stride = stride % ACTIONS + 1
+        action = -1
+        for turn in range(ACTIONS):
+            clear_words(around.trail_words, 0, TRAIL_WORDS)
+            tried = (start + turn * stride) % ACTIONS
+            if step(states.records[1], tried, setup, trail):
+                action = tried
+                break
+        if action < 0:
+            tally[WALKS] += 1
+            if depth == 0:
+                break
+            depth = 0
+            continue
+        normalise(states.records[1], setup)
+        path[depth] = action
+        depth += 1
+        tally[DEPTH] = depth
+        taken += 1
+        tally[DEEPEST] = max(tally[DEEPEST], depth)
+        judged(states.records[1], setup, depth, tally)
+        if tally[VIOLATED] >= 0:
+            answer = STOPPED
+            break
+        if depth == path.shape[0] or bound_hit(states.records[1], setup) != 0:
+            tally[WALKS] += 1
+            depth = 0
+    tally[RANDOM] = np.int64(random)
+    tally[DEPTH] = depth
+    tally[GENERATED] += taken
+    return answer

@@ -65,6 +65,10 @@ RESULT: Final = 15  # of a single step
 SKIP: Final = 16  # candidates not to be counted for coverage
 SIGN: Final = 17  # what coverage counts
 LIMIT: Final = 18  # states that the next level may have
+RANDOM: Final = 19  # state of the random numbers of walks, never 0
+DEPTH: Final = 20  # steps of the walk under way
+WALKS: Final = 21  # walks that have ended
+DEEPEST: Final = 22  # steps of the longest walk
 WITNESSES: Final = 32  # for each promise: index in the next level of its first witness, or -1
 ACTIVE: Final = 96  # for each promise: 0 not judged, ALWAYS or SOMETIMES
 BOUNDS: Final = 160  # for each code of bound_hit: how many states
@@ -88,6 +92,8 @@ DONE: Final = 0
 TABLE_FULL: Final = 1
 BLOCK_FULL: Final = 2
 STOPPED: Final = 3
+
+MOST_SEED: Final = (1 << 32) - 1  # of random walks
 
 REGION_BITS: Final = 6
 REGIONS: Final = 1 << REGION_BITS

@@ -66,6 +66,8 @@ class Result:
         witnesses: for each *sometimes* promise that held, the actions of a shortest way to a state where it does.
         coverage: counts by machine, state and event of the moves of all generated successors, or None without machines.
         bound_hits: for each capacity that was exceeded, in words, in how many states.
+        walks: how many random walks there were; 0 for an exploration. Then `generated` are their steps, and `distinct`
+            is 0: nobody knows which states were there before.
         interrupted: the exploration was ended by Ctrl-C or `stop`; everything above is what was known by then.
     """
 
@@ -87,3 +89,4 @@ class Result:
     coverage: Any
     bound_hits: dict[str, int]
     interrupted: bool
+    walks: int = 0

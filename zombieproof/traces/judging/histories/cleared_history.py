@@ -5,8 +5,9 @@ against the coordinator's log one by one. Those of others are folded from the ba
 a judge does only where something is to be explained.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
+from operator import itemgetter
 from typing import TypeVar
 
 from zombieproof.model.rules import Rules
@@ -19,17 +20,53 @@ from zombieproof.traces.judging.histories.partition_history import Ending, Parti
 Item = TypeVar("Item")
 
 
+HELD = 100_000
+"""So many runs and endings of a log are held as objects, but for those of the producer id that was asked for last."""
+
+
+class Owned:
+    """Runs and endings of the producer ids that somebody owns, made of what the screen kept when they are asked for.
+
+    What was asked for last is held, so that a judge who looks at one producer id after the other sees the same objects
+    for as long as he looks. `opened` are the runs that are open at the end of the log.
+    """
+
+    def __init__(self, cleared: Cleared, owned: Collection[int], opened: Mapping[int, Run]) -> None:
+        self._cleared, self._owned, self._opened = cleared, owned, opened
+        self._held: dict[int, tuple[list[Run], list[Ending]]] = {}
+        self._count = 0
+
+    def __contains__(self, producer_id: int) -> bool:
+        return producer_id in self._owned
+
+    def __getitem__(self, producer_id: int) -> tuple[list[Run], list[Ending]]:
+        if producer_id not in self._held:
+            runs, endings = _made(self._cleared.runs_of([producer_id]) or (), self._opened)
+            made = runs.get(producer_id, []), endings.get(producer_id, [])
+            count = len(made[0]) + len(made[1])
+            if self._count + count > HELD:
+                self._held.clear()
+                self._count = 0
+            self._count += count
+            self._held[producer_id] = made
+        return self._held[producer_id]
+
+
 class WhenAsked(Mapping[int, list[Item]]):
-    """By producer id; what is not `known` is folded when it is asked for. No other id than `there` has anything."""
+    """By producer id; what nobody owns is folded when it is asked for. No other id than `there` has anything."""
 
     def __init__(
-        self, known: dict[int, list[Item]], there: frozenset[int], fold: Callable[[], Mapping[int, list[Item]]]
+        self,
+        owned: Owned,
+        of: Callable[[tuple[list[Run], list[Ending]]], list[Item]],
+        there: frozenset[int],
+        fold: Callable[[], Mapping[int, list[Item]]],
     ) -> None:
-        self._known, self._there, self._fold = known, there, fold
+        self._owned, self._of, self._there, self._fold = owned, of, there, fold
 
     def __getitem__(self, producer_id: int) -> list[Item]:
-        if producer_id in self._known:
-            return self._known[producer_id]
+        if producer_id in self._owned:
+            return self._of(self._owned[producer_id])
         if producer_id not in self._there:
             raise KeyError(producer_id)
         return self._fold()[producer_id]
@@ -47,37 +84,36 @@ def cleared_history(log: PartitionLog, facts: CoordinatorFacts, rules: Rules) ->
     if cleared is None or not cleared.agrees_with(facts):
         return None
     there = frozenset(cleared.transactional_producers())
-    owned = there & facts.owners.keys()
-    kept = cleared.runs_of(owned) if owned else ()
-    runs, endings = _made(kept or ())
-    if kept is not None:
-        # Whoever has only markers, or only open data, has nothing of the other: it is not looked for.
-        runs = {producer_id: runs.get(producer_id, []) for producer_id in owned}
-        endings = {producer_id: endings.get(producer_id, []) for producer_id in owned}
+    opened = {each.producer_id: _run(each) for each in cleared.open_runs()}
+    is_kept = cleared.runs_of(()) is not None
+    owned = Owned(cleared, there & facts.owners.keys() if is_kept else (), opened)
 
     @cache
     def everything() -> tuple[Mapping[int, list[Run]], Mapping[int, list[Ending]]]:
         every = cleared.runs_of(there)
         if every is not None:
-            return _made(every)
+            return _made(every, opened)
         folded = read_partition(log, facts, rules)
         return folded.runs, folded.endings
 
     return PartitionHistory(
         log,
-        WhenAsked(runs, there, lambda: everything()[0]),
-        WhenAsked(endings, there, lambda: everything()[1]),
+        WhenAsked(owned, itemgetter(0), there, lambda: everything()[0]),
+        WhenAsked(owned, itemgetter(1), there, lambda: everything()[1]),
         earliest_ms=cleared.earliest_ms,
         cleared=cleared,
-        open_runs=_open(cleared, runs),
+        open_runs=opened,
     )
 
 
-def _made(ended: Iterable[EndedRun]) -> tuple[dict[int, list[Run]], dict[int, list[Ending]]]:
+def _made(ended: Iterable[EndedRun], opened: Mapping[int, Run]) -> tuple[dict[int, list[Run]], dict[int, list[Ending]]]:
+    """By producer id; what is open are the same objects."""
     runs: dict[int, list[Run]] = {}
     endings: dict[int, list[Ending]] = {}
     for each in ended:
         run = _run(each) if each.first_offset != NOTHING else None
+        if each.marker_offset == NOTHING:
+            run = opened[each.producer_id]
         if run is not None:
             runs.setdefault(each.producer_id, []).append(run)
         if each.marker_offset != NOTHING:
@@ -91,12 +127,3 @@ def _made(ended: Iterable[EndedRun]) -> tuple[dict[int, list[Run]], dict[int, li
 def _run(each: EndedRun) -> Run:
     stretch = Stretch(each.epoch, each.first_offset, each.last_offset, each.records, each.first_ms)
     return Run(each.producer_id, [stretch])
-
-
-def _open(cleared: Cleared, known: Mapping[int, list[Run]]) -> dict[int, Run]:
-    """What is open at the end, by producer id: the same runs as those that are known."""
-    found = {}
-    for each in cleared.open_runs():
-        runs = known.get(each.producer_id)
-        found[each.producer_id] = runs[-1] if runs else _run(each)
-    return found
