@@ -20,7 +20,7 @@ from zombieproof.pipeline.spark.data_source import ZombieproofSource
 from zombieproof.pipeline.spark.options import sink_options
 from zombieproof.pipeline.spark.sink import StreamWriter
 from zombieproof.pipeline.spark.staging import Handed
-from zombieproof.pipeline.spark.tables import rows_of, table_of
+from zombieproof.pipeline.spark.tables import TableRows, table_of
 from zombieproof.pipeline.spark.task_context import this_attempt
 
 NOT_WRITTEN, WRITTEN, ALL_WRITTEN = "before write", "after write", "before commit"
@@ -134,7 +134,7 @@ class NaiveWriter(DataSourceStreamArrowWriter):
             self._fault.await_written(0)
         if mine and self._fault.strikes(NOT_WRITTEN):
             raise Struck(NOT_WRITTEN)
-        rows = rows_of(table_of(iterator, self._options), self._options)
+        rows = TableRows(table_of(iterator, self._options), self._options)
         self._send(rows)
         if self._fault.strikes(ZOMBIE):
             self._send(rows)

@@ -14,7 +14,7 @@ from tests.spark.kills.points import BATCH, FIRST, Injection, Point
 from tests.spark.naive import Reached, commit_alone
 from zombieproof.pipeline.spark.data_source import ZombieproofSource
 from zombieproof.pipeline.spark.options import SinkOptions, sink_options
-from zombieproof.pipeline.spark.tables import rows_of, table_of
+from zombieproof.pipeline.spark.tables import TableRows, table_of
 from zombieproof.pipeline.spark.task_context import this_attempt
 
 NAIVE = "naive"
@@ -39,7 +39,7 @@ class NaiveWriter(DataSourceStreamArrowWriter):
         self._options, self._injection = options, injection
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        rows = rows_of(table_of(iterator, self._options), self._options)
+        rows = TableRows(table_of(iterator, self._options), self._options)
         commit_alone(self._options.settings, rows, self._come_by)
         return Written(len(rows))
 

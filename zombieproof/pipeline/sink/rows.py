@@ -1,7 +1,8 @@
 """What a delivery is given: rows, where they come from, or which batch they are; and what it gives back."""
 
 import json
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -114,6 +115,18 @@ class Outcome:
         return is_in_the_output(Delivery(int(self.state)))
 
 
+class LocatedRows(Sequence[Row]):
+    """Rows that know, without being made one by one, where they were read."""
+
+    @abstractmethod
+    def spans(self) -> dict[Place, tuple[int, int]]:
+        """As the function `spans`; every row says where it was read."""
+
+    @abstractmethod
+    def behind(self, begins: Mapping[Place, int]) -> Sequence[Row]:
+        """Those of them that were read at these offsets or behind, by where they were read."""
+
+
 @dataclass(slots=True)
 class Work:
     """What is left to do of a delivery, after a look at what is committed."""
@@ -131,6 +144,8 @@ def spans(rows: Sequence[Row], identity: Identity | None) -> dict[Place, tuple[i
     """
     if identity is not None:
         return {}
+    if isinstance(rows, LocatedRows):
+        return rows.spans()
     found: dict[Place, list[int]] = {}
     for number, row in enumerate(rows):
         source = row.source
@@ -157,7 +172,11 @@ def left_by_positions(rows: Sequence[Row], between: dict[Place, tuple[int, int]]
     """
     begins = {place: first_to_send(first, past, committed.get(place, NONE)) for place, (first, past) in between.items()}
     left = rows
-    if any(begins[place] != first for place, (first, _) in between.items()):
+    if all(begins[place] == first for place, (first, _) in between.items()):
+        pass  # nothing of them is there, so all are left
+    elif isinstance(rows, LocatedRows):
+        left = rows.behind(begins)
+    else:
         left = [row for row in rows if row.source is not None and row.source.offset >= begins[row.source[:2]]]
     positions = {place: past for place, (_, past) in between.items() if begins[place] < past}
     return Work(Found(find_by_positions(len(rows), len(left))), left, positions)

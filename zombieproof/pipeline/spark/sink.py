@@ -9,12 +9,12 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from zombieproof.model.vocabulary import NONE
 from zombieproof.pipeline import garbage
-from zombieproof.pipeline.sink import Identity, Row, deliver, resolve
+from zombieproof.pipeline.sink import Identity, deliver, resolve
 from zombieproof.pipeline.sink.delivering import Told
-from zombieproof.pipeline.sink.rows import IllegalRows, Place
+from zombieproof.pipeline.sink.rows import IllegalRows
 from zombieproof.pipeline.spark.options import By, Mode, SinkOptions
 from zombieproof.pipeline.spark.staging import Handed, hand_over, remove, rows_handed
-from zombieproof.pipeline.spark.tables import rows_of, table_of, tasks_of
+from zombieproof.pipeline.spark.tables import TableRows, table_of, tasks_of
 from zombieproof.pipeline.spark.task_context import Attempt, this_attempt
 
 NOT_ITS_OWN: Final = (
@@ -95,12 +95,10 @@ def deliver_partitions(table: pa.Table, options: SinkOptions, attempt: Attempt) 
             f"sink: task {attempt.task} (partition {attempt.partition}, attempt {attempt.number}) got rows that tasks "
             f"{', '.join(map(str, sorted(strange)))} have read: {NOT_ITS_OWN}"
         )
-    parts: dict[Place, list[Row]] = {}
-    for row in rows_of(table, options):
-        assert row.source is not None  # a table of this mode has the column, and no null in it
-        parts.setdefault((row.source.topic, row.source.partition), []).append(row)
-    for (topic, partition), rows in sorted(parts.items()):
-        deliver(rows, **told_of(options, f"{options.transactional_id}-{topic}-{partition}"))
+    rows = TableRows(table, options)
+    for (topic, partition), (first, _) in rows.spans().items():
+        here = rows.behind({(topic, partition): first})
+        deliver(here, **told_of(options, f"{options.transactional_id}-{topic}-{partition}"))
 
 
 class StreamWriter(_Sink, DataSourceStreamArrowWriter):

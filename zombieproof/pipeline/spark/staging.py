@@ -14,9 +14,8 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
-from zombieproof.pipeline.sink.rows import Row
 from zombieproof.pipeline.spark.options import SinkOptions
-from zombieproof.pipeline.spark.tables import from_bytes, rows_of, to_bytes
+from zombieproof.pipeline.spark.tables import TableRows, from_bytes, to_bytes
 from zombieproof.pipeline.spark.task_context import Attempt
 
 DEFAULT: Final = "zombieproof-staging"
@@ -75,17 +74,14 @@ def folder_of(options: SinkOptions, query: str) -> Path:
     return Path(options.staging or Path(tempfile.gettempdir()) / DEFAULT) / re.sub(r"[^\w.-]", "_", query)
 
 
-def rows_handed(messages: Iterable[Handed | None], options: SinkOptions) -> list[Row]:
+def rows_handed(messages: Iterable[Handed | None], options: SinkOptions) -> TableRows:
     """The rows of all tasks, in the order of the messages.
 
     Raises:
         StagedRowsLost: a file is not there, or damaged.
     """
-    found: list[Row] = []
-    for each in messages:
-        if each is not None and each.count:
-            found += rows_of(_table(each), options)
-    return found
+    tables = [_table(each) for each in messages if each is not None and each.count]
+    return TableRows(pa.concat_tables(tables) if tables else pa.table({}), options)
 
 
 def _table(handed: Handed) -> Any:

@@ -1,14 +1,17 @@
 """Rows of a plan as tables of Arrow's, and as what a delivery is given."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, overload
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from zombieproof.pipeline import garbage
-from zombieproof.pipeline.sink.rows import IllegalRows, Row, Source
+from zombieproof.pipeline.sink.rows import IllegalRows, LocatedRows, Place, Row, Source
 from zombieproof.pipeline.spark.options import By, Mode, SinkOptions
 
+AT_ONCE: Final = 10_000
+"""So many rows are made at once."""
 _TEXT_OR_BYTES: Final = ("string", "binary")
 _SOURCE: Final = pa.struct(
     [("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()), ("task", pa.int64())]
@@ -107,22 +110,80 @@ def _of_source(column: Any) -> Any:
     return pa.StructArray.from_arrays(fields, fields=list(_SOURCE))
 
 
-def rows_of(table: pa.Table, options: SinkOptions) -> list[Row]:
-    """A table as rows of a delivery."""
-    count = table.num_rows
+class TableRows(LocatedRows):
+    """A table as rows of a delivery, which are made some at a time: while they are sent the next ones are made."""
+
+    def __init__(self, table: pa.Table, options: SinkOptions) -> None:
+        self._table, self._options = table, options
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Row]: ...
+
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
+        if isinstance(at, slice) and at.step in (None, 1):
+            first, past, _ = at.indices(len(self))
+            return list(TableRows(self._table.slice(first, max(0, past - first)), self._options))
+        return list(self)[at]
+
+    def __iter__(self) -> Iterator[Row]:
+        for batch in self._table.to_batches(max_chunksize=AT_ONCE):
+            with garbage.paused():
+                rows = _rows_of(batch, self._options)
+            yield from rows
+
+    def spans(self) -> dict[Place, tuple[int, int]]:
+        """By place the first offset, and the one behind the last.
+
+        Raises:
+            IllegalRows: an offset is none.
+        """
+        if not len(self):
+            return {}
+        read = self._read().group_by(["topic", "partition"]).aggregate([("offset", "min"), ("offset", "max")])
+        found = {
+            (row["topic"], row["partition"]): (row["offset_min"], row["offset_max"] + 1) for row in read.to_pylist()
+        }
+        for place, (first, _) in found.items():
+            if first < 0:
+                raise IllegalRows(f"sink: a row says that it was read at {place[0]}-{place[1]}, offset {first}")
+        return dict(sorted(found.items()))
+
+    def behind(self, begins: Mapping[Place, int]) -> "TableRows":
+        """The rows from these offsets on."""
+        read = self._read()
+        kept = pa.scalar(False)
+        for (topic, partition), begin in begins.items():
+            is_there = pc.and_(pc.equal(read["topic"], topic), pc.equal(read["partition"], partition))
+            kept = pc.or_(kept, pc.and_(is_there, pc.greater_equal(read["offset"], begin)))
+        return TableRows(self._table.filter(kept), self._options)
+
+    def _read(self) -> pa.Table:
+        """Where each row was read."""
+        flat = self._table.column("source").combine_chunks()
+        return pa.table({name: flat.field(index) for index, name in enumerate(("topic", "partition", "offset"))})
+
+
+def _rows_of(batch: pa.RecordBatch, options: SinkOptions) -> list[Row]:
+    count = batch.num_rows
+    there = set(batch.schema.names)
 
     def column(name: str) -> list[Any]:
-        return table.column(name).to_pylist() if name in table.column_names else [None] * count
+        return list(batch.column(name).to_pylist()) if name in there else [None] * count
 
-    with garbage.paused():
-        topics = [options.topic] * count if options.topic else column("topic")
-        headers = [tuple((each["key"], each["value"]) for each in told) if told else () for told in column("headers")]
-        sources: list[Source | None] = [None] * count
-        if "source" in table.column_names:
-            flat = table.column("source").combine_chunks()
-            sources = list(map(Source, *(flat.field(index).to_pylist() for index in range(3))))
-        columns = (topics, column("value"), column("key"), column("partition"), headers, [None] * count, sources)
-        return list(map(Row, *columns))
+    topics = [options.topic] * count if options.topic else column("topic")
+    headers = [tuple((each["key"], each["value"]) for each in told) if told else () for told in column("headers")]
+    sources: list[Source | None] = [None] * count
+    if "source" in there:
+        flat = batch.column("source")
+        sources = list(map(Source, *(flat.field(index).to_pylist() for index in range(3))))
+    columns = (topics, column("value"), column("key"), column("partition"), headers, [None] * count, sources)
+    return list(map(Row, *columns))
 
 
 def tasks_of(table: pa.Table) -> set[int]:
