@@ -209,7 +209,9 @@ def test_a_results_folder_that_cannot_be_is_refused_by_name(run: Any, tmp_path: 
 # ---------------------------------------------------------------- stopped and gone on
 
 LONG = ("farm", "--scenario", "late_*", "--scenario", "spark_*", "--mutants", "--processes", "2", "--results", "long")
-PROGRAM = "import sys; from zombieproof.cli import main; sys.exit(main(sys.argv[1:]))"
+PROGRAM = "import signal, sys; from zombieproof.cli import main; "
+PROGRAM += "signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored where tests run in the background
+PROGRAM += "sys.exit(main(sys.argv[1:]))"
 
 
 def begin(root: Path) -> "subprocess.Popen[str]":

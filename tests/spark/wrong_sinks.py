@@ -1,6 +1,6 @@
 """Sinks that leave out one rule of a delivery each, as the mutants of the scenarios `spark_*` do; workers import this.
 
-Two-phase sinks are not here: librdkafka has no call by which a driver could end a transaction that a task has begun.
+Two-phase sinks are in `two_phase`.
 """
 
 import time

@@ -11,9 +11,9 @@ import typer
 
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, workers_of
+from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, walks_of, workers_of
 from zombieproof.cli.scenarios import list_scenarios
-from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes, walks_of
+from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes
 from zombieproof.model.rules import switches
 from zombieproof.report import check_json, check_text, comparison, junit
 from zombieproof.report import mutants as mutants_report

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from zombieproof.checker.engine.places import MOST_THREADS
+from zombieproof.checker.engine.places import MOST_SEED, MOST_THREADS
 from zombieproof.checker.request import Walks
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
@@ -80,6 +81,26 @@ def workers_of(wanted: int | None) -> int:
             f"--workers {wanted}: an exploration is shared by up to {MOST_THREADS} threads; so many work"
         )
     return min(wanted, MOST_THREADS)
+
+
+def walks_of(amount: str, seed: int | None) -> Walks | None:
+    """The walks of --simulate and --seed: "30" or "30s" are seconds, "2000000steps" are steps; "": none.
+
+    Raises:
+        WrongUsage: it is no amount, or a seed alone.
+    """
+    if not amount:
+        if seed is not None:
+            raise WrongUsage(f"--seed {seed} says which random walks: give --simulate SECONDS as well")
+        return None
+    if seed is not None and not 0 <= seed <= MOST_SEED:
+        raise WrongUsage(f"--seed {seed}: give 0 to {MOST_SEED}")
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)\s*s?|(\d{1,15})\s*steps", amount.strip(), re.ASCII)
+    if not found or not float(found[1] or found[2]):
+        raise WrongUsage(
+            f"--simulate {amount!r} is no amount; give seconds, such as 30, or steps, such as 2000000steps"
+        )
+    return Walks(seed or 0, steps=int(found[2]) if found[2] else None, seconds=float(found[1]) if found[1] else None)
 
 
 def cores() -> int:

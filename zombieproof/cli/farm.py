@@ -38,7 +38,7 @@ Examples:
   zombieproof farm --mutants --processes 4     and every mutant
   zombieproof farm --scenario 'spark_*' --bound crashes=0..2 --list
   zombieproof farm --scenario timeout --rules own --rules 4.2 --rules 3.9
-  zombieproof farm --scenario kip98_takeover --bound lost=3 --seeds 1..8     random walks
+  zombieproof farm --scenario timeout --bound lost=4 --seeds 1..8
   zombieproof farm examples/farm.yaml --processes 8 --memory 4G
   zombieproof farm examples/farm.yaml --spark 'local[2]' --parquet all.parquet
 
@@ -49,8 +49,8 @@ A plan:
   - {scenarios: [timeout, "kip98_*"], rules: [own, 3.9], bounds: {lost: 0..2}}
   - {scenarios: late_produce, without: kip360, with: transaction_version=0,
      expect: violated}            or holds, or anything
-  - {scenarios: timeout, bounds: {lost: 4}, seeds: 1..8, steps: 2000000}   random
-     walks, of which unbroken is expected
+  - {scenarios: timeout, bounds: {lost: 4}, seeds: 1..8, steps: 2000000}
+                                  random walks: unbroken is what is expected
 
 \b
 Exit codes: 0 all is as expected, 1 something is not, 2 wrong usage,

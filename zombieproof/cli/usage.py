@@ -5,9 +5,6 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar, cast
 
-from zombieproof.checker.engine.places import MOST_SEED
-from zombieproof.checker.request import Walks
-
 
 class WrongUsage(Exception):
     """The command line asks for something that does not exist or makes no sense: exit code 2."""
@@ -67,26 +64,6 @@ def memory_bytes(text: str) -> int:
             f"--memory {text} is {size:,} bytes, which holds nothing; give at least 1M, such as 8G or 512M"
         )
     return size
-
-
-def walks_of(amount: str, seed: int | None) -> Walks | None:
-    """The walks of --simulate and --seed: "30" or "30s" are seconds, "2000000steps" are steps; "": none.
-
-    Raises:
-        WrongUsage: it is no amount, or a seed alone.
-    """
-    if not amount:
-        if seed is not None:
-            raise WrongUsage(f"--seed {seed} says which random walks: give --simulate SECONDS as well")
-        return None
-    if seed is not None and not 0 <= seed <= MOST_SEED:
-        raise WrongUsage(f"--seed {seed}: give 0 to {MOST_SEED}")
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)\s*s?|(\d{1,15})\s*steps", amount.strip(), re.ASCII)
-    if not found or not float(found[1] or found[2]):
-        raise WrongUsage(
-            f"--simulate {amount!r} is no amount; give seconds, such as 30, or steps, such as 2000000steps"
-        )
-    return Walks(seed or 0, steps=int(found[2]) if found[2] else None, seconds=float(found[1]) if found[1] else None)
 
 
 def bounds_of(text: str) -> dict[str, int]:
