@@ -20,7 +20,7 @@ from pyspark.errors import StreamingQueryException
 
 from tests.pipeline.topics import messages
 from tests.spark.faulty import ALL_WRITTEN, COMMITTED, NOT_WRITTEN, OPEN, OUTAGE, WRITTEN, ZOMBIE
-from tests.spark.queries import Query
+from tests.spark.queries import OUTAGE_MS, Query
 
 GOOD = ("batch", "partition")
 SINKS = (*GOOD, "naive")
@@ -109,6 +109,8 @@ CASES = [
 def test_output_is_exact_but_for_the_naive_sink(query: Callable[..., Query], sink: str, failure: str) -> None:
     under_test = query(sink=sink)
     TABLE[failure](under_test)
+    if sink == "naive":
+        under_test.broker.advance(OUTAGE_MS)  # what a task left open that Spark has ended hides rows behind it
     wrong = under_test.wrong()
     if sink == "naive":
         assert "doubled" in wrong, "the negative control is exact: this row would not notice anything"
