@@ -8,7 +8,8 @@ a judge does only where something is to be explained.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from operator import itemgetter
-from typing import TypeVar
+from typing import ClassVar, TypeVar
+from weakref import WeakSet
 
 from zombieproof.model.rules import Rules
 from zombieproof.traces.cleared import NOTHING, Cleared, EndedRun
@@ -21,7 +22,7 @@ Item = TypeVar("Item")
 
 
 HELD = 100_000
-"""So many runs and endings of a log are held as objects, but for those of the producer id that was asked for last."""
+"""So many runs and endings of all logs are held, besides those of the producer id that was asked for last."""
 
 
 class Owned:
@@ -31,25 +32,32 @@ class Owned:
     for as long as he looks. `opened` are the runs that are open at the end of the log.
     """
 
+    _of_all_logs: ClassVar["WeakSet[Owned]"] = WeakSet()
+
     def __init__(self, cleared: Cleared, owned: Collection[int], opened: Mapping[int, Run]) -> None:
         self._cleared, self._owned, self._opened = cleared, owned, opened
-        self._held: dict[int, tuple[list[Run], list[Ending]]] = {}
-        self._count = 0
+        self.held: dict[int, tuple[list[Run], list[Ending]]] = {}
+        self.count = 0
+        self._of_all_logs.add(self)
 
     def __contains__(self, producer_id: int) -> bool:
         return producer_id in self._owned
 
     def __getitem__(self, producer_id: int) -> tuple[list[Run], list[Ending]]:
-        if producer_id not in self._held:
+        if producer_id not in self.held:
             runs, endings = _made(self._cleared.runs_of([producer_id]) or (), self._opened)
             made = runs.get(producer_id, []), endings.get(producer_id, [])
-            count = len(made[0]) + len(made[1])
-            if self._count + count > HELD:
-                self._held.clear()
-                self._count = 0
-            self._count += count
-            self._held[producer_id] = made
-        return self._held[producer_id]
+            self._make_room(len(made[0]) + len(made[1]))
+            self.held[producer_id] = made
+        return self.held[producer_id]
+
+    def _make_room(self, count: int) -> None:
+        logs = list(self._of_all_logs)
+        if sum(each.count for each in logs) + count > HELD:
+            for each in logs:
+                each.held.clear()
+                each.count = 0
+        self.count += count
 
 
 class WhenAsked(Mapping[int, list[Item]]):
