@@ -61,6 +61,7 @@ def run(query: Query, point: str = "", *, decides: bool = True, trusts_abort: bo
     assert not armed.exists(), f"the fault {point!r} did not strike"
 
 
+@pytest.mark.deep
 def test_without_faults_it_is_exact(query: Query) -> None:
     run(query)
     assert query.wrong() == ""

@@ -8,7 +8,15 @@ from numpy.typing import NDArray
 
 from zombieproof.model.vocabulary import TransactionVersion
 from zombieproof.screening.columns import Columns
-from zombieproof.screening.kernel import END_FIELDS, END_MARKER_OFFSET, UNSEEN, End, Producer
+from zombieproof.screening.kernel import (
+    END_EPOCH,
+    END_FIELDS,
+    END_MARKER_EPOCH,
+    END_MARKER_OFFSET,
+    UNSEEN,
+    End,
+    Producer,
+)
 from zombieproof.screening.outcomes import NO_EPOCH, SeveralLogs, epochs, marker_epochs
 from zombieproof.screening.reading import read_columns
 from zombieproof.screening.spilling import Pile, Rows, RowsByFirst, SortedRows
@@ -72,13 +80,21 @@ class ClearedLog:
         """What is open at the end of the log, by first offset."""
         return sorted((_opened(pid, each) for pid, each in self._open.items()), key=lambda run: run.first_offset)
 
-    def runs_of(self, producer_ids: Collection[int]) -> Iterator[EndedRun] | None:
+    def runs_of(
+        self, producer_ids: Collection[int], matters: Callable[[int], bool] | None = None
+    ) -> Iterator[EndedRun] | None:
         """All runs and markers of some producer ids, open ones last, else in log order; None if they were not kept."""
-        return None if self._ends is None else self._runs_of(self._ends, set(producer_ids))
+        return None if self._ends is None else self._runs_of(self._ends, set(producer_ids), matters)
 
-    def _runs_of(self, ends: RowsByFirst, producer_ids: set[int]) -> Iterator[EndedRun]:
+    def _runs_of(
+        self, ends: RowsByFirst, producer_ids: set[int], matters: Callable[[int], bool] | None
+    ) -> Iterator[EndedRun]:
         parts = [ends.between(producer_id, producer_id) for producer_id in sorted(producer_ids)]
         rows = np.concatenate([np.empty((0, END_FIELDS), dtype=np.int64), *parts])
+        if matters is not None:
+            there = np.unique(rows[:, [END_EPOCH, END_MARKER_EPOCH]]).tolist()
+            wanted = np.array([each for each in there if each != UNSEEN and matters(each)], dtype=np.int64)
+            rows = rows[np.isin(rows[:, END_EPOCH], wanted) | np.isin(rows[:, END_MARKER_EPOCH], wanted)]
         for row in rows[np.argsort(rows[:, END_MARKER_OFFSET])].tolist():
             yield _ended(End(*row))
         opened = (producer_id for producer_id in producer_ids if producer_id in self._open)

@@ -107,8 +107,13 @@ class Cleared(Protocol):
     def open_runs(self) -> Sequence[EndedRun]:
         """What is open at the end of the log, by first offset."""
 
-    def runs_of(self, producer_ids: Collection[int]) -> Iterator[EndedRun] | None:
-        """All runs and markers of some producer ids, open ones last, else in log order; None if they were not kept."""
+    def runs_of(
+        self, producer_ids: Collection[int], matters: Callable[[int], bool] | None = None
+    ) -> Iterator[EndedRun] | None:
+        """All runs and markers of some producer ids, open ones last, else in log order; None if they were not kept.
+
+        With `matters` only what is open, and what has data or a marker of an epoch that does.
+        """
 
     def aborted(self) -> Iterator[tuple[int, int, int, int]]:
         """Aborted transactions by marker: producer id, first offset, that of the marker, last stable offset there."""

@@ -23,14 +23,16 @@ class Missed:
 class Match:
     """What was found for one producer id on one partition.
 
-    `marked` holds (by identity) the transactions that have their marker here, `contrary` markers that say the opposite
-    of what was decided, `unmatched` the markers of no transaction, `missed` transactions without marker.
+    `runs` are its runs here that may matter, `marked` holds (by identity) the transactions that have their marker here,
+    `contrary` markers that say the opposite of what was decided, `unmatched` the markers of no transaction, `missed`
+    transactions without marker.
     """
 
     history: IdHistory
     partition: PartitionHistory
     producer_id: int
     listed: list[RecordedTransaction]
+    runs: list[Run]
     marked: set[int] = field(default_factory=set)
     contrary: list[tuple[Ending, RecordedTransaction]] = field(default_factory=list)
     unmatched: list[Ending] = field(default_factory=list)
@@ -57,10 +59,17 @@ def listed_by_partition(
 def match(
     history: IdHistory, partition: PartitionHistory, producer_id: int, listed: list[RecordedTransaction]
 ) -> Match:
-    """Align markers and transactions of one producer id on one partition, an epoch at a time."""
-    found = Match(history, partition, producer_id, listed)
+    """Align markers and transactions of one producer id on one partition, an epoch at a time.
+
+    What has an epoch of none of them, of which the coordinator's log does not tell everything either, says nothing.
+    """
+    epochs = {epoch for txn in listed for epoch in (txn.data_epoch, txn.marker_epoch)}
+    runs, all_endings = partition.near(
+        producer_id, lambda epoch: epoch in epochs or history.is_whole(producer_id, epoch)
+    )
+    found = Match(history, partition, producer_id, listed, runs)
     by_epoch: dict[int, tuple[list[Ending], list[RecordedTransaction]]] = {}
-    for ending in partition.endings.get(producer_id, ()):
+    for ending in all_endings:
         by_epoch.setdefault(ending.epoch, ([], []))[0].append(ending)
     owner = _owner_of_open_data(partition.open_run(producer_id), listed)
     for txn in listed:

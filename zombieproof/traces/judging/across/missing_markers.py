@@ -16,7 +16,7 @@ def data_of(match: Match, missed: Missed) -> Run | None:
     """The run that holds data of a transaction without marker: it stands between the markers around it."""
     begin = missed.before.offset if missed.before else -1
     end = missed.after.offset if missed.after else match.partition.log.end_offset
-    for run in match.partition.runs.get(match.producer_id, ()):
+    for run in match.runs:
         stretch = run.stretch_of(missed.txn.data_epoch) if missed.txn.data_epoch is not None else None
         if stretch is not None and stretch.records and begin < stretch.first_offset < end:
             return run

@@ -39,7 +39,7 @@ def strangers(match: Match, unmatched: Sequence[Ending], data_epochs: Collection
     `unmatched` are markers of no transaction, `data_epochs` those of the transactions that list the partition.
     """
     odd = {id(ending.run) for ending in unmatched}
-    for run in match.partition.runs.get(match.producer_id, ()):
+    for run in match.runs:
         if run.ending is None or run.interrupted or id(run) in odd:
             continue
         for stretch in run.stretches:

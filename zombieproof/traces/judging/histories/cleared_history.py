@@ -51,6 +51,11 @@ class Owned:
             self.held[producer_id] = made
         return self.held[producer_id]
 
+    def near(self, producer_id: int, matters: Callable[[int], bool]) -> tuple[list[Run], list[Ending]]:
+        """Those alone of which an epoch matters, and what is open; not held."""
+        runs, endings = _made(self._cleared.runs_of([producer_id], matters) or (), self._opened)
+        return runs.get(producer_id, []), endings.get(producer_id, [])
+
     def _make_room(self, count: int) -> None:
         logs = list(self._of_all_logs)
         if sum(each.count for each in logs) + count > HELD:
@@ -111,6 +116,7 @@ def cleared_history(log: PartitionLog, facts: CoordinatorFacts, rules: Rules) ->
         earliest_ms=cleared.earliest_ms,
         cleared=cleared,
         open_runs=opened,
+        owned=owned,
     )
 
 

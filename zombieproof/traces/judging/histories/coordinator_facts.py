@@ -19,6 +19,8 @@ class CoordinatorFacts:
     owners: dict[int, IdHistory] = field(default_factory=dict)
     unclear: set[int] = field(default_factory=set)
     """Producer ids with a transaction of which an epoch is not known."""
+    clear: dict[Key, bool] = field(default_factory=dict)
+    """By producer id and epoch whether all of it is known, as far as somebody has asked."""
 
     def is_foreign_data(self, producer_id: int, epoch: int) -> bool:
         """Whether the coordinator has no transaction in which a producer of this epoch could have written."""
@@ -29,8 +31,12 @@ class CoordinatorFacts:
         return (producer_id, epoch) not in self.markers and self._is_clear(producer_id, epoch)
 
     def _is_clear(self, producer_id: int, epoch: int) -> bool:
-        owner = self.owners.get(producer_id)
-        return owner is not None and producer_id not in self.unclear and owner.is_whole(producer_id, epoch)
+        key = (producer_id, epoch)
+        if key not in self.clear:
+            owner = self.owners.get(producer_id)
+            is_whole = owner is not None and owner.is_whole(producer_id, epoch)
+            self.clear[key] = is_whole and producer_id not in self.unclear
+        return self.clear[key]
 
 
 def facts_of(histories: Iterable[IdHistory]) -> CoordinatorFacts:

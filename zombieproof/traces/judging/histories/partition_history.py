@@ -4,8 +4,9 @@ What the leader holds as one open transaction is a `Run`; the marker that ends i
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from zombieproof.formats.topics import TopicPartition
 from zombieproof.traces.cleared import Cleared
@@ -78,12 +79,22 @@ class Ending:
     fault: Fault | None = None
 
 
+class OwnedRuns(Protocol):
+    """Runs and endings of producer ids on a cleared log, made when they are asked for."""
+
+    def __contains__(self, producer_id: int) -> bool:
+        """Whether it has those of this one."""
+
+    def near(self, producer_id: int, matters: Callable[[int], bool]) -> tuple[list[Run], list[Ending]]:
+        """Those alone of which an epoch matters, and what is open."""
+
+
 @dataclass(slots=True)
 class PartitionHistory:
     """What a partition's log tells: runs and endings by producer id in log order, and the faults found in it alone.
 
     Of a log that a screen `cleared`, asking for runs and endings of producer ids without an owner takes a fold; what is
-    open at its end is in `open_runs`.
+    open at its end is in `open_runs`, and `owned` makes those of other producer ids.
     """
 
     log: PartitionLog
@@ -93,6 +104,7 @@ class PartitionHistory:
     earliest_ms: int | None = None
     cleared: Cleared | None = None
     open_runs: Mapping[int, Run] = field(default_factory=dict)
+    owned: "OwnedRuns | None" = None
     _compacted: bool | None = None
 
     @property
@@ -136,6 +148,12 @@ class PartitionHistory:
             return self.open_runs.get(producer_id)
         runs = self.runs.get(producer_id)
         return runs[-1] if runs and runs[-1].ending is None else None
+
+    def near(self, producer_id: int, matters: Callable[[int], bool]) -> tuple[list[Run], list[Ending]]:
+        """Runs and endings of a producer id; of a cleared log at least those of which an epoch matters."""
+        if self.owned is not None and producer_id in self.owned:
+            return self.owned.near(producer_id, matters)
+        return self.runs.get(producer_id, []), self.endings.get(producer_id, [])
 
     def run_at(self, producer_id: int, offset: int) -> Run | None:
         """The run that holds the data at `offset`."""
