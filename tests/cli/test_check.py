@@ -145,6 +145,7 @@ def test_walks_end_after_their_seconds(run: Any) -> None:
         (("--simulate", "0steps"), "--simulate '0steps' is no amount"),
         (("--simulate", "-3"), "--simulate '-3' is no amount"),
         (("--simulate", "1", "--seed", "-1"), "--seed -1: give 0 to 4294967295"),
+        (("--simulate", "1", "--compare", "--without", "kip360"), "--compare and --simulate: choose one"),
         (("--simulate", "1", "--mutants"), "--mutants explores each mutant as it is pinned"),
     ],
 )

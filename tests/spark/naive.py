@@ -19,16 +19,22 @@ class Reached(Enum):
     COMMITTED = "they are committed"
 
 
-def commit_alone(settings: Mapping[str, Any], rows: Sequence[Row], comes_by: Callable[[Reached], None]) -> None:
-    """Commit rows under an id that nobody had; it comes by points at which it may be made to stand or to fail."""
-    comes_by(Reached.BEGUN)
-    producer = producer_for(settings, f"naive-{uuid.uuid4().hex}")
+def opened(settings: Mapping[str, Any], rows: Sequence[Row], transactional_id: str) -> Any:
+    """A producer with a transaction in which rows are acknowledged."""
+    producer = producer_for(settings, transactional_id)
     producer.init_transactions(CALL_S)
     producer.begin_transaction()
     for row in rows:
         producer.produce(row.topic, row.value, row.key)
     left = producer.flush(CALL_S)
     assert left == 0, f"{left} rows are on their way after {CALL_S:g} s"
+    return producer
+
+
+def commit_alone(settings: Mapping[str, Any], rows: Sequence[Row], comes_by: Callable[[Reached], None]) -> None:
+    """Commit rows under an id that nobody had; it comes by points at which it may be made to stand or to fail."""
+    comes_by(Reached.BEGUN)
+    producer = opened(settings, rows, f"naive-{uuid.uuid4().hex}")
     comes_by(Reached.SENT)
     producer.commit_transaction(CALL_S)
     comes_by(Reached.COMMITTED)

@@ -70,11 +70,16 @@ class Query:
         """What source and sink are told of the broker."""
         return {"kafka.bootstrap.servers": self.bootstrap, "kafka.group.id": "copier"}
 
-    def rows(self) -> "DataFrame":
-        """What is read."""
+    def rows(self, group: str = "copier") -> "DataFrame":
+        """What is read, from where that group is on."""
         return (
             self.spark.readStream.format("zombieproof")
-            .options(**self.kafka, subscribe="input", startingOffsets="earliest", includeSource="true")
+            .options(
+                **self.kafka | {"kafka.group.id": group},
+                subscribe="input",
+                startingOffsets="earliest",
+                includeSource="true",
+            )
             .option("maxOffsetsPerTrigger", str(self.most))
             .load()
         )

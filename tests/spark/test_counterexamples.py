@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import StreamingQueryException
 
-from tests.pipeline.topics import read_back
+from tests.pipeline.topics import messages, read_back
 from tests.spark.faulty import COMMITTED, ZOMBIE
 from tests.spark.queries import Query
 from tests.spark.wrong_sinks import Shuffled, Wrong
@@ -26,6 +26,7 @@ TOLD = {
     "look_up_before_fencing": "spark_batch_sink",
     "deliver_without_a_key": "spark_batch_sink",
     "commit_positions_outside_the_transaction": "spark_batch_sink",
+    "begin_anew_without_a_checkpoint": "spark_batch_sink",
     "know_batches_by_number": "spark_identity_sink",
     "shuffle_before_the_sink": "spark_partition_sink",
 }
@@ -81,6 +82,32 @@ def test_commit_positions_outside_the_transaction(query: Query) -> None:
         run(query, "commit_positions_outside_the_transaction", COMMITTED)
     run(query, "commit_positions_outside_the_transaction")
     assert "lost" in query.wrong()
+
+
+@pytest.mark.parametrize("group", ["copier", "another"])
+def test_begin_anew_without_a_checkpoint(query: Query, group: str) -> None:
+    """A source that does not begin where the sink's group is cuts batches of which a part is there already.
+
+    Nothing is lost or doubled: the sink leaves out what is there; but the batch is in the output in two parts.
+    """
+
+    def began_with_what_is_there() -> int:
+        before = len(messages(query.bootstrap, "output"))
+        rows = query.rows(group).selectExpr("upper(cast(value as string)) as value", "key", "source")
+        made = rows.writeStream.format("zombieproof").options(**query.kafka, topic="output")
+        made = made.option("checkpointLocation", str(query.checkpoint)).trigger(availableNow=True)
+        running = made.start()
+        running.awaitTermination()
+        read = sum(each["numInputRows"] for each in running.recentProgress)
+        return int(read) - (len(messages(query.bootstrap, "output")) - before)
+
+    assert began_with_what_is_there() == 0
+    query.forget_checkpoint()
+    query.fill_more()
+    query.most = 100_000
+    left_out = began_with_what_is_there()
+    assert query.wrong() == ""
+    assert (left_out == 0) is (group == "copier")
 
 
 def test_know_batches_by_number(query: Query) -> None:

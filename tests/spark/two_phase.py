@@ -15,6 +15,7 @@ from typing import Any, Final
 from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from tests.spark.faulty import OUTAGE, ZOMBIE, Fault, Struck
+from tests.spark.naive import CALL_S, opened
 from zombieproof.conformance.outside.bootstrap import addresses_of
 from zombieproof.conformance.outside.peer import TRANSACTION, Peer
 from zombieproof.messages.transactions import DescribeTransactions, EndTxn, EndTxnAnswer
@@ -25,7 +26,6 @@ from zombieproof.pipeline.spark.tables import TableRows, table_of
 from zombieproof.pipeline.spark.task_context import this_attempt
 
 BETWEEN = "between two commits"
-CALL_S: Final = 30.0
 VERSION: Final = 3
 """Of EndTxn: as a client of transaction version 1 sends it."""
 OWN: Final = ("point", "armed", "decisions", "trusts_abort")
@@ -44,13 +44,7 @@ class Prepared(WriterCommitMessage):
 def prepare(options: SinkOptions, rows: Sequence[Any], partition: int) -> Prepared:
     """Take the id, send rows, and leave the transaction open."""
     transactional_id = f"two-phase-{partition}"
-    producer = producer_for(options.settings, transactional_id)
-    producer.init_transactions(CALL_S)
-    producer.begin_transaction()
-    for row in rows:
-        producer.produce(row.topic, row.value, row.key)
-    left = producer.flush(CALL_S)
-    assert left == 0, f"{left} rows are on their way after {CALL_S:g} s"
+    opened(options.settings, rows, transactional_id)
     with closing(Peer(addresses_of(options.settings["bootstrap.servers"]))) as peer:
         coordinator = peer.coordinator_of(transactional_id, TRANSACTION)
         answer: Any = peer.ask(DescribeTransactions(0, (transactional_id,)), coordinator)

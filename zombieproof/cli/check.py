@@ -110,7 +110,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         str,
         typer.Option(
             metavar="AMOUNT",
-            help="walk at random instead, for 30 (seconds) or 2000000steps: for worlds too large to explore",
+            help="walk at random instead, in one thread, for 30 (seconds) or 2000000steps: where worlds are too large",
         ),
     ] = "",
     seed: Annotated[int | None, typer.Option(metavar="N", help="which walks --simulate takes; 0 by default")] = None,
@@ -151,6 +151,8 @@ def _compare(chosen: Sequence[Scenario], choice: Choice, form: Format, *, brief:
     """Explore before and after the change, and report both; returns the runs after it."""
     if form == "junit":
         raise WrongUsage("--compare is reported as text or json")
+    if choice.walks is not None:
+        raise WrongUsage("--compare and --simulate: choose one; random walks have no counts that could be compared")
     before = choice.before()
     if before == choice:
         raise WrongUsage("--compare: nothing is changed; give --with, --without, --rules or --mutant")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -183,8 +182,15 @@ def _jobs(plan: Path | None, options: Group, *, mutants: bool) -> list[Job]:
     """
     groups: Plan = (options,)
     if mutants:
-        more = Group(options.where, scenarios=options.scenarios, mutants=("*",), seeds=options.seeds)
-        groups += (replace(more, steps=options.steps),)
+        groups += (
+            Group(
+                options.where,
+                scenarios=options.scenarios,
+                mutants=("*",),
+                seeds=options.seeds,
+                steps=options.steps,
+            ),
+        )
     try:
         return jobs_of(groups if plan is None else load_plan(plan))
     except PlanFault as fault:

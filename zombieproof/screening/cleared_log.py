@@ -97,9 +97,8 @@ class ClearedLog:
             rows = rows[np.isin(rows[:, END_EPOCH], wanted) | np.isin(rows[:, END_MARKER_EPOCH], wanted)]
         for row in rows[np.argsort(rows[:, END_MARKER_OFFSET])].tolist():
             yield _ended(End(*row))
-        opened = (producer_id for producer_id in producer_ids if producer_id in self._open)
-        runs = [_opened(producer_id, self._open[producer_id]) for producer_id in opened]
-        yield from sorted(runs, key=lambda run: run.first_offset)
+        still = producer_ids & self._open.keys()
+        yield from sorted((_opened(each, self._open[each]) for each in still), key=lambda run: run.first_offset)
 
     def aborted(self) -> Iterator[tuple[int, int, int, int]]:
         """Aborted transactions by marker: producer id, first offset, that of the marker, last stable offset there."""

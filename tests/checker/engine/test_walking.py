@@ -111,7 +111,10 @@ def path_of(model: Model, setup: object, seed: int, steps: int) -> list[int]:
 def test_a_capacity_ends_a_walk_and_is_counted(coins: Model, house: Houses) -> None:
     result = wander(coins, house(most=4, room=2), steps=500)
     assert result.verdict == "inconclusive"
-    assert sum(result.bound_hits.values()) >= result.walks - 1
+    hits = sum(result.bound_hits.values())
+    assert hits >= result.walks - 1
+    assert result.why is not None
+    assert result.why.endswith(f"; a capacity was exceeded: {next(iter(result.bound_hits))} {hits:,} times")
     assert result.depth <= 7  # two on each heap, and the one that is too many
 
 

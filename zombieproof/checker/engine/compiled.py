@@ -25,8 +25,18 @@ from zombieproof.checker.engine.model import Malformed, Model
 from zombieproof.checker.engine.rewriting import Lowered
 from zombieproof.checker.engine.sources import plain_function
 
-_KERNELS: Final = ("fingerprint", "owner_of", "partition", "expand", "deduplicate", "judged", "gather", "run")
-_OF_WALKS: Final = ("shuffled", "coprime")
+_KERNELS: Final = (
+    "fingerprint",
+    "owner_of",
+    "partition",
+    "expand",
+    "deduplicate",
+    "judged",
+    "gather",
+    "run",
+    "shuffled",
+    "coprime",
+)
 _MOST_ACTIONS: Final = 1 << 16
 
 
@@ -146,7 +156,7 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
     scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
-    for name in (*_KERNELS, *_OF_WALKS):
+    for name in _KERNELS:
         scope[name] = part(marked(_with_globals(getattr(kernels, name), scope), mark), checked=False)
     folder = folder_of(key)
     found = []

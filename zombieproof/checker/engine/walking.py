@@ -211,6 +211,8 @@ class Walkers:
         said = (
             f"{self.steps:,} steps at random in {self.walks:,} walks (seed {seed}) broke nothing, which proves nothing"
         )
+        hits = [f"{self.model.bounds.get(code, f'bound {code}')} {n:,} times" for code, n in self.bounds.items()]
+        said += f"; a capacity was exceeded: {', '.join(hits)}" if hits else ""
         return f"{said}; it was interrupted" if interrupted else said
 
 

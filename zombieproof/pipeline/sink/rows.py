@@ -4,7 +4,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from zombieproof.model.spark_sink.vocabulary import DeliveryState, Found
 from zombieproof.model.vocabulary import NONE
@@ -116,15 +116,63 @@ class Outcome:
 
 
 class LocatedRows(Sequence[Row]):
-    """Rows that know, without being made one by one, where they were read."""
+    """Rows that know where they were read."""
 
     @abstractmethod
     def spans(self) -> dict[Place, tuple[int, int]]:
-        """As the function `spans`; every row says where it was read."""
+        """The first offset and the one past the last of each partition that rows were read from.
+
+        Raises:
+            IllegalRows: a row does not say where it was read.
+        """
 
     @abstractmethod
     def behind(self, begins: Mapping[Place, int]) -> Sequence[Row]:
         """Those of them that were read at these offsets or behind, by where they were read."""
+
+
+class ListedRows(LocatedRows):
+    """Rows that are there one by one."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Row]: ...
+
+    def __getitem__(self, at: int | slice) -> Row | Sequence[Row]:
+        return self._rows[at]
+
+    def spans(self) -> dict[Place, tuple[int, int]]:
+        """One row after the other."""
+        found: dict[Place, tuple[int, int]] = {}
+        for number, row in enumerate(self._rows):
+            source = row.source
+            if source is None or source.offset < 0:
+                raise IllegalRows(
+                    f"row {number} of {len(self)} does not say where it was read ({source}), and there is no identity "
+                    "of the batch; legal is a topic, a partition and an offset for every row, or (query id, batch id) "
+                    "for all"
+                )
+            place, offset = (source.topic, source.partition), source.offset
+            first, past = found.get(place, (offset, offset + 1))
+            found[place] = (min(first, offset), max(past, offset + 1))
+        return found
+
+    def behind(self, begins: Mapping[Place, int]) -> Sequence[Row]:
+        """One row after the other."""
+        return [row for row in self._rows if row.source is not None and row.source.offset >= begins[row.source[:2]]]
+
+
+def located(rows: Sequence[Row]) -> LocatedRows:
+    """The same rows, as such that know where they were read."""
+    return rows if isinstance(rows, LocatedRows) else ListedRows(rows)
 
 
 @dataclass(slots=True)
@@ -142,27 +190,7 @@ def spans(rows: Sequence[Row], identity: Identity | None) -> dict[Place, tuple[i
     Raises:
         IllegalRows: a row does not say where it was read, and there is no identity.
     """
-    if identity is not None:
-        return {}
-    if isinstance(rows, LocatedRows):
-        return rows.spans()
-    found: dict[Place, list[int]] = {}
-    for number, row in enumerate(rows):
-        source = row.source
-        if source is None or source.offset < 0:
-            raise IllegalRows(
-                f"row {number} of {len(rows)} does not say where it was read ({source}), and there is no identity of "
-                "the batch; legal is a topic, a partition and an offset for every row, or (query id, batch id) for all"
-            )
-        topic, partition, offset = source
-        span = found.get((topic, partition))
-        if span is None:
-            found[topic, partition] = [offset, offset]
-        elif offset > span[1]:
-            span[1] = offset
-        elif offset < span[0]:
-            span[0] = offset
-    return {place: (first, last + 1) for place, (first, last) in found.items()}
+    return {} if identity is not None else located(rows).spans()
 
 
 def left_by_positions(rows: Sequence[Row], between: dict[Place, tuple[int, int]], committed: dict[Place, int]) -> Work:
@@ -171,13 +199,8 @@ def left_by_positions(rows: Sequence[Row], between: dict[Place, tuple[int, int]]
     A partition of which nothing is left keeps its position: it may be behind these rows.
     """
     begins = {place: first_to_send(first, past, committed.get(place, NONE)) for place, (first, past) in between.items()}
-    left = rows
-    if all(begins[place] == first for place, (first, _) in between.items()):
-        pass  # nothing of them is there, so all are left
-    elif isinstance(rows, LocatedRows):
-        left = rows.behind(begins)
-    else:
-        left = [row for row in rows if row.source is not None and row.source.offset >= begins[row.source[:2]]]
+    is_all_left = all(begins[place] == first for place, (first, _) in between.items())
+    left = rows if is_all_left else located(rows).behind(begins)
     positions = {place: past for place, (_, past) in between.items() if begins[place] < past}
     return Work(Found(find_by_positions(len(rows), len(left))), left, positions)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from zombieproof.formats.topics import TRANSACTION_STATE, TopicPartition
 from zombieproof.model.rules import Rules
 from zombieproof.traces.evidence import Evidence, PartitionLog
-from zombieproof.traces.judging.histories.cleared_history import cleared_history
+from zombieproof.traces.judging.histories.cleared_history import Latest, cleared_history
 from zombieproof.traces.judging.histories.client_history import ApplicationTransaction, read_applications
 from zombieproof.traces.judging.histories.coordinator_facts import CoordinatorFacts, facts_of
 from zombieproof.traces.judging.histories.coordinator_history import IdHistory, read_histories
@@ -67,9 +67,10 @@ def fold(evidence: Evidence, rules: Rules, watch: Watch) -> Folded:
     watch.begins(Stage.JUDGING, _events(evidence, logs.values(), applications), names)
     histories = read_histories(evidence, rules, watch)
     folded = Folded(evidence, rules, applications, histories, facts_of(histories))
+    latest = Latest()
     for place, log in logs.items():
         watch.works_on(f"partition {named(place)}")
-        cleared = cleared_history(log, folded.facts, rules)
+        cleared = cleared_history(log, folded.facts, rules, latest)
         folded.partitions[place] = cleared or read_partition(log, folded.facts, rules, watch)
         folded.seen[place] = visibility(log, rules, watch)
         if log.cleared is not None:

@@ -8,8 +8,7 @@ a judge does only where something is to be explained.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from operator import itemgetter
-from typing import ClassVar, TypeVar
-from weakref import WeakSet
+from typing import TypeVar
 
 from zombieproof.model.rules import Rules
 from zombieproof.traces.cleared import NOTHING, Cleared, EndedRun
@@ -20,49 +19,56 @@ from zombieproof.traces.judging.histories.partition_history import Ending, Parti
 
 Item = TypeVar("Item")
 
+Made = tuple[list[Run], list[Ending]]
+"""Of one producer id on one log."""
 
 HELD = 100_000
-"""So many runs and endings of all logs are held, besides those of the producer id that was asked for last."""
+"""So many runs and endings are held, besides those that were asked for last."""
+
+
+class Latest:
+    """The runs and endings that were made last, of all logs together."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[Owned, int], Made] = {}
+        self._count = 0
+
+    def of(self, owned: "Owned", producer_id: int) -> Made:
+        """Those of a producer id, made if they are not there any more."""
+        key = (owned, producer_id)
+        if key not in self._made:
+            made = owned.near(producer_id, None)
+            count = len(made[0]) + len(made[1])
+            if self._count + count > HELD:
+                self._made.clear()
+                self._count = 0
+            self._made[key] = made
+            self._count += count
+        return self._made[key]
 
 
 class Owned:
     """Runs and endings of the producer ids that somebody owns, made of what the screen kept when they are asked for.
 
-    What was asked for last is held, so that a judge who looks at one producer id after the other sees the same objects
-    for as long as he looks. `opened` are the runs that are open at the end of the log.
+    `opened` are the runs that are open at the end of the log.
     """
 
-    _of_all_logs: ClassVar["WeakSet[Owned]"] = WeakSet()
-
-    def __init__(self, cleared: Cleared, owned: Collection[int], opened: Mapping[int, Run]) -> None:
+    def __init__(
+        self, cleared: Cleared, owned: Collection[int], opened: Mapping[int, Run], latest: Latest | None
+    ) -> None:
         self._cleared, self._owned, self._opened = cleared, owned, opened
-        self.held: dict[int, tuple[list[Run], list[Ending]]] = {}
-        self.count = 0
-        self._of_all_logs.add(self)
+        self._latest = latest or Latest()
 
     def __contains__(self, producer_id: int) -> bool:
         return producer_id in self._owned
 
-    def __getitem__(self, producer_id: int) -> tuple[list[Run], list[Ending]]:
-        if producer_id not in self.held:
-            runs, endings = _made(self._cleared.runs_of([producer_id]) or (), self._opened)
-            made = runs.get(producer_id, []), endings.get(producer_id, [])
-            self._make_room(len(made[0]) + len(made[1]))
-            self.held[producer_id] = made
-        return self.held[producer_id]
+    def __getitem__(self, producer_id: int) -> Made:
+        return self._latest.of(self, producer_id)
 
-    def near(self, producer_id: int, matters: Callable[[int], bool]) -> tuple[list[Run], list[Ending]]:
-        """Those alone of which an epoch matters, and what is open; not held."""
+    def near(self, producer_id: int, matters: Callable[[int], bool] | None) -> Made:
+        """Those alone of which an epoch matters (None: all), and what is open; made anew each time."""
         runs, endings = _made(self._cleared.runs_of([producer_id], matters) or (), self._opened)
         return runs.get(producer_id, []), endings.get(producer_id, [])
-
-    def _make_room(self, count: int) -> None:
-        logs = list(self._of_all_logs)
-        if sum(each.count for each in logs) + count > HELD:
-            for each in logs:
-                each.held.clear()
-                each.count = 0
-        self.count += count
 
 
 class WhenAsked(Mapping[int, list[Item]]):
@@ -71,7 +77,7 @@ class WhenAsked(Mapping[int, list[Item]]):
     def __init__(
         self,
         owned: Owned,
-        of: Callable[[tuple[list[Run], list[Ending]]], list[Item]],
+        of: Callable[[Made], list[Item]],
         there: frozenset[int],
         fold: Callable[[], Mapping[int, list[Item]]],
     ) -> None:
@@ -91,15 +97,20 @@ class WhenAsked(Mapping[int, list[Item]]):
         return len(self._fold())
 
 
-def cleared_history(log: PartitionLog, facts: CoordinatorFacts, rules: Rules) -> PartitionHistory | None:
-    """The history of a cleared log; None where it has to be folded after all, by what the coordinator's log tells."""
+def cleared_history(
+    log: PartitionLog, facts: CoordinatorFacts, rules: Rules, latest: Latest | None = None
+) -> PartitionHistory | None:
+    """The history of a cleared log; None where it has to be folded after all, by what the coordinator's log tells.
+
+    `latest` holds what was made of it last, together with that of other logs.
+    """
     cleared = log.cleared
     if cleared is None or not cleared.agrees_with(facts):
         return None
     there = frozenset(cleared.transactional_producers())
     opened = {each.producer_id: _run(each) for each in cleared.open_runs()}
     is_kept = cleared.runs_of(()) is not None
-    owned = Owned(cleared, there & facts.owners.keys() if is_kept else (), opened)
+    owned = Owned(cleared, there & facts.owners.keys() if is_kept else (), opened, latest)
 
     @cache
     def everything() -> tuple[Mapping[int, list[Run]], Mapping[int, list[Ending]]]:

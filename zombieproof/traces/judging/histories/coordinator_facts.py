@@ -19,8 +19,8 @@ class CoordinatorFacts:
     owners: dict[int, IdHistory] = field(default_factory=dict)
     unclear: set[int] = field(default_factory=set)
     """Producer ids with a transaction of which an epoch is not known."""
-    clear: dict[Key, bool] = field(default_factory=dict)
-    """By producer id and epoch whether all of it is known, as far as somebody has asked."""
+    judged_clear: dict[Key, bool] = field(default_factory=dict)
+    """What `_is_clear` has found: a log asks for each of its transactions, and all logs have the same ones."""
 
     def is_foreign_data(self, producer_id: int, epoch: int) -> bool:
         """Whether the coordinator has no transaction in which a producer of this epoch could have written."""
@@ -32,11 +32,11 @@ class CoordinatorFacts:
 
     def _is_clear(self, producer_id: int, epoch: int) -> bool:
         key = (producer_id, epoch)
-        if key not in self.clear:
+        if key not in self.judged_clear:
             owner = self.owners.get(producer_id)
             is_whole = owner is not None and owner.is_whole(producer_id, epoch)
-            self.clear[key] = is_whole and producer_id not in self.unclear
-        return self.clear[key]
+            self.judged_clear[key] = is_whole and producer_id not in self.unclear
+        return self.judged_clear[key]
 
 
 def facts_of(histories: Iterable[IdHistory]) -> CoordinatorFacts:
