@@ -40,8 +40,17 @@ def smaller(scenario: Scenario) -> object:
     return scenario.setup(Rules(), scenario.own_bounds(SMALL[scenario.name]))
 
 
+LARGER = {"spark_task_attempts", "spark_two_drivers", "spark_identity_sink"}
+
+
 @pytest.mark.sample("spark_naive_sink", "spark_two_phase_sink")
-@pytest.mark.parametrize("scenario", SPARK_SCENARIOS, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(scenario, marks=pytest.mark.deep if scenario.name in LARGER else (), id=scenario.name)
+        for scenario in SPARK_SCENARIOS
+    ],
+)
 def test_compiled_and_interpreted_reach_the_same_states(scenario: Scenario) -> None:
     exact = agree_everywhere(SPARK_SINK, smaller(scenario))
     result = explore(SPARK_SINK, smaller(scenario), promises=scenario.always)

@@ -1,5 +1,6 @@
 """Processes find what this process finds, and one that dies takes nothing along but what it was at."""
 
+import multiprocessing
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -59,8 +60,8 @@ def test_a_killed_process_is_named_by_its_signal(jobs: Jobs) -> None:
 
     def kill(job: Job, _: object) -> None:
         begun.append(job.key)
-        for pid in children():
-            psutil.Process(pid).kill()
+        for child in multiprocessing.active_children():  # one that has just begun is not yet to be known by its command
+            child.kill()
 
     (job,) = jobs("{scenarios: spark_partition_sink}")
     made = run([job], in_processes(1, Limits(), kill))

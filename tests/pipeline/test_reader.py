@@ -140,7 +140,7 @@ def test_a_coordinator_that_begins_is_asked_again(filled: dict[str, Any]) -> Non
 
 @pytest.mark.txn_faults(plan=refused("OffsetFetch", "NOT_COORDINATOR", "every_time"))
 def test_one_that_never_begins_is_told(filled: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(reader, "UNDECIDED_S", 0.5)
     with pytest.raises(client.KafkaException, match="NOT_COORDINATOR"):
         begun_and_planned(filled)
 

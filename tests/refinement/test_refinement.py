@@ -29,6 +29,8 @@ from zombieproof.statemachines.kernel import IllegalTransition
 SMALL = [scope for scope in SCOPES if scope.scenario.distinct <= 1_000]
 QUICK = 200
 """Up to so many states a scope is part of `make test`."""
+MANY = 1000
+"""From so many states on a scenario is left to `make deep`."""
 
 BY_NAME = {scope.scenario.name: scope for scope in SCOPES}
 
@@ -142,7 +144,13 @@ def test_every_field_of_a_state_is_projected_or_listed() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", OWN, ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(scenario, marks=[pytest.mark.deep] if scenario.distinct > MANY else [], id=scenario.name)
+        for scenario in OWN
+    ],
+)
 def test_the_live_system_reaches_the_pinned_number_of_states_of_a_scenario(scenario: Scenario) -> None:
     assert len(refined(_setup(scenario, scenario.rules)).states) == scenario.distinct
 

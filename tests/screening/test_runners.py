@@ -37,7 +37,13 @@ def test_what_was_screened_before_tells_the_same(
 @pytest.mark.slow
 def test_several_processes_tell_the_same_of_every_recording(pool: Runner) -> None:
     for folder in RECORDINGS:
-        for part in (folder, *sorted({path.parent.parent for path in folder.rglob("*.log") if path.stem.isdecimal()})):
+        assert told([folder], LogScreen(pool))[0] == told([folder], LogScreen())[0]
+
+
+@pytest.mark.deep
+def test_several_processes_tell_the_same_of_every_part_of_a_recording(pool: Runner) -> None:
+    for folder in RECORDINGS:
+        for part in sorted({path.parent.parent for path in folder.rglob("*.log") if path.stem.isdecimal()}):
             assert told([part], LogScreen(pool))[0] == told([part], LogScreen())[0]
 
 
