@@ -1,11 +1,13 @@
 """Every scenario holds with its pinned count, every mutant breaks its promise in the pinned number of steps."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from zombieproof.checker.checking import Checked, Request, check
 from zombieproof.checker.engine.explore import explore
+from zombieproof.checker.engine.model import Model, try_all
 from zombieproof.checker.engine.replay import agree_everywhere, replay
 from zombieproof.checker.engine.result import Result
 from zombieproof.checker.scenario import Mutant, Scenario
@@ -19,6 +21,9 @@ OF_TRANSACTIONS = [
 ]
 MANY = 5_000_000
 """Distinct states from which on the exploration of a scenario takes long; `make check` explores them all."""
+
+FEW = 300_000
+"""Distinct states up to which scenarios are explored a second time, as slowly as can be."""
 
 MUTANTS = [(scenario, mutant) for scenario in SCENARIOS.values() for mutant in scenario.mutants]
 TEN_BUGS = {"B01", "B02", "B03", "B04", "B06", "B07", "B08", "B09", "B10", "B73"}
@@ -135,6 +140,18 @@ def test_a_reduction_changes_no_verdict(name: str, switch: str) -> None:
         assert full.distinct >= reduced.distinct or full.violated
         if switch == "keep_refused_copies":
             assert steps_of(full) == steps_of(reduced), mutant
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [TRANSACTIONS, BETWEEN_BROKERS], ids=lambda model: model.name)
+def test_all_that_is_passed_over_is_disabled(model: Model) -> None:
+    patient = replace(model, name=f"patient_{model.name}", next_action=try_all)
+    scenarios = [each for each in OF_TRANSACTIONS if each.model(each.bounds) is model and each.distinct < FEW]
+    assert len(scenarios) >= 3
+    for scenario in scenarios:
+        setup = scenario.setup(scenario.own_rules(), scenario.bounds)
+        one, other = (explore(each, setup, promises=scenario.always) for each in (model, patient))
+        assert (one.distinct, one.generated, one.depth) == (other.distinct, other.generated, other.depth), scenario.name
 
 
 def steps_of(result: Result) -> int:

@@ -1,6 +1,7 @@
 """Replay and agreement: what both hosts say of a model, and that a host or a model that goes astray is caught."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from zombieproof.checker.engine.replay import (
     agree_everywhere,
     replay,
 )
+from zombieproof.checker.engine.walking import wander
 
 Houses = Callable[..., Any]
 Variants = Callable[..., Model]
@@ -155,6 +157,39 @@ def stray(variant: Variants) -> Model:
 def stores_a_record(state: Any, action: int, house: Any, trail: Any) -> bool:
     trail.moves[0] = trail.moves[1]
     return True
+
+
+def passes_over_full_heaps(state: Any, action: int, house: Any) -> int:
+    while action < len(state.heaps) and state.heaps[action] >= house.most:
+        action += 1
+    return action
+
+
+def passes_over_the_second_heap(state: Any, action: int, house: Any) -> int:
+    return 2 if action == 1 else action
+
+
+def stays_behind(state: Any, action: int, house: Any) -> int:
+    return action - 1
+
+
+def test_what_a_model_passes_over_is_not_tried_and_changes_no_count(coins: Model, house: Houses) -> None:
+    short = replace(coins, next_action=passes_over_full_heaps)
+    setup = house(most=4)
+    found, expected = explore(short, setup), explore(coins, setup)
+    assert (found.distinct, found.generated, found.depth) == (expected.distinct, expected.generated, expected.depth)
+    assert agree_everywhere(short, setup).distinct == expected.distinct
+    assert wander(short, setup, steps=1000).generated == 1000
+
+
+@pytest.mark.parametrize(("passes_over", "action"), [(passes_over_the_second_heap, 1), (stays_behind, 0)])
+def test_a_model_that_passes_over_what_is_enabled_is_caught(
+    coins: Model, house: Houses, passes_over: Callable[..., int], action: int
+) -> None:
+    careless = replace(coins, next_action=passes_over)
+    assert explore(careless, house(most=4)).depth <= 12  # it ends
+    with pytest.raises(ModelFault, match=f"coins: action {action} is enabled, but next_action passes it over"):
+        agree_everywhere(careless, house(most=4))
 
 
 def writes_what_is_not_there(state: Any, action: int, house: Any, trail: Any) -> bool:

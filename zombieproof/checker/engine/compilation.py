@@ -82,12 +82,23 @@ class Whole(JITCodeLibrary):  # type: ignore[misc, unused-ignore]  # Numba is un
 
     def finalize(self) -> None:
         """Link the parts that parts need, then go on as Numba does."""
+        self._entries = {one.name for one in self._final_module.functions if not one.is_declaration}
         libraries = list(_callees_first(list(self._linking_libraries), set()))
         self._linking_libraries.clear()
         for library in reversed(libraries):
             # Callers first: LLVM does not link a part to which nothing refers yet.
             self.add_linking_library(library)
         super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        """Optimise, when it is told that nobody else calls a part: then LLVM inlines what is called once or is small.
+
+        Otherwise it keeps each part as others might link it, and most calls of a step stay calls.
+        """
+        for one in self._final_module.functions:
+            if not one.is_declaration and one.name not in self._entries:
+                one.linkage = "internal"
+        super()._optimize_final_module()
 
 
 def _callees_first(libraries: list[Any], seen: set[Any]) -> Iterator[Any]:

@@ -98,7 +98,13 @@ def _engine(model: Model) -> Engine:
             f"an engine takes 1 to {_MOST_ACTIONS} actions and up to {places.MAX_PROMISES} promises"
         )
     _check_parameters(model)
-    functions = [model.step, model.normalise, model.bound_hit, *(promise.holds for promise in model.promises)]
+    functions = [
+        model.step,
+        model.next_action,
+        model.normalise,
+        model.bound_hit,
+        *(promise.holds for promise in model.promises),
+    ]
     lowering = Lowering()
     names = [lowering.read(function).name for function in functions]
     state, setup, trail = (layout_of(record, model.sizes) for record in (model.state, model.setup, model.trail))
@@ -118,6 +124,7 @@ def _engine(model: Model) -> Engine:
 def _check_parameters(model: Model) -> None:
     wanted = {
         "step": "(state, action, setup, trail)",
+        "next_action": "(state, action, setup)",
         "normalise": "(state, setup)",
         "bound_hit": "(state, setup)",
     }
@@ -150,6 +157,7 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
         "ACTIONS": model.actions,
         "PROMISES": len(model.promises),
         "step": lowering.lower(model.step),
+        "next_action": lowering.lower(model.next_action),
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
         "judge": _judge(model, lowering),

@@ -102,13 +102,15 @@ class InterpretedHost:
     def step(self, before: Any, action: int) -> tuple[Any, Any]:
         """Return the successor in normal form, or None where the action is disabled, and the trail.
 
-        Raises ModelFault where a disabled action has changed the state, or a normal form has another normal form.
+        Raises ModelFault where a disabled action has changed the state, an enabled one is passed over, or a normal form
+        has another normal form.
         """
         after = copy.deepcopy(before)
         trail = self.trail.unpack(bytes(self.trail.padded.itemsize))
         if self.model.step(after, action, self.setup, trail):
             self.model.normalise(after, self.setup)
             self._check_normal(after, f"after action {action}")
+            self._check_tried(before, action)
             return after, trail
         if self.state.leaves(after) != self.state.leaves(before):
             where = difference(self.state, self.state.pack(before), self.state.pack(after))
@@ -120,6 +122,14 @@ class InterpretedHost:
         state = self.model.initial(self.setup)
         self._check_normal(state, "at the beginning")
         return state
+
+    def _check_tried(self, state: Any, enabled: int) -> None:
+        """See that whoever goes from one action worth a try to the next meets this one."""
+        tried = self.model.next_action(state, 0, self.setup)
+        while 0 <= tried < enabled:
+            tried = max(tried + 1, self.model.next_action(state, tried + 1, self.setup))
+        if tried != enabled or self.model.next_action(state, enabled, self.setup) != enabled:
+            raise ModelFault(f"{self.model.name}: action {enabled} is enabled, but next_action passes it over")
 
     def _check_normal(self, state: Any, when: str) -> None:
         again = copy.deepcopy(state)

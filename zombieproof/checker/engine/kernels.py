@@ -73,6 +73,11 @@ def step(state: Any, action: int, setup: Any, trail: Any) -> bool:
     raise NotImplementedError
 
 
+def next_action(state: Any, action: int, setup: Any) -> int:
+    """Return the first action from this one on that is worth a try."""
+    raise NotImplementedError
+
+
 def normalise(state: Any, setup: Any) -> None:
     """Bring the state into its normal form."""
     raise NotImplementedError
@@ -137,7 +142,8 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     while parent < last and found <= room:
         if bound_hit(parents.records[parent], setup) == 0:
             copy_words(out.states.words, found, parents.words, parent, WORDS)
-            for action in range(ACTIONS):
+            action = max(0, next_action(out.states.records[found], 0, setup))
+            while action < ACTIONS:
                 clear_words(around.trail_words, 0, TRAIL_WORDS)
                 if step(out.states.records[found], action, setup, trail):
                     if found >= skip:
@@ -148,6 +154,7 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
                     out.actions[found] = action
                     found += 1
                     copy_words(out.states.words, found, parents.words, parent, WORDS)
+                action = max(action + 1, next_action(out.states.records[found], action + 1, setup))
         parent += 1
     tally[PARENT] = parent
     tally[FOUND] = found
@@ -356,8 +363,10 @@ def wander(states: Any, path: Any, around: Any, tally: Any) -> int:
             stride = stride % ACTIONS + 1
         action = -1
         for turn in range(ACTIONS):
-            clear_words(around.trail_words, 0, TRAIL_WORDS)
             tried = (start + turn * stride) % ACTIONS
+            if next_action(states.records[1], tried, setup) != tried:
+                continue
+            clear_words(around.trail_words, 0, TRAIL_WORDS)
             if step(states.records[1], tried, setup, trail):
                 action = tried
                 break

@@ -71,6 +71,11 @@ def no_bound(state: Any, setup: Any) -> int:
     return 0
 
 
+def try_all(state: Any, action: int, setup: Any) -> int:
+    """Return the action: for models in which each is tried in every state."""
+    return action
+
+
 @dataclass(frozen=True)
 class Model:
     """A system whose states are records.
@@ -85,6 +90,9 @@ class Model:
         actions: actions are numbered 0 to `actions` - 1.
         step: `step(state, action, setup, trail) -> bool`. False: the action is disabled and the state untouched.
             True: the state is now the successor.
+        next_action: `next_action(state, action, setup) -> int`: the first number from `action` on that is worth a try
+            in a state in normal form, or any from `actions` on. Whatever is passed over has to be disabled: so a model
+            saves the engine the trouble to find out.
         normalise: `normalise(state, setup)`: the normal form, applied to each successor.
         describe: `describe(state, action, setup) -> str`: the action in one line; interpreted only.
         initial: `initial(setup) -> state`: the initial state, in normal form; interpreted only.
@@ -110,6 +118,7 @@ class Model:
     initial: Callable[..., Any]
     promises: tuple[Promise, ...]
     normalise: Callable[..., None] = no_normal_form
+    next_action: Callable[..., int] = try_all
     bound_hit: Callable[..., int] = no_bound
     bounds: Mapping[int, str] = field(default_factory=dict)
     coverage: tuple[int, int, int] = (0, 0, 0)
@@ -122,7 +131,7 @@ class Model:
             if not isinstance(cls, type) or not is_dataclass(cls):
                 shown = cls.__name__ if isinstance(cls, type) else repr(cls)
                 raise Malformed(f"{who}: {what} is {shown}; give a slotted dataclass of integers and records", what)
-        for what in ("step", "describe", "initial", "normalise", "bound_hit"):
+        for what in ("step", "describe", "initial", "normalise", "next_action", "bound_hit"):
             if not callable(getattr(self, what)):
                 raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)
         if not isinstance(self.actions, int):

@@ -99,3 +99,9 @@ ACTIONS: tuple[tuple[int, int], ...] = _numbered()
 
 ACTIONS_AT_ONCE: int = sum(kind not in KINDS_BETWEEN_BROKERS for kind, _ in ACTIONS)
 """How many actions there are where nothing of that travels."""
+
+NEXT_KIND: tuple[int, ...] = tuple(
+    next((later for later in range(action, len(ACTIONS)) if ACTIONS[later][0] != kind), len(ACTIONS))
+    for action, (kind, _) in enumerate(ACTIONS)
+)
+"""Action -> the first action of the kind behind its own."""

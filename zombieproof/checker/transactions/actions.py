@@ -17,12 +17,14 @@ from zombieproof.checker.transactions import (
     replies,
 )
 from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, KINDS_BETWEEN_BROKERS, Action
+from zombieproof.checker.transactions.causes import has_cause
 from zombieproof.checker.transactions.state import MESSAGES, Kind, Message, Setup, Stage, State, Trail
 
 
 def step(state: State, action: int, setup: Setup, trail: Trail) -> bool:
     """Take an action: False if it is disabled (the state is untouched), True if the state is now its successor."""
-    if not _take(state, ACTIONS[action][0], ACTIONS[action][1], setup, trail):
+    kind, i = ACTIONS[action][0], ACTIONS[action][1]
+    if not has_cause(state, kind, setup) or not _take(state, kind, i, setup, trail):
         return False
     if trail.illegal != 0:
         state.ghost.illegal = trail.illegal
@@ -156,8 +158,6 @@ def _between_brokers(state: State, setup: Setup, trail: Trail, kind: int, i: int
 
 def _handle_append(state: State, setup: Setup, trail: Trail, kind: int, number: int) -> bool:
     """An append is made, or its outcome told; who waits for that is answered."""
-    if number >= len(state.appends):
-        return False
     if kind == Action.TELL_APPEND:
         if not appends_under_way.tell(state, setup, trail, number):
             return False
@@ -192,7 +192,7 @@ def _is_behind_another(state: State, message: Message) -> bool:
 
 def _lose_answer(state: State, setup: Setup, trail: Trail, i: int) -> bool:
     message = state.messages[i]
-    if state.budget.lost == 0 or not message.live:
+    if not message.live:
         return False
     if message.answered:
         replies.restore_request(state, message)
@@ -231,9 +231,7 @@ def _append_unknown(state: State, setup: Setup, trail: Trail, i: int) -> bool:
     """The coordinator's append becomes durable but is reported as failed."""
     message = state.messages[i]
     to_coordinator = network.speaks_to_coordinator(message.kind) or message.stage == Stage.TO_COORDINATOR
-    if state.budget.unknown_appends == 0 or not to_coordinator or message.answered or not message.live:
-        return False
-    if setup.bounds.appends_travel == 1:
+    if not to_coordinator or message.answered or not message.live:
         return False
     if message.kind == Kind.MARKER or message.node != state.coordinator:
         return False

@@ -21,10 +21,6 @@ def make(state: State, setup: Setup, trail: Trail, number: int, kind: int) -> bo
     budget = state.budget
     if under_way.phase != Phase.PREPARED:
         return False
-    if (kind == Action.FAIL_APPEND and budget.failed_appends == 0) or (
-        kind == Action.DOUBT_APPEND and budget.unknown_appends == 0
-    ):
-        return False
     node, k = int(under_way.node), int(under_way.subject)
     txn, at = state.nodes[node].cache[k], office(state, setup, node, 0)
     begin(trail, k)

@@ -218,7 +218,7 @@ def raise_epoch(state: State, setup: Setup, trail: Trail, c: int) -> None:
 def crash(state: State, c: int) -> bool:
     """The process of client `c` is gone; a new instance of the same application may start with the next transaction."""
     client = state.clients[c]
-    if state.budget.crashes == 0 or not client.alive or client.state == ProducerState.FATAL_ERROR:
+    if not client.alive or client.state == ProducerState.FATAL_ERROR:
         return False
     state.budget.crashes -= 1
     network.hang_up(state, c)

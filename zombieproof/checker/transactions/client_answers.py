@@ -96,7 +96,7 @@ def _api(kind: int) -> int:
 def give_up(state: State, setup: Setup, trail: Trail, i: int) -> bool:
     """The delivery timeout of a batch: the client goes on without it, the batch stays in flight."""
     message = state.messages[i]
-    if not message.live or message.kind != Kind.PRODUCE or state.budget.late == 0:
+    if not message.live or message.kind != Kind.PRODUCE:
         return False
     if state.clients[message.client].state not in (ProducerState.IN_TRANSACTION, ProducerState.ABORTABLE_ERROR):
         return False

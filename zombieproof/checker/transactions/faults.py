@@ -1,7 +1,7 @@
 """Faults of brokers: failover, deposition, time-out, expiry, leaders that change or are gone, rebalances.
 
-Each has a budget in the state; a fault without budget, or with nothing to happen to, is disabled. What happens to
-messages and clients (lost, doubled, late, crashed) is in ``actions`` and ``client_actions``.
+Each has a budget in the state (`causes` asks whether one is left); a fault with nothing to happen to is disabled. What
+happens to messages and clients (lost, doubled, late, crashed) is in ``actions`` and ``client_actions``.
 """
 
 from zombieproof.checker.transactions import (
@@ -20,8 +20,6 @@ from zombieproof.statemachines.partition_leader import forgetting
 
 def _rebalance(state: State, setup: Setup) -> bool:
     """The group takes its first owner for dead: the next member owns the input partition in the next generation."""
-    if setup.bounds.grouped == 0 or state.budget.rebalances == 0:
-        return False
     state.budget.rebalances -= 1
     state.group.generation += 1
     state.group.owner = (state.group.owner + 1) % setup.bounds.clients
@@ -33,7 +31,7 @@ def inject(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
     if kind == Action.REBALANCE:
         return _rebalance(state, setup)
     if kind == Action.TIME_OUT:
-        if state.budget.timeouts == 0 or not coordinator_actions.time_out(state, setup, trail, i):
+        if not coordinator_actions.time_out(state, setup, trail, i):
             return False
         state.budget.timeouts -= 1
         return True
@@ -52,8 +50,6 @@ def inject(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
 
 def _fail_over(state: State, setup: Setup, trail: Trail) -> bool:
     """The coordinator's broker crashes; the other one loads the log."""
-    if state.budget.failovers == 0:
-        return False
     state.budget.failovers -= 1
     appends_under_way.drop(state, state.coordinator)
     coordinator_actions.forget(state, state.coordinator)
@@ -65,8 +61,6 @@ def _fail_over(state: State, setup: Setup, trail: Trail) -> bool:
 
 def _depose(state: State, setup: Setup, trail: Trail) -> bool:
     """The other broker is elected coordinator, and the old one does not know it yet."""
-    if state.budget.deposed == 0:
-        return False
     state.budget.deposed -= 1
     _take_over(state, setup, trail)
     return True
@@ -92,7 +86,7 @@ def _resign(state: State, node: int) -> bool:
 
 def _expire(state: State, setup: Setup, trail: Trail, k: int) -> bool:
     """A transactional id that is idle is forgotten."""
-    if state.budget.expirations == 0 or not coordinator_actions.expire(state, setup, trail, k):
+    if not coordinator_actions.expire(state, setup, trail, k):
         return False
     state.budget.expirations -= 1
     return True
@@ -104,7 +98,7 @@ def _forget(state: State, trail: Trail, kind: int, p: int, pid: int) -> bool:
     A guard takes its entry along if nothing else is known of the producer.
     """
     entry = state.partitions[p].entries[pid]
-    if state.budget.forgotten == 0 or entry.txn_first_offset != NONE:
+    if entry.txn_first_offset != NONE:
         return False
     of_guard = kind == Action.FORGET_GUARD
     if not (entry.guard if of_guard else entry.known):
@@ -127,12 +121,10 @@ def _inject_at_partition(state: State, setup: Setup, trail: Trail, kind: int, p:
     if not partition.leader:
         return False
     if kind == Action.LOSE_LEADER:
-        if state.budget.leaderless == 0:
-            return False
         state.budget.leaderless -= 1
         _lose_leader(state, setup, p)
         return True
-    if state.budget.leader_changes == 0 or partition.end == 0:
+    if partition.end == 0:
         return False
     state.budget.leader_changes -= 1
     _lose_leader(state, setup, p)

@@ -65,7 +65,7 @@ def _forget(allocation: Allocation) -> None:
 
 def allocate(state: State, setup: Setup, node: int, lost: bool) -> bool:
     """The controller hands a block out; with `lost` its answer does not arrive, and the block is nobody's."""
-    if node >= len(state.blocks) or not state.allocations[node].asked or (lost and state.budget.lost == 0):
+    if not state.allocations[node].asked:
         return False
     allocated = producer_ids.allocate(int(state.next_block), int(setup.bounds.id_blocks))
     state.next_block += setup.bounds.id_blocks
@@ -80,7 +80,7 @@ def allocate(state: State, setup: Setup, node: int, lost: bool) -> bool:
 
 def arrive(state: State, setup: Setup, node: int) -> bool:
     """The controller's answer arrives."""
-    if node >= len(state.blocks) or state.allocations[node].first == NONE:
+    if state.allocations[node].first == NONE:
         return False
     _answered(state, setup, node, int(state.allocations[node].first))
     state.allocations[node].first = NONE
@@ -89,8 +89,6 @@ def arrive(state: State, setup: Setup, node: int) -> bool:
 
 def double(state: State, node: int) -> bool:
     """A late copy of the controller's answer stays behind."""
-    if node >= len(state.blocks) or state.budget.doubled == 0:
-        return False
     allocation = state.allocations[node]
     if allocation.first == NONE or allocation.late != NONE:
         return False
@@ -101,7 +99,7 @@ def double(state: State, node: int) -> bool:
 
 def arrive_late(state: State, setup: Setup, node: int) -> bool:
     """A late copy arrives and is taken for the answer that the node waits for."""
-    if node >= len(state.blocks) or state.allocations[node].late == NONE:
+    if state.allocations[node].late == NONE:
         return False
     if not state.blocks[node].is_asked_for or state.blocks[node].next_size > 0:
         return False

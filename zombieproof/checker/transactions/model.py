@@ -7,6 +7,7 @@ from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.transactions import id_blocks, late_copies, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE
 from zombieproof.checker.transactions.actions import step
+from zombieproof.checker.transactions.causes import next_action
 from zombieproof.checker.transactions.narration import describe
 from zombieproof.checker.transactions.state import (
     APPENDS,
@@ -94,6 +95,7 @@ TRANSACTIONS = Model(
     trail=Trail,
     actions=ACTIONS_AT_ONCE,
     step=step,
+    next_action=next_action,
     normalise=network.normalise,
     describe=describe,
     initial=initial_state,

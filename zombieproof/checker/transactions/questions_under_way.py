@@ -100,7 +100,7 @@ def arrive(state: State, setup: Setup, trail: Trail, i: int, lost: bool) -> bool
 def disconnect(state: State, setup: Setup, trail: Trail, place: int) -> bool:
     """The connection breaks on which a request is under way: who waits for it is told so."""
     p, node = place // NODES, place % NODES
-    if place >= len(state.lanes) or state.budget.lost == 0 or not state.lanes[place].under_way:
+    if not state.lanes[place].under_way:
         return False
     state.budget.lost -= 1
     how = questions.ends(state.lanes[place], setup.rules)
