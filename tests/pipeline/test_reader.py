@@ -150,6 +150,18 @@ def test_a_leader_that_is_another_one_is_looked_for(filled: dict[str, Any]) -> N
     assert begun_and_planned(filled) == ({PLACE: 0}, {PLACE: 6})
 
 
+def test_a_client_that_has_not_heard_of_a_partition_is_asked_again() -> None:
+    """As librdkafka answers whose connections break before it has its metadata."""
+    errors = [client.KafkaException(client.KafkaError(client.KafkaError._UNKNOWN_PARTITION))]  # noqa: SLF001  # its name
+
+    def ask() -> str:
+        if errors:
+            raise errors.pop()
+        return "known"
+
+    assert reader.answered(ask) == "known"
+
+
 @pytest.mark.txn_faults(plan=refused("OffsetFetch", "GROUP_AUTHORIZATION_FAILED", "once"))
 def test_what_does_not_pass_is_told_at_once(filled: dict[str, Any]) -> None:
     with pytest.raises(client.KafkaException, match="GROUP_AUTHORIZATION_FAILED"):

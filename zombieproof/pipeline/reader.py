@@ -18,8 +18,8 @@ from zombieproof.statemachines.notes import Notes, clear
 Place = tuple[str, int]
 Answer = TypeVar("Answer")
 
-LEADERLESS = frozenset({"LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION"})
-"""Somebody else leads the partition, or nobody does yet."""
+LEADERLESS = frozenset({"LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "_UNKNOWN_PARTITION"})
+"""Somebody else leads the partition, or nobody does yet; or the client's connection broke before it could hear who."""
 
 CALL_S = 10.0
 DEADLINE_S = 120.0
