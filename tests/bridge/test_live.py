@@ -52,8 +52,8 @@ BREAKING = sorted(set(STORIES) - {(s, m) for s, m in STORIES if s in NO_LEVER})
 
 def lived(scenario: str, mutant: str, *, live_producers: bool = True) -> LiveRun:
     model, setup = chosen_for(SCENARIOS[scenario], mutant)
-    always = {*SCENARIOS[scenario].always, breaks(scenario, mutant)}
-    return run_live(model, setup, STORIES[scenario, mutant], always, live_producers=live_producers)
+    kept = {*SCENARIOS[scenario].kept, breaks(scenario, mutant)}
+    return run_live(model, setup, STORIES[scenario, mutant], kept, live_producers=live_producers)
 
 
 def breaks(scenario: str, mutant: str) -> str:

@@ -83,7 +83,7 @@ def test_scenarios_as_json(run: Any) -> None:
     }
     [one] = run("scenarios", "leaderless_partition", "--json").json["scenarios"]
     assert one["faults"]["leaderless"] == 1
-    assert [mutant["bug"] for mutant in one["mutants"]] == ["B73"]
+    assert [mutant["bug"] for mutant in one["mutants"]] == ["B73", None]
 
 
 def test_the_rules_of_a_scenario_are_its_preset_and_what_it_changes(run: Any) -> None:

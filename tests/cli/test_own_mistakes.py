@@ -50,7 +50,12 @@ OF_SCENARIOS: list[Mistake] = [
     ("(Op.SEND_0, Op.SEND_1, Op.COMMIT)", "(1, 2, 4)", "((TRANSACTION", "Op.SEND_0"),
     ("failovers=1,", "failovers=1", "", ""),  # a comma that is not needed
     ("failovers=1,", "mutants=(Mutant('m', breaks='x', steps=1)),", "mutants=(", "a comma, mutants=(Mutant(...),)"),
-    ("failovers=1,", "mutants=(Mutant('m', breaks='x', steps=1),),", "mutants=(", "no promise of the kind always"),
+    (
+        "failovers=1,",
+        "mutants=(Mutant('m', breaks='x', steps=1),),",
+        "mutants=(",
+        "no promise that holds always or at rest",
+    ),
     (
         "failovers=1,",
         "mutants=(\n        Mutant('m', breaks='epochs_never_go_down', steps=1, without=('strickt_end',)),\n    ),",

@@ -152,7 +152,7 @@ def test_a_leader_that_is_another_one_is_looked_for(filled: dict[str, Any]) -> N
 
 def test_a_client_that_has_not_heard_of_a_partition_is_asked_again() -> None:
     """As librdkafka answers whose connections break before it has its metadata."""
-    errors = [client.KafkaException(client.KafkaError(client.KafkaError._UNKNOWN_PARTITION))]  # noqa: SLF001  # its name
+    errors = [client.KafkaException(client.KafkaError(client.KafkaError._UNKNOWN_PARTITION))]
 
     def ask() -> str:
         if errors:

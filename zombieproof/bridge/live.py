@@ -18,6 +18,7 @@ from zombieproof.broker.coordinator.steps import InvalidTransition
 from zombieproof.checker.engine.hosts import difference
 from zombieproof.checker.engine.layout import layout_of
 from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.replay import breaks
 from zombieproof.checker.transactions.narration import describe
 from zombieproof.checker.transactions.state import Setup, State, Trail
 from zombieproof.model.vocabulary import Error, Row
@@ -73,7 +74,7 @@ def run_live(
     model: Model,
     setup: object,
     actions: Sequence[int],
-    always: Collection[str],
+    promises: Collection[str],
     *,
     live_producers: bool = True,
     hear: Callable[[LiveStep], None] | None = None,
@@ -83,7 +84,7 @@ def run_live(
     Args:
         model: the checker's, with `setup`, what is constant; the live brokers follow its rules.
         actions: the path.
-        always: the names of the promises to judge where it ends.
+        promises: the names of those to judge where it ends.
         live_producers: False: the clients are the checker's, and only brokers are live.
         hear: is told each step when it is taken.
 
@@ -101,7 +102,7 @@ def run_live(
         at = len(taken) + 1 if taken or over.arrival is not Arrival.NO_LEVER else 0
         return LiveRun(over.arrival, tuple(taken), at, over.why, over.broken)
     state = path.twin.state
-    broken = tuple(p.name for p in model.promises if p.name in always and not p.judge(state, setup))
+    broken = tuple(p.name for p in model.promises if p.name in promises and breaks(model, setup, p, state))
     return LiveRun(Arrival.ARRIVES, tuple(taken), broken=broken)
 
 

@@ -41,7 +41,7 @@ def check(
 ) -> Checked:
     """Explore a scenario exhaustively, or at random if the request asks for walks.
 
-    A mutant is judged by the promise that it breaks. With other rules only the *always* promises are judged: what has
+    A mutant is judged by the promise that it breaks. With other rules *sometimes* promises are not: what has
     to be reached for a scenario not to be vacuous is another matter there.
 
     Raises:
@@ -56,11 +56,11 @@ def check(
     model = scenario.model(bounds)
     setup = scenario.setup(rules, bounds)
     changed = mutant is not None or rules != scenario.own_rules()
-    promises = (*scenario.always, *scenario.sometimes)
+    promises = (*scenario.kept, *scenario.sometimes)
     if mutant is not None:
         promises = (mutant.breaks,)
     elif changed:
-        promises = scenario.always
+        promises = scenario.kept
     if request.walks is None:
         result = explore(
             model,

@@ -1,8 +1,8 @@
 """A scenario: a small system with a story, the faults that may happen, and what must hold. Scenarios are data.
 
-A scenario holds when every reachable state keeps every *always* promise, every *sometimes* promise is reached, and no
-capacity of the record was. Each has mutants: the same system with one rule removed, the promise that then breaks, and
-the length of the shortest way there.
+A scenario holds when every reachable state keeps every *always* promise and, where nothing more can happen but new
+faults, every *at rest* promise, when every *sometimes* promise is reached, and no capacity of the record was. Each has
+mutants: the same system with one rule removed, the promise that then breaks, and the length of the shortest way there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,6 +48,15 @@ VISIBLE = tuple(
     )
 )
 """What applications and readers can see: for scenarios whose shortest counterexample is to show the damage itself."""
+
+
+AT_REST = (
+    "a_decided_transaction_is_complete",
+    "what_is_open_can_time_out",
+    "nobody_waits_for_ever",
+    "an_acknowledged_commit_is_visible",
+)
+"""What holds in every transaction scenario when nothing more can happen but new faults."""
 
 
 def options_of_changes(changes: Mapping[str, int]) -> tuple[list[str], list[str]]:
@@ -109,7 +118,7 @@ class Scenario:
         story: what happens, in about three sentences.
         rules: the preset of rules under which it holds; `changes` sets fields of those `Rules`.
         bounds: name -> value; what `--bounds` may change.
-        always, sometimes: names of promises.
+        always, sometimes, at_rest: names of promises.
         mutants: what breaks it.
         model: bounds -> the model; `setup`: rules, bounds -> what is constant during a run.
         distinct: the number of distinct states, pinned; 0 while it is not.
@@ -133,9 +142,15 @@ class Scenario:
     changes: Mapping[str, int] = field(default_factory=dict)
     origin: str = ""
     faults: tuple[str, ...] = FAULTS
+    at_rest: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_scenario(self)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The promises that no behaviour may break: always, and at rest."""
+        return (*self.always, *self.at_rest)
 
     @property
     def asked(self) -> str:
@@ -207,6 +222,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     distinct: int = 0,
     sometimes: tuple[str, ...],
     always: tuple[str, ...] = ALWAYS,
+    at_rest: tuple[str, ...] = AT_REST,
     ids: tuple[int, ...] = (0, 0),
     grouped: int = 0,
     readers: int = 0,
@@ -254,6 +270,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         name=name,
         story=story,
         always=always,
+        at_rest=at_rest,
         sometimes=sometimes,
         distinct=distinct,
         bounds=own,

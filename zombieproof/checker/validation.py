@@ -70,7 +70,8 @@ def _promises(who: str, scenario: Scenario) -> None:
     if not isinstance(model, Model):
         raise ScenarioFault(f"{who}: model gives {_kind(model)}; it takes bounds and returns a Model", "model")
     kinds = {promise.name: promise.kind for promise in model.promises}
-    for kind, names in (("always", scenario.always), ("sometimes", scenario.sometimes)):
+    named = {"always": scenario.always, "sometimes": scenario.sometimes, "at_rest": scenario.at_rest}
+    for kind, names in named.items():
         _names(who, kind, names)
         for name in names:
             if name not in kinds:
@@ -85,7 +86,7 @@ def _promises(who: str, scenario: Scenario) -> None:
 
 
 def _mutants(who: str, scenario: Scenario) -> None:
-    always = [promise.name for promise in scenario.model(scenario.bounds).promises if promise.kind == "always"]
+    kept = [promise.name for promise in scenario.model(scenario.bounds).promises if promise.kind != "sometimes"]
     seen: set[str] = set()
     for mutant in scenario.mutants:
         if not hasattr(mutant, "breaks"):
@@ -93,10 +94,10 @@ def _mutants(who: str, scenario: Scenario) -> None:
         if mutant.name in seen:
             raise ScenarioFault(f"{who}: two mutants are named {mutant.name!r}; rename one", mutant.name)
         seen.add(mutant.name)
-        if mutant.breaks not in always:
+        if mutant.breaks not in kept:
             raise ScenarioFault(
-                f"{who}: mutant {mutant.name!r} breaks {mutant.breaks!r}, which is no promise of the kind always; "
-                f"{near(str(mutant.breaks), always)}",
+                f"{who}: mutant {mutant.name!r} breaks {mutant.breaks!r}, which is no promise that holds always or at "
+                f"rest; {near(str(mutant.breaks), kept)}",
                 str(mutant.breaks),
             )
         for name in mutant.bounds:

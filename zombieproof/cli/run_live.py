@@ -69,4 +69,4 @@ def _run(
         if form == "text":
             show_live_step(screen, step)
 
-    return trace, run_live(model, setup, actions, scenario.always, live_producers=live_producers, hear=hear)
+    return trace, run_live(model, setup, actions, scenario.kept, live_producers=live_producers, hear=hear)

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from zombieproof.model import endings as e
 from zombieproof.model import promises as p
 from zombieproof.model import witnesses as w
 
-Kind = Literal["always", "sometimes"]
+Kind = Literal["always", "sometimes", "at_rest"]
 
 
 class Where(StrEnum):
@@ -54,8 +55,9 @@ class Guarantee:
         name: what reports call it.
         sentence: the promise in one sentence.
         source: where it is written.
-        kind: *always* (in every state, in every history) or *sometimes* (in some state: a scenario in which it never
-            holds does not test what it says).
+        kind: *always* (in every state, in every history), *sometimes* (in some state: a scenario in which it never
+            holds does not test what it says) or *at rest* (in every state in which nothing more can happen but new
+            faults).
         where: where it is judged.
         broken_by: what breaks it: a mutant of a scenario, or the recording or made history (tests/traces/replay) that
             does; of a *sometimes* promise the state before anything happened, in which none holds.
@@ -89,6 +91,10 @@ def _of_states(holds: Callable[[p.State], bool], source: str, broken_by: str, *,
     """An *always* promise of states; `live`: walks of a live cluster are judged by it too."""
     where = (Where.STATE, Where.CLUSTER) if live else (Where.STATE,)
     return Guarantee(holds.__name__, _sentence(holds), source, "always", where, broken_by, holds)
+
+
+def _at_rest(holds: Callable[[p.State], bool], source: str, broken_by: str) -> Guarantee:
+    return Guarantee(holds.__name__, _sentence(holds), source, "at_rest", (Where.STATE,), broken_by, holds)
 
 
 def _witness(holds: Callable[[p.State], bool]) -> Guarantee:
@@ -182,6 +188,23 @@ CATALOGUE: tuple[Guarantee, ...] = (
     ),
     _of_states(p.a_reader_misses_nothing_committed, "reference §12.1 (i)", "skipping_never_ends"),
     _of_states(p.both_readers_agree, "reference §6", "the_broker_lists_no_aborted_transactions"),
+    # ---- at rest, in states
+    _at_rest(
+        e.a_decided_transaction_is_complete,
+        "reference §2.12; bugs.md LivenessOfInit",
+        "a_new_leader_refuses_the_marker_for_ever",
+    ),
+    _at_rest(
+        e.what_is_open_can_time_out,
+        "KIP-664, KIP-890; bugs.md LSOProgress",
+        "a_late_record_hangs",
+    ),
+    _at_rest(e.nobody_waits_for_ever, "bugs.md LivenessOfProducer", "what_waits_has_no_answer"),
+    _at_rest(
+        e.an_acknowledged_commit_is_visible,
+        "KIP-98; bugs.md LSOProgress",
+        "a_skipped_marker_hides_what_is_committed",
+    ),
     # ---- sometimes, in states
     _witness(w.a_transaction_commits),
     _witness(w.a_transaction_aborts),

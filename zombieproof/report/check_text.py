@@ -92,7 +92,8 @@ def show_violation(screen: Screen, run: Run, broken: Promise, *, brief: bool = F
     else:
         show_story(screen, run.story, brief=brief)
         screen.say()
-        screen.say(f"Broken after {plural(len(run.story.beats), 'step')}: {broken.name}", "bold red", indent=2)
+        when = ", where nothing more can happen but new faults" if broken.kind == "at_rest" else ""
+        screen.say(f"Broken after {plural(len(run.story.beats), 'step')}{when}: {broken.name}", "bold red", indent=2)
         screen.say(broken.text, indent=2)
     screen.say()
     screen.say("Try next", "bold", indent=2)

@@ -103,7 +103,7 @@ def run_again(trace: Trace, file: str, own: Iterable[Scenario] = ()) -> Again:
     scenario, model, setup = restored(trace.header, file, own)
     actions = [step.action for step in trace.steps]
     possible, why = follow(model, setup, actions)
-    story = tell(model, setup, actions[:possible], scenario.always)
+    story = tell(model, setup, actions[:possible], scenario.kept)
     sentence = _sentence(model, trace, file)
     for said, beat in zip(trace.steps, story.beats, strict=False):
         fault = _difference(said, step_of(beat))
@@ -139,7 +139,7 @@ def _sentence(model: Model, trace: Trace, file: str) -> str:
     named = trace.conclusion.promise
     if named is None:
         return ""
-    sentences = {promise.name: promise.text for promise in model.promises if promise.kind == "always"}
+    sentences = {promise.name: promise.text for promise in model.promises if promise.kind != "sometimes"}
     if named not in sentences:
         line = len(trace.steps) + 2
         raise TraceError(file, line, f"names the promise {named!r}, which is unknown; known: {', '.join(sentences)}")

@@ -76,7 +76,7 @@ def run_of(checked: Checked, request: Request) -> Run:
     """
     violated = checked.result.violated
     actions = violated.actions if violated else None
-    story = None if actions is None else tell(checked.model, checked.setup, actions, checked.scenario.always)
+    story = None if actions is None else tell(checked.model, checked.setup, actions, checked.scenario.kept)
     return Run(checked, request, story)
 
 

@@ -11,9 +11,9 @@ _MEANINGS = {facts.name: facts.meaning for facts in switches()}
 
 
 def promises_of(scenario: Scenario) -> list[Promise]:
-    """The promises of a scenario: always, then sometimes."""
+    """The promises of a scenario: always, then at rest, then sometimes."""
     of_model = {promise.name: promise for promise in scenario.model(scenario.bounds).promises}
-    return [of_model[name] for name in (*scenario.always, *scenario.sometimes)]
+    return [of_model[name] for name in (*scenario.kept, *scenario.sometimes)]
 
 
 def show_scenario(screen: Screen, scenario: Scenario) -> None:
@@ -28,7 +28,7 @@ def show_scenario(screen: Screen, scenario: Scenario) -> None:
     screen.say(f"other bounds: {_listed(others)}", indent=2, hang=8)
     screen.say(f"rules: {scenario.rules_in_words}; {plural(scenario.distinct, 'distinct state')}", indent=2)
     screen.say()
-    rows = [(promise.kind, promise.name, promise.text) for promise in promises_of(scenario)]
+    rows = [(promise.kind.replace("_", " "), promise.name, promise.text) for promise in promises_of(scenario)]
     screen.table((Column("holds"), Column("promise"), Column("")), rows, indent=2)
     screen.say()
     for mutant in scenario.mutants:

@@ -126,8 +126,8 @@ class Story:
     setup: object
 
 
-def tell(model: Model, setup: object, actions: Iterable[int], always: Collection[str]) -> Story:
-    """Run `actions` from the initial state and tell what happens; `always` names the promises to judge after each step.
+def tell(model: Model, setup: object, actions: Iterable[int], promises: Collection[str]) -> Story:
+    """Run `actions` from the initial state and tell what happens; `promises` names those to judge after each step.
 
     Raises:
         HostsDisagree: interpreted and compiled actions differ: an error of this program.
@@ -135,23 +135,24 @@ def tell(model: Model, setup: object, actions: Iterable[int], always: Collection
     """
     from zombieproof.checker.engine.replay import replay  # noqa: PLC0415  # it loads Numba, which only runs need
 
-    return story_of(model, setup, replay(model, setup, actions), always)
+    return story_of(model, setup, replay(model, setup, actions), promises)
 
 
-def story_of(model: Model, setup: object, steps: Iterable[ReplayedStep], always: Collection[str]) -> Story:
+def story_of(model: Model, setup: object, steps: Iterable[ReplayedStep], promises: Collection[str]) -> Story:
     """Tell the steps of a run."""
     from zombieproof.checker.engine.layout import layout_of  # noqa: PLC0415  # it loads NumPy
+    from zombieproof.checker.engine.replay import breaks  # noqa: PLC0415  # it loads Numba
 
     steps = tuple(steps)
     layout = layout_of(model.state, model.sizes)
     initial = model.initial(setup)
     beats = tuple(_beat(number, step, setup, layout, initial) for number, step in enumerate(steps, start=1))
-    judged = [promise for promise in model.promises if promise.name in always]
+    judged = [promise for promise in model.promises if promise.name in promises]
     states = [initial, *(step.after for step in steps)]
     broken = {
         number: names
         for number, state in enumerate(states)
-        if (names := tuple(p.name for p in judged if not p.judge(state, setup)))
+        if (names := tuple(p.name for p in judged if breaks(model, setup, p, state)))
     }
     last = states[-1]
     there = ending(last, setup) if isinstance(last, State) and isinstance(setup, Setup) else ()

@@ -75,7 +75,7 @@ def model_of(step: Callable[..., bool], state: type = State) -> Model:
 
 def followed(model: Model) -> Any:
     lowering = Lowering()
-    for function in (model.step, model.normalise, model.bound_hit, *(promise.holds for promise in model.promises)):
+    for function in model.functions:
         lowering.read(function)
     return follow(model, lowering.lowered)
 

@@ -20,7 +20,7 @@ from zombieproof.checker.engine.cache import Kept, folder_of
 from zombieproof.checker.engine.compilation import entry, part
 from zombieproof.checker.engine.kinds import follow
 from zombieproof.checker.engine.layout import Layout, layout_of
-from zombieproof.checker.engine.lowering import Lowering, LoweringError, marked
+from zombieproof.checker.engine.lowering import Lowering, LoweringError, frozen, marked
 from zombieproof.checker.engine.model import Malformed, Model
 from zombieproof.checker.engine.rewriting import Lowered
 from zombieproof.checker.engine.sources import plain_function
@@ -32,6 +32,7 @@ _KERNELS: Final = (
     "expand",
     "deduplicate",
     "judged",
+    "unfinished",
     "gather",
     "run",
     "shuffled",
@@ -98,22 +99,15 @@ def _engine(model: Model) -> Engine:
             f"an engine takes 1 to {_MOST_ACTIONS} actions and up to {places.MAX_PROMISES} promises"
         )
     _check_parameters(model)
-    functions = [
-        model.step,
-        model.next_action,
-        model.normalise,
-        model.bound_hit,
-        *(promise.holds for promise in model.promises),
-    ]
     lowering = Lowering()
-    names = [lowering.read(function).name for function in functions]
+    names = [lowering.read(function).name for function in model.functions]
     state, setup, trail = (layout_of(record, model.sizes) for record in (model.state, model.setup, model.trail))
     followed = follow(model, lowering.lowered)
     if not widths.is_ours(model):
         widths.guard(lowering, followed.stores)
     modules = (kernels, places, intrinsics, coverage, compilation, lowering_module)
     own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
-    takes = [promise.parameters for promise in model.promises]
+    takes = [promise.parameters for promise in model.promises], sorted(model.faults)
     dtypes = [layout.padded.descr for layout in (state, setup, trail)]
     key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
     if key not in _entries:
@@ -156,6 +150,7 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
         "TRAIL_WORDS": trail.padded.itemsize // 8,
         "ACTIONS": model.actions,
         "PROMISES": len(model.promises),
+        "FAULTS": frozen(tuple(int(action in model.faults) for action in range(model.actions))),
         "step": lowering.lower(model.step),
         "next_action": lowering.lower(model.next_action),
         "normalise": lowering.lower(model.normalise),

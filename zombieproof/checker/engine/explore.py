@@ -184,7 +184,7 @@ def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | Non
         why = "a capacity was exceeded: " + ", ".join(f"{name} in {n:,} states" for name, n in hits.items())
     violated: Counterexample | None = None
     if search.violated >= 0:
-        actions = search.levels.path(search.depth, search.culprit)
+        actions = search.levels.path(*search.culprit)
         violated, why = Counterexample(model.promises[search.violated].name, actions), None
     exhaustive = why is None and violated is None
     outcomes = tuple(
@@ -220,8 +220,8 @@ def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | Non
 def _outcome(search: Search, promise: Promise, violated: Counterexample | None, exhaustive: bool) -> bool | None:
     if promise.kind == "sometimes" and search.engine.model.promises.index(promise) in search.witnesses:
         return True
-    if promise.kind == "always" and violated is not None and violated.promise == promise.name:
+    if promise.kind != "sometimes" and violated is not None and violated.promise == promise.name:
         return False
     if not exhaustive:
         return None
-    return promise.kind == "always"
+    return promise.kind != "sometimes"

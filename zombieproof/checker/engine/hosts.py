@@ -139,6 +139,11 @@ class InterpretedHost:
             raise ModelFault(f"{self.model.name}: {when} the normal form has another normal form: {where}")
 
 
+def is_at_rest(model: Model, host: CompiledHost | InterpretedHost, state: Any) -> bool:
+    """Whether nothing can happen in a state of the host but faults; raises what its `step` raises."""
+    return all(host.step(state, action)[0] is None for action in range(model.actions) if action not in model.faults)
+
+
 def difference(layout: Layout, expected: bytes, found: bytes) -> str:
     """Return the first leaf that differs, in words."""
     left, right = layout.leaves(layout.unpack(expected)), layout.leaves(layout.unpack(found))

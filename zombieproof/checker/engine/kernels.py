@@ -20,6 +20,7 @@ from zombieproof.checker.engine.intrinsics import clear_words, copy_words, folde
 from zombieproof.checker.engine.places import (
     ACTIVE,
     ALWAYS,
+    AT_REST,
     BASE,
     BLOCK_FULL,
     BOUNDS,
@@ -55,6 +56,7 @@ from zombieproof.checker.engine.places import (
     STEP,
     STOPPED,
     TABLE_FULL,
+    UNFINISHED,
     VIOLATED,
     WALKS,
     WITNESSES,
@@ -66,6 +68,7 @@ WORDS: int = 1
 TRAIL_WORDS: int = 1
 ACTIONS: int = 1
 PROMISES: int = 0
+FAULTS: Any = (0,)
 
 
 def step(state: Any, action: int, setup: Any, trail: Any) -> bool:
@@ -128,7 +131,7 @@ def fingerprint(words: Any, row: Any) -> Any:
 
 
 def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
-    """Expand parents until they end or the buffer cannot surely take another's successors."""
+    """Expand parents until they end, one is found unfinished, or the buffer cannot surely take another's successors."""
     parent = tally[PARENT]
     last = tally[LAST]
     base = tally[BASE]
@@ -142,10 +145,12 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     while parent < last and found <= room:
         if bound_hit(parents.records[parent], setup) == 0:
             copy_words(out.states.words, found, parents.words, parent, WORDS)
+            is_at_rest = True
             action = max(0, next_action(out.states.records[found], 0, setup))
             while action < ACTIONS:
                 clear_words(around.trail_words, 0, TRAIL_WORDS)
                 if step(out.states.records[found], action, setup, trail):
+                    is_at_rest = is_at_rest and FAULTS[action] == 1
                     if found >= skip:
                         count_moves(trail, around.coverage, sign)
                     normalise(out.states.records[found], setup)
@@ -155,6 +160,9 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
                     found += 1
                     copy_words(out.states.words, found, parents.words, parent, WORDS)
                 action = max(action + 1, next_action(out.states.records[found], action + 1, setup))
+            if is_at_rest and unfinished(parents.records[parent], setup, tally):
+                parent += 1
+                break
         parent += 1
     tally[PARENT] = parent
     tally[FOUND] = found
@@ -162,6 +170,15 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     tally[FRESH] = 0
     if tally[OWNERS] > 1:
         partition(out, tally)
+
+
+def unfinished(state: Any, setup: Any, tally: Any) -> bool:
+    """Return whether a promise of the kind *at rest* is broken in a state that is; the first one is noted."""
+    for promise in range(PROMISES):
+        if tally[ACTIVE + promise] == AT_REST and not judge(state, setup, promise):
+            tally[UNFINISHED] = promise
+            return True
+    return False
 
 
 def owner_of(mark: Any, owners: Any) -> Any:
@@ -257,7 +274,7 @@ def judged(state: Any, setup: Any, index: Any, tally: Any) -> None:
         return
     for promise in range(PROMISES):
         active = tally[ACTIVE + promise]
-        if active == 0:
+        if active in (0, AT_REST):
             continue
         holds = judge(state, setup, promise)
         if active == ALWAYS and not holds and tally[VIOLATED] < 0:
@@ -271,6 +288,8 @@ def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, t
     """Take parents through all three phases, one small buffer after the other; the caller helps and calls again."""
     while True:
         if tally[STAGE] == EXPAND:
+            if tally[UNFINISHED] >= 0:
+                return STOPPED
             if tally[PARENT] >= tally[LAST]:
                 return DONE
             expand(parents, out, around, tally)
@@ -371,6 +390,10 @@ def wander(states: Any, path: Any, around: Any, tally: Any) -> int:
                 action = tried
                 break
         if action < 0:
+            if unfinished(states.records[1], setup, tally):
+                tally[VIOLATED] = tally[UNFINISHED]
+                answer = STOPPED
+                break
             tally[WALKS] += 1
             if depth == 0:
                 break

@@ -75,7 +75,7 @@ class Lowering:
                 INT64: numba.int64,
                 REPLACE: intrinsics.replace,
                 **{name: self._part(callee) for name, callee in lowered.functions.items()},
-                **{name: _frozen(table) for name, table in lowered.tables.items()},
+                **{name: frozen(table) for name, table in lowered.tables.items()},
                 **lowered.classes,
             }
             self._compiled[function] = part(marked(_clone(lowered, scope), self.mark), checked=True)
@@ -109,7 +109,8 @@ def _clone(lowered: Lowered, scope: dict[str, Any]) -> types.FunctionType:
     return function
 
 
-def _frozen(table: tuple[Any, ...]) -> Any:
+def frozen(table: tuple[Any, ...]) -> Any:
+    """Return a table of integers as compiled code takes it: a constant."""
     array = np.array(table, np.int64)
     array.setflags(write=False)
     return array

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, Final, Literal, get_args
 
-Kind = Literal["always", "sometimes"]
+Kind = Literal["always", "sometimes", "at_rest"]
 
 MOST_CODES: Final = 31
 
@@ -32,7 +32,9 @@ class Promise:
     """A named sentence about states: `holds(state) -> bool`, or `holds(state, setup) -> bool`.
 
     An *always* promise has to hold in every reachable state; a *sometimes* promise in at least one, so that a
-    scenario that never gets anywhere is noticed. `text` says it in words, `source` where it is written.
+    scenario that never gets anywhere is noticed; an *at rest* promise in every state in which nothing more can happen
+    but new faults, so that what is left unfinished for ever is noticed. `text` says it in words, `source` where it is
+    written.
     """
 
     name: str
@@ -47,7 +49,7 @@ class Promise:
             raise Malformed(f"the name of a promise is {self.name!r}; give words joined by underscores", str(self.name))
         if self.kind not in get_args(Kind):
             raise Malformed(
-                f"promise {self.name!r}: its kind is {self.kind!r}; give always or sometimes", str(self.kind)
+                f"promise {self.name!r}: its kind is {self.kind!r}; give always, sometimes or at_rest", str(self.kind)
             )
         if not callable(self.holds):
             raise Malformed(f"promise {self.name!r}: holds is {self.holds!r}; give a function of a state", "holds")
@@ -102,6 +104,8 @@ class Model:
             *holds* any more: the run is inconclusive.
         bounds: what the codes of `bound_hit` mean, in words.
         coverage: how many machines, states and events there are in `moves`.
+        faults: the numbers of the actions that are faults: what may happen, and need not. A state is at rest where no
+            other action is enabled.
         sizes: lengths and widths that differ from what the record classes declare (see `layout`).
 
     Raises:
@@ -122,6 +126,7 @@ class Model:
     bound_hit: Callable[..., int] = no_bound
     bounds: Mapping[int, str] = field(default_factory=dict)
     coverage: tuple[int, int, int] = (0, 0, 0)
+    faults: frozenset[int] = frozenset()
     sizes: Mapping[tuple[type, str], Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -136,11 +141,23 @@ class Model:
                 raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)
         if not isinstance(self.actions, int):
             raise Malformed(f"{who}: actions is {self.actions!r}; give how many there are", "actions")
+        faults: Any = self.faults
+        for action in faults:
+            if not isinstance(action, int) or not 0 <= action < self.actions:
+                raise Malformed(
+                    f"{who}: faults has {action!r}; give numbers of actions, 0 to {self.actions - 1}", "faults"
+                )
         self._check_promises(who)
         codes: Any = self.bounds
         for code in codes:
             if not isinstance(code, int) or not 1 <= code <= MOST_CODES:
                 raise Malformed(f"{who}: bounds has the code {code!r}; give 1 to {MOST_CODES}", "bounds")
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """All that is compiled of the model."""
+        judges = (promise.holds for promise in self.promises)
+        return (self.step, self.next_action, self.normalise, self.bound_hit, *judges)
 
     def _check_promises(self, who: str) -> None:
         promises: Any = self.promises

@@ -69,8 +69,9 @@ RANDOM: Final = 19  # state of the random numbers of walks, never 0
 DEPTH: Final = 20  # steps of the walk under way
 WALKS: Final = 21  # walks that have ended
 DEEPEST: Final = 22  # steps of the longest walk
+UNFINISHED: Final = 23  # promise that is broken at rest, or -1; the parent is the one before PARENT
 WITNESSES: Final = 32  # for each promise: index in the next level of its first witness, or -1
-ACTIVE: Final = 96  # for each promise: 0 not judged, ALWAYS or SOMETIMES
+ACTIVE: Final = 96  # for each promise: 0 not judged, ALWAYS, SOMETIMES or AT_REST
 BOUNDS: Final = 160  # for each code of bound_hit: how many states
 STARTS: Final = 192  # for each owner: where its candidates start in `order`; REGIONS + 1 places
 PLACES: Final = 260
@@ -78,6 +79,7 @@ MAX_PROMISES: Final = 64
 MAX_BOUNDS: Final = 32
 ALWAYS: Final = 1
 SOMETIMES: Final = 2
+AT_REST: Final = 3
 
 # phases
 RUN: Final = 0

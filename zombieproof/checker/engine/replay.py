@@ -17,8 +17,10 @@ from zombieproof.checker.engine.hosts import (
     InterpretedHost,
     ModelFault,
     difference,
+    is_at_rest,
 )
-from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.layout import layout_of
+from zombieproof.checker.engine.model import Model, Promise
 
 __all__ = ["ActionDisabled", "Agreement", "HostsDisagree", "ModelFault", "ReplayedStep", "agree_everywhere", "replay"]
 
@@ -74,6 +76,16 @@ def replay(model: Model, setup: object, actions: Iterable[int]) -> list[Replayed
     return steps
 
 
+def breaks(model: Model, setup: object, promise: Promise, state: Any) -> bool:
+    """Whether a state breaks a promise of the kind always, or one of the kind at rest because it is."""
+    if promise.kind == "sometimes" or promise.judge(state, setup):
+        return False
+    if promise.kind == "always":
+        return True
+    layouts = layout_of(model.state, model.sizes), layout_of(model.trail, model.sizes)
+    return is_at_rest(model, InterpretedHost(model, setup, *layouts), state)
+
+
 def agree_everywhere(model: Model, setup: object, max_states: int | None = None) -> Agreement:
     """Search breadth first, interpreted, comparing every action and promise of every state with the compiled model.
 
@@ -89,15 +101,19 @@ def agree_everywhere(model: Model, setup: object, max_states: int | None = None)
         for state in frontier:
             if both.judge(state):
                 continue
+            is_at_rest = True
             for action in range(model.actions):
                 after, _ = both.step(state, action, f"{model.name}, level {depth}")
                 if after is None:
                     continue
+                is_at_rest = is_at_rest and action in model.faults
                 generated += 1
                 packed = state_layout.pack(after)
                 if packed not in seen:
                     seen.add(packed)
                     following.append(after)
+            if is_at_rest:
+                both.broken |= {p.name for p in model.promises if p.kind == "at_rest" and not p.judge(state, setup)}
         frontier = following
         depth += bool(frontier)
     return Agreement(len(seen), generated, depth, frozenset(seen), frozenset(both.broken), frozenset(both.satisfied))

@@ -15,8 +15,12 @@ import numpy as np
 
 from zombieproof.checker.engine import places as k
 from zombieproof.checker.engine.compiled import Engine
+from zombieproof.checker.engine.model import Kind
 from zombieproof.checker.engine.places import Candidates, Kept, Surroundings
 from zombieproof.checker.engine.storage import MIB, Block, Levels, Memory, Shelf, Table
+
+JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, "at_rest": k.AT_REST}
+"""What `tally` says of a promise that is judged."""
 
 _T = TypeVar("_T")
 _BATCH_SECONDS: Final = 0.1
@@ -54,8 +58,9 @@ class Search:
     """The states reached so far, level by level.
 
     `distinct` and `generated` count states and successors; `depth` is the last level that has states. `stopped` is
-    set when a promise was broken (`violated`, `culprit`) or the limit of states was reached: the numbers are then
-    those up to that very state, whatever the number of threads.
+    set when a promise was broken (`violated`; `culprit`, its level and its place there) or the limit of states was
+    reached: the numbers are then those up to that very state, whatever the number of threads. Where it is at rest that
+    a promise is broken, they are those up to the last successor of the states before.
     """
 
     def __init__(
@@ -72,11 +77,11 @@ class Search:
         self.active = np.zeros(k.MAX_PROMISES, np.int64)
         for i, promise in enumerate(engine.model.promises):
             if promise.name in judged:
-                self.active[i] = k.ALWAYS if promise.kind == "always" else k.SOMETIMES
+                self.active[i] = JUDGED[promise.kind]
         self.bounds = np.zeros(k.MAX_BOUNDS, np.int64)
         self.witnesses: dict[int, list[int]] = {}
         self.violated = -1
-        self.culprit = 0
+        self.culprit = (0, 0)
         self.stopped = False
         self.distinct = self.generated = self.depth = 0
         self._before = 0
@@ -170,7 +175,7 @@ class Search:
             into.fill = int(tally[k.FILL])
             if answer == k.TABLE_FULL:
                 self.table.grow(self.engine.rehash)
-        if answer == k.STOPPED:
+        if answer == k.STOPPED and tally[k.STAGE] == k.GATHER:
             self._stop(block, self._small, tally)
         self._merge(tally)
         return 0
@@ -190,6 +195,13 @@ class Search:
         filled = [
             one for some in executor.map(lambda piece: self._expand(block, threads, *piece), pieces) for one in some
         ]
+        for number, one in enumerate(filled):
+            if one.tally[k.UNFINISHED] >= 0:
+                for behind in filled[number + 1 :]:
+                    self._uncount(block, behind.out, behind.tally, 0)
+                    self._buffers.append(behind.out)
+                del filled[number + 1 :]
+                break
         self._deduplicate(block, filled, executor, threads)
         for one in filled:
             into = self._target(int(one.tally[k.FRESH]))
@@ -213,13 +225,15 @@ class Search:
         """Expand some parents into as many buffers as they need."""
         filled = []
         around = _taken(self._idle) or self._one_more()
-        while first < last:
+        is_finished = True
+        while first < last and is_finished:
             out = _taken(self._buffers) or self.shelf.buffer(_LARGE_BUFFER)
             tally = self._tally()
             tally[k.PARENT], tally[k.LAST], tally[k.BASE] = first, last, block.base
             tally[k.OWNERS] = owners
             self._call(k.EXPAND, block, out, block.kept, tally, around)
             first = int(tally[k.PARENT])
+            is_finished = tally[k.UNFINISHED] < 0
             filled.append(Filled(out, tally))
         self._idle.append(around)
         return filled
@@ -263,7 +277,7 @@ class Search:
     def _tally(self) -> Any:
         tally = np.zeros(k.PLACES, np.int64)
         tally[k.OWNERS] = tally[k.SIGN] = 1
-        tally[k.VIOLATED] = -1
+        tally[k.VIOLATED] = tally[k.UNFINISHED] = -1
         tally[k.WITNESSES : k.WITNESSES + k.MAX_PROMISES] = -1
         tally[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = self.active
         tally[k.INDEX] = self.distinct - self._before
@@ -285,6 +299,7 @@ class Search:
         """End at the candidate at which gathering stopped."""
         self.stopped = True
         self.depth += 1
+        tally[k.UNFINISHED] = -1  # a parent that is unfinished stands behind those whose successors are gathered
         last = int(tally[k.CULPRIT]) + 1
         tally[k.GENERATED] += last
         self._uncount(block, out, tally, last)
@@ -308,7 +323,11 @@ class Search:
                 self.witnesses[i] = self.levels.path(level, index)
                 self.active[i] = 0
         if tally[k.VIOLATED] >= 0:
-            self.violated, self.culprit = int(tally[k.VIOLATED]), int(tally[k.INDEX]) - 1
+            self.violated, self.culprit = int(tally[k.VIOLATED]), (level, int(tally[k.INDEX]) - 1)
+        elif tally[k.UNFINISHED] >= 0:
+            at = int(tally[k.BASE] + tally[k.PARENT]) - 1
+            self.violated, self.culprit, self.stopped = int(tally[k.UNFINISHED]), (level - 1, at), True
+            self.depth += bool(self.levels.count(-1))
 
     @property
     def coverage(self) -> Any:

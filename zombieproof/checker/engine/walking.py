@@ -16,10 +16,11 @@ import numpy as np
 from zombieproof.checker.engine import places as k
 from zombieproof.checker.engine.diagnosis import fault_behind
 from zombieproof.checker.engine.explore import Stop, check_promises
-from zombieproof.checker.engine.hosts import CompiledHost, rows_of
+from zombieproof.checker.engine.hosts import CompiledHost, is_at_rest, rows_of
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.places import MOST_SEED
 from zombieproof.checker.engine.result import Counterexample, Judged, Progress, Result
+from zombieproof.checker.engine.search import JUDGED
 from zombieproof.checker.engine.storage import MIB, Memory
 
 LONGEST: Final = 10_000
@@ -48,7 +49,8 @@ def wander(
         setup: an object of the model's setup class.
         seed: which walks, from 0 to `MOST_SEED`.
         steps, seconds: after so many steps of all walks, or so long, it ends; at least one of them is given.
-        promises: names of the promises to judge; all by default. Only those that hold *always* are.
+        promises: names of the promises to judge; all by default. *Sometimes* promises are not; *at rest* promises are
+            where nothing at all is enabled.
         progress: called a few times a second.
         stop: asked a few times a second.
 
@@ -61,7 +63,7 @@ def wander(
         ModelFault: the model uses an index outside its array.
     """
     _check(model, promises, seed, steps, seconds)
-    judged = [p for p in model.promises if (promises is None or p.name in promises) and p.kind == "always"]
+    judged = [p for p in model.promises if (promises is None or p.name in promises) and p.kind != "sometimes"]
     began = time.perf_counter()
     walkers = Walkers(model, setup, [p.name for p in judged], seed)
     walkers.walk(0)  # compiles it, or loads it from the cache
@@ -144,10 +146,10 @@ class Walkers:
         self._states.words[0] = np.frombuffer(self.host.engine.state.pack(model.initial(setup)), np.uint64)
         self._path = np.zeros(LONGEST, np.uint16)
         self._tally = np.zeros(k.PLACES, np.int64)
-        self._tally[k.VIOLATED] = -1
+        self._tally[k.VIOLATED] = self._tally[k.UNFINISHED] = -1
         self._tally[k.RANDOM] = np.uint64((seed + 1) * _ODD & _WORD).view(np.int64)
         for i, promise in enumerate(model.promises):
-            self._tally[k.ACTIVE + i] = k.ALWAYS if promise.name in judged else 0
+            self._tally[k.ACTIVE + i] = JUDGED[promise.kind] if promise.name in judged else 0
         self._judged = judged
         self._is_begun = False
 
@@ -165,7 +167,8 @@ class Walkers:
     def _judge_initial(self) -> None:
         holds, code = self.host.judge(self._states.words[0].tobytes())
         for i, promise in enumerate(self.model.promises):
-            if not code and promise.name in self._judged and not holds[i] and self.broken is None:
+            judged = promise.kind == "always" and promise.name in self._judged
+            if judged and not code and not holds[i] and self.broken is None:
                 self._tally[k.VIOLATED] = i
 
     @property
@@ -241,6 +244,7 @@ class _Story:
     def __init__(self, model: Model, setup: object, promise: str) -> None:
         self._host = CompiledHost(model, setup)
         self._initial = self._host.engine.state.pack(model.initial(setup))
+        self._model = model
         self._promise = next(i for i, each in enumerate(model.promises) if each.name == promise)
 
     def broken_by(self, actions: Sequence[int]) -> list[int] | None:
@@ -257,4 +261,7 @@ class _Story:
 
     def _is_broken(self, state: bytes) -> bool:
         holds, code = self._host.judge(state)
-        return not code and not holds[self._promise]
+        if code or holds[self._promise]:
+            return False
+        always = self._model.promises[self._promise].kind == "always"
+        return always or is_at_rest(self._model, self._host, state)

@@ -118,6 +118,7 @@ SPARK_SINK: Final = Model(
     step=step,
     normalise=normalise,
     describe=describe,
+    faults=frozenset(action for action, (kind, _) in enumerate(ACTIONS) if kind >= Action.STEP_LOST),
     initial=initial_state,
     promises=PROMISES,
     coverage=(

@@ -77,6 +77,15 @@ def every_record_is_delivered(state: State, setup: Setup) -> bool:
     return True
 
 
+def every_record_is_in_the_output_once(state: State, setup: Setup) -> bool:
+    """At rest, when the query has come to the end of the source, each record is in the output, and once."""
+    for p in range(setup.partitions):
+        for offset in range(setup.records):
+            if state.output[p * RECORDS + offset] != 1:
+                return False
+    return True
+
+
 def _is_any(state: State, wanted: int) -> bool:
     for d in range(DRIVERS):
         if state.drivers[d].work.delivery.state == wanted:
@@ -140,6 +149,7 @@ PROMISES: Final = (
     _promise("always", what_the_group_has_passed_is_in_the_output),
     _promise("always", a_batch_is_all_or_nothing),
     _promise("always", no_machine_leaves_its_table),
+    _promise("at_rest", every_record_is_in_the_output_once),
     _promise("sometimes", every_record_is_delivered),
     _promise("sometimes", a_delivery_finds_its_rows_delivered),
     _promise("sometimes", a_zombie_is_fenced),

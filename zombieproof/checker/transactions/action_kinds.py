@@ -17,8 +17,7 @@ from zombieproof.checker.transactions.state import (
 class Action(IntEnum):
     """The kinds of actions.
 
-    Those from LOSE_ANSWER to FORGET_GUARD are faults, each with a budget; so are, of those behind, FAIL_APPEND,
-    DOUBT_APPEND, DISCONNECT, LOSE_BLOCK and DOUBLE_BLOCK.
+    Those from LOSE_ANSWER to FORGET_GUARD are faults, each with a budget; so are, of those behind, `FAULTS_BEHIND`.
     """
 
     STEP = 0
@@ -96,6 +95,16 @@ def _numbered() -> tuple[tuple[int, int], ...]:
 
 ACTIONS: tuple[tuple[int, int], ...] = _numbered()
 """(kind, argument) of each action, by its number; those of `KINDS_BETWEEN_BROKERS` come last."""
+
+FAULTS_BEHIND = (Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.DISCONNECT, Action.LOSE_BLOCK, Action.DOUBLE_BLOCK)
+"""What may go wrong where more travels than messages of clients and markers."""
+
+FAULTS: tuple[int, ...] = tuple(
+    action
+    for action, (kind, _) in enumerate(ACTIONS)
+    if Action.LOSE_ANSWER <= kind <= Action.FORGET_GUARD or kind in FAULTS_BEHIND
+)
+"""The actions that are faults: they may happen, and need not."""
 
 ACTIONS_AT_ONCE: int = sum(kind not in KINDS_BETWEEN_BROKERS for kind, _ in ACTIONS)
 """How many actions there are where nothing of that travels."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.transactions import id_blocks, late_copies, network
-from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE
+from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE, FAULTS
 from zombieproof.checker.transactions.actions import step
 from zombieproof.checker.transactions.causes import next_action
 from zombieproof.checker.transactions.narration import describe
@@ -111,6 +111,7 @@ TRANSACTIONS = Model(
         max(len(machine.states) for machine in MACHINES.values()),
         max(len(machine.events) for machine in MACHINES.values()),
     ),
+    faults=frozenset(action for action in FAULTS if action < ACTIONS_AT_ONCE),
 )
 """One model for every scenario in which only messages of clients and markers travel, so that it is compiled once."""
 
@@ -120,6 +121,7 @@ BETWEEN_BROKERS = replace(
     TRANSACTIONS,
     name="transactions_between_brokers",
     actions=len(ACTIONS),
+    faults=frozenset(FAULTS),
     sizes={
         (State, "appends"): APPENDS,
         (State, "lanes"): PARTITIONS * NODES,

@@ -30,6 +30,12 @@ WAITING_QUESTIONS = transaction_scenario(
             without=("questions_follow",),
         ),
         Mutant(
+            "what_waits_has_no_answer",
+            breaks="nobody_waits_for_ever",
+            steps=10,
+            without=("questions_follow",),
+        ),
+        Mutant(
             "an_answer_counts_for_another_guard",
             breaks="every_open_transaction_is_known_to_its_coordinator",
             steps=11,

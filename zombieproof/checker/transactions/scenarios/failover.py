@@ -56,6 +56,12 @@ LEADER_FAILOVER = transaction_scenario(
             steps=7,
             without=("leader_reads_log",),
         ),
+        Mutant(
+            "a_new_leader_refuses_the_marker_for_ever",
+            breaks="a_decided_transaction_is_complete",
+            steps=17,
+            without=("marker_retry_relax",),
+        ),
     ),
 )
 
@@ -78,6 +84,12 @@ LEADERLESS_PARTITION = transaction_scenario(
             steps=26,
             without=("marker_waits_for_leader",),
             bug="B73",
+        ),
+        Mutant(
+            "a_skipped_marker_hides_what_is_committed",
+            breaks="an_acknowledged_commit_is_visible",
+            steps=27,
+            without=("marker_waits_for_leader",),
         ),
     ),
 )

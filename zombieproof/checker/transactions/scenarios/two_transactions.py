@@ -121,5 +121,6 @@ LATE_VERIFICATION = transaction_scenario(
             without=("verification_guard",),
             bug="B09",
         ),
+        Mutant("a_late_record_hangs", breaks="what_is_open_can_time_out", steps=16, without=("verification",)),
     ),
 )
