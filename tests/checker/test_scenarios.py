@@ -146,7 +146,7 @@ def test_a_reduction_changes_no_verdict(name: str, switch: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [TRANSACTIONS, BETWEEN_BROKERS], ids=lambda model: model.name)
 def test_all_that_is_passed_over_is_disabled(model: Model) -> None:
-    patient = replace(model, name=f"patient_{model.name}", next_action=try_all)
+    patient = replace(model, name=f"patient_{model.name}", worth_trying=try_all)
     scenarios = [each for each in OF_TRANSACTIONS if each.model(each.bounds) is model and each.distinct < FEW]
     assert len(scenarios) >= 3
     for scenario in scenarios:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from zombieproof.checker.engine import intrinsics, kernels
+from zombieproof.checker.engine import fingerprints as kernels
 from zombieproof.checker.engine.compilation import entry, part
+from zombieproof.checker.engine.compiled import keys
 
 Fingerprints = Callable[[Any], Any]
 COUNT = 1 << 16
@@ -27,21 +28,46 @@ def one(rows: Any, row: int) -> Any:
     raise NotImplementedError
 
 
+def another(rows: Any, row: int, others: Any, other: int, changes: Any) -> Any:
+    """Stands for the compiled fingerprint of a row by that of another."""
+    raise NotImplementedError
+
+
 def every(rows: Any, found: Any) -> None:
     for row in range(rows.shape[0]):
         found[row] = one(rows, row)
 
 
+def each_by_the_other(rows: Any, others: Any, changes: Any, found: Any) -> None:
+    for row in range(rows.shape[0]):
+        found[row] = another(rows, row, others, row, changes)
+
+
 @pytest.fixture(scope="module")
-def fingerprints(words: int) -> Fingerprints:
-    """Return the fingerprints of rows of words."""
+def scope(words: int) -> dict[str, Any]:
+    """The kernels that make fingerprints, compiled for states of so many words."""
     scope: dict[str, Any] = {
-        **{name: value for name, value in vars(kernels).items() if name.isupper()},
+        **vars(kernels),
         "__name__": kernels.__name__,
-        "folded_product": intrinsics.folded_product,
         "WORDS": words,
+        "KEYS": keys(words),
+        "FEW_WORDS": 2,
     }
-    scope["one"] = part(types.FunctionType(kernels.fingerprint.__code__, scope), checked=False)
+    for name in ("weight", "scattered", "fingerprint", "moved"):
+        scope[name] = part(types.FunctionType(getattr(kernels, name).__code__, scope), checked=False)
+
+    def by_another(rows: Any, row: int, others: Any, other: int, changes: Any) -> Any:
+        weighed = weight(others, other)  # type: ignore[name-defined]  # noqa: F821  # in `scope`
+        return scattered(moved(weighed, changes, row, rows, row, others, other)[1])  # type: ignore[name-defined]  # noqa: F821
+
+    scope["one"] = scope["fingerprint"]
+    scope["another"] = part(types.FunctionType(by_another.__code__, scope), checked=False)
+    return scope
+
+
+@pytest.fixture(scope="module")
+def fingerprints(scope: dict[str, Any]) -> Fingerprints:
+    """Return the fingerprints of rows of words."""
     compiled = entry(types.FunctionType(every.__code__, scope))
 
     def call(rows: Any) -> Any:
@@ -50,6 +76,34 @@ def fingerprints(words: int) -> Fingerprints:
         return found
 
     return call
+
+
+def test_a_fingerprint_is_the_same_by_what_has_changed(
+    scope: dict[str, Any], fingerprints: Fingerprints, words: int
+) -> None:
+    random = np.random.default_rng(words)
+    others = random.integers(0, 1 << 64, (512, words), np.uint64)
+    is_changed = random.random(others.shape) < np.linspace(0, 1, 512)[:, None]
+    rows = np.where(is_changed, random.integers(0, 1 << 64, others.shape, np.uint64), others)
+    changes = np.full((512, -(-words // 64)), 7, np.uint64)
+    found = np.zeros(512, np.uint64)
+    entry(types.FunctionType(each_by_the_other.__code__, scope))(rows, others, changes, found)
+    assert (found == fingerprints(rows)).all()
+    bits = np.unpackbits(changes.view(np.uint8), axis=1, bitorder="little")
+    assert (bits[:, :words] == is_changed).all()
+    assert not bits[:, words:].any()
+
+
+def test_the_high_half_of_a_weight_is_the_sum_of_words_times_keys(scope: dict[str, Any], words: int) -> None:
+    rows = np.random.default_rng(1).integers(0, 1 << 64, (1, words), np.uint64)
+    key = [int(low) | int(high) << 64 for low, high in keys(words)]
+    low, high = entry(types.FunctionType(kernels.weight.__code__, scope))(rows, 0)
+    total = key[words] + sum(int(word) * key[i] for i, word in enumerate(rows[0]))
+    assert int(low) | int(high) << 64 == total % (1 << 128)
+
+
+def test_no_key_is_given_twice() -> None:
+    assert len(np.unique(keys(200))) == 2 * 201
 
 
 def test_each_bit_of_a_state_flips_each_bit_of_its_fingerprint_half_of_the_time(

@@ -159,22 +159,24 @@ def stores_a_record(state: Any, action: int, house: Any, trail: Any) -> bool:
     return True
 
 
-def passes_over_full_heaps(state: Any, action: int, house: Any) -> int:
-    while action < len(state.heaps) and state.heaps[action] >= house.most:
-        action += 1
-    return action
+def leaves_out_full_heaps(state: Any, house: Any, part: int) -> int:
+    found = 0
+    for heap in range(len(state.heaps)):
+        if state.heaps[heap] < house.most:
+            found |= 1 << heap
+    return found
 
 
-def passes_over_the_second_heap(state: Any, action: int, house: Any) -> int:
-    return 2 if action == 1 else action
+def leaves_out_the_second_heap(state: Any, house: Any, part: int) -> int:
+    return ~2
 
 
-def stays_behind(state: Any, action: int, house: Any) -> int:
-    return action - 1
+def leaves_out_all(state: Any, house: Any, part: int) -> int:
+    return 0
 
 
-def test_what_a_model_passes_over_is_not_tried_and_changes_no_count(coins: Model, house: Houses) -> None:
-    short = replace(coins, next_action=passes_over_full_heaps)
+def test_what_a_model_leaves_out_is_not_tried_and_changes_no_count(coins: Model, house: Houses) -> None:
+    short = replace(coins, worth_trying=leaves_out_full_heaps)
     setup = house(most=4)
     found, expected = explore(short, setup), explore(coins, setup)
     assert (found.distinct, found.generated, found.depth) == (expected.distinct, expected.generated, expected.depth)
@@ -182,13 +184,13 @@ def test_what_a_model_passes_over_is_not_tried_and_changes_no_count(coins: Model
     assert wander(short, setup, steps=1000).generated == 1000
 
 
-@pytest.mark.parametrize(("passes_over", "action"), [(passes_over_the_second_heap, 1), (stays_behind, 0)])
-def test_a_model_that_passes_over_what_is_enabled_is_caught(
-    coins: Model, house: Houses, passes_over: Callable[..., int], action: int
+@pytest.mark.parametrize(("leaves_out", "action"), [(leaves_out_the_second_heap, 1), (leaves_out_all, 0)])
+def test_a_model_that_leaves_out_what_is_enabled_is_caught(
+    coins: Model, house: Houses, leaves_out: Callable[..., int], action: int
 ) -> None:
-    careless = replace(coins, next_action=passes_over)
+    careless = replace(coins, worth_trying=leaves_out)
     assert explore(careless, house(most=4)).depth <= 12  # it ends
-    with pytest.raises(ModelFault, match=f"coins: action {action} is enabled, but next_action passes it over"):
+    with pytest.raises(ModelFault, match=f"coins: action {action} is enabled, but worth_trying leaves it out"):
         agree_everywhere(careless, house(most=4))
 
 

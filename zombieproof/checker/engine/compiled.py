@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import re
 import threading
@@ -14,30 +15,46 @@ from typing import Any, Final
 import numpy as np
 from numba.core.errors import NumbaError
 
-from zombieproof.checker.engine import compilation, coverage, intrinsics, kernels, places, widths
+from zombieproof.checker.engine import (
+    compilation,
+    coverage,
+    fingerprints,
+    intrinsics,
+    kernels,
+    places,
+    reading,
+    wandering,
+    widths,
+)
 from zombieproof.checker.engine import lowering as lowering_module
 from zombieproof.checker.engine.cache import Kept, folder_of
 from zombieproof.checker.engine.compilation import entry, part
 from zombieproof.checker.engine.kinds import follow
 from zombieproof.checker.engine.layout import Layout, layout_of
-from zombieproof.checker.engine.lowering import Lowering, LoweringError, frozen, marked
+from zombieproof.checker.engine.lowering import Lowering, LoweringError, frozen, frozen_words, marked
 from zombieproof.checker.engine.model import Malformed, Model
 from zombieproof.checker.engine.rewriting import Lowered
 from zombieproof.checker.engine.sources import plain_function
 
 _KERNELS: Final = (
+    "weight",
+    "scattered",
     "fingerprint",
+    "moved",
+    "worth",
     "owner_of",
     "partition",
     "expand",
     "deduplicate",
+    "may_differ",
+    "list_judged",
     "judged",
     "unfinished",
     "gather",
     "run",
-    "shuffled",
-    "coprime",
 )
+_OF_WALKS: Final = ("shuffled", "coprime")
+_GLOBALS: Final = vars(wandering) | vars(fingerprints) | vars(kernels)
 _MOST_ACTIONS: Final = 1 << 16
 
 
@@ -63,7 +80,7 @@ class Engine:
         return self._called(self.entry, arguments)
 
     def walk(self, *arguments: Any) -> int:
-        """Call `kernels.wander`, which is compiled for itself, by the first who walks; raises what `call` raises."""
+        """Call `wandering.wander`, which is compiled for itself, by the first who walks; raises what `call` raises."""
         return self._called(self.wander, arguments)
 
     def _called(self, entry: Callable[..., int], arguments: tuple[Any, ...]) -> int:
@@ -105,7 +122,7 @@ def _engine(model: Model) -> Engine:
     followed = follow(model, lowering.lowered)
     if not widths.is_ours(model):
         widths.guard(lowering, followed.stores)
-    modules = (kernels, places, intrinsics, coverage, compilation, lowering_module)
+    modules = (kernels, fingerprints, wandering, places, reading, intrinsics, coverage, compilation, lowering_module)
     own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
     takes = [promise.parameters for promise in model.promises], sorted(model.faults)
     dtypes = [layout.padded.descr for layout in (state, setup, trail)]
@@ -118,7 +135,7 @@ def _engine(model: Model) -> Engine:
 def _check_parameters(model: Model) -> None:
     wanted = {
         "step": "(state, action, setup, trail)",
-        "next_action": "(state, action, setup)",
+        "worth_trying": "(state, setup, part)",
         "normalise": "(state, setup)",
         "bound_hit": "(state, setup)",
     }
@@ -139,34 +156,48 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
     """Return the entry points: kernels whose global names are those of this model."""
     lowering.mark = mark = key[:16]
     scope: dict[str, Any] = {
-        **{name: value for name, value in vars(kernels).items() if name.isupper()},
+        **{name: value for name, value in _GLOBALS.items() if name.isupper()},
         "__name__": kernels.__name__,  # Numba imports it again when it loads from the cache
         "np": np,
         "clear_words": intrinsics.clear_words,
         "copy_words": intrinsics.copy_words,
         "prefetch": intrinsics.prefetch,
-        "folded_product": intrinsics.folded_product,
+        "add_weighed": intrinsics.add_weighed,
+        "look_up": intrinsics.look_up,
+        "note_changes": intrinsics.note_changes,
+        "trailing_zeros": intrinsics.trailing_zeros,
         "WORDS": state.padded.itemsize // 8,
         "TRAIL_WORDS": trail.padded.itemsize // 8,
         "ACTIONS": model.actions,
+        "ACTION_PARTS": places.words_of_bits(model.actions),
         "PROMISES": len(model.promises),
+        "KEYS": keys(state.padded.itemsize // 8),
+        "READS": reading.words_read(model, lowering.lowered, state),
+        "EVERYTHING": reading.every_word(state),
         "FAULTS": frozen(tuple(int(action in model.faults) for action in range(model.actions))),
         "step": lowering.lower(model.step),
-        "next_action": lowering.lower(model.next_action),
+        "worth_trying": lowering.lower(model.worth_trying),
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
         "judge": _judge(model, lowering),
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
     scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
-    for name in _KERNELS:
-        scope[name] = part(marked(_with_globals(getattr(kernels, name), scope), mark), checked=False)
+    for module, names in ((kernels, _KERNELS), (wandering, _OF_WALKS)):
+        for name in names:
+            scope[name] = part(marked(_with_globals(getattr(module, name), scope), mark), checked=False)
     folder = folder_of(key)
     found = []
-    for function in (kernels.engine, kernels.rehash, kernels.wander):
+    for function in (kernels.engine, kernels.rehash, wandering.wander):
         clone = marked(_with_globals(function, scope), mark)
         found.append(entry(clone, Kept(folder, function.__name__) if folder is not None else None))
     return found[0], found[1], found[2]
+
+
+def keys(words: int) -> Any:
+    """Return the keys of the words of a state, and of none: 128 bits each, which nobody chose (SHA-256 of a name)."""
+    found = [hashlib.sha256(f"zombieproof: the key of word {word}".encode()).digest() for word in range(words + 1)]
+    return frozen_words([np.frombuffer(digest[:16], "<u8").tolist() for digest in found])
 
 
 def _with_globals(function: Callable[..., Any], scope: dict[str, Any]) -> types.FunctionType:

@@ -11,7 +11,7 @@ from zombieproof.checker.engine import places as k
 from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.layout import Layout
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.engine.places import Candidates, Kept, States, Surroundings
+from zombieproof.checker.engine.places import Candidates, Kept, States, Surroundings, words_of_bits
 
 
 class ModelFault(Exception):
@@ -44,7 +44,8 @@ class CompiledHost:
         )
         parents, actions = np.zeros(1, np.uint32), np.zeros(1, np.uint16)
         prints, order, fresh = np.zeros(1, np.uint64), np.zeros(1, np.uint32), np.zeros(1, np.uint8)
-        self._out = Candidates(self._states, prints, parents, actions, order, fresh)
+        changes = np.zeros((1, words_of_bits(self.engine.state.padded.itemsize // 8)), np.uint64)
+        self._out = Candidates(self._states, prints, parents, actions, order, fresh, changes)
         self._kept = Kept(self._states, parents, actions)
         self._table = np.zeros((k.REGIONS, 1), np.uint64), np.zeros(k.REGIONS, np.int64)
         self._state = np.zeros(k.PLACES, np.int64)
@@ -124,12 +125,9 @@ class InterpretedHost:
         return state
 
     def _check_tried(self, state: Any, enabled: int) -> None:
-        """See that whoever goes from one action worth a try to the next meets this one."""
-        tried = self.model.next_action(state, 0, self.setup)
-        while 0 <= tried < enabled:
-            tried = max(tried + 1, self.model.next_action(state, tried + 1, self.setup))
-        if tried != enabled or self.model.next_action(state, enabled, self.setup) != enabled:
-            raise ModelFault(f"{self.model.name}: action {enabled} is enabled, but next_action passes it over")
+        """See that this one is worth a try."""
+        if not self.model.worth_trying(state, self.setup, enabled // 64) >> enabled % 64 & 1:
+            raise ModelFault(f"{self.model.name}: action {enabled} is enabled, but worth_trying leaves it out")
 
     def _check_normal(self, state: Any, when: str) -> None:
         again = copy.deepcopy(state)

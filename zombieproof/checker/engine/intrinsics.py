@@ -1,4 +1,7 @@
-"""The few things that Python cannot say and LLVM can: prefetch, wide product, replacement of a tuple's field."""
+"""The few things that Python cannot say and LLVM can: prefetch, arithmetic of 128 bits, eight words compared at once.
+
+Vectors are LLVM's, of no machine in particular: it makes of them what the machine has, AVX-512, AVX2, NEON or SSE2.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +38,95 @@ def prefetch(typingctx: Any, array: Any, row: Any, column: Any) -> Any:
 
 
 @intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
-def folded_product(typingctx: Any, left: Any, right: Any) -> Any:
-    """Return the exclusive or of the two halves of the 128-bit product of two uint64."""
+def add_weighed(typingctx: Any, low: Any, high: Any, new: Any, old: Any, key_low: Any, key_high: Any) -> Any:
+    """Return `sum + (new - old) * key` modulo 2**128 as its low and its high half; all arguments are uint64."""
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = [builder.zext(argument, I128) for argument in arguments]
+        halves = [builder.or_(wide[i], builder.shl(wide[i + 1], I128(64))) for i in (0, 4)]
+        change = builder.sub(wide[2], wide[3])
+        total = builder.add(halves[0], builder.mul(change, halves[1]))
+        parts = builder.trunc(total, I64), builder.trunc(builder.lshr(total, I128(64)), I64)
+        return context.make_tuple(builder, signature.return_type, parts)
+
+    return types.UniTuple(types.uint64, 2)(low, high, new, old, key_low, key_high), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def trailing_zeros(typingctx: Any, word: Any) -> Any:
+    """Return how many zeros a uint64 that is not 0 ends with."""
     del typingctx
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         del context, signature
-        product = builder.mul(builder.zext(arguments[0], I128), builder.zext(arguments[1], I128))
-        return builder.xor(builder.trunc(product, I64), builder.trunc(builder.lshr(product, I128(64)), I64))
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
-    return types.uint64(left, right), codegen
+    return types.int64(word), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def note_changes(  # three rows
+    typingctx: Any, changes: Any, place: Any, words: Any, row: Any, others: Any, other: Any, count: Any
+) -> Any:
+    """Write into `changes[place]` which words of two rows differ: bit i % 64 of element i // 64 for word i.
+
+    Rows of `words` and `others` have `count` words, a literal, and rows of `changes` a bit for each.
+    """
+    del typingctx
+    if not isinstance(count, types.IntegerLiteral):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        width = count.literal_value
+        parts = -(-width // 64)
+        starts = []
+        for array, index, stride in ((2, 3, width), (4, 5, width), (0, 1, parts)):
+            view = context.make_array(signature.args[array])(context, builder, arguments[array])
+            starts.append(builder.gep(view.data, [builder.mul(arguments[index], I64(stride))]))
+        for part in range(parts):
+            found: Any = I64(0)
+            done = 64 * part
+            last = min(width, done + 64)
+            while done < last:
+                size = next(size for size in (8, 4, 2, 1) if done + size <= last)
+                kind = ir.VectorType(I64, size).as_pointer()
+                one, two = (
+                    builder.load(builder.bitcast(builder.gep(start, [I64(done)]), kind), align=8)
+                    for start in starts[:2]
+                )
+                bits = builder.zext(builder.bitcast(builder.icmp_unsigned("!=", one, two), ir.IntType(size)), I64)
+                found = builder.or_(found, builder.shl(bits, I64(done % 64)))
+                done += size
+            builder.store(found, builder.gep(starts[2], [I64(part)]))
+        return context.get_dummy_value()
+
+    return types.void(changes, types.int64, words, types.int64, others, types.int64, count), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def look_up(typingctx: Any, table: Any, row: Any, bucket: Any, mark: Any) -> Any:
+    """Compare a uint64 with the eight of a bucket, `table[row, bucket : bucket + 8]`, at once.
+
+    Return two masks, in the low byte of an int64 which are equal to it, in the next byte which are 0.
+    """
+    del typingctx
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        width = cgutils.unpack_tuple(builder, view.shape, 2)[1]
+        place = builder.add(builder.mul(arguments[1], width), arguments[2])
+        kind = ir.VectorType(I64, 8)
+        held = builder.load(builder.bitcast(builder.gep(view.data, [place]), kind.as_pointer()), align=8)
+        wanted: Any = ir.Constant(kind, ir.Undefined)
+        for lane in range(8):
+            wanted = builder.insert_element(wanted, arguments[3], I32(lane))
+        equal = builder.icmp_unsigned("==", held, wanted)
+        free = builder.icmp_unsigned("==", held, ir.Constant(kind, [0] * 8))
+        masks = [builder.zext(builder.bitcast(each, I8), I64) for each in (equal, free)]
+        return builder.or_(masks[0], builder.shl(masks[1], I64(8)))
+
+    return types.int64(table, types.uint64, types.uint64, types.uint64), codegen
 
 
 @intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator

@@ -16,7 +16,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from zombieproof.checker.engine.intrinsics import clear_words, copy_words, folded_product, prefetch
+from zombieproof.checker.engine.fingerprints import fingerprint, moved, scattered, weight
+from zombieproof.checker.engine.intrinsics import (
+    clear_words,
+    copy_words,
+    look_up,
+    prefetch,
+    trailing_zeros,
+)
 from zombieproof.checker.engine.places import (
     ACTIVE,
     ALWAYS,
@@ -24,10 +31,9 @@ from zombieproof.checker.engine.places import (
     BASE,
     BLOCK_FULL,
     BOUNDS,
+    BUCKET,
     CULPRIT,
     DEDUPLICATE,
-    DEEPEST,
-    DEPTH,
     DONE,
     EXPAND,
     FILL,
@@ -37,13 +43,13 @@ from zombieproof.checker.engine.places import (
     GATHER,
     GENERATED,
     INDEX,
+    JUDGED,
     LAST,
     LIMIT,
     MAX_BOUNDS,
     OWNERS,
     PARENT,
     POSITION,
-    RANDOM,
     REGION_BITS,
     REGIONS,
     RESULT,
@@ -58,7 +64,6 @@ from zombieproof.checker.engine.places import (
     TABLE_FULL,
     UNFINISHED,
     VIOLATED,
-    WALKS,
     WITNESSES,
 )
 
@@ -67,8 +72,13 @@ from zombieproof.checker.engine.places import (
 WORDS: int = 1
 TRAIL_WORDS: int = 1
 ACTIONS: int = 1
+ACTION_PARTS: int = 1
 PROMISES: int = 0
 FAULTS: Any = (0,)
+READS: Any = ((1,),)
+"""For each promise: which words of a state it may read, as bits."""
+EVERYTHING: Any = ((1,),)
+"""One row: all words of a state."""
 
 
 def step(state: Any, action: int, setup: Any, trail: Any) -> bool:
@@ -76,8 +86,8 @@ def step(state: Any, action: int, setup: Any, trail: Any) -> bool:
     raise NotImplementedError
 
 
-def next_action(state: Any, action: int, setup: Any) -> int:
-    """Return the first action from this one on that is worth a try."""
+def worth_trying(state: Any, setup: Any, part: int) -> int:
+    """Return which of the actions from 64 * `part` on are worth a try, as bits."""
     raise NotImplementedError
 
 
@@ -104,30 +114,8 @@ def count_moves(trail: Any, coverage: Any, sign: int) -> None:
 REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
 AHEAD: Final = 24
 _ONE = np.uint64(1)
-_SEED = np.uint64(0x9E3779B97F4A7C15)
-_KEY_1 = np.uint64(0xA0761D6478BD642F)
-_KEY_2 = np.uint64(0xE7037ED1A0B428DB)
-_KEY_3 = np.uint64(0x8EBC6AF09C88C6E3)
-_KEY_4 = np.uint64(0x589965CC75374CC3)
-
-
-def fingerprint(words: Any, row: Any) -> Any:
-    """Return 64 bits for the words of a row, never 0: two lanes of folded 128-bit products."""
-    left = _SEED
-    right = _KEY_4
-    word = 0
-    while word + 4 <= WORDS:
-        left = folded_product(words[row, word] ^ _KEY_1, words[row, word + 1] ^ left)
-        right = folded_product(words[row, word + 2] ^ _KEY_2, words[row, word + 3] ^ right)
-        word += 4
-    if word + 2 <= WORDS:
-        left = folded_product(words[row, word] ^ _KEY_1, words[row, word + 1] ^ left)
-        word += 2
-    if word < WORDS:
-        right = folded_product(words[row, word] ^ _KEY_2, right)
-    mixed = folded_product(left ^ _KEY_3, right ^ _KEY_4)
-    mixed = folded_product(mixed ^ _KEY_1, left ^ _KEY_2)
-    return mixed if mixed != 0 else _ONE
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+FULL_BUCKET: Final = (1 << BUCKET) - 1
 
 
 def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
@@ -142,24 +130,34 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     trail = around.trail[0]
     found = 0
     tally[FIRST] = parent
+    before = parent
+    weighed = weight(parents.words, parent)
     while parent < last and found <= room:
         if bound_hit(parents.records[parent], setup) == 0:
             copy_words(out.states.words, found, parents.words, parent, WORDS)
             is_at_rest = True
-            action = max(0, next_action(out.states.records[found], 0, setup))
-            while action < ACTIONS:
-                clear_words(around.trail_words, 0, TRAIL_WORDS)
-                if step(out.states.records[found], action, setup, trail):
-                    is_at_rest = is_at_rest and FAULTS[action] == 1
-                    if found >= skip:
-                        count_moves(trail, around.coverage, sign)
-                    normalise(out.states.records[found], setup)
-                    out.prints[found] = fingerprint(out.states.words, found)
-                    out.parents[found] = base + parent
-                    out.actions[found] = action
-                    found += 1
-                    copy_words(out.states.words, found, parents.words, parent, WORDS)
-                action = max(action + 1, next_action(out.states.records[found], action + 1, setup))
+            first = found
+            for part in range(ACTION_PARTS):
+                left = worth(parents.records[parent], setup, part)
+                while left != 0:
+                    action = 64 * part + trailing_zeros(left)
+                    left &= left - _ONE
+                    clear_words(around.trail_words, 0, TRAIL_WORDS)
+                    if step(out.states.records[found], action, setup, trail):
+                        is_at_rest = is_at_rest and FAULTS[action] == 1
+                        if found >= skip:
+                            count_moves(trail, around.coverage, sign)
+                        normalise(out.states.records[found], setup)
+                        out.parents[found] = base + parent
+                        out.actions[found] = action
+                        found += 1
+                        copy_words(out.states.words, found, parents.words, parent, WORDS)
+            # Behind the last successor: who reads a word right behind bytes that are written into it waits for them.
+            weighed = moved(weighed, out.changes, found, parents.words, parent, parents.words, before)
+            before = parent
+            for candidate in range(first, found):
+                heavy = moved(weighed, out.changes, candidate, out.states.words, candidate, parents.words, parent)
+                out.prints[candidate] = scattered(heavy[1])
             if is_at_rest and unfinished(parents.records[parent], setup, tally):
                 parent += 1
                 break
@@ -170,6 +168,13 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     tally[FRESH] = 0
     if tally[OWNERS] > 1:
         partition(out, tally)
+
+
+def worth(state: Any, setup: Any, part: Any) -> Any:
+    """Return as an unsigned word which actions from 64 * `part` on there are that are worth a try."""
+    actions = ACTIONS - 64 * part
+    all_of_them = _ALL if actions >= 64 else (_ONE << np.uint64(actions)) - _ONE
+    return np.uint64(worth_trying(state, setup, part)) & all_of_them
 
 
 def unfinished(state: Any, setup: Any, tally: Any) -> bool:
@@ -208,7 +213,7 @@ def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
     """Mark the candidates that are new, all or those of one owner; False where a region has to grow first."""
     found = tally[FOUND]
     alone = tally[OWNERS] == 1
-    mask = np.uint64(table.shape[1] - 1)
+    mask = np.uint64(table.shape[1] - BUCKET)
     limit = table.shape[1] - table.shape[1] // 4
     position = tally[POSITION]
     ready = position
@@ -220,14 +225,16 @@ def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
         candidate = position if alone else np.int64(out.order[position])
         mark = out.prints[candidate]
         region = mark >> REGION_SHIFT
-        slot = mark & mask
-        while table[region, slot] != 0 and table[region, slot] != mark:
-            slot = (slot + _ONE) & mask
-        if table[region, slot] == 0:
+        bucket = mark & mask
+        seen = look_up(table, region, bucket, mark)
+        while seen == 0:
+            bucket = (bucket + np.uint64(BUCKET)) & mask
+            seen = look_up(table, region, bucket, mark)
+        if seen & (FULL_BUCKET) == 0:
             if used[region] >= limit:
                 tally[POSITION] = position
                 return False
-            table[region, slot] = mark
+            table[region, bucket + np.uint64(trailing_zeros(np.uint64(seen >> BUCKET)))] = mark
             used[region] += 1
             out.fresh[candidate] = 1
             tally[FRESH] += 1
@@ -244,6 +251,7 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
     fill = tally[FILL]
     index = tally[INDEX]
     stopped = False
+    list_judged(tally)
     for candidate in range(tally[FOUND]):
         if out.fresh[candidate] == 0:
             continue
@@ -254,7 +262,7 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
         copy_words(kept.states.words, fill, out.states.words, candidate, WORDS)
         kept.parents[fill] = out.parents[candidate]
         kept.actions[fill] = out.actions[candidate]
-        judged(kept.states.records[fill], setup, index, tally)
+        judged(out.states.records[candidate], setup, index, tally, out.changes, candidate)
         fill += 1
         index += 1
         if tally[VIOLATED] >= 0:
@@ -266,22 +274,49 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
     return not stopped
 
 
-def judged(state: Any, setup: Any, index: Any, tally: Any) -> None:
-    """Judge one new state, unless a capacity was reached: what it says then is not what the model would do."""
+def may_differ(promise: Any, changes: Any, row: Any) -> bool:
+    """Whether a promise reads a word that has changed. What it reads of the state before, it said of that one."""
+    for part in range(changes.shape[1]):
+        if np.uint64(READS[promise, part]) & changes[row, part] != 0:
+            return True
+    return False
+
+
+def judged(state: Any, setup: Any, index: Any, tally: Any, changes: Any, row: Any) -> None:
+    """Judge one new state, unless a capacity was reached: what it says then is not what the model would do.
+
+    `changes[row]` says in which words it differs from a state in which each promise was judged: those of the kind
+    *always* held there, and those of the kind *sometimes* that are still active did not.
+    """
     code = bound_hit(state, setup)
     if code != 0:
         tally[BOUNDS + code % MAX_BOUNDS] += 1
         return
-    for promise in range(PROMISES):
-        active = tally[ACTIVE + promise]
-        if active in (0, AT_REST):
+    place = JUDGED
+    while tally[place] >= 0:
+        promise = tally[place]
+        place += 1
+        if not may_differ(promise, changes, row):
             continue
         holds = judge(state, setup, promise)
-        if active == ALWAYS and not holds and tally[VIOLATED] < 0:
+        if tally[ACTIVE + promise] == SOMETIMES:
+            if holds:
+                tally[WITNESSES + promise] = index
+                tally[ACTIVE + promise] = 0
+                list_judged(tally)
+                place -= 1
+        elif not holds and tally[VIOLATED] < 0:
             tally[VIOLATED] = promise
-        elif active == SOMETIMES and holds:
-            tally[WITNESSES + promise] = index
-            tally[ACTIVE + promise] = 0
+
+
+def list_judged(tally: Any) -> None:
+    """List the promises that are judged in every state, in their order."""
+    place = JUDGED
+    for promise in range(PROMISES):
+        if tally[ACTIVE + promise] == ALWAYS or tally[ACTIVE + promise] == SOMETIMES:
+            tally[place] = promise
+            place += 1
+    tally[place] = -1
 
 
 def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, tally: Any) -> int:
@@ -327,92 +362,21 @@ def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any,
         out.prints[0] = fingerprint(parents.words, 0)
         tally[RESULT] = 1 if enabled else 0
     else:
-        judged(parents.records[0], around.setup[0], 0, tally)
+        list_judged(tally)
+        judged(parents.records[0], around.setup[0], 0, tally, EVERYTHING, 0)
         out.prints[0] = fingerprint(parents.words, 0)
     return DONE
 
 
 def rehash(old: Any, new: Any, region: int) -> None:
     """Insert what a region of the old table holds into the same region of the new."""
-    mask = np.uint64(new.shape[1] - 1)
+    mask = np.uint64(new.shape[1] - BUCKET)
     for place in range(old.shape[1]):
         mark = old[region, place]
         if mark != 0:
-            slot = mark & mask
-            while new[region, slot] != 0:
-                slot = (slot + _ONE) & mask
-            new[region, slot] = mark
-
-
-def shuffled(random: Any) -> Any:
-    """Return the next of a sequence of random numbers, none of them 0 (Marsaglia's xorshift with 13, 7 and 17)."""
-    random ^= random << np.uint64(13)
-    random ^= random >> np.uint64(7)
-    return random ^ (random << np.uint64(17))
-
-
-def coprime(one: int, other: int) -> bool:
-    """Return whether two numbers have no common divisor but 1."""
-    while other != 0:
-        one, other = other, one % other
-    return one == 1
-
-
-def wander(states: Any, path: Any, around: Any, tally: Any) -> int:
-    """Take steps at random, walk after walk, until `tally[LIMIT]` are taken or a promise is broken.
-
-    Row 0 of `states` is the initial one, row 1 where the walk is; `path` takes the actions of the walk. Of the enabled
-    actions the first in an order drawn anew for each step is taken. A walk ends where nothing is enabled, where a
-    capacity is exceeded, and where `path` is full.
-    """
-    setup = around.setup[0]
-    trail = around.trail[0]
-    random = np.uint64(tally[RANDOM])
-    depth = tally[DEPTH]
-    taken = 0
-    answer = DONE
-    while taken < tally[LIMIT]:
-        if depth == 0:
-            copy_words(states.words, 1, states.words, 0, WORDS)
-        random = shuffled(random)
-        start: Any = np.int64(random % np.uint64(ACTIONS))
-        random = shuffled(random)
-        stride: Any = 1 + np.int64(random % np.uint64(ACTIONS))
-        while not coprime(stride, ACTIONS):
-            stride = stride % ACTIONS + 1
-        action = -1
-        for turn in range(ACTIONS):
-            tried = (start + turn * stride) % ACTIONS
-            if next_action(states.records[1], tried, setup) != tried:
-                continue
-            clear_words(around.trail_words, 0, TRAIL_WORDS)
-            if step(states.records[1], tried, setup, trail):
-                action = tried
-                break
-        if action < 0:
-            if unfinished(states.records[1], setup, tally):
-                tally[VIOLATED] = tally[UNFINISHED]
-                answer = STOPPED
-                break
-            tally[WALKS] += 1
-            if depth == 0:
-                break
-            depth = 0
-            continue
-        normalise(states.records[1], setup)
-        path[depth] = action
-        depth += 1
-        tally[DEPTH] = depth
-        taken += 1
-        tally[DEEPEST] = max(tally[DEEPEST], depth)
-        judged(states.records[1], setup, depth, tally)
-        if tally[VIOLATED] >= 0:
-            answer = STOPPED
-            break
-        if depth == path.shape[0] or bound_hit(states.records[1], setup) != 0:
-            tally[WALKS] += 1
-            depth = 0
-    tally[RANDOM] = np.int64(random)
-    tally[DEPTH] = depth
-    tally[GENERATED] += taken
-    return answer
+            bucket = mark & mask
+            free = look_up(new, np.uint64(region), bucket, mark) >> BUCKET
+            while free == 0:
+                bucket = (bucket + np.uint64(BUCKET)) & mask
+                free = look_up(new, np.uint64(region), bucket, mark) >> BUCKET
+            new[region, bucket + np.uint64(trailing_zeros(np.uint64(free)))] = mark

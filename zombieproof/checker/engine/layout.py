@@ -76,6 +76,10 @@ class Layout:
             for m in self.members
         )
 
+    def widths(self) -> list[int]:
+        """Return how many bytes each leaf takes, in the order of `paths`."""
+        return [struct.calcsize(f"<{code}") for code in self.codes()]
+
     def paths(self, prefix: str = "") -> Iterator[str]:
         """Yield the path of every leaf in order, e.g. `partitions[1].log[3].producer_epoch`."""
         for member in self.members:

@@ -114,3 +114,10 @@ def frozen(table: tuple[Any, ...]) -> Any:
     array = np.array(table, np.int64)
     array.setflags(write=False)
     return array
+
+
+def frozen_words(table: Any) -> Any:
+    """Return a table of words of 64 bits as compiled code takes it: a constant."""
+    array = np.array(table, np.uint64)
+    array.setflags(write=False)
+    return array

@@ -73,9 +73,9 @@ def no_bound(state: Any, setup: Any) -> int:
     return 0
 
 
-def try_all(state: Any, action: int, setup: Any) -> int:
-    """Return the action: for models in which each is tried in every state."""
-    return action
+def try_all(state: Any, setup: Any, part: int) -> int:
+    """Return all bits: for models in which each action is tried in every state."""
+    return -1
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class Model:
         actions: actions are numbered 0 to `actions` - 1.
         step: `step(state, action, setup, trail) -> bool`. False: the action is disabled and the state untouched.
             True: the state is now the successor.
-        next_action: `next_action(state, action, setup) -> int`: the first number from `action` on that is worth a try
-            in a state in normal form, or any from `actions` on. Whatever is passed over has to be disabled: so a model
-            saves the engine the trouble to find out.
+        worth_trying: `worth_trying(state, setup, part) -> int`: of the actions from 64 * `part` on, which are worth a
+            try in a state in normal form: 64 bits, the first action's is the lowest. Whatever is left out has to be
+            disabled: so a model saves the engine the trouble to find out.
         normalise: `normalise(state, setup)`: the normal form, applied to each successor.
         describe: `describe(state, action, setup) -> str`: the action in one line; interpreted only.
         initial: `initial(setup) -> state`: the initial state, in normal form; interpreted only.
@@ -122,7 +122,7 @@ class Model:
     initial: Callable[..., Any]
     promises: tuple[Promise, ...]
     normalise: Callable[..., None] = no_normal_form
-    next_action: Callable[..., int] = try_all
+    worth_trying: Callable[..., int] = try_all
     bound_hit: Callable[..., int] = no_bound
     bounds: Mapping[int, str] = field(default_factory=dict)
     coverage: tuple[int, int, int] = (0, 0, 0)
@@ -136,7 +136,7 @@ class Model:
             if not isinstance(cls, type) or not is_dataclass(cls):
                 shown = cls.__name__ if isinstance(cls, type) else repr(cls)
                 raise Malformed(f"{who}: {what} is {shown}; give a slotted dataclass of integers and records", what)
-        for what in ("step", "describe", "initial", "normalise", "next_action", "bound_hit"):
+        for what in ("step", "describe", "initial", "normalise", "worth_trying", "bound_hit"):
             if not callable(getattr(self, what)):
                 raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)
         if not isinstance(self.actions, int):
@@ -157,7 +157,7 @@ class Model:
     def functions(self) -> tuple[Callable[..., Any], ...]:
         """All that is compiled of the model."""
         judges = (promise.holds for promise in self.promises)
-        return (self.step, self.next_action, self.normalise, self.bound_hit, *judges)
+        return (self.step, self.worth_trying, self.normalise, self.bound_hit, *judges)
 
     def _check_promises(self, who: str) -> None:
         promises: Any = self.promises

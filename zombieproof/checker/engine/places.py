@@ -7,6 +7,11 @@ from typing import Any, Final, NamedTuple
 # --- the buffers ------------------------------------------------------------------------------------------------------
 
 
+def words_of_bits(count: int) -> int:
+    """Return how many words of 64 bits it takes to have so many bits."""
+    return -(-count // 64)
+
+
 class States(NamedTuple):
     """Rows of states: `words` (n, WORDS) of uint64 and `records` (n,), the same memory."""
 
@@ -17,7 +22,8 @@ class States(NamedTuple):
 class Candidates(NamedTuple):
     """What expand writes: states, fingerprints (n,), parents (n,), actions (n,), and `order` (n,), candidates by owner.
 
-    Deduplicate writes `fresh` (n,), 1 for what is new.
+    `changes` (n, words / 64) says in bits which words differ from the parent's. Deduplicate writes `fresh` (n,), 1 for
+    what is new.
     """
 
     states: States
@@ -26,6 +32,7 @@ class Candidates(NamedTuple):
     actions: Any
     order: Any
     fresh: Any
+    changes: Any
 
 
 class Kept(NamedTuple):
@@ -74,7 +81,8 @@ WITNESSES: Final = 32  # for each promise: index in the next level of its first 
 ACTIVE: Final = 96  # for each promise: 0 not judged, ALWAYS, SOMETIMES or AT_REST
 BOUNDS: Final = 160  # for each code of bound_hit: how many states
 STARTS: Final = 192  # for each owner: where its candidates start in `order`; REGIONS + 1 places
-PLACES: Final = 260
+JUDGED: Final = 260  # the promises that are judged in every state, then -1
+PLACES: Final = 328
 MAX_PROMISES: Final = 64
 MAX_BOUNDS: Final = 32
 ALWAYS: Final = 1
@@ -99,4 +107,5 @@ MOST_SEED: Final = (1 << 32) - 1  # of random walks
 
 REGION_BITS: Final = 6
 REGIONS: Final = 1 << REGION_BITS
+BUCKET: Final = 8  # slots of the table that are compared at once: a cache line
 MOST_THREADS: Final = REGIONS  # each deduplicates regions of its own

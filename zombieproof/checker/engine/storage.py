@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import psutil
 
-from zombieproof.checker.engine.places import REGION_BITS, REGIONS, Candidates, Kept, States
+from zombieproof.checker.engine.places import BUCKET, REGION_BITS, REGIONS, Candidates, Kept, States, words_of_bits
 
 MIB: Final = 1 << 20
 FIRST_SLOTS: Final = 1 << 10
@@ -93,7 +93,10 @@ def _available() -> int:
 
 
 class Table:
-    """Open addressing over 64-bit fingerprints, in regions by their high bits; grows by doubling every region."""
+    """Open addressing over 64-bit fingerprints, in regions by their high bits; grows by doubling every region.
+
+    A fingerprint lies in the first bucket that had a free slot, from the one on that its low bits name.
+    """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -120,7 +123,7 @@ class Table:
     def insert(self, mark: int) -> None:
         """Insert the first fingerprint of all."""
         region = mark >> (64 - REGION_BITS)
-        self.slots[region, mark & (self.slots.shape[1] - 1)] = mark
+        self.slots[region, mark & (self.slots.shape[1] - BUCKET)] = mark
         self.used[region] += 1
 
 
@@ -179,7 +182,8 @@ class Shelf:
     def buffer(self, size: int) -> Candidates:
         """Return a buffer for candidates of about `size` bytes, with room for the successors of at least one parent."""
         rows = min(max(64, size // self._dtype.itemsize), self.rows // 2) + self._actions + 2
-        self._memory.check(rows * (self._dtype.itemsize + 19), "a buffer for successors")
+        parts = words_of_bits(self._dtype.itemsize // 8)
+        self._memory.check(rows * (self._dtype.itemsize + 19 + 8 * parts), "a buffer for successors")
         return Candidates(
             self.states(rows),
             np.zeros(rows, np.uint64),
@@ -187,6 +191,7 @@ class Shelf:
             np.zeros(rows, np.uint16),
             np.zeros(rows, np.uint32),
             np.zeros(rows, np.uint8),
+            np.zeros((rows, parts), np.uint64),
         )
 
 

@@ -109,8 +109,27 @@ FAULTS: tuple[int, ...] = tuple(
 ACTIONS_AT_ONCE: int = sum(kind not in KINDS_BETWEEN_BROKERS for kind, _ in ACTIONS)
 """How many actions there are where nothing of that travels."""
 
-NEXT_KIND: tuple[int, ...] = tuple(
-    next((later for later in range(action, len(ACTIONS)) if ACTIONS[later][0] != kind), len(ACTIONS))
-    for action, (kind, _) in enumerate(ACTIONS)
+
+def _bits(part: int, kinds: frozenset[int], below: int = MESSAGES) -> int:
+    """The actions of some kinds from 64 * `part` on as bits; of those that are at a message, only at slots `below`.
+
+    As a signed integer of 64 bits, as tables are compiled.
+    """
+    found = 0
+    for bit, (kind, i) in enumerate(ACTIONS[64 * part : 64 * part + 64]):
+        if kind in kinds and not (Action.DELIVER <= kind <= Action.UNKNOWN_APPEND and i >= below):
+            found |= 1 << bit
+    return found - (1 << 64) if found >> 63 else found
+
+
+_PARTS = range(-(-len(ACTIONS) // 64))
+
+BITS: tuple[tuple[int, ...], ...] = tuple(
+    tuple(_bits(part, frozenset({int(kind)})) for kind in Action) for part in _PARTS
 )
-"""Action -> the first action of the kind behind its own."""
+"""Part, kind -> the actions of the kind from 64 * part on, as bits."""
+
+BITS_WITH_MESSAGES: tuple[tuple[int, ...], ...] = tuple(
+    tuple(_bits(part, frozenset(map(int, Action)), below) for below in range(MESSAGES + 1)) for part in _PARTS
+)
+"""Part, number -> the actions from 64 * part on where so many messages are in flight, as bits."""

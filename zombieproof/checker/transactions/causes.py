@@ -3,10 +3,8 @@
 `step` asks here first, and so does the engine, before it takes the trouble to try: of eighty actions most cannot be.
 """
 
-from zombieproof.checker.transactions.action_kinds import ACTIONS, AT_APPENDS, AT_BLOCKS, NEXT_KIND, Action
-from zombieproof.checker.transactions.state import Kind, Setup, State
-
-_NUMBER = len(ACTIONS)
+from zombieproof.checker.transactions.action_kinds import AT_APPENDS, AT_BLOCKS, BITS, BITS_WITH_MESSAGES, Action
+from zombieproof.checker.transactions.state import MESSAGES, PARTITIONS, Kind, Setup, State
 
 
 def has_cause(state: State, kind: int, setup: Setup) -> bool:
@@ -24,11 +22,22 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
         return setup.bounds.may_abort == 1
     if kind in (Action.READ_ONE, Action.READ_ALL):
         return setup.bounds.readers > 0
+    if kind == Action.RESIGN:
+        return state.nodes[1 - state.coordinator].believes
+    if kind == Action.ELECT:
+        return _is_leaderless(state)
     if kind >= Action.MAKE_APPEND:
         return _has_cause_between_brokers(state, kind)
     if kind >= Action.CRASH:
         return _is_left(state, kind, setup)
     return True
+
+
+def _is_leaderless(state: State) -> bool:
+    for p in range(PARTITIONS):
+        if not state.partitions[p].leader:
+            return True
+    return False
 
 
 def _is_left(state: State, kind: int, setup: Setup) -> bool:
@@ -70,15 +79,43 @@ def _has_cause_between_brokers(state: State, kind: int) -> bool:
     return kind in AT_BLOCKS and len(state.blocks) > 0
 
 
-def next_action(state: State, action: int, setup: Setup) -> int:
-    """The first number from `action` on that is worth a try: all that are passed over are disabled.
+def worth_trying(state: State, setup: Setup, part: int) -> int:
+    """Of the actions from 64 * `part` on those that have a cause, as bits: what is left out is disabled.
 
     In the normal form the slots of messages that are free come last.
     """
-    while action < _NUMBER:
-        kind, i = ACTIONS[action][0], ACTIONS[action][1]
-        at_message = Action.DELIVER <= kind <= Action.UNKNOWN_APPEND
-        if has_cause(state, kind, setup) and not (at_message and state.messages[i].kind == Kind.EMPTY):
-            return action
-        action = NEXT_KIND[action]
-    return action
+    found = BITS[part][Action.STEP] | BITS[part][Action.DELIVER] | _faults(state, setup, part)
+    found |= _if(has_cause(state, Action.ABORT_INSTEAD, setup), Action.ABORT_INSTEAD, part)
+    found |= _if(has_cause(state, Action.READ_ONE, setup), Action.READ_ONE, part)
+    found |= _if(has_cause(state, Action.READ_ALL, setup), Action.READ_ALL, part)
+    found |= _if(has_cause(state, Action.RESIGN, setup), Action.RESIGN, part)
+    found |= _if(has_cause(state, Action.ELECT, setup), Action.ELECT, part)
+    if len(state.appends) > 0:
+        for kind in range(Action.MAKE_APPEND, Action.GIVE_LATE_BLOCK + 1):
+            found |= _if(has_cause(state, kind, setup), kind, part)
+    messages = 0
+    while messages < MESSAGES and state.messages[messages].kind != Kind.EMPTY:
+        messages += 1
+    return found & BITS_WITH_MESSAGES[part][messages]
+
+
+def _faults(state: State, setup: Setup, part: int) -> int:
+    """Kind by kind and not in a loop, so that what is compiled asks for each only what counts."""
+    found = _if(has_cause(state, Action.LOSE_ANSWER, setup), Action.LOSE_ANSWER, part)
+    found |= _if(has_cause(state, Action.DOUBLE, setup), Action.DOUBLE, part)
+    found |= _if(has_cause(state, Action.GIVE_UP, setup), Action.GIVE_UP, part)
+    found |= _if(has_cause(state, Action.UNKNOWN_APPEND, setup), Action.UNKNOWN_APPEND, part)
+    found |= _if(has_cause(state, Action.CRASH, setup), Action.CRASH, part)
+    found |= _if(has_cause(state, Action.TIME_OUT, setup), Action.TIME_OUT, part)
+    found |= _if(has_cause(state, Action.FAIL_OVER, setup), Action.FAIL_OVER, part)
+    found |= _if(has_cause(state, Action.DEPOSE, setup), Action.DEPOSE, part)
+    found |= _if(has_cause(state, Action.CHANGE_LEADER, setup), Action.CHANGE_LEADER, part)
+    found |= _if(has_cause(state, Action.LOSE_LEADER, setup), Action.LOSE_LEADER, part)
+    found |= _if(has_cause(state, Action.REBALANCE, setup), Action.REBALANCE, part)
+    found |= _if(has_cause(state, Action.EXPIRE, setup), Action.EXPIRE, part)
+    found |= _if(has_cause(state, Action.FORGET_PRODUCER, setup), Action.FORGET_PRODUCER, part)
+    return found | _if(has_cause(state, Action.FORGET_GUARD, setup), Action.FORGET_GUARD, part)
+
+
+def _if(cause: bool, kind: int, part: int) -> int:
+    return BITS[part][kind] if cause else 0

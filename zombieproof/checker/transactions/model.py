@@ -7,7 +7,7 @@ from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.transactions import id_blocks, late_copies, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE, FAULTS
 from zombieproof.checker.transactions.actions import step
-from zombieproof.checker.transactions.causes import next_action
+from zombieproof.checker.transactions.causes import worth_trying
 from zombieproof.checker.transactions.narration import describe
 from zombieproof.checker.transactions.state import (
     APPENDS,
@@ -95,7 +95,7 @@ TRANSACTIONS = Model(
     trail=Trail,
     actions=ACTIONS_AT_ONCE,
     step=step,
-    next_action=next_action,
+    worth_trying=worth_trying,
     normalise=network.normalise,
     describe=describe,
     initial=initial_state,

@@ -164,19 +164,20 @@ def normalise(state: State, setup: Setup) -> None:
 
 
 def _sort(state: State) -> None:
-    """Insertion sort by content, empty slots last (the bag has no order)."""
-    for i in range(1, MESSAGES):
-        j = i
+    """Insertion sort by content, free slots last (the bag has no order)."""
+    i = 1
+    while i < MESSAGES:
+        j = i if state.messages[i].kind != Kind.EMPTY else 0
         while j > 0 and _precedes(state.messages[j], state.messages[j - 1]):
             _swap(state.messages[j], state.messages[j - 1])
             j -= 1
+        i += 1
 
 
 def _precedes(a: Message, b: Message) -> bool:
-    if a.kind == Kind.EMPTY:
-        return False
-    if b.kind == Kind.EMPTY:
-        return True
+    """Whether a message, of no free slot, stands before what another slot has."""
+    if a.kind != b.kind:
+        return b.kind == Kind.EMPTY or a.kind < b.kind
     first, second = _key(a), _key(b)
     if first != second:
         return first < second

@@ -1,0 +1,74 @@
+"""Which words of a state a promise may read, from the text of the functions that it consists of.
+
+A leaf of a state is read by the names on its path: who never says `messages` reads no message, and who never says
+`guard` reads no guard. Of a leaf all whose names are said somewhere it is taken that it is read.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from zombieproof.checker.engine.layout import WORD_BYTES, Layout
+from zombieproof.checker.engine.lowering import frozen_words
+from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.places import words_of_bits
+from zombieproof.checker.engine.rewriting import Lowered
+from zombieproof.checker.engine.sources import plain_function
+
+Functions = Mapping[types.FunctionType, Lowered]
+_INDEX = re.compile(r"\[\d+\]")
+
+
+def words_read(model: Model, lowered: Functions, state: Layout) -> Any:
+    """Return for each promise of `model` (one at least) a row of bits, one for each word of `state`; a constant."""
+    words = words_of_leaves(state)
+    rows = [_empty(state)]
+    for promise in model.promises:
+        names = names_said(plain_function(promise.holds), lowered)
+        row = _empty(state)
+        for path, found in words:
+            if path <= names:
+                for word in found:
+                    row[word // 64] |= np.uint64(1 << word % 64)
+        rows.append(row)
+    return frozen_words(rows[1:] or rows)
+
+
+def every_word(state: Layout) -> Any:
+    """Return one row with the bits of all words; a constant."""
+    return frozen_words([np.full_like(_empty(state), (1 << 64) - 1)])
+
+
+def names_said(function: types.FunctionType, lowered: Functions) -> frozenset[str]:
+    """Return the names of all attributes in a function and in those that it calls."""
+    said: set[str] = set()
+    seen: set[types.FunctionType] = set()
+    left = [function]
+    while left:
+        one = lowered[left.pop()]
+        if one.function not in seen:
+            seen.add(one.function)
+            said.update(node.attr for node in ast.walk(one.tree) if isinstance(node, ast.Attribute))
+            left.extend(one.functions.values())
+    return frozenset(said)
+
+
+def words_of_leaves(state: Layout) -> list[tuple[frozenset[str], range]]:
+    """Return for each leaf the names on its path and the words in which it lies."""
+    found = []
+    offset = 0
+    for path, width in zip(state.paths(), state.widths(), strict=True):
+        names = frozenset(_INDEX.sub("", path).split("."))
+        found.append((names, range(offset // WORD_BYTES, (offset + width - 1) // WORD_BYTES + 1)))
+        offset += width
+    return found
+
+
+def _empty(state: Layout) -> Any:
+    return np.zeros(words_of_bits(state.padded.itemsize // WORD_BYTES), np.uint64)
