@@ -109,6 +109,11 @@ class Search:
         self.stopped = int(tally[k.VIOLATED]) >= 0
         self._merge(tally)
 
+    def restart(self, coverage: Any) -> None:
+        """Forget what has begun, for the levels of a checkpoint, with the coverage that was counted until then."""
+        self.levels.blocks.clear()
+        self._around[0].coverage[:] = coverage.reshape(self._around[0].coverage.shape)
+
     def level(self, executor: ThreadPoolExecutor | None, workers: int, after_batch: Callable[[int], None]) -> None:
         """Expand the last level into the next; `after_batch` gets the number of states still to be expanded.
 

@@ -117,6 +117,13 @@ class Table:
                 self._area.madvise(mmap.MADV_DONTNEED, region * region_bytes, region_bytes)
         self.slots, self._area = slots, area
 
+    def take(self, used: Any, slots: Any) -> None:
+        """Be the table that another one was; raises OutOfMemory."""
+        self._area = self._memory.area(slots.nbytes)
+        self.slots = np.frombuffer(self._area, np.uint64).reshape(REGIONS, -1)
+        self.slots[:] = slots
+        self.used[:] = used
+
     def insert(self, mark: int) -> None:
         """Insert the first fingerprint of all."""
         region = mark >> (64 - REGION_BITS)

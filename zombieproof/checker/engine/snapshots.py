@@ -1,0 +1,91 @@
+"""What a checkpoint holds of a search, at the end of a level, and how a search is made of it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from zombieproof.checker.engine.checkpoint import Checkpoints
+from zombieproof.checker.engine.places import REGIONS
+from zombieproof.checker.engine.search import Search
+from zombieproof.checker.engine.storage import Block
+
+_COUNTERS: Final = ("distinct", "generated", "depth")
+
+
+def keep(search: Search, checkpoints: Checkpoints, spent: tuple[float, float]) -> None:
+    """Make a checkpoint between two levels; `spent` are seconds and CPU seconds of the exploration so far.
+
+    Raises:
+        CheckpointFault: it cannot be written.
+    """
+    last = len(search.levels.blocks) - 1
+    data = {
+        **{name: getattr(search, name) for name in _COUNTERS},
+        "spent": spent,
+        "bounds": search.bounds.tolist(),
+        "active": search.active.tolist(),
+        "witnesses": sorted(search.witnesses.items()),
+        "levels": [search.levels.count(level) for level in range(last + 1)],
+        "slots": search.table.slots.shape[1],
+    }
+    once = {f"levels-{level:06}": _origins(search.levels.blocks[level]) for level in range(last + 1)}
+    anew = {
+        f"table-{last:06}": iter([search.table.used, search.table.slots]),
+        f"states-{last:06}": (block.states.words[: block.fill] for block in search.levels.blocks[last]),
+        f"coverage-{last:06}": iter([np.ascontiguousarray(search.coverage)]),
+    }
+    checkpoints.write(data, once, anew)
+
+
+def _origins(blocks: list[Block]) -> Iterator[Any]:
+    """Parents of a level, then its actions."""
+    yield from (block.parents[: block.fill] for block in blocks)
+    yield from (block.actions[: block.fill] for block in blocks)
+
+
+def take_up(search: Search, checkpoints: Checkpoints) -> tuple[float, float]:
+    """Make a search, which has begun, what it was at a checkpoint; returns the seconds and CPU seconds until then.
+
+    Raises:
+        FolderRefused: a file is missing or damaged.
+        OutOfMemory: there is less memory than it takes.
+    """
+    data = checkpoints.data
+    for name in _COUNTERS:
+        setattr(search, name, data[name])
+    search.bounds[:], search.active[:] = data["bounds"], data["active"]
+    search.witnesses = {promise: list(path) for promise, path in data["witnesses"]}
+    last = len(data["levels"]) - 1
+    _take_table(search, checkpoints, f"table-{last:06}", data["slots"])
+    coverage = checkpoints.array(f"coverage-{last:06}", np.int64)
+    search.restart(coverage)
+    for level, count in enumerate(data["levels"]):
+        origins = checkpoints.array(f"levels-{level:06}", np.uint16)
+        parents, actions = origins[: 2 * count].view(np.uint32), origins[2 * count :]
+        if level < last:
+            search.levels.blocks.append([Block(None, parents, actions, 0, count)])
+    words = checkpoints.array(f"states-{last:06}", np.uint64)
+    search.levels.blocks.append(list(_blocks(search, words, parents, actions)))
+    seconds, cpu_seconds = data["spent"]
+    return seconds, cpu_seconds
+
+
+def _take_table(search: Search, checkpoints: Checkpoints, name: str, slots: int) -> None:
+    search.memory.check(REGIONS * slots * 8, "the table of a checkpoint")
+    whole = checkpoints.array(name, np.uint64)
+    search.table.take(whole[:REGIONS].astype(np.int64), whole[REGIONS:].reshape(REGIONS, slots))
+
+
+def _blocks(search: Search, words: Any, parents: Any, actions: Any) -> Iterator[Block]:
+    """The blocks of the level that waits to be expanded."""
+    rows = words.reshape(-1, search.engine.state.padded.itemsize // 8)
+    for base in range(0, len(parents), search.shelf.rows):
+        block = search.shelf.block(base)
+        block.fill = min(search.shelf.rows, len(parents) - base)
+        block.states.words[: block.fill] = rows[base : base + block.fill]
+        block.parents[: block.fill] = parents[base : base + block.fill]
+        block.actions[: block.fill] = actions[base : base + block.fill]
+        yield block
