@@ -28,6 +28,7 @@ from zombieproof.checker.engine.sources import plain_function
 _KERNELS: Final = (
     "fingerprint",
     "owner_of",
+    "home_of",
     "partition",
     "expand",
     "deduplicate",

@@ -103,7 +103,10 @@ def count_moves(trail: Any, coverage: Any, sign: int) -> None:
 
 REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
 AHEAD: Final = 24
+HALF: Final = np.uint64((1 << 32) - 1)
+HALF_BITS: Final = np.uint64(32)
 _ONE = np.uint64(1)
+_NONE = np.uint64(0)
 _SEED = np.uint64(0x9E3779B97F4A7C15)
 _KEY_1 = np.uint64(0xA0761D6478BD642F)
 _KEY_2 = np.uint64(0xE7037ED1A0B428DB)
@@ -204,25 +207,32 @@ def partition(out: Any, tally: Any) -> None:
     tally[STARTS] = 0
 
 
+def home_of(mark: Any, width: Any) -> Any:
+    """Return the first slot to look at for a fingerprint in a region of so many: its low half, scaled."""
+    return ((mark & HALF) * np.uint64(width)) >> HALF_BITS
+
+
 def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
     """Mark the candidates that are new, all or those of one owner; False where a region has to grow first."""
     found = tally[FOUND]
     alone = tally[OWNERS] == 1
-    mask = np.uint64(table.shape[1] - 1)
+    width = np.uint64(table.shape[1])
     limit = table.shape[1] - table.shape[1] // 4
     position = tally[POSITION]
     ready = position
     while position < found:
         while ready < found and ready < position + AHEAD:
             mark = out.prints[ready if alone else np.int64(out.order[ready])]
-            prefetch(table, mark >> REGION_SHIFT, mark & mask)
+            prefetch(table, mark >> REGION_SHIFT, home_of(mark, width))
             ready += 1
         candidate = position if alone else np.int64(out.order[position])
         mark = out.prints[candidate]
         region = mark >> REGION_SHIFT
-        slot = mark & mask
+        slot = home_of(mark, width)
         while table[region, slot] != 0 and table[region, slot] != mark:
-            slot = (slot + _ONE) & mask
+            slot += _ONE
+            if slot == width:
+                slot = _NONE
         if table[region, slot] == 0:
             if used[region] >= limit:
                 tally[POSITION] = position
@@ -334,13 +344,15 @@ def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any,
 
 def rehash(old: Any, new: Any, region: int) -> None:
     """Insert what a region of the old table holds into the same region of the new."""
-    mask = np.uint64(new.shape[1] - 1)
+    width = np.uint64(new.shape[1])
     for place in range(old.shape[1]):
         mark = old[region, place]
         if mark != 0:
-            slot = mark & mask
+            slot = home_of(mark, width)
             while new[region, slot] != 0:
-                slot = (slot + _ONE) & mask
+                slot += _ONE
+                if slot == width:
+                    slot = _NONE
             new[region, slot] = mark
 
 

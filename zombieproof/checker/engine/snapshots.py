@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from zombieproof.checker.engine.checkpoint import Checkpoints
+from zombieproof.checker.engine.origins import read
 from zombieproof.checker.engine.places import REGIONS
 from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.storage import Block
@@ -31,7 +32,7 @@ def keep(search: Search, checkpoints: Checkpoints, spent: tuple[float, float]) -
         "levels": [search.levels.count(level) for level in range(last + 1)],
         "slots": search.table.slots.shape[1],
     }
-    once = {f"levels-{level:06}": _origins(search.levels.blocks[level]) for level in range(last + 1)}
+    once = {f"levels-{level:06}": _origins(search, level) for level in range(last + 1)}
     anew = {
         f"table-{last:06}": iter([search.table.used, search.table.slots]),
         f"states-{last:06}": (block.states.words[: block.fill] for block in search.levels.blocks[last]),
@@ -40,10 +41,10 @@ def keep(search: Search, checkpoints: Checkpoints, spent: tuple[float, float]) -
     checkpoints.write(data, once, anew)
 
 
-def _origins(blocks: list[Block]) -> Iterator[Any]:
-    """Parents of a level, then its actions."""
-    yield from (block.parents[: block.fill] for block in blocks)
-    yield from (block.actions[: block.fill] for block in blocks)
+def _origins(search: Search, level: int) -> Iterator[Any]:
+    """Where the states of a level come from."""
+    for block in search.levels.blocks[level]:
+        yield from search.shelf.origins_of(block).pieces()
 
 
 def take_up(search: Search, checkpoints: Checkpoints) -> tuple[float, float]:
@@ -62,13 +63,11 @@ def take_up(search: Search, checkpoints: Checkpoints) -> tuple[float, float]:
     _take_table(search, checkpoints, f"table-{last:06}", data["slots"])
     coverage = checkpoints.array(f"coverage-{last:06}", np.int64)
     search.restart(coverage)
-    for level, count in enumerate(data["levels"]):
-        origins = checkpoints.array(f"levels-{level:06}", np.uint16)
-        parents, actions = origins[: 2 * count].view(np.uint32), origins[2 * count :]
-        if level < last:
-            search.levels.blocks.append([Block(None, parents, actions, 0, count)])
+    for level in range(last + 1):
+        blocks = list(_expanded(checkpoints.array(f"levels-{level:06}", np.uint8), search.engine.model.actions))
+        search.levels.blocks.append(blocks)
     words = checkpoints.array(f"states-{last:06}", np.uint64)
-    search.levels.blocks.append(list(_blocks(search, words, parents, actions)))
+    _fill(search, search.levels.blocks[-1], words)
     seconds, cpu_seconds = data["spent"]
     return seconds, cpu_seconds
 
@@ -79,13 +78,16 @@ def _take_table(search: Search, checkpoints: Checkpoints, name: str, slots: int)
     search.table.take(whole[:REGIONS].astype(np.int64), whole[REGIONS:].reshape(REGIONS, slots))
 
 
-def _blocks(search: Search, words: Any, parents: Any, actions: Any) -> Iterator[Block]:
-    """The blocks of the level that waits to be expanded."""
+def _expanded(content: Any, actions: int) -> Iterator[Block]:
+    base = 0
+    for origins in read(content, actions):
+        yield Block(None, base, origins.count, origins)
+        base += origins.count
+
+
+def _fill(search: Search, blocks: list[Block], words: Any) -> None:
+    """Give the blocks of the level that waits to be expanded their states."""
     rows = words.reshape(-1, search.engine.state.padded.itemsize // 8)
-    for base in range(0, len(parents), search.shelf.rows):
-        block = search.shelf.block(base)
-        block.fill = min(search.shelf.rows, len(parents) - base)
-        block.states.words[: block.fill] = rows[base : base + block.fill]
-        block.parents[: block.fill] = parents[base : base + block.fill]
-        block.actions[: block.fill] = actions[base : base + block.fill]
-        yield block
+    for block in blocks:
+        block.kept = search.shelf.block(block.base).kept
+        block.states.words[: block.fill] = rows[block.base : block.base + block.fill]

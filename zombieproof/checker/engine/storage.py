@@ -2,7 +2,7 @@
 
 A level is a list of blocks. A block holds up to a fixed number of states and, for each, the parent's index in the
 level above and the action. When a block has been expanded its states give their place to the next level, and only
-parents and actions stay: six bytes a state.
+what leads to each stays (`origins`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from typing import Any, Final
 import numpy as np
 import psutil
 
+from zombieproof.checker.engine.origins import Origins, origins
 from zombieproof.checker.engine.places import REGION_BITS, REGIONS, Candidates, Kept, States
 
 MIB: Final = 1 << 20
 FIRST_SLOTS: Final = 1 << 10
 BLOCK_BYTES: Final = 16 * MIB
 _HUGE_PAGE: Final = 2 * MIB
+_HALF: Final = (1 << 32) - 1
+_DOUBLES_BELOW: Final = 2 * MIB
+_WIDTHS: Final = 8  # slots of a region come in so many
 _SHARE_OF_AVAILABLE: Final = 0.8
 _MOST_IN_A_LEVEL: Final = 1 << 32  # parents are kept in four bytes
 # Anonymous memory that is shared, as it is by default, gets no huge pages. Some systems have no such flags.
@@ -93,7 +97,12 @@ def _available() -> int:
 
 
 class Table:
-    """Open addressing over 64-bit fingerprints, in regions by their high bits; grows by doubling every region."""
+    """Open addressing over 64-bit fingerprints, in regions by their high bits.
+
+    A fingerprint's home in its region is its low half, scaled to the size of the region. So a region may have any size,
+    and goes over into a larger one from its beginning to its end. While it is small the table doubles; then it grows by
+    a quarter, so that little of it is ever empty.
+    """
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -102,20 +111,27 @@ class Table:
         self.used = np.zeros(REGIONS, np.int64)
 
     def grow(self, rehash: Any) -> None:
-        """Double every region, one by one, giving back the old pages: the peak is the new table and one old region.
+        """Make every region larger, one by one, giving back old pages: the peak is the new table and one old region.
 
         Raises OutOfMemory, leaving the table as it is.
         """
         size = self.slots.nbytes
         region_bytes = size // REGIONS
-        self._memory.check(size + region_bytes, f"a table of {size // 4:,} fingerprints")
-        area = self._memory.area(2 * size)
-        slots: Any = np.frombuffer(area, np.uint64).reshape(REGIONS, -1)
+        width = self.slots.shape[1]
+        width = 2 * width if size < _DOUBLES_BELOW else -(-width * 5 // 4 // _WIDTHS) * _WIDTHS
+        self._memory.check(8 * REGIONS * width - size + region_bytes, f"a table of {REGIONS * width:,} fingerprints")
+        area = self._memory.area(8 * REGIONS * width)
+        slots: Any = np.frombuffer(area, np.uint64).reshape(REGIONS, width)
         for region in range(REGIONS):
             rehash(self.slots, slots, region)
-            if region_bytes % mmap.PAGESIZE == 0 and hasattr(mmap, "MADV_DONTNEED"):
-                self._area.madvise(mmap.MADV_DONTNEED, region * region_bytes, region_bytes)
+            self._give_back(region * region_bytes, (region + 1) * region_bytes)
         self.slots, self._area = slots, area
+
+    def _give_back(self, first: int, last: int) -> None:
+        """Give the pages back that end between two places of the old table."""
+        first, last = (place // _HUGE_PAGE * _HUGE_PAGE for place in (first, last))
+        if last > first and hasattr(mmap, "MADV_DONTNEED"):
+            self._area.madvise(mmap.MADV_DONTNEED, first, last - first)
 
     def take(self, used: Any, slots: Any) -> None:
         """Be the table that another one was; raises OutOfMemory."""
@@ -127,7 +143,7 @@ class Table:
     def insert(self, mark: int) -> None:
         """Insert the first fingerprint of all."""
         region = mark >> (64 - REGION_BITS)
-        self.slots[region, mark & (self.slots.shape[1] - 1)] = mark
+        self.slots[region, (mark & _HALF) * self.slots.shape[1] >> 32] = mark
         self.used[region] += 1
 
 
@@ -135,20 +151,34 @@ class Table:
 class Block:
     """A part of a level: `base` is the index in the level of its first row, `fill` how many rows there are.
 
-    `kept` is None when the states have been expanded.
+    When the states have been expanded `kept` is None, and `origins` are what is left.
     """
 
     kept: Kept | None
-    parents: Any
-    actions: Any
     base: int
     fill: int = 0
+    origins: Origins | None = None
 
     @property
     def states(self) -> States:
         """The states, while they are there."""
         assert self.kept is not None
         return self.kept.states
+
+    def origin(self, index: int) -> tuple[int, int]:
+        """Return the parent of the state `index` of the level, and the action."""
+        if self.origins is not None:
+            return self.origins.of(index - self.base)
+        assert self.kept is not None
+        return int(self.kept.parents[index - self.base]), int(self.kept.actions[index - self.base])
+
+    @property
+    def nbytes(self) -> int:
+        """What parents and actions take."""
+        if self.origins is not None:
+            return self.origins.nbytes
+        assert self.kept is not None
+        return self.fill * int(self.kept.parents.itemsize + self.kept.actions.itemsize)
 
 
 class Shelf:
@@ -174,14 +204,20 @@ class Shelf:
             self._memory.check(self.rows * (self._dtype.itemsize + 6), "the next level")
         states = self._free.pop() if self._free else self.states(self.rows)
         parents, actions = np.empty(self.rows, np.uint32), np.empty(self.rows, np.uint16)
-        return Block(Kept(states, parents, actions), parents, actions, base)
+        return Block(Kept(states, parents, actions), base)
 
     def release(self, block: Block) -> None:
-        """Take the states of a block that has been expanded, and keep no more of the rest than is used."""
+        """Take the states of a block that has been expanded, and keep where they came from."""
+        block.origins = self.origins_of(block)
         self._free.append(block.states)
         block.kept = None
-        block.parents = block.parents[: block.fill].copy()
-        block.actions = block.actions[: block.fill].copy()
+
+    def origins_of(self, block: Block) -> Origins:
+        """Return where the states of a block come from."""
+        if block.origins is not None:
+            return block.origins
+        assert block.kept is not None
+        return origins(block.kept.parents[: block.fill], block.kept.actions[: block.fill], self._actions)
 
     def buffer(self, size: int) -> Candidates:
         """Return a buffer for candidates of about `size` bytes, with room for the successors of at least one parent."""
@@ -213,10 +249,10 @@ class Levels:
         actions: list[int] = []
         for level in range(depth, 0, -1):
             block = next(b for b in reversed(self.blocks[level]) if b.base <= index)
-            actions.append(int(block.actions[index - block.base]))
-            index = int(block.parents[index - block.base])
+            index, action = block.origin(index)
+            actions.append(action)
         return actions[::-1]
 
     def nbytes(self) -> int:
         """Return what parents and actions take."""
-        return sum(b.parents.nbytes + b.actions.nbytes for level in self.blocks for b in level)
+        return sum(block.nbytes for level in self.blocks for block in level)
