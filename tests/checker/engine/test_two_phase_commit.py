@@ -102,7 +102,8 @@ def clock(seconds_per_call: float) -> Callable[[], float]:
 def test_the_result_does_not_depend_on_the_size_of_buffers_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = explore(two_phase_commit(6), Rules())
     monkeypatch.setattr("zombieproof.checker.engine.search._SMALL_BUFFER", 1)
-    monkeypatch.setattr("zombieproof.checker.engine.storage.BLOCK_BYTES", 1)
+    monkeypatch.setattr("zombieproof.checker.engine.search.BLOCK_BYTES", 1)
+    monkeypatch.setattr("zombieproof.checker.engine.search.BLOCK_ROWS", 1)
     assert facts(explore(two_phase_commit(6), Rules())) == facts(usual)
 
 

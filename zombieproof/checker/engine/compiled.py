@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numba.core.errors import NumbaError
 
-from zombieproof.checker.engine import compilation, coverage, intrinsics, kernels, places, widths
+from zombieproof.checker.engine import compilation, coverage, intrinsics, kernels, packing, places, widths
 from zombieproof.checker.engine import lowering as lowering_module
 from zombieproof.checker.engine.cache import Kept, folder_of
 from zombieproof.checker.engine.compilation import entry, part
@@ -39,6 +39,7 @@ _KERNELS: Final = (
     "shuffled",
     "coprime",
 )
+_PACKING: Final = ("pack_row", "unpack_row", "unpack")
 _MOST_ACTIONS: Final = 1 << 16
 
 
@@ -106,7 +107,7 @@ def _engine(model: Model) -> Engine:
     followed = follow(model, lowering.lowered)
     if not widths.is_ours(model):
         widths.guard(lowering, followed.stores)
-    modules = (kernels, places, intrinsics, coverage, compilation, lowering_module)
+    modules = (kernels, packing, places, intrinsics, coverage, compilation, lowering_module)
     own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
     takes = [promise.parameters for promise in model.promises], sorted(model.faults)
     dtypes = [layout.padded.descr for layout in (state, setup, trail)]
@@ -139,6 +140,7 @@ def _check_parameters(model: Model) -> None:
 def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: str) -> tuple[Any, Any, Any]:
     """Return the entry points: kernels whose global names are those of this model."""
     lowering.mark = mark = key[:16]
+    words = state.padded.itemsize // 8
     scope: dict[str, Any] = {
         **{name: value for name, value in vars(kernels).items() if name.isupper()},
         "__name__": kernels.__name__,  # Numba imports it again when it loads from the cache
@@ -147,7 +149,11 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
         "copy_words": intrinsics.copy_words,
         "prefetch": intrinsics.prefetch,
         "folded_product": intrinsics.folded_product,
-        "WORDS": state.padded.itemsize // 8,
+        **{name: value for name, value in vars(packing).items() if name.isupper()},
+        "WORDS": words,
+        "GROUPS": packing.groups_of(words),
+        "UNIT_ROWS": packing.unit_rows(words),
+        "MOST_BYTES": packing.most_bytes(words),
         "TRAIL_WORDS": trail.padded.itemsize // 8,
         "ACTIONS": model.actions,
         "PROMISES": len(model.promises),
@@ -160,6 +166,8 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
     scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
+    for name in _PACKING:
+        scope[name] = part(marked(_with_globals(getattr(packing, name), scope), mark), checked=False)
     for name in _KERNELS:
         scope[name] = part(marked(_with_globals(getattr(kernels, name), scope), mark), checked=False)
     folder = folder_of(key)

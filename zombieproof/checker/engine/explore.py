@@ -104,6 +104,7 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
             raise index_fault(search, setup) from None
         except KeyboardInterrupt:
             why, interrupted = "interrupted", True
+        search.settle()
         return replace(_result(search, judged, clock, why, interrupted), checkpoint=_last(checkpoints))
 
 
@@ -268,6 +269,7 @@ def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | Non
         compile_seconds=clock.compile_seconds,
         peak_mib=max(search.memory.resident(), search.memory.peak) / MIB,
         bytes_per_state=(search.table.slots.nbytes + search.levels.nbytes()) / max(search.distinct, 1),
+        frontier_bytes=search.levels.packed_bytes / max(search.levels.packed_states, 1),
         state_bytes=search.engine.state.padded.itemsize,
         collision_probability=search.distinct**2 / 2**65,
         promises=outcomes,

@@ -6,7 +6,7 @@ int64 array (`places`).
 
 A batch goes through three phases that share nothing. *Expand* turns parents into candidates: successors with their
 fingerprints, in the order of parent and action. *Deduplicate* keeps of each fingerprint the first candidate in order,
-if the table does not hold it yet. *Gather* copies what was kept to the next level and judges promises. Several threads
+if the table does not hold it yet. *Gather* writes what was kept to the next level and judges promises. Several threads
 expand different parents, deduplicate different regions of the table, and gather different candidates.
 """
 
@@ -24,6 +24,7 @@ from zombieproof.checker.engine.places import (
     BASE,
     BLOCK_FULL,
     BOUNDS,
+    BYTES,
     CULPRIT,
     DEDUPLICATE,
     DEEPEST,
@@ -57,6 +58,9 @@ from zombieproof.checker.engine.places import (
     STOPPED,
     TABLE_FULL,
     UNFINISHED,
+    UNIT,
+    UNITS,
+    UNPACK,
     VIOLATED,
     WALKS,
     WITNESSES,
@@ -66,6 +70,8 @@ from zombieproof.checker.engine.places import (
 
 WORDS: int = 1
 TRAIL_WORDS: int = 1
+UNIT_ROWS: int = 1
+MOST_BYTES: int = 1
 ACTIONS: int = 1
 PROMISES: int = 0
 FAULTS: Any = (0,)
@@ -98,6 +104,16 @@ def judge(state: Any, setup: Any, promise: int) -> bool:
 
 def count_moves(trail: Any, coverage: Any, sign: int) -> None:
     """Add the moves of one step to the coverage."""
+    raise NotImplementedError
+
+
+def pack_row(words: Any, row: Any, last: Any, packed: Any, place: Any) -> Any:
+    """Write a row as what differs from `last` (`packing`)."""
+    raise NotImplementedError
+
+
+def unpack(parents: Any, tally: Any) -> None:
+    """Unpack the parents that are to be expanded next (`packing`)."""
     raise NotImplementedError
 
 
@@ -253,6 +269,7 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
     setup = around.setup[0]
     fill = tally[FILL]
     index = tally[INDEX]
+    place = tally[BYTES]
     stopped = False
     for candidate in range(tally[FOUND]):
         if out.fresh[candidate] == 0:
@@ -261,10 +278,14 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
             tally[CULPRIT] = candidate - 1
             stopped = True
             break
-        copy_words(kept.states.words, fill, out.states.words, candidate, WORDS)
+        if fill % UNIT_ROWS == 0:
+            kept.units[fill // UNIT_ROWS, 0] = place
+            kept.units[fill // UNIT_ROWS, 1] = fill
+            clear_words(kept.last, 0, WORDS)
+        place = pack_row(out.states.words, candidate, kept.last, kept.packed, place)
         kept.parents[fill] = out.parents[candidate]
         kept.actions[fill] = out.actions[candidate]
-        judged(kept.states.records[fill], setup, index, tally)
+        judged(out.states.records[candidate], setup, index, tally)
         fill += 1
         index += 1
         if tally[VIOLATED] >= 0:
@@ -273,6 +294,7 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
             break
     tally[FILL] = fill
     tally[INDEX] = index
+    tally[BYTES] = place
     return not stopped
 
 
@@ -301,8 +323,10 @@ def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, t
             if tally[UNFINISHED] >= 0:
                 return STOPPED
             if tally[PARENT] >= tally[LAST]:
-                return DONE
-            expand(parents, out, around, tally)
+                if tally[UNIT] >= tally[UNITS]:
+                    return DONE
+                unpack(parents, tally)
+            expand(parents.states, out, around, tally)
             tally[STAGE] = DEDUPLICATE
         if tally[STAGE] == DEDUPLICATE:
             if not deduplicate(out, table, used, tally):
@@ -310,6 +334,8 @@ def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, t
             tally[STAGE] = GATHER
         if tally[STAGE] == GATHER:
             if kept.parents.shape[0] - tally[FILL] < tally[FRESH]:
+                return BLOCK_FULL
+            if kept.packed.shape[0] - tally[BYTES] < tally[FRESH] * MOST_BYTES:
                 return BLOCK_FULL
             if not gather(out, kept, around, tally):
                 return STOPPED
@@ -322,7 +348,9 @@ def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any,
     if phase == RUN:
         return run(parents, out, kept, table, used, around, tally)
     if phase == EXPAND:
-        expand(parents, out, around, tally)
+        expand(parents.states, out, around, tally)
+    elif phase == UNPACK:
+        unpack(parents, tally)
     elif phase == DEDUPLICATE:
         if not deduplicate(out, table, used, tally):
             return TABLE_FULL
@@ -331,14 +359,14 @@ def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any,
             return STOPPED
     elif phase == STEP:
         clear_words(around.trail_words, 0, TRAIL_WORDS)
-        enabled = step(parents.records[0], tally[PARENT], around.setup[0], around.trail[0])
+        enabled = step(parents.states.records[0], tally[PARENT], around.setup[0], around.trail[0])
         if enabled:
-            normalise(parents.records[0], around.setup[0])
-        out.prints[0] = fingerprint(parents.words, 0)
+            normalise(parents.states.records[0], around.setup[0])
+        out.prints[0] = fingerprint(parents.states.words, 0)
         tally[RESULT] = 1 if enabled else 0
     else:
-        judged(parents.records[0], around.setup[0], 0, tally)
-        out.prints[0] = fingerprint(parents.words, 0)
+        judged(parents.states.records[0], around.setup[0], 0, tally)
+        out.prints[0] = fingerprint(parents.states.words, 0)
     return DONE
 
 

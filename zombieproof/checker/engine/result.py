@@ -72,7 +72,8 @@ class Result:
         peak_mib: greatest resident set of the process, as sampled.
         bytes_per_state: what fingerprint, parent and action of each distinct state take, empty slots of the table
             included.
-        state_bytes: what a state of the frontier takes.
+        frontier_bytes: what a state took, packed, while it waited to be expanded; the mean of all.
+        state_bytes: what it takes while it is expanded.
         collision_probability: expected number of pairs of states with one fingerprint, n²/2⁶⁵; of such a pair one is
             missed.
         promises: what became of each promise that was judged.
@@ -96,6 +97,7 @@ class Result:
     compile_seconds: float
     peak_mib: float
     bytes_per_state: float
+    frontier_bytes: float
     state_bytes: int
     collision_probability: float
     promises: tuple[Judged, ...]

@@ -35,7 +35,7 @@ def keep(search: Search, checkpoints: Checkpoints, spent: tuple[float, float]) -
     once = {f"levels-{level:06}": _origins(search, level) for level in range(last + 1)}
     anew = {
         f"table-{last:06}": iter([search.table.used, search.table.slots]),
-        f"states-{last:06}": (block.states.words[: block.fill] for block in search.levels.blocks[last]),
+        f"states-{last:06}": _states(search.levels.blocks[last]),
         f"coverage-{last:06}": iter([np.ascontiguousarray(search.coverage)]),
     }
     checkpoints.write(data, once, anew)
@@ -44,7 +44,15 @@ def keep(search: Search, checkpoints: Checkpoints, spent: tuple[float, float]) -
 def _origins(search: Search, level: int) -> Iterator[Any]:
     """Where the states of a level come from."""
     for block in search.levels.blocks[level]:
-        yield from search.shelf.origins_of(block).pieces()
+        yield from block.origins.pieces()
+
+
+def _states(blocks: list[Block]) -> Iterator[Any]:
+    """The states of a level: for each block the sizes of units and bytes, and both."""
+    for block in blocks:
+        yield np.array([block.units.nbytes, block.packed.nbytes], np.int64)
+        yield block.units
+        yield block.packed
 
 
 def take_up(search: Search, checkpoints: Checkpoints) -> tuple[float, float]:
@@ -66,8 +74,7 @@ def take_up(search: Search, checkpoints: Checkpoints) -> tuple[float, float]:
     for level in range(last + 1):
         blocks = list(_expanded(checkpoints.array(f"levels-{level:06}", np.uint8), search.engine.model.actions))
         search.levels.blocks.append(blocks)
-    words = checkpoints.array(f"states-{last:06}", np.uint64)
-    _fill(search, search.levels.blocks[-1], words)
+    _fill(search.levels.blocks[-1], checkpoints.array(f"states-{last:06}", np.uint8))
     seconds, cpu_seconds = data["spent"]
     return seconds, cpu_seconds
 
@@ -81,13 +88,16 @@ def _take_table(search: Search, checkpoints: Checkpoints, name: str, slots: int)
 def _expanded(content: Any, actions: int) -> Iterator[Block]:
     base = 0
     for origins in read(content, actions):
-        yield Block(None, base, origins.count, origins)
+        yield Block(base, origins.count, origins)
         base += origins.count
 
 
-def _fill(search: Search, blocks: list[Block], words: Any) -> None:
+def _fill(blocks: list[Block], content: Any) -> None:
     """Give the blocks of the level that waits to be expanded their states."""
-    rows = words.reshape(-1, search.engine.state.padded.itemsize // 8)
+    place = 0
     for block in blocks:
-        block.kept = search.shelf.block(block.base).kept
-        block.states.words[: block.fill] = rows[block.base : block.base + block.fill]
+        units, packed = map(int, content[place : place + 16].view(np.int64))
+        place += 16
+        block.units = content[place : place + units].view(np.int64).reshape(-1, 2).copy()  # aligned
+        block.packed = content[place + units :][:packed]
+        place += units + packed

@@ -1,8 +1,7 @@
 """Memory of an exploration: the table of fingerprints, the levels, the buffers, and the limit that they keep.
 
-A level is a list of blocks. A block holds up to a fixed number of states and, for each, the parent's index in the
-level above and the action. When a block has been expanded its states give their place to the next level, and only
-what leads to each stays (`origins`).
+A level is a list of blocks. A block holds states, packed, and for each of them the parent's index in the level above
+and the action. When a block has been expanded its states are forgotten, and only what leads to each stays (`origins`).
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ import numpy as np
 import psutil
 
 from zombieproof.checker.engine.origins import Origins, origins
+from zombieproof.checker.engine.packing import most_bytes, unit_rows
 from zombieproof.checker.engine.places import REGION_BITS, REGIONS, Candidates, Kept, States
 
 MIB: Final = 1 << 20
 FIRST_SLOTS: Final = 1 << 10
-BLOCK_BYTES: Final = 16 * MIB
 _HUGE_PAGE: Final = 2 * MIB
 _HALF: Final = (1 << 32) - 1
 _DOUBLES_BELOW: Final = 2 * MIB
@@ -151,79 +150,108 @@ class Table:
 class Block:
     """A part of a level: `base` is the index in the level of its first row, `fill` how many rows there are.
 
-    When the states have been expanded `kept` is None, and `origins` are what is left.
+    `packed` are its states, in `units` (`places.Parents`), until they have been expanded.
     """
 
-    kept: Kept | None
     base: int
-    fill: int = 0
-    origins: Origins | None = None
+    fill: int
+    origins: Origins
+    packed: Any = None
+    units: Any = None
 
     @property
-    def states(self) -> States:
-        """The states, while they are there."""
-        assert self.kept is not None
-        return self.kept.states
+    def last_unit(self) -> int:
+        """How many units there are, while its states are there."""
+        return len(self.units) - 1
 
-    def origin(self, index: int) -> tuple[int, int]:
-        """Return the parent of the state `index` of the level, and the action."""
-        if self.origins is not None:
-            return self.origins.of(index - self.base)
-        assert self.kept is not None
-        return int(self.kept.parents[index - self.base]), int(self.kept.actions[index - self.base])
+    def behind(self, unit: int, rows: int) -> int:
+        """Return the unit behind those that, from this one on, have so many rows, or a few more."""
+        wanted = self.units[unit, 1] + rows
+        return min(self.last_unit, max(unit + 1, int(np.searchsorted(self.units[:, 1], wanted))))
+
+    def release(self) -> None:
+        """Forget the states, which have been expanded."""
+        self.packed = self.units = None
+
+
+@dataclass(slots=True)
+class Part:
+    """Rows on their way into a block: packed, in units that count from its own first row."""
+
+    fill: int
+    packed: Any
+    units: Any
+    parents: Any
+    actions: Any
+
+
+@dataclass(slots=True)
+class Buffer:
+    """What one thread writes: candidates, and those of them that are kept."""
+
+    out: Candidates
+    kept: Kept
+
+    def part(self, fill: int, size: int) -> Part:
+        """Return a copy of the first `fill` rows that are kept, which take `size` bytes."""
+        units = self.kept.units[: -(-fill // self.unit_rows)].copy()
+        return Part(
+            fill,
+            self.kept.packed[:size].copy(),
+            units,
+            self.kept.parents[:fill].copy(),
+            self.kept.actions[:fill].copy(),
+        )
 
     @property
-    def nbytes(self) -> int:
-        """What parents and actions take."""
-        if self.origins is not None:
-            return self.origins.nbytes
-        assert self.kept is not None
-        return self.fill * int(self.kept.parents.itemsize + self.kept.actions.itemsize)
+    def unit_rows(self) -> int:
+        """How many rows are in a unit."""
+        return unit_rows(self.kept.last.shape[1])
 
 
 class Shelf:
-    """Makes blocks and buffers for states of one layout, and takes their pages back for the next."""
+    """Makes blocks and buffers for states of one layout."""
 
     def __init__(self, memory: Memory, dtype: np.dtype[np.void], actions: int) -> None:
         self._memory = memory
         self._dtype = dtype
         self._actions = actions
-        self._free: list[States] = []
-        self.rows = max(1 << 12, BLOCK_BYTES // dtype.itemsize)
+        self._words = dtype.itemsize // 8
 
     def states(self, rows: int) -> States:
         """Return `rows` zeroed states."""
-        words = self._memory.pages((rows, self._dtype.itemsize // 8), np.uint64)
+        words = self._memory.pages((rows, self._words), np.uint64)
         return States(words, words.view(self._dtype).reshape(-1))
 
-    def block(self, base: int) -> Block:
-        """Return an empty block; raises OutOfMemory."""
-        if base + self.rows > _MOST_IN_A_LEVEL:
+    def scratch(self, size: int) -> States:
+        """Return room for parents of about `size` bytes, for at least a unit."""
+        return self.states(max(unit_rows(self._words), size // self._dtype.itemsize))
+
+    def block(self, base: int, parts: list[Part]) -> Block:
+        """Make a block of parts that follow each other; raises OutOfMemory."""
+        fill = sum(part.fill for part in parts)
+        if base + fill > _MOST_IN_A_LEVEL:
             raise OutOfMemory(f"a level has more than {_MOST_IN_A_LEVEL:,} states, which is all that can be numbered")
-        if not self._free:
-            self._memory.check(self.rows * (self._dtype.itemsize + 6), "the next level")
-        states = self._free.pop() if self._free else self.states(self.rows)
-        parents, actions = np.empty(self.rows, np.uint32), np.empty(self.rows, np.uint16)
-        return Block(Kept(states, parents, actions), base)
+        self._memory.check(sum(part.packed.nbytes for part in parts), "the next level")
+        units = np.zeros((sum(len(part.units) for part in parts) + 1, 2), np.int64)
+        row = place = unit = 0
+        for part in parts:
+            units[unit : unit + len(part.units)] = part.units + np.array([place, row])
+            place, row, unit = place + len(part.packed), row + part.fill, unit + len(part.units)
+        units[unit] = place, row
+        parents = np.concatenate([part.parents for part in parts])
+        actions = np.concatenate([part.actions for part in parts])
+        packed = np.concatenate([part.packed for part in parts])
+        return Block(base, fill, origins(parents, actions, self._actions), packed, units)
 
-    def release(self, block: Block) -> None:
-        """Take the states of a block that has been expanded, and keep where they came from."""
-        block.origins = self.origins_of(block)
-        self._free.append(block.states)
-        block.kept = None
+    def buffer(self, size: int, more_rows: int = 0, more_bytes: int = 0) -> Buffer:
+        """Return a buffer for candidates of about `size` bytes, with room for the successors of at least one parent.
 
-    def origins_of(self, block: Block) -> Origins:
-        """Return where the states of a block come from."""
-        if block.origins is not None:
-            return block.origins
-        assert block.kept is not None
-        return origins(block.kept.parents[: block.fill], block.kept.actions[: block.fill], self._actions)
-
-    def buffer(self, size: int) -> Candidates:
-        """Return a buffer for candidates of about `size` bytes, with room for the successors of at least one parent."""
-        rows = min(max(64, size // self._dtype.itemsize), self.rows // 2) + self._actions + 2
+        It keeps all that it takes, and so many rows and bytes more.
+        """
+        rows = max(64, size // self._dtype.itemsize) + self._actions + 2
         self._memory.check(rows * (self._dtype.itemsize + 19), "a buffer for successors")
-        return Candidates(
+        out = Candidates(
             self.states(rows),
             np.zeros(rows, np.uint64),
             np.zeros(rows, np.uint32),
@@ -231,13 +259,29 @@ class Shelf:
             np.zeros(rows, np.uint32),
             np.zeros(rows, np.uint8),
         )
+        packed = np.empty(rows * most_bytes(self._words) + more_bytes, np.uint8)
+        rows += more_rows
+        units = np.zeros((rows // unit_rows(self._words) + 1, 2), np.int64)
+        last = np.zeros((1, self._words), np.uint64)
+        return Buffer(out, Kept(last, packed, units, np.empty(rows, np.uint32), np.empty(rows, np.uint16)))
 
 
 @dataclass(slots=True)
 class Levels:
-    """All levels, each a list of blocks; level 0 is the initial state."""
+    """All levels, each a list of blocks; level 0 is the initial state.
+
+    `packed_states` have waited to be expanded, in `packed_bytes`.
+    """
 
     blocks: list[list[Block]] = field(default_factory=list)
+    packed_states: int = 0
+    packed_bytes: int = 0
+
+    def take(self, block: Block) -> None:
+        """Add a block to the last level."""
+        self.blocks[-1].append(block)
+        self.packed_states += block.fill
+        self.packed_bytes += block.packed.nbytes + block.units.nbytes
 
     def count(self, level: int) -> int:
         """Return how many states a level has."""
@@ -249,10 +293,10 @@ class Levels:
         actions: list[int] = []
         for level in range(depth, 0, -1):
             block = next(b for b in reversed(self.blocks[level]) if b.base <= index)
-            index, action = block.origin(index)
+            index, action = block.origins.of(index - block.base)
             actions.append(action)
         return actions[::-1]
 
     def nbytes(self) -> int:
         """Return what parents and actions take."""
-        return sum(block.nbytes for level in self.blocks for block in level)
+        return sum(block.origins.nbytes for level in self.blocks for block in level)
