@@ -105,7 +105,7 @@ def killed_at_random(asked: list[object], folder: Path, chance: random.Random, l
 def test_killed_at_any_moment_and_resumed_nothing_differs(
     broken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kills = 2 if os.environ.get("ZOMBIEPROOF_TESTS", "quick") == "quick" else 20
+    kills = 3 if os.environ.get("ZOMBIEPROOF_TESTS", "quick") == "quick" else 20
     monkeypatch.setenv("ZOMBIEPROOF_CACHE_DIR", str(tmp_path / "cache"))
     model = tmp_path / "dice.py"
     model.write_text(MODEL.format(sides=SIDES))
@@ -116,7 +116,7 @@ def test_killed_at_any_moment_and_resumed_nothing_differs(
     chance, number = random.Random(broken), 0
     folder = tmp_path / "kept0"
     while kills:
-        if killed_at_random(asked, folder, chance, longest):
+        if killed_at_random(asked, folder, chance, longest / 3):
             kills -= 1
         else:  # it came to its end: the next begins anew
             number += 1

@@ -21,6 +21,7 @@ def test_each_state_has_its_parent_and_its_action(first: int, steps: list[tuple[
     parents, actions, kept = built(first, steps, most)
     for place, expected in enumerate(zip(parents, actions, strict=True)):
         assert kept.of(place) == expected  # type: ignore[attr-defined]
+    assert [each.tolist() for each in kept.whole()] == [parents, actions]  # type: ignore[attr-defined]
 
 
 @given(parts=st.lists(st.tuples(st.integers(0, 10**6), STEPS), max_size=4), most=st.sampled_from([80, 300]))

@@ -39,7 +39,7 @@ _KERNELS: Final = (
     "shuffled",
     "coprime",
 )
-_PACKING: Final = ("pack_row", "unpack_row", "unpack")
+_PACKING: Final = ("pack_words", "pack_row", "unpack_row", "unpack")
 _MOST_ACTIONS: Final = 1 << 16
 
 
@@ -147,10 +147,13 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
         "np": np,
         "clear_words": intrinsics.clear_words,
         "copy_words": intrinsics.copy_words,
+        "differing_words": intrinsics.differing_words,
+        "lowest_bit": intrinsics.lowest_bit,
         "prefetch": intrinsics.prefetch,
         "folded_product": intrinsics.folded_product,
         **{name: value for name, value in vars(packing).items() if name.isupper()},
         "WORDS": words,
+        "TAIL": words % 8,
         "GROUPS": packing.groups_of(words),
         "UNIT_ROWS": packing.unit_rows(words),
         "MOST_BYTES": packing.most_bytes(words),

@@ -177,6 +177,14 @@ class Folder:
             if file.name not in kept:
                 file.unlink(missing_ok=True)
 
+    def remove(self, *, whole: bool) -> None:
+        """Leave nothing of ours, and if `whole` not even the folder; nobody can use this object any more."""
+        (self.path / LOCK).unlink(missing_ok=True)
+        if whole:
+            with contextlib.suppress(OSError):  # somebody has put something there
+                self.path.rmdir()
+        os.close(self._lock)
+
     def files(self) -> Iterator[str]:
         """The names of all files but the lock."""
         return (one.name for one in self.path.iterdir() if one.name != LOCK)

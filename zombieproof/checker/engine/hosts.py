@@ -47,7 +47,7 @@ class CompiledHost:
         self._out = Candidates(self._states, prints, parents, actions, order, fresh)
         packed, units = np.zeros(1, np.uint8), np.zeros((1, 2), np.int64)
         self._parents = Parents(self._states, packed, units)
-        self._kept = Kept(self._states.words, packed, units, parents, actions)
+        self._kept = Kept(self._states.words, packed, units, prints, parents, actions)
         self._table = np.zeros((k.REGIONS, 1), np.uint64), np.zeros(k.REGIONS, np.int64)
         self._state = np.zeros(k.PLACES, np.int64)
 

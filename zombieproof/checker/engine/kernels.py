@@ -283,6 +283,7 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
             kept.units[fill // UNIT_ROWS, 1] = fill
             clear_words(kept.last, 0, WORDS)
         place = pack_row(out.states.words, candidate, kept.last, kept.packed, place)
+        kept.prints[fill] = out.prints[candidate]
         kept.parents[fill] = out.parents[candidate]
         kept.actions[fill] = out.actions[candidate]
         judged(out.states.records[candidate], setup, index, tally)

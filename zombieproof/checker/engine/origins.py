@@ -45,6 +45,11 @@ class Origins:
         within = int(np.flatnonzero(np.unpackbits(self.bits[byte : byte + 1]))[place - before])
         return self.first + byte * _BYTE + within - place, int(self.actions[place])
 
+    def whole(self) -> tuple[Any, Any]:
+        """Return parents and actions of all."""
+        ones = np.flatnonzero(np.unpackbits(self.bits))[: self.count]
+        return ones - np.arange(-self.first, self.count - self.first), self.actions
+
     def pieces(self) -> tuple[Any, Any, Any]:
         """Return what `read` takes: sizes, bits, actions."""
         return np.array([self.first, self.count, self.bits.nbytes], np.int64), self.bits, self.actions

@@ -14,14 +14,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from zombieproof.checker.engine.intrinsics import clear_words, copy_words
+from zombieproof.checker.engine.intrinsics import clear_words, copy_words, differing_words, lowest_bit
 from zombieproof.checker.engine.places import BASE, BLOCK, LAST, PARENT, UNIT, UNITS
 
 WORDS: int = 1
 GROUPS: int = 1
+TAIL: int = 1
 
 BYTE: Final = np.uint64(0xFF)
-EIGHT: Final = np.uint64(8)
+NOTHING: Final = np.uint64(0)
 UNIT_BYTES: Final = 1 << 16
 MOST_ROWS: Final = 1 << 10
 
@@ -45,26 +46,36 @@ def pack_row(words: Any, row: Any, last: Any, packed: Any, place: Any) -> Any:
     """Write a row as what differs from `last`, which it becomes; returns the place behind it."""
     group = place
     place += GROUPS
-    for first in range(0, WORDS, 8):
-        differing = 0
-        for word in range(first, min(first + 8, WORDS)):
-            changed = words[row, word] ^ last[0, word]
-            if changed != 0:
-                last[0, word] = words[row, word]
-                differing |= 1 << (word - first)
-                bits = 0
-                mask = place
-                place += 1
-                for byte in range(8):
-                    value = changed & BYTE
-                    changed = changed >> EIGHT
-                    packed[place] = value
-                    is_there = 1 if value != 0 else 0
-                    bits |= is_there << byte
-                    place += is_there
-                packed[mask] = bits
+    for first in range(0, WORDS - TAIL, 8):
+        differing = differing_words(words, row, last, 0, first, 8)
         packed[group] = differing
         group += 1
+        place = pack_words(words, row, last, first, differing, packed, place)
+    if TAIL != 0:
+        differing = differing_words(words, row, last, 0, WORDS - TAIL, TAIL)
+        packed[group] = differing
+        place = pack_words(words, row, last, WORDS - TAIL, differing, packed, place)
+    return place
+
+
+def pack_words(words: Any, row: Any, last: Any, first: Any, differing: Any, packed: Any, place: Any) -> Any:
+    """Write those of eight words that differ."""
+    while differing != 0:
+        word = first + lowest_bit(np.uint64(differing))
+        differing &= differing - 1
+        changed = words[row, word] ^ last[0, word]
+        last[0, word] = words[row, word]
+        bits = 0
+        mask = place
+        place += 1
+        while changed != 0:
+            byte = lowest_bit(changed) >> 3
+            shift = np.uint64(byte << 3)
+            packed[place] = (changed >> shift) & BYTE
+            changed &= ~(BYTE << shift)
+            bits |= 1 << byte
+            place += 1
+        packed[mask] = bits
     return place
 
 
@@ -75,22 +86,17 @@ def unpack_row(packed: Any, place: Any, words: Any, row: Any) -> Any:
     for first in range(0, WORDS, 8):
         differing = np.int64(packed[group])
         group += 1
-        word = first
         while differing != 0:
-            if differing & 1 == 1:
-                bits = np.int64(packed[place])
+            word = first + lowest_bit(np.uint64(differing))
+            differing &= differing - 1
+            bits = np.int64(packed[place])
+            place += 1
+            changed = NOTHING
+            while bits != 0:
+                changed |= np.uint64(packed[place]) << np.uint64(lowest_bit(np.uint64(bits)) << 3)
+                bits &= bits - 1
                 place += 1
-                changed = np.uint64(0)
-                shift = np.uint64(0)
-                while bits != 0:
-                    if bits & 1 == 1:
-                        changed |= np.uint64(packed[place]) << shift
-                        place += 1
-                    bits >>= 1
-                    shift += EIGHT
-                words[row, word] ^= changed
-            differing >>= 1
-            word += 1
+            words[row, word] ^= changed
     return place
 
 

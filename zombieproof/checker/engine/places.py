@@ -40,7 +40,7 @@ class Parents(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Where gather writes: `packed` states in `units`, and for each the parent's index (u4) and the action (u2).
+    """Where gather writes: `packed` states in `units`; for each fingerprint, parent's index (u4) and action (u2).
 
     `last` (1, WORDS) is the state that was written last.
     """
@@ -48,6 +48,7 @@ class Kept(NamedTuple):
     last: Any
     packed: Any
     units: Any
+    prints: Any
     parents: Any
     actions: Any
 

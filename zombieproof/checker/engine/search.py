@@ -25,12 +25,12 @@ JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, 
 
 _T = TypeVar("_T")
 _BATCH_SECONDS: Final = 0.1
-_BATCH_BYTES: Final = 32 * MIB
+_BATCH_BYTES: Final = 16 * MIB
 _WORTH_A_THREAD_SECONDS: Final = 0.0025
 _CALL_SECONDS: Final = 20e-6
 _PIECES_PER_THREAD: Final = 4
 _SMALL_BUFFER: Final = MIB // 4
-_LARGE_BUFFER: Final = 2 * MIB
+_LARGE_BUFFER: Final = MIB
 _PARENTS: Final = MIB // 2
 _FIRST_BATCH: Final = 64
 BLOCK_ROWS: Final = 1 << 16
@@ -146,6 +146,7 @@ class Search:
         self._before = self.distinct
         self.levels.blocks.append([])
         for block in source:
+            self.bring(block)
             first = 0
             while first < block.last_unit:
                 last = block.behind(first, self._batch)
@@ -159,9 +160,16 @@ class Search:
                     self.settle()
                     return
                 after_batch(left)
-            block.release()
+            self.done_with(block)
         self.settle()
         self.depth += bool(self.levels.blocks[-1])
+
+    def bring(self, block: Block) -> None:
+        """Have the states of a block in memory."""
+
+    def done_with(self, block: Block) -> None:
+        """Forget the states of a block, which have been expanded."""
+        block.release()
 
     def settle(self) -> None:
         """Make blocks of all that the last level has, and see which ways lead to what was found there."""
@@ -181,8 +189,13 @@ class Search:
         """Make a block of the parts that there are, if they have so many rows."""
         if sum(part.fill for part in self._parts) >= least:
             block = self.shelf.block(self.levels.count(-1), self._parts)
-            self.levels.take(block)
+            self.put(block, self._parts)
             self._parts.clear()
+
+    def put(self, block: Block, parts: list[Part]) -> None:
+        """Add a block, made of parts, to the last level."""
+        del parts
+        self.levels.take(block)
 
     def rows(self, block: Block, first: int, last: int) -> Iterator[tuple[int, bytes]]:
         """The states of some units of a block, each with its index in the level."""
@@ -238,9 +251,9 @@ class Search:
             answer = self._call(k.RUN, block, self._small, tally)
             self._fill, self._bytes = int(tally[k.FILL]), int(tally[k.BYTES])
             if answer == k.TABLE_FULL:
-                self.table.grow(self.engine.rehash)
+                self.make_room()
         if answer == k.STOPPED and tally[k.STAGE] == k.GATHER:
-            self._stop(block, self._small, tally)
+            self._stop(block, self._small, tally, self._places[0])
         self._merge(tally)
         return 0
 
@@ -255,7 +268,7 @@ class Search:
         for number, one in enumerate(filled):
             if one.tally[k.UNFINISHED] >= 0:
                 for behind in filled[number + 1 :]:
-                    self._uncount_filled(block, behind, 0)
+                    self._uncount_filled(block, behind, 0, self._idle[-1])
                     self._buffers.append(behind.buffer)
                 del filled[number + 1 :]
                 break
@@ -264,16 +277,17 @@ class Search:
         for one in filled:
             one.tally[k.FILL], one.tally[k.BYTES], one.tally[k.INDEX] = 0, 0, index
             index += int(one.tally[k.FRESH])
+        place = self._idle[-1]
         answers = executor.map(lambda one: self._call(k.GATHER, block, one.buffer, one.tally), filled)
         self._close()
         for one, answer in zip(filled, list(answers), strict=True):
             if self.stopped:
-                self._uncount_filled(block, one, 0)
+                self._uncount_filled(block, one, 0, place)
                 continue
             self._parts.append(one.buffer.part(int(one.tally[k.FILL]), int(one.tally[k.BYTES])))
             if answer == k.STOPPED:
-                self._unpacked(block, *one.units, self._places[0])
-                self._stop(block, one.buffer, one.tally)
+                self._unpacked(block, *one.units, place)
+                self._stop(block, one.buffer, one.tally, place)
             else:
                 one.tally[k.GENERATED] = one.tally[k.FOUND]
             self._merge(one.tally)
@@ -308,9 +322,13 @@ class Search:
         for share in shares:
             share.tally[k.OWNERS] = owners
         while not all(list(executor.map(lambda share: self._share(block, filled, share), shares))):
-            self.table.grow(self.engine.rehash)
+            self.make_room()
         for i, one in enumerate(filled):
             one.tally[k.FRESH] = sum(share.fresh[i] for share in shares)
+
+    def make_room(self) -> None:
+        """Let the table take more fingerprints; raises OutOfMemory."""
+        self.table.grow(self.engine.rehash)
 
     def _share(self, block: Block, filled: list[Filled], share: Share) -> bool:
         while share.buffer < len(filled):
@@ -358,25 +376,25 @@ class Search:
             self._spent.append(_thread_seconds() - began)
         return answer
 
-    def _stop(self, block: Block, buffer: Buffer, tally: Any) -> None:
-        """End at the candidate at which gathering stopped; its parents are unpacked."""
+    def _stop(self, block: Block, buffer: Buffer, tally: Any, place: Place) -> None:
+        """End at the candidate at which gathering stopped; its parents are unpacked at `place`."""
         self.stopped = True
         self.depth += 1
         tally[k.UNFINISHED] = -1  # a parent that is unfinished stands behind those whose successors are gathered
         last = int(tally[k.CULPRIT]) + 1
         tally[k.GENERATED] += last
-        self._uncount(block, buffer, tally, last)
+        self._uncount(block, buffer, tally, last, place)
 
-    def _uncount_filled(self, block: Block, filled: Filled, skip: int) -> None:
-        self._unpacked(block, *filled.units, self._places[0])
-        self._uncount(block, filled.buffer, filled.tally, skip)
+    def _uncount_filled(self, block: Block, filled: Filled, skip: int, place: Place) -> None:
+        self._unpacked(block, *filled.units, place)
+        self._uncount(block, filled.buffer, filled.tally, skip, place)
 
-    def _uncount(self, block: Block, buffer: Buffer, tally: Any, skip: int) -> None:
+    def _uncount(self, block: Block, buffer: Buffer, tally: Any, skip: int, place: Place) -> None:
         """Take back the coverage of all candidates of a buffer but the first `skip`; their parents are unpacked."""
         again = self._tally()
         again[k.PARENT], again[k.LAST], again[k.BASE] = tally[k.FIRST], tally[k.PARENT], tally[k.BASE]
         again[k.SKIP], again[k.SIGN] = skip, -1
-        self._call(k.EXPAND, block, buffer, again)
+        self._call(k.EXPAND, block, buffer, again, place)
 
     def _merge(self, tally: Any) -> None:
         """Add the counters of a call, and keep what it found out about promises."""

@@ -100,7 +100,7 @@ class Table:
 
     A fingerprint's home in its region is its low half, scaled to the size of the region. So a region may have any size,
     and goes over into a larger one from its beginning to its end. While it is small the table doubles; then it grows by
-    a quarter, so that little of it is ever empty.
+    a third, so that little of it is ever empty.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -117,7 +117,7 @@ class Table:
         size = self.slots.nbytes
         region_bytes = size // REGIONS
         width = self.slots.shape[1]
-        width = 2 * width if size < _DOUBLES_BELOW else -(-width * 5 // 4 // _WIDTHS) * _WIDTHS
+        width = 2 * width if size < _DOUBLES_BELOW else -(-width * 4 // 3 // _WIDTHS) * _WIDTHS
         self._memory.check(8 * REGIONS * width - size + region_bytes, f"a table of {REGIONS * width:,} fingerprints")
         area = self._memory.area(8 * REGIONS * width)
         slots: Any = np.frombuffer(area, np.uint64).reshape(REGIONS, width)
@@ -181,6 +181,7 @@ class Part:
     fill: int
     packed: Any
     units: Any
+    prints: Any
     parents: Any
     actions: Any
 
@@ -199,6 +200,7 @@ class Buffer:
             fill,
             self.kept.packed[:size].copy(),
             units,
+            self.kept.prints[:fill].copy(),
             self.kept.parents[:fill].copy(),
             self.kept.actions[:fill].copy(),
         )
@@ -263,7 +265,8 @@ class Shelf:
         rows += more_rows
         units = np.zeros((rows // unit_rows(self._words) + 1, 2), np.int64)
         last = np.zeros((1, self._words), np.uint64)
-        return Buffer(out, Kept(last, packed, units, np.empty(rows, np.uint32), np.empty(rows, np.uint16)))
+        prints, parents, actions = (np.empty(rows, kind) for kind in (np.uint64, np.uint32, np.uint16))
+        return Buffer(out, Kept(last, packed, units, prints, parents, actions))
 
 
 @dataclass(slots=True)
