@@ -25,6 +25,7 @@ SCENARIO_KEYS = {
     "distinct",
     "generated",
     "walks",
+    "checkpoint",
     "depth",
     "seconds",
     "cpu_seconds",

@@ -1,12 +1,13 @@
 """Checking a scenario: choose rules and bounds, explore, and say what came out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from zombieproof.checker.engine.explore import Progress, Result, Stop, explore
+from zombieproof.checker.engine.folder import Keeping
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.walking import wander
-from zombieproof.checker.request import Request, chosen, preset_in_force
+from zombieproof.checker.request import Request, chosen, preset_in_force, rules_words
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.model.rules import Rules
 
@@ -46,6 +47,7 @@ def check(
 
     Raises:
         UnknownMutant, UnknownRule, UnknownBound: something was named that the scenario or the rules do not have.
+        FolderRefused: the folder for checkpoints cannot be used, or its checkpoint not for this.
     """
     request = request or Request()
     mutant = scenario.mutant(request.mutant) if request.mutant else None
@@ -68,6 +70,7 @@ def check(
             promises=promises,
             memory_bytes=request.memory_bytes,
             workers=request.workers,
+            keeping=_keeping(scenario, request, bounds),
             progress=progress,
             stop=stop,
         )
@@ -77,3 +80,16 @@ def check(
     is_pinned = not changed and bounds == dict(scenario.bounds) and request.walks is None
     name = preset_in_force(scenario, request)
     return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result)
+
+
+def _keeping(scenario: Scenario, request: Request, bounds: Mapping[str, int]) -> Keeping | None:
+    """Where checkpoints are kept, and of what they are."""
+    if request.keeping is None:
+        return None
+    mutant = scenario.mutant(request.mutant) if request.mutant else None
+    asked = {
+        "the scenario": scenario.name,
+        "the rules": rules_words(scenario, request, reads_rules=True, mutant=mutant),
+        "the bounds": ",".join(f"{name}={value}" for name, value in sorted(bounds.items())),
+    }
+    return replace(request.keeping, asked=asked)

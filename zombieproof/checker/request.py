@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from zombieproof.checker.engine.folder import Keeping
 from zombieproof.checker.scenario import Mutant, Scenario, options_of_changes, rules_in_words
 from zombieproof.model.rules import Rules, with_switches
 
@@ -23,7 +24,10 @@ class Walks:
 
 @dataclass(frozen=True)
 class Request:
-    """How to check: everything that the command line can choose. `mutant` is the name of one."""
+    """How to check: everything that the command line can choose. `mutant` is the name of one.
+
+    `keeping`: checkpoints are made, and what they are of is added by `checking.check`.
+    """
 
     rules: str = ""
     on: tuple[str, ...] = ()
@@ -33,6 +37,7 @@ class Request:
     workers: int = 1
     memory_bytes: int | None = None
     walks: Walks | None = None
+    keeping: Keeping | None = None
 
 
 def chosen(scenario: Scenario, request: Request) -> tuple[Rules, dict[str, int]]:

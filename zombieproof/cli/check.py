@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from zombieproof.checker.engine.folder import EVERY_SECONDS
 from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
-from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, walks_of, workers_of
+from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, keeping_of, walks_of, workers_of
 from zombieproof.cli.scenarios import list_scenarios
 from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes
 from zombieproof.model.rules import switches
@@ -41,6 +42,7 @@ Examples:
   zombieproof check examples/own_scenario.py   one of your own
   zombieproof check mine.py:NAME timeout --bounds lost=2
   zombieproof check kip98_takeover --bounds lost=3,crashes=3 --simulate 60 --seed 7
+  zombieproof check zombie_takeover --checkpoint kept/ --resume
   zombieproof check --mutants          does each mutant break what it must?
   zombieproof check --format junit > checks.xml
 """
@@ -114,6 +116,17 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         ),
     ] = "",
     seed: Annotated[int | None, typer.Option(metavar="N", help="which walks --simulate takes; 0 by default")] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="keep what was reached in a folder of its own, to go on if this ends early"),
+    ] = None,
+    checkpoint_every: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help=f"how often, at the next end of a level; {EVERY_SECONDS:.0f} by default"),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="go on from the checkpoint in DIR: the result is as if nothing had ended")
+    ] = False,
     listing: Annotated[bool, typer.Option("--list", help="list what could be checked, and explore nothing")] = False,
 ) -> int:
     """Run the command."""
@@ -130,8 +143,11 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         workers=workers_of(workers),
         memory_bytes=memory_bytes(memory) if memory else None,
         walks=walks_of(simulate, seed),
+        keeping=keeping_of(checkpoint, checkpoint_every, resume=resume),
     )
     chosen = choose(names or (), choice)
+    if choice.keeping is not None:
+        _check_keeping(chosen, choice, changes=mutants or comparing)
     if mutants:
         if comparing:
             raise WrongUsage("--mutants and --compare: choose one; --mutant NAME --compare compares one of them")
@@ -145,6 +161,15 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     if output is not None:
         write(runs, output)
     return Exit.INTERRUPTED if interrupted else exit_code_of(runs)
+
+
+def _check_keeping(chosen: Sequence[Scenario], choice: Choice, *, changes: bool) -> None:
+    """A checkpoint is of one exploration."""
+    if choice.walks is not None:
+        raise WrongUsage("--checkpoint and --simulate: choose one; walks are begun again from their seed")
+    if changes or len(chosen) > 1:
+        what = "--mutants and --compare are several" if changes else f"{len(chosen)} scenarios are chosen"
+        raise WrongUsage(f"--checkpoint is for one exploration, and {what}: give one scenario")
 
 
 def _compare(chosen: Sequence[Scenario], choice: Choice, form: Format, *, brief: bool) -> tuple[Sequence[Run], bool]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from zombieproof.checker.engine.folder import EVERY_SECONDS, FolderRefused, Keeping
 from zombieproof.checker.engine.places import MOST_SEED, MOST_THREADS
 from zombieproof.checker.request import Walks
 from zombieproof.checker.scenario import Mutant, Scenario, UnknownBound
@@ -43,6 +44,7 @@ class Choice:
     workers: int = 1
     memory_bytes: int | None = None
     walks: Walks | None = None
+    keeping: Keeping | None = None
 
     def before(self) -> Choice:
         """The same before the change: without --with and --without, or else without --rules and --mutant."""
@@ -63,6 +65,7 @@ class Choice:
             workers=self.workers,
             memory_bytes=self.memory_bytes,
             walks=self.walks,
+            keeping=self.keeping,
         )
 
 
@@ -101,6 +104,23 @@ def walks_of(amount: str, seed: int | None) -> Walks | None:
             f"--simulate {amount!r} is no amount; give seconds, such as 30, or steps, such as 2000000steps"
         )
     return Walks(seed or 0, steps=int(found[2]) if found[2] else None, seconds=float(found[1]) if found[1] else None)
+
+
+def keeping_of(folder: Path | None, every: float | None, *, resume: bool) -> Keeping | None:
+    """The checkpoints of --checkpoint, --checkpoint-every and --resume.
+
+    Raises:
+        WrongUsage: one of the others without --checkpoint, or an amount that cannot be.
+    """
+    if folder is None:
+        if every is not None:
+            raise WrongUsage(f"--checkpoint-every {every:g}: give --checkpoint DIR as well")
+        if resume:
+            raise WrongUsage("--resume goes on from a checkpoint: give its folder as well, --checkpoint DIR --resume")
+        return None
+    if every is not None and not 0 <= every < math.inf:
+        raise WrongUsage(f"--checkpoint-every {every:g}: give seconds, 0 for each level")
+    return Keeping(folder, EVERY_SECONDS if every is None else every, resume)
 
 
 def cores() -> int:
@@ -232,6 +252,8 @@ def blaming(scenario: Scenario) -> Iterator[None]:
         yield
     except (WrongUsage, UnknownBound, TraceError):
         raise
+    except FolderRefused as error:
+        raise WrongUsage(str(error)) from error
     except Exception as error:
         from zombieproof.checker.examination import blame  # noqa: PLC0415  # it loads Numba
 

@@ -37,6 +37,7 @@ class Watcher:
                 f"{now.distinct:,} distinct, {rate / 1e6:.2f} M/s, depth {now.depth}, "
                 f"frontier {now.frontier:,}, {now.resident_mib:,.0f} MiB"
             )
+            words += f", checkpoint of depth {now.checkpoint}" if now.checkpoint >= 0 else ""
             self.bar.update(self.task, completed=now.distinct, reached=words)
 
         return reached

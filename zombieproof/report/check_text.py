@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zombieproof.checker.engine.model import Promise
+from zombieproof.checker.engine.result import Checkpoint
 from zombieproof.checker.scenario import Mutant, options_of_changes
 from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural
@@ -67,6 +68,8 @@ def show_remarks(screen: Screen, run: Run) -> None:
     result, scenario = run.checked.result, run.checked.scenario
     if result.verdict == "inconclusive":
         screen.say(f"{run.name} is inconclusive: {result.why}", "yellow")
+    if result.checkpoint is not None:
+        _show_checkpoint(screen, run, result.checkpoint)
     if not run.checked.is_pinned or result.verdict != "holds" or result.distinct == scenario.distinct:
         return
     if scenario.distinct == 0:
@@ -77,6 +80,14 @@ def show_remarks(screen: Screen, run: Run) -> None:
             "say in the commit what changed, and pin the new number",
             "yellow",
         )
+
+
+def _show_checkpoint(screen: Screen, run: Run, kept: Checkpoint) -> None:
+    went_on = f"went on from depth {kept.resumed}; " if kept.resumed >= 0 else ""
+    what = "can be removed"
+    if run.verdict == "inconclusive":
+        what = f"{command_of(run)} --checkpoint {kept.folder} --resume goes on from it"
+    screen.say(f"{run.name}: {went_on}the checkpoint in {kept.folder} is of depth {kept.depth}; {what}")
 
 
 # ---------------------------------------------------------------- a violation

@@ -14,7 +14,7 @@ import pytest
 
 from zombieproof.checker.engine.explore import Progress, explore
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.engine.storage import MIB, Memory, OutOfMemory, Shelf, Table
+from zombieproof.checker.engine.storage import MIB, Memory, OutOfMemory, Part, Shelf, Table
 from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
 
 Houses = Callable[..., Any]
@@ -57,7 +57,6 @@ def test_a_limit_that_makes_no_sense_is_refused(coins: Model, house: Houses, wro
 
 
 def test_the_memory_limit_ends_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zombieproof.checker.engine.storage.BLOCK_BYTES", 1)
     explore(two_phase_commit(7), Rules(), max_states=1)  # compiled before memory is counted
     little = explore(two_phase_commit(7), Rules(), memory_bytes=Memory().resident() + 4 * MIB)
     assert little.verdict == "inconclusive"
@@ -95,8 +94,11 @@ def test_a_system_that_gives_no_pages_ends_inconclusive(monkeypatch: pytest.Monk
 
 def test_a_level_that_cannot_be_numbered_ends_inconclusive() -> None:
     shelf = Shelf(Memory(), np.dtype("V8"), 1)
+    units, prints = np.zeros((1, 2), np.int64), np.zeros(2, np.uint64)
+    two = Part(2, np.zeros(4, np.uint8), units, prints, np.zeros(2, np.uint32), np.zeros(2, np.uint16))
+    assert shelf.block((1 << 32) - 2, [two]).fill == 2
     with pytest.raises(OutOfMemory, match=r"more than 4,294,967,296 states"):
-        shelf.block((1 << 32) - 1)
+        shelf.block((1 << 32) - 1, [two])
 
 
 def test_stop_leaves_what_was_found(coins: Model, house: Houses) -> None:

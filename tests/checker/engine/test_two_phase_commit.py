@@ -9,7 +9,7 @@ import pytest
 from zombieproof.checker.engine.explore import Result, explore
 from zombieproof.checker.engine.replay import agree_everywhere, replay
 from zombieproof.checker.engine.search import Search
-from zombieproof.checker.engine.storage import FIRST_SLOTS
+from zombieproof.checker.engine.storage import FIRST_SLOTS, Table
 from zombieproof.checker.two_phase_commit.model import Rules, two_phase_commit
 
 
@@ -102,7 +102,8 @@ def clock(seconds_per_call: float) -> Callable[[], float]:
 def test_the_result_does_not_depend_on_the_size_of_buffers_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = explore(two_phase_commit(6), Rules())
     monkeypatch.setattr("zombieproof.checker.engine.search._SMALL_BUFFER", 1)
-    monkeypatch.setattr("zombieproof.checker.engine.storage.BLOCK_BYTES", 1)
+    monkeypatch.setattr("zombieproof.checker.engine.search.BLOCK_BYTES", 1)
+    monkeypatch.setattr("zombieproof.checker.engine.search.BLOCK_ROWS", 1)
     assert facts(explore(two_phase_commit(6), Rules())) == facts(usual)
 
 
@@ -110,8 +111,24 @@ def test_the_table_grows_with_the_states() -> None:
     result = explore(two_phase_commit(7), Rules())
     slots = 64 * FIRST_SLOTS
     assert result.distinct > 4 * slots
-    # Between three eighths and three quarters of the slots are taken, and six bytes stay for parent and action.
-    assert 8 / 0.75 + 6 < result.bytes_per_state < 8 / 0.375 + 7
+    # Up to three quarters of the slots are taken, and about ten bits stay for parent and action.
+    assert 8 / 0.75 + 1.2 < result.bytes_per_state < 16
+
+
+def test_a_state_takes_less_than_sixteen_bytes_also_when_the_table_has_just_grown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[float] = []
+    grow = Table.grow
+
+    def grown(table: Table, rehash: Any) -> None:
+        grow(table, rehash)
+        told.append(table.slots.nbytes / table.used.sum())
+
+    monkeypatch.setattr(Table, "grow", grown)
+    explore(two_phase_commit(8), Rules())
+    assert len(told) > 6
+    assert max(told[-5:]) + 1.25 < 16
 
 
 @pytest.mark.parametrize("managers", [0, 11])

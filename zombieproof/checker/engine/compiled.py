@@ -21,6 +21,7 @@ from zombieproof.checker.engine import (
     fingerprints,
     intrinsics,
     kernels,
+    packing,
     places,
     reading,
     wandering,
@@ -43,6 +44,8 @@ _KERNELS: Final = (
     "moved",
     "worth",
     "owner_of",
+    "home_of",
+    "next_bucket",
     "partition",
     "expand",
     "deduplicate",
@@ -54,7 +57,20 @@ _KERNELS: Final = (
     "run",
 )
 _OF_WALKS: Final = ("shuffled", "coprime")
-_GLOBALS: Final = vars(wandering) | vars(fingerprints) | vars(kernels)
+_PACKING: Final = ("pack_words", "pack_row", "unpack_row", "unpack")
+_GLOBALS: Final = vars(wandering) | vars(packing) | vars(fingerprints) | vars(kernels)
+_SOURCES: Final = (
+    kernels,
+    fingerprints,
+    wandering,
+    packing,
+    places,
+    reading,
+    intrinsics,
+    coverage,
+    compilation,
+    lowering_module,
+)
 _MOST_ACTIONS: Final = 1 << 16
 
 
@@ -122,8 +138,11 @@ def _engine(model: Model) -> Engine:
     followed = follow(model, lowering.lowered)
     if not widths.is_ours(model):
         widths.guard(lowering, followed.stores)
-    modules = (kernels, fingerprints, wandering, places, reading, intrinsics, coverage, compilation, lowering_module)
-    own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
+    modules = (kernels, fingerprints, wandering, packing, places, reading, intrinsics, coverage, compilation)
+    own = [
+        Path(file or "").read_bytes()
+        for file in (__file__, lowering_module.__file__, *(module.__file__ for module in modules))
+    ]
     takes = [promise.parameters for promise in model.promises], sorted(model.faults)
     dtypes = [layout.padded.descr for layout in (state, setup, trail)]
     key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
@@ -155,23 +174,29 @@ def _check_parameters(model: Model) -> None:
 def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: str) -> tuple[Any, Any, Any]:
     """Return the entry points: kernels whose global names are those of this model."""
     lowering.mark = mark = key[:16]
+    words = state.padded.itemsize // 8
     scope: dict[str, Any] = {
         **{name: value for name, value in _GLOBALS.items() if name.isupper()},
         "__name__": kernels.__name__,  # Numba imports it again when it loads from the cache
         "np": np,
         "clear_words": intrinsics.clear_words,
         "copy_words": intrinsics.copy_words,
+        "differing_words": intrinsics.differing_words,
         "prefetch": intrinsics.prefetch,
         "add_weighed": intrinsics.add_weighed,
         "look_up": intrinsics.look_up,
         "note_changes": intrinsics.note_changes,
         "trailing_zeros": intrinsics.trailing_zeros,
-        "WORDS": state.padded.itemsize // 8,
+        "WORDS": words,
+        "TAIL": words % 8,
+        "GROUPS": packing.groups_of(words),
+        "UNIT_ROWS": packing.unit_rows(words),
+        "MOST_BYTES": packing.most_bytes(words),
         "TRAIL_WORDS": trail.padded.itemsize // 8,
         "ACTIONS": model.actions,
         "ACTION_PARTS": places.words_of_bits(model.actions),
         "PROMISES": len(model.promises),
-        "KEYS": keys(state.padded.itemsize // 8),
+        "KEYS": keys(words),
         "READS": reading.words_read(model, lowering.lowered, state),
         "EVERYTHING": reading.every_word(state),
         "FAULTS": frozen(tuple(int(action in model.faults) for action in range(model.actions))),
@@ -183,7 +208,7 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
     scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
-    for module, names in ((kernels, _KERNELS), (wandering, _OF_WALKS)):
+    for module, names in ((packing, _PACKING), (kernels, _KERNELS), (wandering, _OF_WALKS)):
         for name in names:
             scope[name] = part(marked(_with_globals(getattr(module, name), scope), mark), checked=False)
     folder = folder_of(key)

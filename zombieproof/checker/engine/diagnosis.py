@@ -17,16 +17,14 @@ def index_fault(search: Search, setup: object) -> ModelFault:
     model = search.engine.model
     host = CompiledHost(model, setup)
     level = len(search.levels.blocks) - 2
-    block, first, last = search.batch
-    for row in range(first, last):
-        state = block.states.words[row].tobytes()
+    for index, state in search.rows(*search.batch):
         for action in range(model.actions):
             try:
                 after, _ = host.step(state, action)
                 if after is not None:
                     host.judge(after)
             except IndexError:
-                return _fault(search.engine, setup, [*search.levels.path(level, block.base + row), action])
+                return _fault(search.engine, setup, [*search.levels.path(level, index), action])
     return ModelFault(f"{model.name}: an index is outside its array when a state is judged")
 
 

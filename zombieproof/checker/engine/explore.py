@@ -7,17 +7,22 @@ exploration that is ended from outside (memory, Ctrl-C, `stop`) depends on how f
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Final, Protocol
 
+from zombieproof.checker.engine.checkpoint import CheckpointFault, Checkpoints
 from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.diagnosis import index_fault
+from zombieproof.checker.engine.folder import Keeping
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.engine.places import MOST_THREADS
-from zombieproof.checker.engine.result import Counterexample, Judged, Progress, Result, Verdict
+from zombieproof.checker.engine.result import Checkpoint, Counterexample, Judged, Progress, Result, Verdict
 from zombieproof.checker.engine.search import Search
+from zombieproof.checker.engine.snapshots import keep, take_up
 from zombieproof.checker.engine.storage import MIB, Memory, OutOfMemory
 
 __all__ = ["Counterexample", "Judged", "Progress", "Result", "Stop", "Verdict", "explore"]
@@ -49,6 +54,7 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     workers: int = 1,
     max_depth: int | None = None,
     max_states: int | None = None,
+    keeping: Keeping | None = None,
     progress: Callable[[Progress], None] | None = None,
     stop: Stop | None = None,
 ) -> Result:
@@ -63,10 +69,13 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
         workers: threads, at least 1; more than `places.MOST_THREADS` are as many as that.
         max_depth: steps from the initial state after which the exploration ends, inconclusive if there is more.
         max_states: distinct states after which it ends, inconclusive if there is more.
+        keeping: where checkpoints are made, and whether to go on from one: then everything is as if the exploration
+            had never been stopped. A checkpoint that cannot be written ends it, inconclusive.
         progress: called a few times a second.
         stop: asked a few times a second.
 
     Raises:
+        FolderRefused: the folder of `keeping` cannot be used, or its checkpoint not for this.
         ValueError: a promise is unknown, or a limit makes no sense.
         LoweringError, LayoutError: the model cannot be compiled, or `setup` does not fit its record.
         ModelFault: the model uses an index outside its array.
@@ -76,25 +85,61 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     _check(model, promises, workers, max_depth, max_states)
     judged = [p for p in model.promises if promises is None or p.name in promises]
     began = time.perf_counter()
-    memory = Memory(memory_bytes)
-    search = Search(compiled(model), setup, [p.name for p in judged], memory, max_states)
+    search = Search(compiled(model), setup, [p.name for p in judged], Memory(memory_bytes), max_states)
     clock = _Clock(began)
-    why: str | None = None
-    interrupted = False
-    try:
-        search.begin()
-        clock.start()
-        _levels(search, workers, max_depth, _listener(search, clock, progress, stop))
-        if search.stopped and search.violated < 0:
-            why = f"the limit of {max_states:,} distinct states was reached"
-    except (_Ended, OutOfMemory) as ended:
-        why = str(ended)
-        interrupted = isinstance(ended, _Interrupted)
-    except IndexError:
-        raise index_fault(search, setup) from None
-    except KeyboardInterrupt:
-        why, interrupted = "interrupted", True
-    return _result(search, judged, clock, why, interrupted)
+    with _checkpoints(search, keeping, judged, max_states, max_depth) as checkpoints:
+        after_batch = _listener(search, clock, checkpoints, progress, stop)
+        why: str | None = None
+        interrupted = False
+        try:
+            search.begin()
+            clock.start(take_up(search, checkpoints) if checkpoints and checkpoints.data else (0.0, 0.0))
+            _levels(search, workers, max_depth, after_batch, _keeper(search, clock, checkpoints))
+            if search.stopped and search.violated < 0:
+                why = f"the limit of {max_states:,} distinct states was reached"
+        except (_Ended, OutOfMemory, CheckpointFault) as ended:
+            why = str(ended)
+            interrupted = isinstance(ended, _Interrupted)
+        except IndexError:
+            raise index_fault(search, setup) from None
+        except KeyboardInterrupt:
+            why, interrupted = "interrupted", True
+        search.settle()
+        return replace(_result(search, judged, clock, why, interrupted), checkpoint=_last(checkpoints))
+
+
+@contextlib.contextmanager
+def _checkpoints(
+    search: Search, keeping: Keeping | None, judged: list[Promise], max_states: int | None, max_depth: int | None
+) -> Iterator[Checkpoints | None]:
+    if keeping is None:
+        yield None
+        return
+    asked = {
+        "the promises": ", ".join(promise.name for promise in judged),
+        "max_states": str(max_states),
+        "max_depth": str(max_depth),
+        "the setup": hashlib.sha256(search.setup.tobytes()).hexdigest()[:16],
+        "the initial state": hashlib.sha256(search.initial).hexdigest()[:16],
+    }
+    with Checkpoints(keeping, search.engine.key, asked) as checkpoints:
+        yield checkpoints
+
+
+def _keeper(search: Search, clock: _Clock, checkpoints: Checkpoints | None) -> Callable[[], None]:
+    """Return what is called before each level."""
+
+    def between() -> None:
+        if checkpoints is not None and checkpoints.is_due():
+            keep(search, checkpoints, (clock.seconds, clock.cpu_seconds))
+
+    return between
+
+
+def _last(checkpoints: Checkpoints | None) -> Checkpoint | None:
+    if checkpoints is None or checkpoints.depth < 0:
+        return None
+    return Checkpoint(checkpoints.folder, checkpoints.depth, checkpoints.data.get("depth", -1))
 
 
 class _Clock:
@@ -102,18 +147,20 @@ class _Clock:
         self.began = self.started = began
         self.cpu_started = time.process_time()
         self.compiled = False
+        self.spent = 0.0, 0.0
 
-    def start(self) -> None:
-        """Begin to count: what was before is compilation."""
+    def start(self, spent: tuple[float, float]) -> None:
+        """Begin to count: what was before is compilation. `spent` are seconds and CPU seconds of earlier runs."""
         self.started, self.cpu_started, self.compiled = time.perf_counter(), time.process_time(), True
+        self.spent = spent
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.started if self.compiled else 0.0
+        return self.spent[0] + time.perf_counter() - self.started if self.compiled else 0.0
 
     @property
     def cpu_seconds(self) -> float:
-        return time.process_time() - self.cpu_started if self.compiled else 0.0
+        return self.spent[1] + time.process_time() - self.cpu_started if self.compiled else 0.0
 
     @property
     def compile_seconds(self) -> float:
@@ -140,11 +187,18 @@ def check_promises(model: Model, promises: Collection[str] | None) -> None:
         raise ValueError(f"{model.name} has no promise {', '.join(unknown)}; it has {', '.join(known)}")
 
 
-def _levels(search: Search, workers: int, max_depth: int | None, after_batch: Callable[[int], None]) -> None:
+def _levels(
+    search: Search,
+    workers: int,
+    max_depth: int | None,
+    after_batch: Callable[[int], None],
+    between: Callable[[], None],
+) -> None:
     """Go level by level to the end."""
     workers = min(workers, MOST_THREADS)
     with _executor(workers) as executor:
         while search.levels.blocks[-1] and not search.stopped:
+            between()
             if max_depth is not None and search.depth >= max_depth:
                 raise _Ended(f"the depth of {max_depth} steps was reached with states left to expand")
             search.level(executor, workers, after_batch)
@@ -160,7 +214,11 @@ def _executor(workers: int) -> Iterator[ThreadPoolExecutor | None]:
 
 
 def _listener(
-    search: Search, clock: _Clock, progress: Callable[[Progress], None] | None, stop: Stop | None
+    search: Search,
+    clock: _Clock,
+    checkpoints: Checkpoints | None,
+    progress: Callable[[Progress], None] | None,
+    stop: Stop | None,
 ) -> Callable[[int], None]:
     """Return what is called after each batch."""
     shown = time.perf_counter()
@@ -172,7 +230,12 @@ def _listener(
             raise _Interrupted("interrupted")
         if progress is not None and time.perf_counter() - shown >= _PROGRESS_SECONDS:
             shown = time.perf_counter()
-            progress(Progress(search.distinct, search.generated, search.depth, frontier, clock.seconds, resident / MIB))
+            level = checkpoints.depth if checkpoints is not None else -1
+            progress(
+                Progress(
+                    search.distinct, search.generated, search.depth, frontier, clock.seconds, resident / MIB, level
+                )
+            )
 
     return after_batch
 
@@ -206,6 +269,7 @@ def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | Non
         compile_seconds=clock.compile_seconds,
         peak_mib=max(search.memory.resident(), search.memory.peak) / MIB,
         bytes_per_state=(search.table.slots.nbytes + search.levels.nbytes()) / max(search.distinct, 1),
+        frontier_bytes=search.levels.packed_bytes / max(search.levels.packed_states, 1),
         state_bytes=search.engine.state.padded.itemsize,
         collision_probability=search.distinct**2 / 2**65,
         promises=outcomes,

@@ -11,7 +11,7 @@ from zombieproof.checker.engine import places as k
 from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.layout import Layout
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.engine.places import Candidates, Kept, States, Surroundings, words_of_bits
+from zombieproof.checker.engine.places import Candidates, Kept, Parents, States, Surroundings, words_of_bits
 
 
 class ModelFault(Exception):
@@ -46,13 +46,15 @@ class CompiledHost:
         prints, order, fresh = np.zeros(1, np.uint64), np.zeros(1, np.uint32), np.zeros(1, np.uint8)
         changes = np.zeros((1, words_of_bits(self.engine.state.padded.itemsize // 8)), np.uint64)
         self._out = Candidates(self._states, prints, parents, actions, order, fresh, changes)
-        self._kept = Kept(self._states, parents, actions)
+        packed, units = np.zeros(1, np.uint8), np.zeros((1, 2), np.int64)
+        self._parents = Parents(self._states, packed, units)
+        self._kept = Kept(self._states.words, packed, units, prints, parents, actions)
         self._table = np.zeros((k.REGIONS, 1), np.uint64), np.zeros(k.REGIONS, np.int64)
         self._state = np.zeros(k.PLACES, np.int64)
 
     def _call(self, phase: int, state: bytes) -> bytes:
         self._states.words[0] = np.frombuffer(state, np.uint64)
-        self.engine.call(phase, self._states, self._out, self._kept, *self._table, self.around, self._state)
+        self.engine.call(phase, self._parents, self._out, self._kept, *self._table, self.around, self._state)
         after: bytes = self._states.words.tobytes()
         return after
 

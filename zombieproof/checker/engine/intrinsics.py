@@ -198,3 +198,36 @@ def clear_words(typingctx: Any, target: Any, row: Any, words: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(target, types.int64, words), codegen
+
+
+@intrinsic  # type: ignore[misc, unused-ignore]  # untyped decorator
+def differing_words(typingctx: Any, one: Any, row: Any, other: Any, other_row: Any, first: Any, count: Any) -> Any:
+    """Return a bit for each of `count` words from `first` on, up to eight and a literal: whether two rows differ there.
+
+    The arrays are C-contiguous, of uint64.
+    """
+    del typingctx
+    if not isinstance(count, types.IntegerLiteral):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        starts = []
+        for array, index in ((0, 1), (2, 3)):
+            view = context.make_array(signature.args[array])(context, builder, arguments[array])
+            width = cgutils.unpack_tuple(builder, view.shape, 2)[1]
+            place = builder.add(builder.mul(arguments[index], width), arguments[4])
+            starts.append(builder.gep(view.data, [place]))
+        found: Any = I64(0)
+        done = 0
+        while done < count.literal_value:
+            size = next(size for size in (8, 4, 2, 1) if done + size <= count.literal_value)
+            kind = ir.VectorType(I64, size).as_pointer()
+            left, right = (
+                builder.load(builder.bitcast(builder.gep(start, [I64(done)]), kind), align=8) for start in starts
+            )
+            differ = builder.bitcast(builder.icmp_unsigned("!=", left, right), ir.IntType(size))
+            found = builder.or_(found, builder.shl(builder.zext(differ, I64), I64(done)))
+            done += size
+        return found
+
+    return types.int64(one, types.int64, other, types.int64, types.int64, count), codegen

@@ -6,7 +6,7 @@ int64 array (`places`).
 
 A batch goes through three phases that share nothing. *Expand* turns parents into candidates: successors with their
 fingerprints, in the order of parent and action. *Deduplicate* keeps of each fingerprint the first candidate in order,
-if the table does not hold it yet. *Gather* copies what was kept to the next level and judges promises. Several threads
+if the table does not hold it yet. *Gather* writes what was kept to the next level and judges promises. Several threads
 expand different parents, deduplicate different regions of the table, and gather different candidates.
 """
 
@@ -32,6 +32,7 @@ from zombieproof.checker.engine.places import (
     BLOCK_FULL,
     BOUNDS,
     BUCKET,
+    BYTES,
     CULPRIT,
     DEDUPLICATE,
     DONE,
@@ -63,6 +64,9 @@ from zombieproof.checker.engine.places import (
     STOPPED,
     TABLE_FULL,
     UNFINISHED,
+    UNIT,
+    UNITS,
+    UNPACK,
     VIOLATED,
     WITNESSES,
 )
@@ -71,6 +75,8 @@ from zombieproof.checker.engine.places import (
 
 WORDS: int = 1
 TRAIL_WORDS: int = 1
+UNIT_ROWS: int = 1
+MOST_BYTES: int = 1
 ACTIONS: int = 1
 ACTION_PARTS: int = 1
 PROMISES: int = 0
@@ -111,11 +117,25 @@ def count_moves(trail: Any, coverage: Any, sign: int) -> None:
     raise NotImplementedError
 
 
+def pack_row(words: Any, row: Any, last: Any, packed: Any, place: Any) -> Any:
+    """Write a row as what differs from `last` (`packing`)."""
+    raise NotImplementedError
+
+
+def unpack(parents: Any, tally: Any) -> None:
+    """Unpack the parents that are to be expanded next (`packing`)."""
+    raise NotImplementedError
+
+
 REGION_SHIFT: Final = np.uint64(64 - REGION_BITS)
 AHEAD: Final = 24
+HALF: Final = np.uint64((1 << 32) - 1)
+HALF_BITS: Final = np.uint64(32)
 _ONE = np.uint64(1)
+_NONE = np.uint64(0)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 FULL_BUCKET: Final = (1 << BUCKET) - 1
+SLOTS_OF_BUCKET: Final = np.uint64(BUCKET)
 
 
 def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
@@ -209,28 +229,39 @@ def partition(out: Any, tally: Any) -> None:
     tally[STARTS] = 0
 
 
+def home_of(mark: Any, width: Any) -> Any:
+    """Return the first slot of the bucket to look at for a fingerprint in a region of `width`: its low half, scaled."""
+    return (((mark & HALF) * (width // SLOTS_OF_BUCKET)) >> HALF_BITS) * SLOTS_OF_BUCKET
+
+
+def next_bucket(bucket: Any, width: Any) -> Any:
+    """Return the first slot of the bucket behind another, behind the last one the first."""
+    bucket += SLOTS_OF_BUCKET
+    return _NONE if bucket == width else bucket
+
+
 def deduplicate(out: Any, table: Any, used: Any, tally: Any) -> bool:
     """Mark the candidates that are new, all or those of one owner; False where a region has to grow first."""
     found = tally[FOUND]
     alone = tally[OWNERS] == 1
-    mask = np.uint64(table.shape[1] - BUCKET)
-    limit = table.shape[1] - table.shape[1] // 4
+    width = np.uint64(table.shape[1])
+    limit = table.shape[1] * 13 // 16
     position = tally[POSITION]
     ready = position
     while position < found:
         while ready < found and ready < position + AHEAD:
             mark = out.prints[ready if alone else np.int64(out.order[ready])]
-            prefetch(table, mark >> REGION_SHIFT, mark & mask)
+            prefetch(table, mark >> REGION_SHIFT, home_of(mark, width))
             ready += 1
         candidate = position if alone else np.int64(out.order[position])
         mark = out.prints[candidate]
         region = mark >> REGION_SHIFT
-        bucket = mark & mask
+        bucket = home_of(mark, width)
         seen = look_up(table, region, bucket, mark)
         while seen == 0:
-            bucket = (bucket + np.uint64(BUCKET)) & mask
+            bucket = next_bucket(bucket, width)
             seen = look_up(table, region, bucket, mark)
-        if seen & (FULL_BUCKET) == 0:
+        if seen & FULL_BUCKET == 0:
             if used[region] >= limit:
                 tally[POSITION] = position
                 return False
@@ -250,6 +281,7 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
     setup = around.setup[0]
     fill = tally[FILL]
     index = tally[INDEX]
+    place = tally[BYTES]
     stopped = False
     list_judged(tally)
     for candidate in range(tally[FOUND]):
@@ -259,7 +291,12 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
             tally[CULPRIT] = candidate - 1
             stopped = True
             break
-        copy_words(kept.states.words, fill, out.states.words, candidate, WORDS)
+        if fill % UNIT_ROWS == 0:
+            kept.units[fill // UNIT_ROWS, 0] = place
+            kept.units[fill // UNIT_ROWS, 1] = fill
+            clear_words(kept.last, 0, WORDS)
+        place = pack_row(out.states.words, candidate, kept.last, kept.packed, place)
+        kept.prints[fill] = out.prints[candidate]
         kept.parents[fill] = out.parents[candidate]
         kept.actions[fill] = out.actions[candidate]
         judged(out.states.records[candidate], setup, index, tally, out.changes, candidate)
@@ -271,6 +308,7 @@ def gather(out: Any, kept: Any, around: Any, tally: Any) -> bool:
             break
     tally[FILL] = fill
     tally[INDEX] = index
+    tally[BYTES] = place
     return not stopped
 
 
@@ -326,8 +364,10 @@ def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, t
             if tally[UNFINISHED] >= 0:
                 return STOPPED
             if tally[PARENT] >= tally[LAST]:
-                return DONE
-            expand(parents, out, around, tally)
+                if tally[UNIT] >= tally[UNITS]:
+                    return DONE
+                unpack(parents, tally)
+            expand(parents.states, out, around, tally)
             tally[STAGE] = DEDUPLICATE
         if tally[STAGE] == DEDUPLICATE:
             if not deduplicate(out, table, used, tally):
@@ -335,6 +375,8 @@ def run(parents: Any, out: Any, kept: Any, table: Any, used: Any, around: Any, t
             tally[STAGE] = GATHER
         if tally[STAGE] == GATHER:
             if kept.parents.shape[0] - tally[FILL] < tally[FRESH]:
+                return BLOCK_FULL
+            if kept.packed.shape[0] - tally[BYTES] < tally[FRESH] * MOST_BYTES:
                 return BLOCK_FULL
             if not gather(out, kept, around, tally):
                 return STOPPED
@@ -347,7 +389,9 @@ def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any,
     if phase == RUN:
         return run(parents, out, kept, table, used, around, tally)
     if phase == EXPAND:
-        expand(parents, out, around, tally)
+        expand(parents.states, out, around, tally)
+    elif phase == UNPACK:
+        unpack(parents, tally)
     elif phase == DEDUPLICATE:
         if not deduplicate(out, table, used, tally):
             return TABLE_FULL
@@ -356,27 +400,27 @@ def engine(phase: int, parents: Any, out: Any, kept: Any, table: Any, used: Any,
             return STOPPED
     elif phase == STEP:
         clear_words(around.trail_words, 0, TRAIL_WORDS)
-        enabled = step(parents.records[0], tally[PARENT], around.setup[0], around.trail[0])
+        enabled = step(parents.states.records[0], tally[PARENT], around.setup[0], around.trail[0])
         if enabled:
-            normalise(parents.records[0], around.setup[0])
-        out.prints[0] = fingerprint(parents.words, 0)
+            normalise(parents.states.records[0], around.setup[0])
+        out.prints[0] = fingerprint(parents.states.words, 0)
         tally[RESULT] = 1 if enabled else 0
     else:
         list_judged(tally)
-        judged(parents.records[0], around.setup[0], 0, tally, EVERYTHING, 0)
-        out.prints[0] = fingerprint(parents.words, 0)
+        judged(parents.states.records[0], around.setup[0], 0, tally, EVERYTHING, 0)
+        out.prints[0] = fingerprint(parents.states.words, 0)
     return DONE
 
 
 def rehash(old: Any, new: Any, region: int) -> None:
     """Insert what a region of the old table holds into the same region of the new."""
-    mask = np.uint64(new.shape[1] - BUCKET)
+    width = np.uint64(new.shape[1])
     for place in range(old.shape[1]):
         mark = old[region, place]
         if mark != 0:
-            bucket = mark & mask
+            bucket = home_of(mark, width)
             free = look_up(new, np.uint64(region), bucket, mark) >> BUCKET
             while free == 0:
-                bucket = (bucket + np.uint64(BUCKET)) & mask
+                bucket = next_bucket(bucket, width)
                 free = look_up(new, np.uint64(region), bucket, mark) >> BUCKET
             new[region, bucket + np.uint64(trailing_zeros(np.uint64(free)))] = mark

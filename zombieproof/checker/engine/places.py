@@ -35,10 +35,27 @@ class Candidates(NamedTuple):
     changes: Any
 
 
-class Kept(NamedTuple):
-    """Where gather writes: states, and for each the parent's index in its level (u4) and the action (u2)."""
+class Parents(NamedTuple):
+    """What is expanded: states that are unpacked, and a block of a level that they are unpacked from (`packing`).
+
+    `packed` are its bytes; `units` (n + 1, 2) say of each unit at which byte and with which row of the block it begins.
+    """
 
     states: States
+    packed: Any
+    units: Any
+
+
+class Kept(NamedTuple):
+    """Where gather writes: `packed` states in `units`; for each fingerprint, parent's index (u4) and action (u2).
+
+    `last` (1, WORDS) is the state that was written last.
+    """
+
+    last: Any
+    packed: Any
+    units: Any
+    prints: Any
     parents: Any
     actions: Any
 
@@ -54,9 +71,9 @@ class Surroundings(NamedTuple):
 
 # --- places in `tally` ------------------------------------------------------------------------------------------------
 
-PARENT: Final = 0  # next parent to expand, in its block
+PARENT: Final = 0  # next parent to expand, of those that are unpacked
 LAST: Final = 1  # end of the parents
-BASE: Final = 2  # index in the level of parent 0 of the block
+BASE: Final = 2  # index in the level of parent 0
 STAGE: Final = 3
 FOUND: Final = 4  # candidates in the buffer
 FIRST: Final = 5  # parent of the first candidate in the buffer
@@ -77,6 +94,10 @@ DEPTH: Final = 20  # steps of the walk under way
 WALKS: Final = 21  # walks that have ended
 DEEPEST: Final = 22  # steps of the longest walk
 UNFINISHED: Final = 23  # promise that is broken at rest, or -1; the parent is the one before PARENT
+UNIT: Final = 24  # next unit to unpack, in its block
+UNITS: Final = 25  # end of the units
+BLOCK: Final = 26  # index in the level of row 0 of the block
+BYTES: Final = 27  # next free byte of the next level's block
 WITNESSES: Final = 32  # for each promise: index in the next level of its first witness, or -1
 ACTIVE: Final = 96  # for each promise: 0 not judged, ALWAYS, SOMETIMES or AT_REST
 BOUNDS: Final = 160  # for each code of bound_hit: how many states
@@ -96,6 +117,7 @@ DEDUPLICATE: Final = 2
 GATHER: Final = 3
 STEP: Final = 4
 JUDGE: Final = 5
+UNPACK: Final = 6
 
 # answers of RUN
 DONE: Final = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from zombieproof.checker.engine.model import Kind
@@ -33,7 +34,10 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an exploration is: `frontier` states of level `depth` are still to be expanded."""
+    """How far an exploration is: `frontier` states of level `depth` are still to be expanded.
+
+    `checkpoint` is the level of the last checkpoint, or -1.
+    """
 
     distinct: int
     generated: int
@@ -41,6 +45,16 @@ class Progress:
     frontier: int
     seconds: float
     resident_mib: float
+    checkpoint: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The last checkpoint of an exploration: its folder and level, and the level from which the run went on, or -1."""
+
+    folder: Path
+    depth: int
+    resumed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +72,8 @@ class Result:
         peak_mib: greatest resident set of the process, as sampled.
         bytes_per_state: what fingerprint, parent and action of each distinct state take, empty slots of the table
             included.
-        state_bytes: what a state of the frontier takes.
+        frontier_bytes: what a state took, packed, while it waited to be expanded; the mean of all.
+        state_bytes: what it takes while it is expanded.
         collision_probability: expected number of pairs of states with one fingerprint, n²/2⁶⁵; of such a pair one is
             missed.
         promises: what became of each promise that was judged.
@@ -69,6 +84,7 @@ class Result:
         walks: how many random walks there were; 0 for an exploration. Then `generated` are their steps, and `distinct`
             is 0: nobody knows which states were there before.
         interrupted: the exploration was ended by Ctrl-C or `stop`; everything above is what was known by then.
+        checkpoint: the last checkpoint, where some were asked for and one stands.
     """
 
     verdict: Verdict
@@ -81,6 +97,7 @@ class Result:
     compile_seconds: float
     peak_mib: float
     bytes_per_state: float
+    frontier_bytes: float
     state_bytes: int
     collision_probability: float
     promises: tuple[Judged, ...]
@@ -90,3 +107,4 @@ class Result:
     bound_hits: dict[str, int]
     interrupted: bool
     walks: int = 0
+    checkpoint: Checkpoint | None = None

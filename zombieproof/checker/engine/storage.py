@@ -1,8 +1,7 @@
 """Memory of an exploration: the table of fingerprints, the levels, the buffers, and the limit that they keep.
 
-A level is a list of blocks. A block holds up to a fixed number of states and, for each, the parent's index in the
-level above and the action. When a block has been expanded its states give their place to the next level, and only
-parents and actions stay: six bytes a state.
+A level is a list of blocks. A block holds states, packed, and for each of them the parent's index in the level above
+and the action. When a block has been expanded its states are forgotten, and only what leads to each stays (`origins`).
 """
 
 from __future__ import annotations
@@ -16,12 +15,16 @@ from typing import Any, Final
 import numpy as np
 import psutil
 
+from zombieproof.checker.engine.origins import Origins, origins
+from zombieproof.checker.engine.packing import most_bytes, unit_rows
 from zombieproof.checker.engine.places import BUCKET, REGION_BITS, REGIONS, Candidates, Kept, States, words_of_bits
 
 MIB: Final = 1 << 20
 FIRST_SLOTS: Final = 1 << 10
-BLOCK_BYTES: Final = 16 * MIB
 _HUGE_PAGE: Final = 2 * MIB
+_HALF: Final = (1 << 32) - 1
+_DOUBLES_BELOW: Final = 64 * MIB
+_GROWS_BY: Final = 29, 20  # so that behind it 14.3 bytes are taken for each fingerprint, and before it 9.8
 _SHARE_OF_AVAILABLE: Final = 0.8
 _MOST_IN_A_LEVEL: Final = 1 << 32  # parents are kept in four bytes
 # Anonymous memory that is shared, as it is by default, gets no huge pages. Some systems have no such flags.
@@ -93,9 +96,11 @@ def _available() -> int:
 
 
 class Table:
-    """Open addressing over 64-bit fingerprints, in regions by their high bits; grows by doubling every region.
+    """Open addressing over 64-bit fingerprints, in regions by their high bits.
 
-    A fingerprint lies in the first bucket that had a free slot, from the one on that its low bits name.
+    A fingerprint lies in the first bucket that had a free slot, from its home on: its low half, scaled to the size of
+    the region. So a region may have any number of buckets, and goes over into a larger one from its beginning to its
+    end. While it is small the table doubles; then it grows by less, so that little of it is ever empty.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -105,25 +110,39 @@ class Table:
         self.used = np.zeros(REGIONS, np.int64)
 
     def grow(self, rehash: Any) -> None:
-        """Double every region, one by one, giving back the old pages: the peak is the new table and one old region.
+        """Make every region larger, one by one, giving back old pages: the peak is the new table and one old region.
 
         Raises OutOfMemory, leaving the table as it is.
         """
         size = self.slots.nbytes
         region_bytes = size // REGIONS
-        self._memory.check(size + region_bytes, f"a table of {size // 4:,} fingerprints")
-        area = self._memory.area(2 * size)
-        slots: Any = np.frombuffer(area, np.uint64).reshape(REGIONS, -1)
+        width = self.slots.shape[1]
+        width = 2 * width if size < _DOUBLES_BELOW else -(-width * _GROWS_BY[0] // _GROWS_BY[1] // BUCKET) * BUCKET
+        self._memory.check(8 * REGIONS * width - size + region_bytes, f"a table of {REGIONS * width:,} fingerprints")
+        area = self._memory.area(8 * REGIONS * width)
+        slots: Any = np.frombuffer(area, np.uint64).reshape(REGIONS, width)
         for region in range(REGIONS):
             rehash(self.slots, slots, region)
-            if region_bytes % mmap.PAGESIZE == 0 and hasattr(mmap, "MADV_DONTNEED"):
-                self._area.madvise(mmap.MADV_DONTNEED, region * region_bytes, region_bytes)
+            self._give_back(region * region_bytes, (region + 1) * region_bytes)
         self.slots, self._area = slots, area
+
+    def _give_back(self, first: int, last: int) -> None:
+        """Give the pages back that end between two places of the old table."""
+        first, last = (place // _HUGE_PAGE * _HUGE_PAGE for place in (first, last))
+        if last > first and hasattr(mmap, "MADV_DONTNEED"):
+            self._area.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+    def take(self, used: Any, slots: Any) -> None:
+        """Be the table that another one was; raises OutOfMemory."""
+        self._area = self._memory.area(slots.nbytes)
+        self.slots = np.frombuffer(self._area, np.uint64).reshape(REGIONS, -1)
+        self.slots[:] = slots
+        self.used[:] = used
 
     def insert(self, mark: int) -> None:
         """Insert the first fingerprint of all."""
         region = mark >> (64 - REGION_BITS)
-        self.slots[region, mark & (self.slots.shape[1] - BUCKET)] = mark
+        self.slots[region, ((mark & _HALF) * (self.slots.shape[1] // BUCKET) >> 32) * BUCKET] = mark
         self.used[region] += 1
 
 
@@ -131,60 +150,111 @@ class Table:
 class Block:
     """A part of a level: `base` is the index in the level of its first row, `fill` how many rows there are.
 
-    `kept` is None when the states have been expanded.
+    `packed` are its states, in `units` (`places.Parents`), until they have been expanded.
     """
 
-    kept: Kept | None
-    parents: Any
-    actions: Any
     base: int
-    fill: int = 0
+    fill: int
+    origins: Origins
+    packed: Any = None
+    units: Any = None
 
     @property
-    def states(self) -> States:
-        """The states, while they are there."""
-        assert self.kept is not None
-        return self.kept.states
+    def last_unit(self) -> int:
+        """How many units there are, while its states are there."""
+        return len(self.units) - 1
+
+    def behind(self, unit: int, rows: int) -> int:
+        """Return the unit behind those that, from this one on, have so many rows, or a few more."""
+        wanted = self.units[unit, 1] + rows
+        return min(self.last_unit, max(unit + 1, int(np.searchsorted(self.units[:, 1], wanted))))
+
+    def release(self) -> None:
+        """Forget the states, which have been expanded."""
+        self.packed = self.units = None
+
+
+@dataclass(slots=True)
+class Part:
+    """Rows on their way into a block: packed, in units that count from its own first row."""
+
+    fill: int
+    packed: Any
+    units: Any
+    prints: Any
+    parents: Any
+    actions: Any
+
+
+@dataclass(slots=True)
+class Buffer:
+    """What one thread writes: candidates, and those of them that are kept."""
+
+    out: Candidates
+    kept: Kept
+
+    def part(self, fill: int, size: int) -> Part:
+        """Return a copy of the first `fill` rows that are kept, which take `size` bytes."""
+        units = self.kept.units[: -(-fill // self.unit_rows)].copy()
+        return Part(
+            fill,
+            self.kept.packed[:size].copy(),
+            units,
+            self.kept.prints[:fill].copy(),
+            self.kept.parents[:fill].copy(),
+            self.kept.actions[:fill].copy(),
+        )
+
+    @property
+    def unit_rows(self) -> int:
+        """How many rows are in a unit."""
+        return unit_rows(self.kept.last.shape[1])
 
 
 class Shelf:
-    """Makes blocks and buffers for states of one layout, and takes their pages back for the next."""
+    """Makes blocks and buffers for states of one layout."""
 
     def __init__(self, memory: Memory, dtype: np.dtype[np.void], actions: int) -> None:
         self._memory = memory
         self._dtype = dtype
         self._actions = actions
-        self._free: list[States] = []
-        self.rows = max(1 << 12, BLOCK_BYTES // dtype.itemsize)
+        self._words = dtype.itemsize // 8
 
     def states(self, rows: int) -> States:
         """Return `rows` zeroed states."""
-        words = self._memory.pages((rows, self._dtype.itemsize // 8), np.uint64)
+        words = self._memory.pages((rows, self._words), np.uint64)
         return States(words, words.view(self._dtype).reshape(-1))
 
-    def block(self, base: int) -> Block:
-        """Return an empty block; raises OutOfMemory."""
-        if base + self.rows > _MOST_IN_A_LEVEL:
+    def scratch(self, size: int) -> States:
+        """Return room for parents of about `size` bytes, for at least a unit."""
+        return self.states(max(unit_rows(self._words), size // self._dtype.itemsize))
+
+    def block(self, base: int, parts: list[Part]) -> Block:
+        """Make a block of parts that follow each other; raises OutOfMemory."""
+        fill = sum(part.fill for part in parts)
+        if base + fill > _MOST_IN_A_LEVEL:
             raise OutOfMemory(f"a level has more than {_MOST_IN_A_LEVEL:,} states, which is all that can be numbered")
-        if not self._free:
-            self._memory.check(self.rows * (self._dtype.itemsize + 6), "the next level")
-        states = self._free.pop() if self._free else self.states(self.rows)
-        parents, actions = np.empty(self.rows, np.uint32), np.empty(self.rows, np.uint16)
-        return Block(Kept(states, parents, actions), parents, actions, base)
+        self._memory.check(sum(part.packed.nbytes for part in parts), "the next level")
+        units = np.zeros((sum(len(part.units) for part in parts) + 1, 2), np.int64)
+        row = place = unit = 0
+        for part in parts:
+            units[unit : unit + len(part.units)] = part.units + np.array([place, row])
+            place, row, unit = place + len(part.packed), row + part.fill, unit + len(part.units)
+        units[unit] = place, row
+        parents = np.concatenate([part.parents for part in parts])
+        actions = np.concatenate([part.actions for part in parts])
+        packed = np.concatenate([part.packed for part in parts])
+        return Block(base, fill, origins(parents, actions, self._actions), packed, units)
 
-    def release(self, block: Block) -> None:
-        """Take the states of a block that has been expanded, and keep no more of the rest than is used."""
-        self._free.append(block.states)
-        block.kept = None
-        block.parents = block.parents[: block.fill].copy()
-        block.actions = block.actions[: block.fill].copy()
+    def buffer(self, size: int, more_rows: int = 0, more_bytes: int = 0) -> Buffer:
+        """Return a buffer for candidates of about `size` bytes, with room for the successors of at least one parent.
 
-    def buffer(self, size: int) -> Candidates:
-        """Return a buffer for candidates of about `size` bytes, with room for the successors of at least one parent."""
-        rows = min(max(64, size // self._dtype.itemsize), self.rows // 2) + self._actions + 2
+        It keeps all that it takes, and so many rows and bytes more.
+        """
+        rows = max(64, size // self._dtype.itemsize) + self._actions + 2
         parts = words_of_bits(self._dtype.itemsize // 8)
         self._memory.check(rows * (self._dtype.itemsize + 19 + 8 * parts), "a buffer for successors")
-        return Candidates(
+        out = Candidates(
             self.states(rows),
             np.zeros(rows, np.uint64),
             np.zeros(rows, np.uint32),
@@ -193,13 +263,30 @@ class Shelf:
             np.zeros(rows, np.uint8),
             np.zeros((rows, parts), np.uint64),
         )
+        packed = np.empty(rows * most_bytes(self._words) + more_bytes, np.uint8)
+        rows += more_rows
+        units = np.zeros((rows // unit_rows(self._words) + 1, 2), np.int64)
+        last = np.zeros((1, self._words), np.uint64)
+        prints, parents, actions = (np.empty(rows, kind) for kind in (np.uint64, np.uint32, np.uint16))
+        return Buffer(out, Kept(last, packed, units, prints, parents, actions))
 
 
 @dataclass(slots=True)
 class Levels:
-    """All levels, each a list of blocks; level 0 is the initial state."""
+    """All levels, each a list of blocks; level 0 is the initial state.
+
+    `packed_states` have waited to be expanded, in `packed_bytes`.
+    """
 
     blocks: list[list[Block]] = field(default_factory=list)
+    packed_states: int = 0
+    packed_bytes: int = 0
+
+    def take(self, block: Block) -> None:
+        """Add a block to the last level."""
+        self.blocks[-1].append(block)
+        self.packed_states += block.fill
+        self.packed_bytes += block.packed.nbytes + block.units.nbytes
 
     def count(self, level: int) -> int:
         """Return how many states a level has."""
@@ -211,10 +298,10 @@ class Levels:
         actions: list[int] = []
         for level in range(depth, 0, -1):
             block = next(b for b in reversed(self.blocks[level]) if b.base <= index)
-            actions.append(int(block.actions[index - block.base]))
-            index = int(block.parents[index - block.base])
+            index, action = block.origins.of(index - block.base)
+            actions.append(action)
         return actions[::-1]
 
     def nbytes(self) -> int:
         """Return what parents and actions take."""
-        return sum(b.parents.nbytes + b.actions.nbytes for level in self.blocks for b in level)
+        return sum(block.origins.nbytes for level in self.blocks for block in level)

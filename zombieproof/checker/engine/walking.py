@@ -88,6 +88,7 @@ def wander(
         compile_seconds=started - began,
         peak_mib=max(memory.resident(), memory.peak) / MIB,
         bytes_per_state=0.0,
+        frontier_bytes=0.0,
         state_bytes=walkers.host.engine.state.padded.itemsize,
         collision_probability=0.0,
         promises=tuple(
