@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numba.core.errors import NumbaError
 
-from zombieproof.checker.engine import compilation, coverage, intrinsics, kernels, places, widths
+from zombieproof.checker.engine import compilation, coverage, graph_kernels, intrinsics, kernels, places, widths
 from zombieproof.checker.engine import lowering as lowering_module
 from zombieproof.checker.engine.cache import Kept, folder_of
 from zombieproof.checker.engine.compilation import entry, part
@@ -38,6 +38,15 @@ _KERNELS: Final = (
     "shuffled",
     "coprime",
 )
+_OF_GRAPHS: Final = ("owed_in", "sum_up")
+_ENTRIES: Final = (
+    kernels.engine,
+    kernels.rehash,
+    kernels.wander,
+    graph_kernels.note,
+    graph_kernels.link,
+    graph_kernels.components,
+)
 _MOST_ACTIONS: Final = 1 << 16
 
 
@@ -54,6 +63,9 @@ class Engine:
     entry: Callable[..., int]
     rehash: Callable[..., None]
     wander: Callable[..., int]
+    note: Callable[..., int]
+    link: Callable[..., int]
+    components: Callable[..., int]
 
     def call(self, *arguments: Any) -> int:
         """Call `kernels.engine`; the first call compiles it or loads it from the cache.
@@ -66,6 +78,10 @@ class Engine:
         """Call `kernels.wander`, which is compiled for itself, by the first who walks; raises what `call` raises."""
         return self._called(self.wander, arguments)
 
+    def look(self, entry: Callable[..., int], *arguments: Any) -> int:
+        """Call one of the entries of `graph_kernels`; each is compiled for itself. Raises what `call` raises."""
+        return self._called(entry, arguments)
+
     def _called(self, entry: Callable[..., int], arguments: tuple[Any, ...]) -> int:
         try:
             return entry(*arguments)
@@ -74,7 +90,7 @@ class Engine:
 
 
 _engines: dict[int, Engine] = {}
-_entries: dict[str, tuple[Any, Any, Any]] = {}
+_entries: dict[str, tuple[Any, ...]] = {}
 _lock = threading.Lock()
 
 
@@ -105,7 +121,7 @@ def _engine(model: Model) -> Engine:
     followed = follow(model, lowering.lowered)
     if not widths.is_ours(model):
         widths.guard(lowering, followed.stores)
-    modules = (kernels, places, intrinsics, coverage, compilation, lowering_module)
+    modules = (kernels, graph_kernels, places, intrinsics, coverage, compilation, lowering_module)
     own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
     takes = [promise.parameters for promise in model.promises], sorted(model.faults)
     dtypes = [layout.padded.descr for layout in (state, setup, trail)]
@@ -119,6 +135,7 @@ def _check_parameters(model: Model) -> None:
     wanted = {
         "step": "(state, action, setup, trail)",
         "next_action": "(state, action, setup)",
+        "tasks": "(state, action, setup)",
         "normalise": "(state, setup)",
         "bound_hit": "(state, setup)",
     }
@@ -135,11 +152,11 @@ def _check_parameters(model: Model) -> None:
             raise LoweringError(f"{where}: {promise.name} has other parameters than (state) or (state, setup).")
 
 
-def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: str) -> tuple[Any, Any, Any]:
+def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: str) -> tuple[Any, ...]:
     """Return the entry points: kernels whose global names are those of this model."""
     lowering.mark = mark = key[:16]
     scope: dict[str, Any] = {
-        **{name: value for name, value in vars(kernels).items() if name.isupper()},
+        **{n: value for module in (kernels, graph_kernels) for n, value in vars(module).items() if n.isupper()},
         "__name__": kernels.__name__,  # Numba imports it again when it loads from the cache
         "np": np,
         "clear_words": intrinsics.clear_words,
@@ -153,6 +170,7 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
         "FAULTS": frozen(tuple(int(action in model.faults) for action in range(model.actions))),
         "step": lowering.lower(model.step),
         "next_action": lowering.lower(model.next_action),
+        "tasks": lowering.lower(model.tasks),
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
         "judge": _judge(model, lowering),
@@ -161,12 +179,14 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
     scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
     for name in _KERNELS:
         scope[name] = part(marked(_with_globals(getattr(kernels, name), scope), mark), checked=False)
+    for name in _OF_GRAPHS:
+        scope[name] = part(marked(_with_globals(getattr(graph_kernels, name), scope), mark), checked=False)
     folder = folder_of(key)
     found = []
-    for function in (kernels.engine, kernels.rehash, kernels.wander):
+    for function in _ENTRIES:
         clone = marked(_with_globals(function, scope), mark)
         found.append(entry(clone, Kept(folder, function.__name__) if folder is not None else None))
-    return found[0], found[1], found[2]
+    return tuple(found)
 
 
 def _with_globals(function: Callable[..., Any], scope: dict[str, Any]) -> types.FunctionType:

@@ -19,8 +19,8 @@ from zombieproof.checker.engine.model import Kind
 from zombieproof.checker.engine.places import Candidates, Kept, Surroundings
 from zombieproof.checker.engine.storage import MIB, Block, Levels, Memory, Shelf, Table
 
-JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, "at_rest": k.AT_REST}
-"""What `tally` says of a promise that is judged."""
+JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, "at_rest": k.AT_REST, "leads_to": 0}
+"""What `tally` says of a promise that is judged, state by state."""
 
 _T = TypeVar("_T")
 _BATCH_SECONDS: Final = 0.1
