@@ -10,6 +10,7 @@ from zombieproof.checker.engine.explore import explore
 from zombieproof.checker.engine.model import Model, try_all
 from zombieproof.checker.engine.replay import agree_everywhere, breaks, replay
 from zombieproof.checker.engine.result import Result
+from zombieproof.checker.engine.rounds import fault_of_round
 from zombieproof.checker.scenario import Mutant, Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.checker.transactions.model import BETWEEN_BROKERS, TRANSACTIONS
@@ -73,6 +74,10 @@ def test_a_mutant_breaks_its_promise_in_the_pinned_number_of_steps(scenario: Sce
     assert violated.promise == mutant.breaks
     assert violated.actions is not None
     assert len(violated.actions) == mutant.steps
+    if violated.repeats_from is not None:
+        promise = next(p for p in checked.model.promises if p.name == mutant.breaks)
+        assert fault_of_round(checked.model, checked.setup, promise, violated.actions, violated.repeats_from) == ""
+        return
     _the_promise_breaks_at_the_last_step_only(checked, violated.actions)
 
 

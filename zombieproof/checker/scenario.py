@@ -118,7 +118,7 @@ class Scenario:
         story: what happens, in about three sentences.
         rules: the preset of rules under which it holds; `changes` sets fields of those `Rules`.
         bounds: name -> value; what `--bounds` may change.
-        always, sometimes, at_rest: names of promises.
+        always, sometimes, at_rest, leads_to: names of promises.
         mutants: what breaks it.
         model: bounds -> the model; `setup`: rules, bounds -> what is constant during a run.
         distinct: the number of distinct states, pinned; 0 while it is not.
@@ -143,14 +143,15 @@ class Scenario:
     origin: str = ""
     faults: tuple[str, ...] = FAULTS
     at_rest: tuple[str, ...] = ()
+    leads_to: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_scenario(self)
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The promises that no behaviour may break: always, and at rest."""
-        return (*self.always, *self.at_rest)
+        """The promises that no behaviour may break: always, at rest, and what it leads to."""
+        return (*self.always, *self.at_rest, *self.leads_to)
 
     @property
     def asked(self) -> str:
@@ -223,6 +224,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     sometimes: tuple[str, ...],
     always: tuple[str, ...] = ALWAYS,
     at_rest: tuple[str, ...] = AT_REST,
+    leads_to: tuple[str, ...] = (),
     ids: tuple[int, ...] = (0, 0),
     grouped: int = 0,
     readers: int = 0,
@@ -271,6 +273,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
         story=story,
         always=always,
         at_rest=at_rest,
+        leads_to=leads_to,
         sometimes=sometimes,
         distinct=distinct,
         bounds=own,

@@ -31,7 +31,7 @@ from zombieproof.checker.transactions.scenarios.two_transactions import (
     LATE_VERIFICATION,
     TWO_TRANSACTIONS,
 )
-from zombieproof.checker.two_phase_commit.scenario import TWO_PHASE_COMMIT
+from zombieproof.checker.two_phase_commit.scenario import TWO_PHASE_COMMIT, TWO_PHASE_COMMIT_ENDS
 
 SCENARIOS: Mapping[str, Scenario] = {
     scenario.name: scenario
@@ -63,6 +63,7 @@ SCENARIOS: Mapping[str, Scenario] = {
         IDEMPOTENT_PRODUCER,
         READER,
         TWO_PHASE_COMMIT,
+        TWO_PHASE_COMMIT_ENDS,
         *SPARK_SCENARIOS,
     )
 }

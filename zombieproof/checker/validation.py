@@ -70,7 +70,12 @@ def _promises(who: str, scenario: Scenario) -> None:
     if not isinstance(model, Model):
         raise ScenarioFault(f"{who}: model gives {_kind(model)}; it takes bounds and returns a Model", "model")
     kinds = {promise.name: promise.kind for promise in model.promises}
-    named = {"always": scenario.always, "sometimes": scenario.sometimes, "at_rest": scenario.at_rest}
+    named = {
+        "always": scenario.always,
+        "sometimes": scenario.sometimes,
+        "at_rest": scenario.at_rest,
+        "leads_to": scenario.leads_to,
+    }
     for kind, names in named.items():
         _names(who, kind, names)
         for name in names:
@@ -97,7 +102,7 @@ def _mutants(who: str, scenario: Scenario) -> None:
         if mutant.breaks not in kept:
             raise ScenarioFault(
                 f"{who}: mutant {mutant.name!r} breaks {mutant.breaks!r}, which is no promise that holds always or at "
-                f"rest; {near(str(mutant.breaks), kept)}",
+                f"rest, or that it leads to; {near(str(mutant.breaks), kept)}",
                 str(mutant.breaks),
             )
         for name in mutant.bounds:

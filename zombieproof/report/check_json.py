@@ -42,11 +42,18 @@ def run_data(run: Run) -> dict[str, Any]:
 
 
 def violation_data(run: Run) -> dict[str, Any] | None:
-    """The broken promise and the steps to it; no steps for a *sometimes* promise that nothing reaches."""
+    """The broken promise and the steps to it; no steps for a *sometimes* promise that nothing reaches.
+
+    Of a *leads to* promise the steps behind the first `repeats_from` repeat for ever; else it is null.
+    """
     if run.broken is None:
         return None
     beats = run.story.beats if run.story else ()
-    return {"promise": run.broken.name, "steps": [step_data(beat) for beat in beats]}
+    return {
+        "promise": run.broken.name,
+        "steps": [step_data(beat) for beat in beats],
+        "repeats_from": run.story.repeats_from if run.story else None,
+    }
 
 
 def step_data(beat: Beat) -> dict[str, Any]:

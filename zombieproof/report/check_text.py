@@ -103,13 +103,20 @@ def show_violation(screen: Screen, run: Run, broken: Promise, *, brief: bool = F
     else:
         show_story(screen, run.story, brief=brief)
         screen.say()
-        when = ", where nothing more can happen but new faults" if broken.kind == "at_rest" else ""
-        screen.say(f"Broken after {plural(len(run.story.beats), 'step')}{when}: {broken.name}", "bold red", indent=2)
+        screen.say(f"Broken {_when(run.story, broken)}: {broken.name}", "bold red", indent=2)
         screen.say(broken.text, indent=2)
     screen.say()
     screen.say("Try next", "bold", indent=2)
     for command, what in next_commands(run):
         screen.command(command, what, indent=4)
+
+
+def _when(story: Story, broken: Promise) -> str:
+    """When a promise is broken, in words."""
+    if story.repeats_from is not None:
+        return f"for ever after {plural(story.repeats_from, 'step')}"
+    when = ", where nothing more can happen but new faults" if broken.kind == "at_rest" else ""
+    return f"after {plural(len(story.beats), 'step')}{when}"
 
 
 def show_story(screen: Screen, story: Story, indent: int = 2, *, brief: bool = False) -> None:
@@ -118,13 +125,24 @@ def show_story(screen: Screen, story: Story, indent: int = 2, *, brief: bool = F
         screen.say(NAMES, "dim", indent, hang=2)
         screen.say()
     for beat in story.beats:
+        if beat.number - 1 == story.repeats_from:
+            screen.say("Then, for ever:", "bold red", indent)
         show_beat(screen, beat, indent, brief=brief)
+    if story.repeats_from is not None:
+        screen.say(_for_ever(story, story.repeats_from), "bold red", indent, hang=2)
     if story.ending:
         screen.say()
         screen.say("What there is then", "bold", indent)
         width = max(len(line.subject) for line in story.ending)
         for line in story.ending:
             screen.say(f"{line.subject.ljust(width)}  {line.text}", indent=indent + 2, hang=width + 5)
+
+
+def _for_ever(story: Story, repeats_from: int) -> str:
+    """What stands behind the steps of a story that goes on for ever."""
+    if repeats_from == len(story.beats):
+        return "Then, for ever: nothing. Nobody has to act any more."
+    return f"Everything is as before step {repeats_from + 1} now: it goes on there, and so on for ever."
 
 
 def show_beat(screen: Screen, beat: Beat, indent: int, *, brief: bool = False) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.report.runs import Run, has_rules
@@ -46,7 +46,13 @@ def as_trace(run: Run) -> Trace:
         file=checked.scenario.origin or None,
     )
     steps = tuple(step_of(beat) for beat in run.story.beats)
-    end = Conclusion(verdict="violated", steps=len(steps), promise=run.broken.name, message=run.broken.text)
+    end = Conclusion(
+        verdict="violated",
+        steps=len(steps),
+        promise=run.broken.name,
+        message=run.broken.text,
+        repeats_from=run.story.repeats_from,
+    )
     return Trace(header, steps, end)
 
 
@@ -103,15 +109,16 @@ def run_again(trace: Trace, file: str, own: Iterable[Scenario] = ()) -> Again:
     scenario, model, setup = restored(trace.header, file, own)
     actions = [step.action for step in trace.steps]
     possible, why = follow(model, setup, actions)
-    story = tell(model, setup, actions[:possible], scenario.kept)
+    whole = possible == len(actions)
+    story = tell(model, setup, actions[:possible], scenario.kept, trace.conclusion.repeats_from if whole else None)
     sentence = _sentence(model, trace, file)
     for said, beat in zip(trace.steps, story.beats, strict=False):
         fault = _difference(said, step_of(beat))
         if fault:
             return Again(trace, story, sentence, f"step {said.number}: {fault}", said.number + 1)
-    if possible < len(actions):
+    if not whole:
         return Again(trace, story, sentence, f"step {possible + 1}: {why}", possible + 2)
-    return Again(trace, story, sentence, _unkept(trace, story), len(actions) + 2)
+    return Again(trace, story, sentence, _unkept(trace, story, model, setup), len(actions) + 2)
 
 
 def restored(header: Header, file: str, own: Iterable[Scenario]) -> tuple[Scenario, Model, object]:
@@ -173,9 +180,12 @@ def _shown(value: object) -> str:
     return repr(value)
 
 
-def _unkept(trace: Trace, story: Story) -> str:
+def _unkept(trace: Trace, story: Story, model: Model, setup: object) -> str:
     """What the last line says that is not so."""
     end = trace.conclusion
+    named = next((promise for promise in model.promises if promise.name == end.promise), None)
+    if named is not None and (named.kind == "leads_to" or end.repeats_from is not None):
+        return _not_for_ever(trace, named, model, setup)
     last = len(story.beats)
     if end.promise is None:
         step = next(iter(story.broken), None)
@@ -185,3 +195,17 @@ def _unkept(trace: Trace, story: Story) -> str:
     if end.promise in story.broken.get(last, ()):
         return ""
     return f"the verdict names {end.promise}, which is not broken after step {last}"
+
+
+def _not_for_ever(trace: Trace, promise: Promise, model: Model, setup: object) -> str:
+    """Why what is said to break a promise for ever does not."""
+    from zombieproof.checker.engine.rounds import fault_of_round  # noqa: PLC0415  # it loads Numba
+
+    repeats_from = trace.conclusion.repeats_from
+    if promise.kind != "leads_to":
+        kind = promise.kind.replace("_", " ")
+        return f"the verdict says repeats_from, and {promise.name} is a promise of the kind {kind}, broken in a state"
+    if repeats_from is None:
+        return f"the verdict lacks repeats_from: {promise.name} is broken by what goes on for ever"
+    fault = fault_of_round(model, setup, promise, [step.action for step in trace.steps], repeats_from)
+    return f"{promise.name} is not broken for ever: {fault}" if fault else ""

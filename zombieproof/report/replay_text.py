@@ -93,8 +93,10 @@ def show_replayed(screen: Screen, replayed: Replayed) -> None:
         screen.say(f"damaged: {replayed.file}, line {again.line}: {again.fault}", STYLES["damaged"])
         screen.say("The file was changed, or the model was after it was written: write it anew with -o.", indent=2)
     elif again.trace.conclusion.promise:
-        steps = plural(len(again.story.beats), "step")
-        screen.say(f"violates: {again.trace.conclusion.promise} is broken after {steps}, as the file says", "bold red")
+        steps = f"after {plural(len(again.story.beats), 'step')}"
+        if again.story.repeats_from is not None:
+            steps = f"for ever after {plural(again.story.repeats_from, 'step')}"
+        screen.say(f"violates: {again.trace.conclusion.promise} is broken {steps}, as the file says", "bold red")
         screen.say(again.sentence, indent=2)
     else:
         screen.say("conforms: every step is possible and no promise is broken", STYLES["conforms"])

@@ -76,7 +76,9 @@ def run_of(checked: Checked, request: Request) -> Run:
     """
     violated = checked.result.violated
     actions = violated.actions if violated else None
-    story = None if actions is None else tell(checked.model, checked.setup, actions, checked.scenario.kept)
+    story = None
+    if violated is not None and actions is not None:
+        story = tell(checked.model, checked.setup, actions, checked.scenario.kept, violated.repeats_from)
     return Run(checked, request, story)
 
 

@@ -11,7 +11,7 @@ _MEANINGS = {facts.name: facts.meaning for facts in switches()}
 
 
 def promises_of(scenario: Scenario) -> list[Promise]:
-    """The promises of a scenario: always, then at rest, then sometimes."""
+    """The promises of a scenario: always, at rest, what it leads to, then sometimes."""
     of_model = {promise.name: promise for promise in scenario.model(scenario.bounds).promises}
     return [of_model[name] for name in (*scenario.kept, *scenario.sometimes)]
 

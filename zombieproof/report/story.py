@@ -116,7 +116,9 @@ class Beat:
 class Story:
     """The steps, what there is at the end, and by the number of a step the promises that are broken after it.
 
-    `state` is the last state, `setup` what was constant, as the model's records.
+    `state` is the last state, `setup` what was constant, as the model's records. Where `repeats_from` is given, the
+    beats behind the first so many lead back to where they begin, and repeat for ever; if there are none, the last state
+    stays as it is for ever.
     """
 
     beats: tuple[Beat, ...]
@@ -124,9 +126,16 @@ class Story:
     broken: dict[int, tuple[str, ...]]
     state: Any
     setup: object
+    repeats_from: int | None = None
 
 
-def tell(model: Model, setup: object, actions: Iterable[int], promises: Collection[str]) -> Story:
+def tell(
+    model: Model,
+    setup: object,
+    actions: Iterable[int],
+    promises: Collection[str],
+    repeats_from: int | None = None,
+) -> Story:
     """Run `actions` from the initial state and tell what happens; `promises` names those to judge after each step.
 
     Raises:
@@ -135,10 +144,16 @@ def tell(model: Model, setup: object, actions: Iterable[int], promises: Collecti
     """
     from zombieproof.checker.engine.replay import replay  # noqa: PLC0415  # it loads Numba, which only runs need
 
-    return story_of(model, setup, replay(model, setup, actions), promises)
+    return story_of(model, setup, replay(model, setup, actions), promises, repeats_from)
 
 
-def story_of(model: Model, setup: object, steps: Iterable[ReplayedStep], promises: Collection[str]) -> Story:
+def story_of(
+    model: Model,
+    setup: object,
+    steps: Iterable[ReplayedStep],
+    promises: Collection[str],
+    repeats_from: int | None = None,
+) -> Story:
     """Tell the steps of a run."""
     from zombieproof.checker.engine.layout import layout_of  # noqa: PLC0415  # it loads NumPy
     from zombieproof.checker.engine.replay import breaks  # noqa: PLC0415  # it loads Numba
@@ -156,7 +171,7 @@ def story_of(model: Model, setup: object, steps: Iterable[ReplayedStep], promise
     }
     last = states[-1]
     there = ending(last, setup) if isinstance(last, State) and isinstance(setup, Setup) else ()
-    return Story(beats, there, broken, last, setup)
+    return Story(beats, there, broken, last, setup, repeats_from)
 
 
 def _beat(number: int, step: ReplayedStep, setup: object, layout: Layout, initial: Any) -> Beat:

@@ -188,13 +188,24 @@ class TraceStep(_Part):
 
 
 class Conclusion(_Part):
-    """The last line: how the story ends. `steps` is how many lines stand before it without the header."""
+    """The last line: how the story ends. `steps` is how many lines stand before it without the header.
+
+    `repeats_from`, where a promise is broken by what goes on for ever: the steps behind the first so many lead back to
+    where they begin, and repeat; if there are none, the last state stays as it is.
+    """
 
     kind: Literal["verdict"] = "verdict"
     verdict: Literal["holds", "violated", "inconclusive"]
     steps: int = Field(ge=0)
     promise: Name | None = None
     message: str = ""
+    repeats_from: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _what_repeats_is_there(self) -> "Conclusion":
+        if self.repeats_from is not None and (self.promise is None or self.repeats_from > self.steps):
+            raise ValueError(f"repeats_from is 0 to the number of steps, {self.steps}, and of a story that is violated")
+        return self
 
     @model_validator(mode="after")
     def _a_violation_names_its_promise(self) -> "Conclusion":

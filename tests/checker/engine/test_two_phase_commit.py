@@ -111,8 +111,8 @@ def test_the_table_grows_with_the_states() -> None:
     result = explore(two_phase_commit(7), Rules())
     slots = 64 * FIRST_SLOTS
     assert result.distinct > 4 * slots
-    # Up to three quarters of the slots are taken, and about ten bits stay for parent and action.
-    assert 8 / 0.75 + 1.2 < result.bytes_per_state < 16
+    # Up to 13 of 16 slots are taken, and about ten bits stay for parent and action.
+    assert 8 / 0.8125 + 1.2 < result.bytes_per_state < 16
 
 
 def test_a_state_takes_less_than_sixteen_bytes_also_when_the_table_has_just_grown(

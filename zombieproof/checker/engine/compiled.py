@@ -19,6 +19,7 @@ from zombieproof.checker.engine import (
     compilation,
     coverage,
     fingerprints,
+    graph_kernels,
     intrinsics,
     kernels,
     packing,
@@ -58,11 +59,12 @@ _KERNELS: Final = (
 )
 _OF_WALKS: Final = ("shuffled", "coprime")
 _PACKING: Final = ("pack_words", "pack_row", "unpack_row", "unpack")
-_GLOBALS: Final = vars(wandering) | vars(packing) | vars(fingerprints) | vars(kernels)
+_GLOBALS: Final = vars(wandering) | vars(graph_kernels) | vars(packing) | vars(fingerprints) | vars(kernels)
 _SOURCES: Final = (
     kernels,
     fingerprints,
     wandering,
+    graph_kernels,
     packing,
     places,
     reading,
@@ -70,6 +72,21 @@ _SOURCES: Final = (
     coverage,
     compilation,
     lowering_module,
+)
+_OF_GRAPHS: Final = ("owed_in", "sum_up")
+_PARTS: Final = (
+    (packing, _PACKING),
+    (kernels, _KERNELS),
+    (wandering, _OF_WALKS),
+    (graph_kernels, _OF_GRAPHS),
+)
+_ENTRIES: Final = (
+    kernels.engine,
+    kernels.rehash,
+    wandering.wander,
+    graph_kernels.note,
+    graph_kernels.link,
+    graph_kernels.components,
 )
 _MOST_ACTIONS: Final = 1 << 16
 
@@ -87,6 +104,9 @@ class Engine:
     entry: Callable[..., int]
     rehash: Callable[..., None]
     wander: Callable[..., int]
+    note: Callable[..., int]
+    link: Callable[..., int]
+    components: Callable[..., int]
 
     def call(self, *arguments: Any) -> int:
         """Call `kernels.engine`; the first call compiles it or loads it from the cache.
@@ -99,6 +119,10 @@ class Engine:
         """Call `wandering.wander`, which is compiled for itself, by the first who walks; raises what `call` raises."""
         return self._called(self.wander, arguments)
 
+    def look(self, entry: Callable[..., int], *arguments: Any) -> int:
+        """Call one of the entries of `graph_kernels`; each is compiled for itself. Raises what `call` raises."""
+        return self._called(entry, arguments)
+
     def _called(self, entry: Callable[..., int], arguments: tuple[Any, ...]) -> int:
         try:
             return entry(*arguments)
@@ -107,7 +131,7 @@ class Engine:
 
 
 _engines: dict[int, Engine] = {}
-_entries: dict[str, tuple[Any, Any, Any]] = {}
+_entries: dict[str, tuple[Any, ...]] = {}
 _lock = threading.Lock()
 
 
@@ -138,11 +162,7 @@ def _engine(model: Model) -> Engine:
     followed = follow(model, lowering.lowered)
     if not widths.is_ours(model):
         widths.guard(lowering, followed.stores)
-    modules = (kernels, fingerprints, wandering, packing, places, reading, intrinsics, coverage, compilation)
-    own = [
-        Path(file or "").read_bytes()
-        for file in (__file__, lowering_module.__file__, *(module.__file__ for module in modules))
-    ]
+    own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in _SOURCES))]
     takes = [promise.parameters for promise in model.promises], sorted(model.faults)
     dtypes = [layout.padded.descr for layout in (state, setup, trail)]
     key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
@@ -155,6 +175,7 @@ def _check_parameters(model: Model) -> None:
     wanted = {
         "step": "(state, action, setup, trail)",
         "worth_trying": "(state, setup, part)",
+        "tasks": "(state, action, setup)",
         "normalise": "(state, setup)",
         "bound_hit": "(state, setup)",
     }
@@ -171,7 +192,7 @@ def _check_parameters(model: Model) -> None:
             raise LoweringError(f"{where}: {promise.name} has other parameters than (state) or (state, setup).")
 
 
-def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: str) -> tuple[Any, Any, Any]:
+def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: str) -> tuple[Any, ...]:
     """Return the entry points: kernels whose global names are those of this model."""
     lowering.mark = mark = key[:16]
     words = state.padded.itemsize // 8
@@ -202,21 +223,22 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
         "FAULTS": frozen(tuple(int(action in model.faults) for action in range(model.actions))),
         "step": lowering.lower(model.step),
         "worth_trying": lowering.lower(model.worth_trying),
+        "tasks": lowering.lower(model.tasks),
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
         "judge": _judge(model, lowering),
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing
     scope["count_moves"] = part(marked(_with_globals(count, {"__name__": kernels.__name__}), mark), checked=False)
-    for module, names in ((packing, _PACKING), (kernels, _KERNELS), (wandering, _OF_WALKS)):
+    for module, names in _PARTS:
         for name in names:
             scope[name] = part(marked(_with_globals(getattr(module, name), scope), mark), checked=False)
     folder = folder_of(key)
     found = []
-    for function in (kernels.engine, kernels.rehash, wandering.wander):
+    for function in _ENTRIES:
         clone = marked(_with_globals(function, scope), mark)
         found.append(entry(clone, Kept(folder, function.__name__) if folder is not None else None))
-    return found[0], found[1], found[2]
+    return tuple(found)
 
 
 def keys(words: int) -> Any:

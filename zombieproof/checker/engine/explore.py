@@ -17,9 +17,11 @@ from typing import Final, Protocol
 from zombieproof.checker.engine.checkpoint import CheckpointFault, Checkpoints
 from zombieproof.checker.engine.compiled import compiled
 from zombieproof.checker.engine.diagnosis import index_fault
-from zombieproof.checker.engine.folder import Keeping
+from zombieproof.checker.engine.fairness import Debt, debts
+from zombieproof.checker.engine.folder import FolderRefused, Keeping
 from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.engine.places import MOST_THREADS
+from zombieproof.checker.engine.recording import RecordingSearch
 from zombieproof.checker.engine.result import Checkpoint, Counterexample, Judged, Progress, Result, Verdict
 from zombieproof.checker.engine.search import Search
 from zombieproof.checker.engine.snapshots import keep, take_up
@@ -85,7 +87,13 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
     _check(model, promises, workers, max_depth, max_states)
     judged = [p for p in model.promises if promises is None or p.name in promises]
     began = time.perf_counter()
-    search = Search(compiled(model), setup, [p.name for p in judged], Memory(memory_bytes), max_states)
+    if keeping is not None and (owing := [p.name for p in judged if p.kind == "leads_to"]):
+        raise FolderRefused(
+            f"{', '.join(owing)} needs the whole graph of states, which a checkpoint does not hold; give no folder for "
+            "checkpoints, or judge other promises only"
+        )
+    search = _search(model, setup, judged, Memory(memory_bytes), max_states)
+    owed: list[Debt] = []
     clock = _Clock(began)
     with _checkpoints(search, keeping, judged, max_states, max_depth) as checkpoints:
         after_batch = _listener(search, clock, checkpoints, progress, stop)
@@ -97,6 +105,9 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
             _levels(search, workers, max_depth, after_batch, _keeper(search, clock, checkpoints))
             if search.stopped and search.violated < 0:
                 why = f"the limit of {max_states:,} distinct states was reached"
+            elif isinstance(search, RecordingSearch) and search.violated < 0:
+                search.settle()
+                owed = debts(search)
         except (_Ended, OutOfMemory, CheckpointFault) as ended:
             why = str(ended)
             interrupted = isinstance(ended, _Interrupted)
@@ -105,7 +116,16 @@ def explore(  # noqa: PLR0913  # one parameter for each limit and for each way t
         except KeyboardInterrupt:
             why, interrupted = "interrupted", True
         search.settle()
-        return replace(_result(search, judged, clock, why, interrupted), checkpoint=_last(checkpoints))
+        return replace(_result(search, judged, clock, owed, why, interrupted), checkpoint=_last(checkpoints))
+
+
+def _search(model: Model, setup: object, judged: list[Promise], memory: Memory, max_states: int | None) -> Search:
+    """Return a search that notes what is owed, if it is asked what the model leads to, else one that need not."""
+    names = [promise.name for promise in judged]
+    owing = [promise.name for promise in judged if promise.kind == "leads_to"]
+    if not owing:
+        return Search(compiled(model), setup, names, memory, max_states)
+    return RecordingSearch(compiled(model), setup, names, memory, max_states, owing)
 
 
 @contextlib.contextmanager
@@ -240,7 +260,9 @@ def _listener(
     return after_batch
 
 
-def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | None, interrupted: bool) -> Result:
+def _result(
+    search: Search, judged: list[Promise], clock: _Clock, owed: list[Debt], why: str | None, interrupted: bool
+) -> Result:
     model = search.engine.model
     hits = {model.bounds.get(code, f"bound {code}"): int(n) for code, n in enumerate(search.bounds) if n}
     if hits and why is None:
@@ -250,11 +272,14 @@ def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | Non
         actions = search.levels.path(*search.culprit)
         violated, why = Counterexample(model.promises[search.violated].name, actions), None
     exhaustive = why is None and violated is None
+    if owed:
+        violated, why = Counterexample(owed[0].promise, owed[0].actions, owed[0].repeats_from), None
+    broken = {debt.promise for debt in owed} | ({violated.promise} if violated else set())
     outcomes = tuple(
-        Judged(promise.name, promise.kind, _outcome(search, promise, violated, exhaustive)) for promise in judged
+        Judged(promise.name, promise.kind, _outcome(search, promise, broken, exhaustive)) for promise in judged
     )
     never = [o.name for o in outcomes if o.kind == "sometimes" and o.holds is False]
-    if never:
+    if never and not owed:
         violated = Counterexample(never[0], None)
         why = f"no reachable state satisfies {', '.join(never)}"
     verdict: Verdict = "violated" if violated else "inconclusive" if why else "holds"
@@ -281,10 +306,10 @@ def _result(search: Search, judged: list[Promise], clock: _Clock, why: str | Non
     )
 
 
-def _outcome(search: Search, promise: Promise, violated: Counterexample | None, exhaustive: bool) -> bool | None:
+def _outcome(search: Search, promise: Promise, broken: Collection[str], exhaustive: bool) -> bool | None:
     if promise.kind == "sometimes" and search.engine.model.promises.index(promise) in search.witnesses:
         return True
-    if promise.kind != "sometimes" and violated is not None and violated.promise == promise.name:
+    if promise.kind != "sometimes" and promise.name in broken:
         return False
     if not exhaustive:
         return None

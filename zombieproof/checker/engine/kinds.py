@@ -44,6 +44,7 @@ def follow(model: Model, lowered: Mapping[types.FunctionType, Lowered]) -> Follo
     follower = Follower(lowered, model.sizes)
     follower.entry(model.step, (model.state, int, model.setup, model.trail), returns=True)
     follower.entry(model.worth_trying, (model.state, model.setup, int), returns=True)
+    follower.entry(model.tasks, (model.state, int, model.setup), returns=True)
     follower.entry(model.normalise, (model.state, model.setup), returns=False)
     follower.entry(model.bound_hit, (model.state, model.setup), returns=True)
     for promise in model.promises:

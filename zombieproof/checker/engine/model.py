@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, Final, Literal, get_args
 
-Kind = Literal["always", "sometimes", "at_rest"]
+Kind = Literal["always", "sometimes", "at_rest", "leads_to"]
 
 MOST_CODES: Final = 31
+MOST_TASKS: Final = 63
 
 
 class Malformed(ValueError):
@@ -33,8 +34,9 @@ class Promise:
 
     An *always* promise has to hold in every reachable state; a *sometimes* promise in at least one, so that a
     scenario that never gets anywhere is noticed; an *at rest* promise in every state in which nothing more can happen
-    but new faults, so that what is left unfinished for ever is noticed. `text` says it in words, `source` where it is
-    written.
+    but new faults, so that what is left unfinished for ever is noticed. A *leads to* promise does not hold in a state
+    in which something is owed, and is broken where it may be owed for ever, although all who can act do (`fairness`).
+    `text` says it in words, `source` where it is written.
     """
 
     name: str
@@ -49,7 +51,8 @@ class Promise:
             raise Malformed(f"the name of a promise is {self.name!r}; give words joined by underscores", str(self.name))
         if self.kind not in get_args(Kind):
             raise Malformed(
-                f"promise {self.name!r}: its kind is {self.kind!r}; give always, sometimes or at_rest", str(self.kind)
+                f"promise {self.name!r}: its kind is {self.kind!r}; give always, sometimes, at_rest or leads_to",
+                str(self.kind),
             )
         if not callable(self.holds):
             raise Malformed(f"promise {self.name!r}: holds is {self.holds!r}; give a function of a state", "holds")
@@ -78,6 +81,11 @@ def try_all(state: Any, setup: Any, part: int) -> int:
     return -1
 
 
+def each_for_itself(state: Any, action: int, setup: Any) -> int:
+    """Return a task of its own for each action: for models of few actions, each of which somebody else takes."""
+    return action + 1
+
+
 @dataclass(frozen=True)
 class Model:
     """A system whose states are records.
@@ -95,6 +103,9 @@ class Model:
         worth_trying: `worth_trying(state, setup, part) -> int`: of the actions from 64 * `part` on, which are worth a
             try in a state in normal form: 64 bits, the first action's is the lowest. Whatever is left out has to be
             disabled: so a model saves the engine the trouble to find out.
+        tasks: `tasks(state, action, setup) -> int`: who acts in an action that is enabled in a state in normal form, a
+            process or a message under way, from 1 to `MOST_TASKS`; 0 for nobody who has to. Where a task can act for
+            ever it acts some time, by one action or another. Only asked for *leads to* promises, and never for faults.
         normalise: `normalise(state, setup)`: the normal form, applied to each successor.
         describe: `describe(state, action, setup) -> str`: the action in one line; interpreted only.
         initial: `initial(setup) -> state`: the initial state, in normal form; interpreted only.
@@ -123,6 +134,7 @@ class Model:
     promises: tuple[Promise, ...]
     normalise: Callable[..., None] = no_normal_form
     worth_trying: Callable[..., int] = try_all
+    tasks: Callable[..., int] = each_for_itself
     bound_hit: Callable[..., int] = no_bound
     bounds: Mapping[int, str] = field(default_factory=dict)
     coverage: tuple[int, int, int] = (0, 0, 0)
@@ -136,7 +148,7 @@ class Model:
             if not isinstance(cls, type) or not is_dataclass(cls):
                 shown = cls.__name__ if isinstance(cls, type) else repr(cls)
                 raise Malformed(f"{who}: {what} is {shown}; give a slotted dataclass of integers and records", what)
-        for what in ("step", "describe", "initial", "normalise", "worth_trying", "bound_hit"):
+        for what in ("step", "describe", "initial", "normalise", "worth_trying", "tasks", "bound_hit"):
             if not callable(getattr(self, what)):
                 raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)
         if not isinstance(self.actions, int):
@@ -157,7 +169,7 @@ class Model:
     def functions(self) -> tuple[Callable[..., Any], ...]:
         """All that is compiled of the model."""
         judges = (promise.holds for promise in self.promises)
-        return (self.step, self.worth_trying, self.normalise, self.bound_hit, *judges)
+        return (self.step, self.worth_trying, self.tasks, self.normalise, self.bound_hit, *judges)
 
     def _check_promises(self, who: str) -> None:
         promises: Any = self.promises

@@ -109,6 +109,7 @@ MAX_BOUNDS: Final = 32
 ALWAYS: Final = 1
 SOMETIMES: Final = 2
 AT_REST: Final = 3
+LEADS_TO: Final = 4
 
 # phases
 RUN: Final = 0

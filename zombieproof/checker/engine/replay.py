@@ -78,7 +78,7 @@ def replay(model: Model, setup: object, actions: Iterable[int]) -> list[Replayed
 
 def breaks(model: Model, setup: object, promise: Promise, state: Any) -> bool:
     """Whether a state breaks a promise of the kind always, or one of the kind at rest because it is."""
-    if promise.kind == "sometimes" or promise.judge(state, setup):
+    if promise.kind in ("sometimes", "leads_to") or promise.judge(state, setup):
         return False
     if promise.kind == "always":
         return True

@@ -25,11 +25,13 @@ class Counterexample:
     """A broken promise.
 
     `actions` lead on a shortest way from the initial state to one that breaks it; None for a *sometimes* promise that
-    no reachable state satisfies: there is nothing to show.
+    no reachable state satisfies: there is nothing to show. Of a *leads to* promise the actions behind the first
+    `repeats_from` lead back to where they begin, and repeat for ever; if there are none, nobody has to act any more.
     """
 
     promise: str
     actions: list[int] | None
+    repeats_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

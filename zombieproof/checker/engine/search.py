@@ -20,8 +20,8 @@ from zombieproof.checker.engine.origins import origins
 from zombieproof.checker.engine.places import Parents, States, Surroundings
 from zombieproof.checker.engine.storage import MIB, Block, Buffer, Levels, Memory, Part, Shelf, Table
 
-JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, "at_rest": k.AT_REST}
-"""What `tally` says of a promise that is judged."""
+JUDGED: Final[dict[Kind, int]] = {"always": k.ALWAYS, "sometimes": k.SOMETIMES, "at_rest": k.AT_REST, "leads_to": 0}
+"""What `tally` says of a promise that is judged, state by state."""
 
 _T = TypeVar("_T")
 _BATCH_SECONDS: Final = 0.1
@@ -163,6 +163,9 @@ class Search:
             self.done_with(block)
         self.settle()
         self.depth += bool(self.levels.blocks[-1])
+
+    def look_at(self, place: Place, buffer: Buffer, tally: Any) -> None:
+        """See what parents that are unpacked have just been expanded to."""
 
     def bring(self, block: Block) -> None:
         """Have the states of a block in memory."""
@@ -310,6 +313,7 @@ class Search:
                 tally[k.PARENT], tally[k.LAST], tally[k.BASE] = parent, rows, there[k.BASE]
                 tally[k.OWNERS] = owners
                 self._call(k.EXPAND, block, buffer, tally, place)
+                self.look_at(place, buffer, tally)
                 parent = int(tally[k.PARENT])
                 is_finished = tally[k.UNFINISHED] < 0
                 filled.append(Filled(buffer, tally, units))

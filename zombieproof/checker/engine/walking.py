@@ -50,7 +50,7 @@ def wander(
         seed: which walks, from 0 to `MOST_SEED`.
         steps, seconds: after so many steps of all walks, or so long, it ends; at least one of them is given.
         promises: names of the promises to judge; all by default. *Sometimes* promises are not; *at rest* promises are
-            where nothing at all is enabled.
+            where nothing at all is enabled; *leads to* promises are not.
         progress: called a few times a second.
         stop: asked a few times a second.
 

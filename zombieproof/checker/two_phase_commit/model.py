@@ -51,9 +51,14 @@ FIRST_OF_MANAGERS: Final = 2
 
 @dataclass(slots=True)
 class Rules:
-    """`wait_for_all` 0 is the mutant: the transaction manager commits before every manager is prepared."""
+    """What the transaction manager does; each 0 is a mutant.
+
+    `wait_for_all`: it commits only when every manager is prepared. `gives_up`: it may abort, and need not wait for who
+    will never be prepared.
+    """
 
     wait_for_all: int = 1
+    gives_up: int = 1
 
 
 @dataclass(slots=True)
@@ -72,7 +77,7 @@ def step(state: Any, action: int, rules: Rules, trail: Any) -> bool:
 
 def decide(state: Any, action: int, rules: Rules) -> bool:
     """The transaction manager commits or aborts."""
-    if state.manager != TransactionManager.INIT:
+    if state.manager != TransactionManager.INIT or (action == ABORT and rules.gives_up == 0):
         return False
     if action == ABORT:
         state.manager = TransactionManager.ABORTED
@@ -139,6 +144,21 @@ def everybody_aborts(state: Any, rules: Rules) -> bool:
     return True
 
 
+def everybody_ends(state: Any, rules: Rules) -> bool:
+    """Every resource manager has committed or aborted: nobody holds its locks."""
+    for i in range(len(state.resources)):
+        if state.resources[i] in (ResourceManager.WORKING, ResourceManager.PREPARED):
+            return False
+    return True
+
+
+def tasks(state: Any, action: int, rules: Rules) -> int:
+    """Who acts: 1 is the transaction manager, which also takes what the others have sent; then the others."""
+    if action < FIRST_OF_MANAGERS or (action - FIRST_OF_MANAGERS) % len(Do) == Do.RECEIVE_PREPARED:
+        return 1
+    return 2 + (action - FIRST_OF_MANAGERS) // len(Do)
+
+
 PROMISES: Final = (
     Promise(
         "nobody_commits_what_another_aborted",
@@ -149,6 +169,13 @@ PROMISES: Final = (
     ),
     Promise("everybody_commits", "sometimes", everybody_commits, "All resource managers commit."),
     Promise("everybody_aborts", "sometimes", everybody_aborts, "All resource managers abort."),
+    Promise(
+        "everybody_ends",
+        "leads_to",
+        everybody_ends,
+        "Every resource manager commits or aborts in the end.",
+        "Gray and Lamport 2006, section 2 (Non-Blocking)",
+    ),
 )
 
 
@@ -176,6 +203,7 @@ def two_phase_commit(managers: int) -> Model:
         trail=Nothing,
         actions=FIRST_OF_MANAGERS + len(Do) * managers,
         step=step,
+        tasks=tasks,
         describe=describe,
         initial=lambda rules: state(),
         promises=PROMISES,

@@ -13,6 +13,10 @@ def _model(bounds: Mapping[str, int]) -> Model:
     return two_phase_commit(bounds["n"])
 
 
+def _setup(_: object, bounds: Mapping[str, int]) -> Rules:
+    return Rules(min(bounds["wait_for_all"], 1), min(bounds["gives_up"], 1))
+
+
 TWO_PHASE_COMMIT = Scenario(
     name="two_phase_commit",
     story="One transaction manager and n resource managers agree whether to commit. A resource manager may abort on "
@@ -21,9 +25,9 @@ TWO_PHASE_COMMIT = Scenario(
     always=tuple(promise.name for promise in PROMISES if promise.kind == "always"),
     sometimes=tuple(promise.name for promise in PROMISES if promise.kind == "sometimes"),
     distinct=296_448,
-    bounds={"n": 7, "wait_for_all": 1},
+    bounds={"n": 7, "wait_for_all": 1, "gives_up": 1},
     model=_model,
-    setup=lambda _, bounds: Rules(wait_for_all=min(bounds["wait_for_all"], 1)),
+    setup=_setup,
     mutants=(
         Mutant(
             "commit_without_waiting_for_all",
@@ -32,4 +36,19 @@ TWO_PHASE_COMMIT = Scenario(
             bounds={"wait_for_all": 0},
         ),
     ),
+)
+
+TWO_PHASE_COMMIT_ENDS = Scenario(
+    name="two_phase_commit_ends",
+    story="One transaction manager and n resource managers agree whether to commit, and nobody fails. Each of them "
+    "does some time what it can do: then all come to an end. A manager that waits for who has aborted would leave the "
+    "others prepared for ever, with all their locks.",
+    always=TWO_PHASE_COMMIT.always,
+    sometimes=TWO_PHASE_COMMIT.sometimes,
+    leads_to=tuple(promise.name for promise in PROMISES if promise.kind == "leads_to"),
+    distinct=1_568,
+    bounds={"n": 4, "wait_for_all": 1, "gives_up": 1},
+    model=_model,
+    setup=_setup,
+    mutants=(Mutant("the_manager_never_gives_up", breaks="everybody_ends", steps=6, bounds={"gives_up": 0}),),
 )

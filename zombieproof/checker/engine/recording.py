@@ -1,0 +1,154 @@
+"""An exploration that notes where each state leads in which something is owed: the graph that `fairness` judges.
+
+What owes nothing is no part of any behaviour that owes for ever: it is not noted, whatever leads there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from zombieproof.checker.engine import places as k
+from zombieproof.checker.engine.compiled import Engine
+from zombieproof.checker.engine.hosts import ModelFault
+from zombieproof.checker.engine.model import MOST_TASKS, Malformed
+from zombieproof.checker.engine.packing import most_bytes
+from zombieproof.checker.engine.search import BLOCK_ROWS, Place, Search
+from zombieproof.checker.engine.storage import Block, Buffer, Memory
+
+MOST_LEADS_TO: Final = 16
+_NODE_BYTES: Final = 30
+_EDGE_BYTES: Final = 11
+
+
+class Nodes(NamedTuple):
+    """States that owe something, in the order in which they were found.
+
+    For each its fingerprint, a bit for each task that can act, a bit for each promise that it owes, an action that
+    changes nothing (or `NO_ACTION`), its index in its level, and how many steps lead away from it.
+    """
+
+    prints: Any
+    enabled: Any
+    owed: Any
+    idle: Any
+    indexes: Any
+    degrees: Any
+
+
+class Edges(NamedTuple):
+    """Steps that lead away from nodes, each node's together: fingerprint behind it, action, and who acts (or 0)."""
+
+    prints: Any
+    actions: Any
+    tasks: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What was noted of some parents: `level` and `first` say which, and give all notes their order."""
+
+    level: int
+    first: int
+    nodes: Nodes
+    edges: Edges
+
+
+class RecordingSearch(Search):
+    """A search that also notes what is owed. `owing` are names of *leads to* promises; their bits are in that order.
+
+    Raises:
+        Malformed: there are more than `MOST_LEADS_TO` of them.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        setup: object,
+        judged: Collection[str],
+        memory: Memory,
+        max_states: int | None,
+        owing: Collection[str],
+    ) -> None:
+        super().__init__(engine, setup, judged, memory, max_states)
+        if len(owing) > MOST_LEADS_TO:
+            name = engine.model.name
+            raise Malformed(f"{name}: {len(owing)} promises of the kind leads_to; give up to {MOST_LEADS_TO}")
+        self.owing = [i for i, promise in enumerate(engine.model.promises) if promise.name in owing]
+        self.notes: list[Noted] = []
+        self.noted_bytes = 0
+
+    def _alone(self, block: Block, first: int, last: int) -> int:
+        """Take parents through the phases, and note them between the first two."""
+        place = self._places[0]
+        while first < last and not self.stopped:
+            there = self._unpacked(block, first, last, place)
+            first, rows, parent = int(there[k.UNIT]), int(there[k.LAST]), 0
+            while parent < rows and not self.stopped:
+                tally = self._tally()
+                tally[k.PARENT], tally[k.LAST], tally[k.BASE] = parent, rows, there[k.BASE]
+                self._call(k.EXPAND, block, self._small, tally, place)
+                self.look_at(place, self._small, tally)
+                parent = int(tally[k.PARENT])
+                while self._call(k.DEDUPLICATE, block, self._small, tally) == k.TABLE_FULL:
+                    self.make_room()
+                self._gather(block, tally)
+        return 0
+
+    def _gather(self, block: Block, tally: Any) -> None:
+        kept, fresh = self._small.kept, int(tally[k.FRESH])
+        bytes_left = len(kept.packed) - self._bytes
+        if len(kept.parents) - self._fill < fresh or bytes_left < fresh * most_bytes(kept.last.shape[1]):
+            self._close()
+            self._into_block(BLOCK_ROWS)
+        tally[k.FILL], tally[k.BYTES] = self._fill, self._bytes
+        answer = self._call(k.GATHER, block, self._small, tally)
+        self._fill, self._bytes = int(tally[k.FILL]), int(tally[k.BYTES])
+        if answer == k.STOPPED:
+            self._stop(block, self._small, tally, self._places[0])
+        else:
+            tally[k.GENERATED] += tally[k.FOUND]
+        self._merge(tally)
+
+    def look_at(self, place: Place, buffer: Buffer, tally: Any) -> None:
+        """Note the parents that a call of `expand` has taken. Raises ModelFault for a task that cannot be."""
+        parents, found = int(tally[k.PARENT] - tally[k.FIRST]), int(tally[k.FOUND])
+        nodes, edges = _nodes(parents), _edges(found)
+        tally = tally.copy()
+        tally[k.ACTIVE : k.ACTIVE + k.MAX_PROMISES] = 0
+        tally[[k.ACTIVE + promise for promise in self.owing]] = k.LEADS_TO
+        first = int(tally[k.BASE] + tally[k.FIRST])
+        if (
+            self.engine.look(self.engine.note, place.parents, buffer.out, nodes, edges, place.around, tally)
+            == k.STOPPED
+        ):
+            name = self.engine.model.name
+            raise ModelFault(f"{name}: tasks gives {tally[k.RESULT]}; give 1 to {MOST_TASKS}, or 0 for nobody")
+        count, steps = int(tally[k.FOUND]), int(tally[k.RESULT])
+        if not count:
+            return
+        kept = Nodes(*(part[:count].copy() for part in nodes)), Edges(*(part[:steps].copy() for part in edges))
+        self.notes.append(Noted(len(self.levels.blocks) - 2, first, *kept))
+        self.noted_bytes += count * _NODE_BYTES + steps * _EDGE_BYTES
+
+    def level(self, executor: ThreadPoolExecutor | None, workers: int, after_batch: Any) -> None:
+        """Expand the last level into the next, within the limit of memory; see `Search.level`."""
+
+        def within_limits(left: int) -> None:
+            self.memory.check(0, "what is noted of the graph")
+            after_batch(left)
+
+        super().level(executor, workers, within_limits)
+
+
+def _nodes(count: int) -> Nodes:
+    kinds = (np.uint64, np.uint64, np.uint16, np.int32, np.uint32, np.uint32)
+    return Nodes(*(np.empty(count, kind) for kind in kinds))
+
+
+def _edges(count: int) -> Edges:
+    return Edges(np.empty(count, np.uint64), np.empty(count, np.uint16), np.empty(count, np.uint8))
