@@ -247,7 +247,7 @@ def test_a_memory_limit_is_inconclusive(run: Any) -> None:
         (["check", "timeout", "--bounds", "lost"], "is not name=number"),
         (["check", "timeout", "--bounds", "lost=1,lost=2"], "twice"),
         (["check", "timeout", "--bounds", "lost=1000"], "out of range"),
-        (["check", "two_phase_commit", "--bounds", "n=11"], "give 1 to 10"),
+        (["check", "two_phase_commit", "--bounds", "n=21"], "give 1 to 20"),
         (["check", "--memory", "much"], "such as 8G"),
         (["check", "--memory", "8"], "such as 8G"),
         (["check", "--workers", "0"], "1 or more"),

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
 from zombieproof.checker.engine.explore import Progress, Result, Stop, explore
-from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.model import Malformed, Model
+from zombieproof.checker.engine.reductions import Reduced, reduced
 from zombieproof.checker.engine.walking import wander
 from zombieproof.checker.request import Request, chosen, preset_in_force
 from zombieproof.checker.scenario import Mutant, Scenario
@@ -19,7 +20,11 @@ class UnknownMutant(ValueError):
 
 @dataclass(frozen=True)
 class Checked:
-    """A scenario, how it was checked, and what came out. `is_pinned` says whether its pinned count applies."""
+    """A scenario, how it was checked, and what came out.
+
+    `is_pinned` says whether its pinned count applies; `reduced` what was explored in the place of the model, if that
+    was asked for: `result` is about the model all the same, but for its counts.
+    """
 
     scenario: Scenario
     model: Model
@@ -30,6 +35,7 @@ class Checked:
     mutant: Mutant | None
     is_pinned: bool
     result: Result
+    reduced: Reduced | None = None
 
 
 def check(
@@ -46,6 +52,7 @@ def check(
 
     Raises:
         UnknownMutant, UnknownRule, UnknownBound: something was named that the scenario or the rules do not have.
+        Malformed: there is no such reduction, or walks were to be reduced.
     """
     request = request or Request()
     mutant = scenario.mutant(request.mutant) if request.mutant else None
@@ -61,9 +68,10 @@ def check(
         promises = (mutant.breaks,)
     elif changed:
         promises = scenario.kept
+    smaller = reduced(model, setup, promises, request.reduce) if request.reduce else None
     if request.walks is None:
         result = explore(
-            model,
+            smaller.smaller if smaller else model,
             setup,
             promises=promises,
             memory_bytes=request.memory_bytes,
@@ -71,9 +79,12 @@ def check(
             progress=progress,
             stop=stop,
         )
+        result = smaller.of_the_model(result) if smaller else result
     else:
+        if smaller:
+            raise Malformed("walks at random are not reduced: leave --reduce away, or --simulate", "reduce")
         walks = asdict(request.walks)
         result = wander(model, setup, **walks, promises=promises, progress=progress, stop=stop)
-    is_pinned = not changed and bounds == dict(scenario.bounds) and request.walks is None
+    is_pinned = not changed and bounds == dict(scenario.bounds) and request.walks is None and not request.reduce
     name = preset_in_force(scenario, request)
-    return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result)
+    return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result, smaller)

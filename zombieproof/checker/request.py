@@ -23,7 +23,10 @@ class Walks:
 
 @dataclass(frozen=True)
 class Request:
-    """How to check: everything that the command line can choose. `mutant` is the name of one."""
+    """How to check: everything that the command line can choose.
+
+    `mutant` is the name of one; `reduce` names reductions (`engine.reductions`).
+    """
 
     rules: str = ""
     on: tuple[str, ...] = ()
@@ -33,6 +36,7 @@ class Request:
     workers: int = 1
     memory_bytes: int | None = None
     walks: Walks | None = None
+    reduce: tuple[str, ...] = ()
 
 
 def chosen(scenario: Scenario, request: Request) -> tuple[Rules, dict[str, int]]:

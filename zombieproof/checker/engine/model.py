@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, Final, Literal, get_args
 
+from zombieproof.checker.engine.sorts import Sort
+
 Kind = Literal["always", "sometimes", "at_rest"]
 
 MOST_CODES: Final = 31
@@ -78,6 +80,11 @@ def try_all(state: Any, action: int, setup: Any) -> int:
     return action
 
 
+def tell_all_apart(setup: Any) -> tuple[Sort, ...]:
+    """Return nothing: for models of whose parts no two are alike."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Model:
     """A system whose states are records.
@@ -107,6 +114,7 @@ class Model:
         faults: the numbers of the actions that are faults: what may happen, and need not. A state is at rest where no
             other action is enabled.
         sizes: lengths and widths that differ from what the record classes declare (see `layout`).
+        sorts: `sorts(setup)`: which parts of a state may change places under this setup (see `symmetry`); interpreted.
 
     Raises:
         Malformed: a record is no dataclass, something is no function, or promises or bounds cannot be.
@@ -128,6 +136,7 @@ class Model:
     coverage: tuple[int, int, int] = (0, 0, 0)
     faults: frozenset[int] = frozenset()
     sizes: Mapping[tuple[type, str], Any] = field(default_factory=dict)
+    sorts: Callable[..., tuple[Sort, ...]] = tell_all_apart
 
     def __post_init__(self) -> None:
         who = f"model {self.name!r}"
@@ -136,7 +145,7 @@ class Model:
             if not isinstance(cls, type) or not is_dataclass(cls):
                 shown = cls.__name__ if isinstance(cls, type) else repr(cls)
                 raise Malformed(f"{who}: {what} is {shown}; give a slotted dataclass of integers and records", what)
-        for what in ("step", "describe", "initial", "normalise", "next_action", "bound_hit"):
+        for what in ("step", "describe", "initial", "normalise", "next_action", "bound_hit", "sorts"):
             if not callable(getattr(self, what)):
                 raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)
         if not isinstance(self.actions, int):

@@ -12,9 +12,10 @@ from enum import IntEnum
 from typing import Any, Final
 
 from zombieproof.checker.engine.model import Model, Promise
+from zombieproof.checker.engine.sorts import Sort
 from zombieproof.model.fields import array
 
-MOST_MANAGERS: Final = 10
+MOST_MANAGERS: Final = 20
 
 
 class ResourceManager(IntEnum):
@@ -154,7 +155,7 @@ PROMISES: Final = (
 
 @functools.cache
 def two_phase_commit(managers: int) -> Model:
-    """Return the model with `managers` resource managers, 1 to 10; raises ValueError for another number."""
+    """Return the model with `managers` resource managers, 1 to 20; raises ValueError for another number."""
     if not 1 <= managers <= MOST_MANAGERS:
         raise ValueError(f"two_phase_commit: n={managers}; give 1 to {MOST_MANAGERS} resource managers")
     state = make_dataclass(
@@ -179,6 +180,13 @@ def two_phase_commit(managers: int) -> Model:
         describe=describe,
         initial=lambda rules: state(),
         promises=PROMISES,
+        sorts=lambda rules: (
+            Sort(
+                "resource managers",
+                managers,
+                arrays={(state, "resources"): 1, (state, "prepared"): 1, (state, "prepared_sent"): 1},
+            ),
+        ),
     )
 
 
