@@ -9,6 +9,9 @@ from typing import Any
 Place = tuple[type, str]
 """A record class and the name of one of its fields."""
 
+Special = Mapping[type, Callable[[Any, int, int], None]]
+"""Record classes, and what exchanges two members in such a record."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sort:
@@ -31,7 +34,7 @@ class Sort:
     arrays: Mapping[Place, int]
     values: Mapping[Place, tuple[int, int]] = field(default_factory=dict)
     masks: Mapping[Place, int] = field(default_factory=dict)
-    special: Mapping[type, Callable[[Any, int, int], None]] = field(default_factory=dict)
+    special: Special = field(default_factory=dict)
     told_apart_by: frozenset[str] = frozenset()
 
     @property

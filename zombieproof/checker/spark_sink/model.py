@@ -6,6 +6,7 @@ from typing import Final
 
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.spark_sink import attempts, brokers, drivers
+from zombieproof.checker.spark_sink.alike import sorts_of
 from zombieproof.checker.spark_sink.narration import describe_action
 from zombieproof.checker.spark_sink.normal_form import CURRENT, normalise
 from zombieproof.checker.spark_sink.promises import PROMISES
@@ -121,6 +122,7 @@ SPARK_SINK: Final = Model(
     faults=frozenset(action for action, (kind, _) in enumerate(ACTIONS) if kind >= Action.STEP_LOST),
     initial=initial_state,
     promises=PROMISES,
+    sorts=sorts_of,
     coverage=(
         len(ALL_MACHINES),
         max(len(machine.states) for machine in ALL_MACHINES.values()),

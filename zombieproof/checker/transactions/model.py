@@ -7,6 +7,7 @@ from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.transactions import id_blocks, late_copies, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE, FAULTS
 from zombieproof.checker.transactions.actions import step
+from zombieproof.checker.transactions.alike import sorts_of
 from zombieproof.checker.transactions.causes import next_action
 from zombieproof.checker.transactions.narration import describe
 from zombieproof.checker.transactions.state import (
@@ -105,6 +106,7 @@ TRANSACTIONS = Model(
         if each.predicate is not None
     ),
     bound_hit=bound_hit,
+    sorts=sorts_of,
     bounds=OVERFLOWS,
     coverage=(
         len(MACHINES),
