@@ -23,7 +23,8 @@ class Checked:
     """A scenario, how it was checked, and what came out.
 
     `is_pinned` says whether its pinned count applies; `reduced` what was explored in the place of the model, if that
-    was asked for: `result` is about the model all the same, but for its counts.
+    was asked for: `result` is about the model all the same, but for its counts. `unreduced` is the pinned count that
+    would apply without that; 0 if none would.
     """
 
     scenario: Scenario
@@ -36,6 +37,14 @@ class Checked:
     is_pinned: bool
     result: Result
     reduced: Reduced | None = None
+    unreduced: int = 0
+
+    @property
+    def factor(self) -> float | None:
+        """How many times fewer states were explored than there are; None where that is not known."""
+        if not self.unreduced or self.result.verdict != "holds":
+            return None
+        return self.unreduced / self.result.distinct
 
 
 def check(
@@ -85,6 +94,8 @@ def check(
             raise Malformed("walks at random are not reduced: leave --reduce away, or --simulate", "reduce")
         walks = asdict(request.walks)
         result = wander(model, setup, **walks, promises=promises, progress=progress, stop=stop)
-    is_pinned = not changed and bounds == dict(scenario.bounds) and request.walks is None and not request.reduce
+    is_own = not changed and bounds == dict(scenario.bounds) and request.walks is None
     name = preset_in_force(scenario, request)
-    return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result, smaller)
+    unreduced = scenario.distinct if is_own and smaller else 0
+    is_pinned = is_own and not smaller
+    return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result, smaller, unreduced)

@@ -43,6 +43,7 @@ class Choice:
     workers: int = 1
     memory_bytes: int | None = None
     walks: Walks | None = None
+    reduce: tuple[str, ...] = ()
 
     def before(self) -> Choice:
         """The same before the change: without --with and --without, or else without --rules and --mutant."""
@@ -63,6 +64,7 @@ class Choice:
             workers=self.workers,
             memory_bytes=self.memory_bytes,
             walks=self.walks,
+            reduce=self.reduce,
         )
 
 

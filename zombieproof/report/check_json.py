@@ -36,6 +36,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "promises": [{"name": p.name, "kind": p.kind, "holds": p.holds} for p in result.promises],
         "violated": violation_data(run),
         "coverage": coverage_data(run),
+        "reduction": reduction_data(run),
     }
 
 
@@ -45,6 +46,21 @@ def violation_data(run: Run) -> dict[str, Any] | None:
         return None
     beats = run.story.beats if run.story else ()
     return {"promise": run.broken.name, "steps": [step_data(beat) for beat in beats]}
+
+
+def reduction_data(run: Run) -> dict[str, Any] | None:
+    """What was reduced, and how many times fewer states that were; null where nothing was asked for."""
+    reduced = run.checked.reduced
+    if reduced is None:
+        return None
+    factor = run.checked.factor
+    return {
+        "asked": list(run.request.reduce),
+        "used": {name: list(what) for name, what in reduced.used.items()},
+        "unused": dict(reduced.unused),
+        "distinct_without": run.checked.unreduced or None,
+        "factor": None if factor is None else round(factor, 3),
+    }
 
 
 def step_data(beat: Beat) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from zombieproof.checker.engine.model import Promise
 from zombieproof.checker.scenario import Mutant, options_of_changes
@@ -10,6 +11,9 @@ from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.report.states import NAMES
 from zombieproof.report.story import Beat, Story
+
+if TYPE_CHECKING:
+    from zombieproof.checker.engine.reductions import Reduced
 
 COLUMNS = (
     Column("scenario"),
@@ -65,6 +69,8 @@ def _cells(run: Run) -> tuple[str, ...]:
 def show_remarks(screen: Screen, run: Run) -> None:
     """Write what else must be known of a run: why it is inconclusive, and counts that are not the pinned ones."""
     result, scenario = run.checked.result, run.checked.scenario
+    if run.checked.reduced is not None:
+        show_reduction(screen, run, run.checked.reduced)
     if result.verdict == "inconclusive":
         screen.say(f"{run.name} is inconclusive: {result.why}", "yellow")
     if not run.checked.is_pinned or result.verdict != "holds" or result.distinct == scenario.distinct:
@@ -77,6 +83,18 @@ def show_remarks(screen: Screen, run: Run) -> None:
             "say in the commit what changed, and pin the new number",
             "yellow",
         )
+
+
+def show_reduction(screen: Screen, run: Run, reduced: Reduced) -> None:
+    """Write what was reduced and by how much, and what was not and why."""
+    for name, what in reduced.used.items():
+        screen.say(f"{run.name} is reduced by {name} ({', '.join(what)})")
+    for name, why in reduced.unused.items():
+        screen.say(f"{run.name} is {'not' if name not in reduced.used else 'not further'} reduced by {name}: {why}")
+    factor = run.checked.factor
+    if reduced.used and factor is not None:
+        full, explored = run.checked.unreduced, run.checked.result.distinct
+        screen.say(f"{run.name}: {explored:,} states stand for {full:,}, {factor:.2f} times as many")
 
 
 # ---------------------------------------------------------------- a violation
@@ -167,4 +185,5 @@ def command_of(run: Run, *, without: bool = True) -> str:
     parts += [f"--without {rule}" for rule in request.off if without]
     if request.bounds:
         parts.append("--bounds " + ",".join(f"{name}={value}" for name, value in request.bounds.items()))
+    parts += [f"--reduce {','.join(request.reduce)}"] if request.reduce else []
     return " ".join(parts)

@@ -13,22 +13,12 @@ from typing import Any, Final
 
 from zombieproof.checker.engine.layout import Layout, Member
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.engine.sorts import Sort
+from zombieproof.checker.engine.sorts import Sort, renamed
 from zombieproof.checker.engine.sources import made, plain_function
 
 MASK: Final = (1 << 40) - 1
 FACTOR: Final = 1_812_433
 SMALL: Final = (1 << 32) - 1
-
-
-def renamed(value: int, i: int, j: int, offset: int, stride: int) -> int:
-    """What names member `i` names member `j` instead, and the other way round; what names neither stays."""
-    if value < offset:
-        return value
-    member = (value - offset) // stride
-    if member == i:
-        return value + (j - i) * stride
-    return value - (j - i) * stride if member == j else value
 
 
 def exchanged_bits(mask: int, i: int, j: int, width: int) -> int:

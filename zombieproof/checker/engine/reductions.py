@@ -10,26 +10,27 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from zombieproof.checker.engine.model import Malformed, Model, near
+from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.result import Result
 from zombieproof.checker.engine.symmetry import symmetric
 from zombieproof.checker.engine.unfolding import unfold
+from zombieproof.checker.engine.wanted import SYMMETRY, check_reductions
 
-SYMMETRY: Final = "symmetry"
-REDUCTIONS: Final = (SYMMETRY,)
+NOTHING_ALIKE: Final = "no parts are alike in this setup"
 
 
 @dataclass(frozen=True)
 class Reduced:
     """A model and the smaller one that is explored for it.
 
-    `used` says what is alike, in words; `unused` what is declared alike and is not used, and why not.
+    `used`: reduction -> what of it is used, in words, such as "clients". `unused`: reduction -> what is not, and why.
+    One that is wanted is in one of them at least.
     """
 
     model: Model
     smaller: Model
     setup: object
-    used: tuple[str, ...]
+    used: Mapping[str, tuple[str, ...]]
     unused: Mapping[str, str]
 
     def of_the_model(self, result: Result) -> Result:
@@ -53,16 +54,12 @@ def reduced(model: Model, setup: object, judged: Collection[str], wanted: Collec
         Malformed: there is no such reduction, or a declaration of the model cannot be.
     """
     check_reductions(wanted)
-    smaller, unused = model, dict[str, str]()
-    used: tuple[str, ...] = ()
+    smaller, used, unused = model, dict[str, tuple[str, ...]](), dict[str, str]()
     if SYMMETRY in wanted:
         found = symmetric(model, setup, judged)
-        smaller, used, unused = found.model, tuple(sort.name for sort in found.used), dict(found.unused)
+        smaller = found.model
+        if found.used:
+            used[SYMMETRY] = tuple(sort.name for sort in found.used)
+        if found.unused or not found.used:
+            unused[SYMMETRY] = "; ".join(f"{name}: {why}" for name, why in found.unused.items()) or NOTHING_ALIKE
     return Reduced(model, smaller, setup, used, unused)
-
-
-def check_reductions(wanted: Collection[str]) -> None:
-    """See that there are such reductions; raises Malformed."""
-    for name in wanted:
-        if name not in REDUCTIONS:
-            raise Malformed(f"there is no reduction {name!r}; {near(name, REDUCTIONS)}", name)

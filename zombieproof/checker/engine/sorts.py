@@ -41,3 +41,13 @@ class Sort:
     def is_free(self) -> bool:
         """Whether nothing in a state names a member."""
         return not (self.values or self.masks or self.special)
+
+
+def renamed(value: int, i: int, j: int, offset: int, stride: int) -> int:
+    """What names member `i` names member `j` instead, and the other way round; what names neither stays."""
+    if value < offset:
+        return value
+    member = (value - offset) // stride
+    if member == i:
+        return value + (j - i) * stride
+    return value - (j - i) * stride if member == j else value

@@ -7,8 +7,7 @@ either, because the first one starts where none runs.
 
 from typing import Final
 
-from zombieproof.checker.engine.exchanging import renamed
-from zombieproof.checker.engine.sorts import Sort
+from zombieproof.checker.engine.sorts import Sort, renamed
 from zombieproof.checker.spark_sink.state import (
     ATTEMPTS,
     PARTITIONS,

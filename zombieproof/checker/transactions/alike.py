@@ -6,8 +6,7 @@ partitions one after the other, the first coordinator is node 0, and producer id
 
 from typing import Final
 
-from zombieproof.checker.engine.exchanging import renamed
-from zombieproof.checker.engine.sorts import Place, Sort, Special
+from zombieproof.checker.engine.sorts import Place, Sort, Special, renamed
 from zombieproof.checker.transactions.state import (
     CLIENTS,
     TXNS,
