@@ -139,6 +139,14 @@ def test_where_nothing_is_alike_that_is_said_and_everything_is_explored(run: Any
     assert f"1 scenario: {SCENARIOS['late_produce'].distinct:,} distinct states" in outcome.out
 
 
+def test_both_reductions_together(run: Any) -> None:
+    outcome = run("check", "two_phase_commit", "late_produce", "--reduce", "symmetry,order", "--json")
+    first, second = (each["reduction"] for each in outcome.json["scenarios"])
+    assert first["used"] == {"symmetry": ["resource managers"], "order": ["resource managers"]}
+    assert (second["used"], second["factor"]) == ({"order": ["clients"]}, round(531 / 500, 3))
+    assert second["unused"] == {"symmetry": "no parts are alike in this setup"}
+
+
 def test_a_story_of_a_reduced_run_is_a_real_one(run: Any, tmp_path: Path) -> None:
     arguments = ("check", "spark_task_attempts", "--bounds", "records=1,extra_attempts=1", "--reduce", "symmetry")
     mutant = SCENARIOS["spark_task_attempts"].mutants[0].name
@@ -291,7 +299,7 @@ def test_a_memory_limit_is_inconclusive(run: Any) -> None:
         (["check", "--memory", "8"], "such as 8G"),
         (["check", "--workers", "0"], "1 or more"),
         (["check", "--reduce", "symetry"], "no reduction named 'symetry'; did you mean symmetry"),
-        (["check", "--reduce", "symmetry,"], "names nothing; there are: symmetry"),
+        (["check", "--reduce", "symmetry,"], "names nothing; there are: symmetry, order"),
         (["check", "--reduce", "symmetry,symmetry"], "symmetry is there twice"),
         (["check", "--reduce", "symmetry", "--simulate", "5"], "choose one; walks at random are not reduced"),
         (["check", "--reduce", "symmetry", "--mutants"], "leave rules, bounds, --mutant, --simulate, --reduce"),

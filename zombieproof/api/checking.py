@@ -46,7 +46,7 @@ def check(  # noqa: PLR0913  # one parameter for each option of the command
         bounds: bounds other than the scenario's own, such as ``{"lost": 2}``.
         workers: threads that share the work.
         memory_bytes: end, inconclusive, before more is used.
-        reduce: reductions that keep verdicts, such as "symmetry".
+        reduce: reductions that keep verdicts: "symmetry", "order".
 
     Raises:
         UnknownScenario, OwnFault: there is no such scenario, or its file has a mistake.

@@ -118,9 +118,10 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     reduce: Annotated[
         str,
         typer.Option(
-            metavar="symmetry",
+            metavar="symmetry,order",
             help="explore fewer states with the same verdicts: of those that differ only in who is who (clients, "
-            "partitions, resource managers) one. Where nothing is alike that is said, and all are explored",
+            "partitions, resource managers) one; of orders that make no difference one (stories may get longer). "
+            "Where nothing can be reduced that is said, and all are explored",
         ),
     ] = "",
     listing: Annotated[bool, typer.Option("--list", help="list what could be checked, and explore nothing")] = False,

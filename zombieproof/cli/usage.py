@@ -88,7 +88,7 @@ def bounds_of(text: str) -> dict[str, int]:
 
 
 def reductions_of(text: str) -> tuple[str, ...]:
-    """The reductions of --reduce, such as "symmetry"; "": none.
+    """The reductions of --reduce, such as "symmetry,order"; "": none.
 
     Raises:
         WrongUsage: there is no such reduction, or one is named twice.

@@ -29,6 +29,7 @@ _KERNELS: Final = (
     "fingerprint",
     "owner_of",
     "partition",
+    "ample",
     "expand",
     "deduplicate",
     "judged",
@@ -107,7 +108,7 @@ def _engine(model: Model) -> Engine:
         widths.guard(lowering, followed.stores)
     modules = (kernels, places, intrinsics, coverage, compilation, lowering_module)
     own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in modules))]
-    takes = [promise.parameters for promise in model.promises], sorted(model.faults)
+    takes = [promise.parameters for promise in model.promises], sorted(model.faults), model.followed.clusters
     dtypes = [layout.padded.descr for layout in (state, setup, trail)]
     key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
     if key not in _entries:
@@ -151,10 +152,13 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
         "ACTIONS": model.actions,
         "PROMISES": len(model.promises),
         "FAULTS": frozen(tuple(int(action in model.faults) for action in range(model.actions))),
+        "CLUSTERS": len(model.followed.clusters),
+        "CLUSTER_OF": frozen(model.followed.cluster_of(model.actions)),
         "step": lowering.lower(model.step),
         "next_action": lowering.lower(model.next_action),
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
+        "is_ready": lowering.lower(model.followed.is_ready),
         "judge": _judge(model, lowering),
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing

@@ -69,6 +69,8 @@ TRAIL_WORDS: int = 1
 ACTIONS: int = 1
 PROMISES: int = 0
 FAULTS: Any = (0,)
+CLUSTERS: int = 0
+CLUSTER_OF: Any = (-1,)
 
 
 def step(state: Any, action: int, setup: Any, trail: Any) -> bool:
@@ -88,6 +90,11 @@ def normalise(state: Any, setup: Any) -> None:
 
 def bound_hit(state: Any, setup: Any) -> int:
     """Return the code of the capacity that was reached, or 0."""
+    raise NotImplementedError
+
+
+def is_ready(state: Any, setup: Any, cluster: int) -> bool:
+    """Return whether the actions of a cluster are enough in a state (see `orders`)."""
     raise NotImplementedError
 
 
@@ -144,22 +151,30 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     tally[FIRST] = parent
     while parent < last and found <= room:
         if bound_hit(parents.records[parent], setup) == 0:
-            copy_words(out.states.words, found, parents.words, parent, WORDS)
-            is_at_rest = True
-            action = max(0, next_action(out.states.records[found], 0, setup))
-            while action < ACTIONS:
-                clear_words(around.trail_words, 0, TRAIL_WORDS)
-                if step(out.states.records[found], action, setup, trail):
-                    is_at_rest = is_at_rest and FAULTS[action] == 1
-                    if found >= skip:
-                        count_moves(trail, around.coverage, sign)
-                    normalise(out.states.records[found], setup)
-                    out.prints[found] = fingerprint(out.states.words, found)
-                    out.parents[found] = base + parent
-                    out.actions[found] = action
-                    found += 1
-                    copy_words(out.states.words, found, parents.words, parent, WORDS)
-                action = max(action + 1, next_action(out.states.records[found], action + 1, setup))
+            begun = found
+            only = ample(parents.records[parent], setup)
+            while True:
+                copy_words(out.states.words, found, parents.words, parent, WORDS)
+                is_at_rest = True
+                action = max(0, next_action(out.states.records[found], 0, setup))
+                while action < ACTIONS:
+                    clear_words(around.trail_words, 0, TRAIL_WORDS)
+                    belongs = only < 0 or CLUSTER_OF[action] == only
+                    if belongs and step(out.states.records[found], action, setup, trail):
+                        is_at_rest = is_at_rest and FAULTS[action] == 1
+                        if found >= skip:
+                            count_moves(trail, around.coverage, sign)
+                        normalise(out.states.records[found], setup)
+                        out.prints[found] = fingerprint(out.states.words, found)
+                        out.parents[found] = base + parent
+                        out.actions[found] = action
+                        found += 1
+                        copy_words(out.states.words, found, parents.words, parent, WORDS)
+                    action = max(action + 1, next_action(out.states.records[found], action + 1, setup))
+                if only < 0 or not is_at_rest:
+                    break
+                only = -1
+                found = begun
             if is_at_rest and unfinished(parents.records[parent], setup, tally):
                 parent += 1
                 break
@@ -170,6 +185,14 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     tally[FRESH] = 0
     if tally[OWNERS] > 1:
         partition(out, tally)
+
+
+def ample(state: Any, setup: Any) -> int:
+    """Return the first cluster of actions that are enough in a state, -1 where all have to be taken."""
+    for cluster in range(CLUSTERS):
+        if is_ready(state, setup, cluster):
+            return cluster
+    return -1
 
 
 def unfinished(state: Any, setup: Any, tally: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, Final, Literal, get_args
 
+from zombieproof.checker.engine.orders import NO_ORDER, Order
 from zombieproof.checker.engine.sorts import Sort
 
 Kind = Literal["always", "sometimes", "at_rest"]
@@ -85,6 +86,11 @@ def tell_all_apart(setup: Any) -> tuple[Sort, ...]:
     return ()
 
 
+def no_order(setup: Any) -> Order:
+    """Return nothing: for models in which everything may depend on everything."""
+    return NO_ORDER
+
+
 @dataclass(frozen=True)
 class Model:
     """A system whose states are records.
@@ -115,6 +121,8 @@ class Model:
             other action is enabled.
         sizes: lengths and widths that differ from what the record classes declare (see `layout`).
         sorts: `sorts(setup)`: which parts of a state may change places under this setup (see `symmetry`); interpreted.
+        order: `order(setup)`: where the actions of one part are enough under this setup (see `orders`); interpreted.
+        followed: the order that exploration follows: none, but in what `reductions` makes of a model.
 
     Raises:
         Malformed: a record is no dataclass, something is no function, or promises or bounds cannot be.
@@ -137,6 +145,8 @@ class Model:
     faults: frozenset[int] = frozenset()
     sizes: Mapping[tuple[type, str], Any] = field(default_factory=dict)
     sorts: Callable[..., tuple[Sort, ...]] = tell_all_apart
+    order: Callable[..., Order] = no_order
+    followed: Order = NO_ORDER
 
     def __post_init__(self) -> None:
         who = f"model {self.name!r}"
@@ -145,7 +155,7 @@ class Model:
             if not isinstance(cls, type) or not is_dataclass(cls):
                 shown = cls.__name__ if isinstance(cls, type) else repr(cls)
                 raise Malformed(f"{who}: {what} is {shown}; give a slotted dataclass of integers and records", what)
-        for what in ("step", "describe", "initial", "normalise", "next_action", "bound_hit", "sorts"):
+        for what in ("step", "describe", "initial", "normalise", "next_action", "bound_hit", "sorts", "order"):
             if not callable(getattr(self, what)):
                 raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)
         if not isinstance(self.actions, int):
@@ -166,7 +176,7 @@ class Model:
     def functions(self) -> tuple[Callable[..., Any], ...]:
         """All that is compiled of the model."""
         judges = (promise.holds for promise in self.promises)
-        return (self.step, self.next_action, self.normalise, self.bound_hit, *judges)
+        return (self.step, self.next_action, self.normalise, self.bound_hit, self.followed.is_ready, *judges)
 
     def _check_promises(self, who: str) -> None:
         promises: Any = self.promises

@@ -2,6 +2,9 @@
 
 *symmetry*: of states that differ only in who is who one is explored (`symmetry`). The verdict is the same, and so is
 the length of a shortest counterexample.
+
+*order*: where what one part does next meets nothing that others do, only that is explored (`orders`). The verdict is
+the same; a counterexample may be longer than the shortest one.
 """
 
 from __future__ import annotations
@@ -10,13 +13,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.model import Malformed, Model
+from zombieproof.checker.engine.orders import Order
 from zombieproof.checker.engine.result import Result
 from zombieproof.checker.engine.symmetry import symmetric
 from zombieproof.checker.engine.unfolding import unfold
-from zombieproof.checker.engine.wanted import SYMMETRY, check_reductions
+from zombieproof.checker.engine.wanted import ORDER, SYMMETRY, check_reductions
 
 NOTHING_ALIKE: Final = "no parts are alike in this setup"
+NO_ORDER_DECLARED: Final = "the model declares no order of its actions"
 
 
 @dataclass(frozen=True)
@@ -62,4 +67,43 @@ def reduced(model: Model, setup: object, judged: Collection[str], wanted: Collec
             used[SYMMETRY] = tuple(sort.name for sort in found.used)
         if found.unused or not found.used:
             unused[SYMMETRY] = "; ".join(f"{name}: {why}" for name, why in found.unused.items()) or NOTHING_ALIKE
+    if ORDER in wanted:
+        order = model.order(setup)
+        _check(model, order)
+        if why := _why_not(order, judged):
+            unused[ORDER] = why
+        else:
+            smaller, used[ORDER] = _ordered(smaller, order), (order.name,)
     return Reduced(model, smaller, setup, used, unused)
+
+
+def _check(model: Model, order: Order) -> None:
+    """Raise Malformed for clusters that cannot be."""
+    seen: set[int] = set()
+    for action in (action for cluster in order.clusters for action in cluster):
+        if not 0 <= action < model.actions:
+            raise Malformed(
+                f"{model.name}: the order of {order.name}: there is no action {action}; give 0 to {model.actions - 1}"
+            )
+        if action in seen:
+            raise Malformed(f"{model.name}: the order of {order.name}: action {action} is in two clusters; give one")
+        seen.add(action)
+
+
+def _why_not(order: Order, judged: Collection[str]) -> str:
+    """Why an order cannot be followed; "" if it can."""
+    if not order.clusters:
+        return NO_ORDER_DECLARED
+    seeing = sorted(order.seen_by & set(judged))
+    return f"{', '.join(seeing)} may be judged differently in between" if seeing else ""
+
+
+def _ordered(model: Model, order: Order) -> Model:
+    """The model that follows an order, made once: it is compiled by its identity."""
+    key = (id(model), order.name)
+    if key not in _followers:
+        _followers[key] = replace(model, name=f"{model.name}, {order.name} one after the other", followed=order)
+    return _followers[key]
+
+
+_followers: Final[dict[tuple[int, str], Model]] = {}

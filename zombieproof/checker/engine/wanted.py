@@ -8,7 +8,8 @@ from typing import Final
 from zombieproof.checker.engine.model import Malformed, near
 
 SYMMETRY: Final = "symmetry"
-REDUCTIONS: Final = (SYMMETRY,)
+ORDER: Final = "order"
+REDUCTIONS: Final = (SYMMETRY, ORDER)
 
 
 def check_reductions(wanted: Collection[str]) -> None:

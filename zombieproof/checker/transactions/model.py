@@ -10,6 +10,7 @@ from zombieproof.checker.transactions.actions import step
 from zombieproof.checker.transactions.alike import sorts_of
 from zombieproof.checker.transactions.causes import next_action
 from zombieproof.checker.transactions.narration import describe
+from zombieproof.checker.transactions.order import ORDER
 from zombieproof.checker.transactions.state import (
     APPENDS,
     CLIENTS,
@@ -107,6 +108,7 @@ TRANSACTIONS = Model(
     ),
     bound_hit=bound_hit,
     sorts=sorts_of,
+    order=lambda setup: ORDER,
     bounds=OVERFLOWS,
     coverage=(
         len(MACHINES),
