@@ -72,11 +72,7 @@ def check(
     model = scenario.model(bounds)
     setup = scenario.setup(rules, bounds)
     changed = mutant is not None or rules != scenario.own_rules()
-    promises = (*scenario.kept, *scenario.sometimes)
-    if mutant is not None:
-        promises = (mutant.breaks,)
-    elif changed:
-        promises = scenario.kept
+    promises = judged(scenario, mutant, rules)
     smaller = reduced(model, setup, promises, request.reduce) if request.reduce else None
     if request.walks is None:
         result = explore(
@@ -99,3 +95,17 @@ def check(
     unreduced = scenario.distinct if is_own and smaller else 0
     is_pinned = is_own and not smaller
     return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result, smaller, unreduced)
+
+
+def judged(scenario: Scenario, mutant: Mutant | None, rules: Rules) -> tuple[str, ...]:
+    """The names of the promises that are judged: those of the scenario, or of its mutant, or of other rules."""
+    if mutant is not None:
+        return (mutant.breaks,)
+    return scenario.kept if rules != scenario.own_rules() else (*scenario.kept, *scenario.sometimes)
+
+
+def reduction(scenario: Scenario, request: Request) -> Reduced:
+    """What `check` would explore in the place of the scenario's model; nothing is explored. Raises Malformed."""
+    rules, bounds = chosen(scenario, request)
+    model, setup = scenario.model(bounds), scenario.setup(rules, bounds)
+    return reduced(model, setup, judged(scenario, scenario.mutant(request.mutant), rules), request.reduce)

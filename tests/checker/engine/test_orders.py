@@ -226,6 +226,10 @@ def test_where_nothing_of_a_cluster_can_happen_everything_is_explored() -> None:
     [
         (lambda: replace(ORDER, clusters=((0, 1), (1,))), "action 1 is in two clusters"),
         (lambda: replace(ORDER, clusters=((0,), (9,))), "there is no action 9; give 0 to 5"),
+        (
+            lambda: replace(ORDER, is_ready=lambda state, day: True),
+            r"is_ready has 2 parameters; give 3, \(state, setup, cluster\)",
+        ),
     ],
 )
 def test_clusters_that_cannot_be_are_refused(order: Callable[[], Any], says: str) -> None:

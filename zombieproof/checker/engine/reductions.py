@@ -78,7 +78,13 @@ def reduced(model: Model, setup: object, judged: Collection[str], wanted: Collec
 
 
 def _check(model: Model, order: Order) -> None:
-    """Raise Malformed for clusters that cannot be."""
+    """Raise Malformed for clusters that cannot be, and for a question that cannot be asked of them."""
+    legal = ["state", "setup", "cluster"]
+    if order.clusters and order.is_ready.__code__.co_argcount != len(legal):
+        raise Malformed(
+            f"{model.name}: the order of {order.name}: is_ready has {order.is_ready.__code__.co_argcount} parameters; "
+            f"give {len(legal)}, ({', '.join(legal)})"
+        )
     seen: set[int] = set()
     for action in (action for cluster in order.clusters for action in cluster):
         if not 0 <= action < model.actions:

@@ -7,13 +7,15 @@ functions of the model, its promises and its actions are the same.
 
 Why that is sound. Let g exchange members, and n be the model's own normal form. The sort is declared rightly if
 
-1. actions do not tell members apart: the successors of g(s) are, in normal form, the images of the successors of s, by
-   faults those by faults and by other actions those by others;
+1. actions do not tell members apart: the successors of g(s) are, in normal form, images of the successors of s (by any
+   exchanges: an action may take the first member that is free), by faults those by faults and by other actions those
+   by others;
 2. promises that are judged do not either: a promise says the same of s and of g(s).
 
 Then s and g(s) reach a broken promise in the same number of steps, so one of each orbit is enough: verdicts are the
-same, and so are the lengths of shortest counterexamples. Both conditions are tested in every reachable state of small
-scopes (`tests/checker/engine/test_symmetry.py` and beside the models). A promise that names a member is named in
+same, and so are the lengths of shortest counterexamples. (The last level may come earlier: of an orbit the state counts
+that is reached first.) Both conditions are tested in every reachable state of small scopes
+(`tests/checker/engine/test_symmetry.py`, `tests/checker/test_alike.py`). A promise that names a member is named in
 `Sort.told_apart_by`; where it is judged the sort is not used.
 
 Members that nobody names (`Sort.is_free`) are sorted by content, however many there are. Of a sort whose members are
