@@ -10,7 +10,7 @@ ARGS ?=
 # Test processes; one for each core, and not more than 8 because each compiles the checker for itself.
 JOBS ?= logical
 
-.PHONY: help check test spark clients spark-connector pipeline pipeline-kafka deep gate soak lint format diagrams conformance bench coverage clean
+.PHONY: help check test spark clients spark-connector pipeline pipeline-kafka deep gate reductions soak lint format diagrams conformance bench coverage clean
 
 help: ## this list
 	@echo "zombieproof: Kafka's exactly-once protocol, checked exhaustively and replayed against real recordings"
@@ -51,6 +51,9 @@ deep: .venv/ready ## the longest walks alone: many cuts of every recording, ever
 
 gate: .venv/ready ## crashes, kills, torn writes, failing disks, clocks that jump, a million bad frames, at full depth (a quarter of an hour); writes docs/crashes.md
 	$(BIN)/python -m tests.store.gate --depth gate --write $(ARGS)
+
+reductions: .venv/ready ## every scenario and mutant with and without each reduction: the same verdicts (five minutes); writes docs/reductions.md (ARGS=--check: compares it)
+	$(BIN)/python -m tests.reductions $(ARGS)
 
 soak: .venv/ready ## random applications under random faults of messages and disks, 100,000 transactions, judged by what clients were told (ARGS="--seed 7"); then 200 connections for ten minutes
 	$(BIN)/python -m tests.soak --transactions 100000 $(ARGS)

@@ -33,6 +33,7 @@ SCENARIO_KEYS = {
     "promises",
     "violated",
     "coverage",
+    "reduction",
 }
 
 
@@ -106,6 +107,52 @@ def test_the_second_model_is_checked_at_other_bounds(run: Any) -> None:
     outcome = run("check", "two_phase_commit", "--bounds", "n=3", "--json")
     assert outcome.code == 0
     assert (outcome.json["scenarios"][0]["distinct"], outcome.json["scenarios"][0]["rules"]) == (288, "own")
+
+
+# ---------------------------------------------------------------- reductions
+
+
+def test_what_was_reduced_is_said_and_by_how_much(run: Any) -> None:
+    outcome = run("check", "two_phase_commit", "--reduce", "symmetry")
+    assert outcome.code == 0
+    assert "two_phase_commit is reduced by symmetry (resource managers)" in outcome.out
+    assert "two_phase_commit: 920 states stand for 296,448, 322.23 times as many" in outcome.out
+
+
+def test_json_of_a_reduced_run_has_the_factor_where_it_is_known(run: Any) -> None:
+    reduced = run("check", "two_phase_commit", "--reduce", "symmetry", "--json").json["scenarios"][0]["reduction"]
+    assert reduced == {
+        "asked": ["symmetry"],
+        "used": {"symmetry": ["resource managers"]},
+        "unused": {},
+        "distinct_without": 296_448,
+        "factor": 322.226,
+    }
+    changed = run("check", "two_phase_commit", "--bounds", "n=3", "--reduce", "symmetry", "--json").json
+    assert changed["scenarios"][0]["reduction"]["factor"] is None
+    assert run("check", "two_phase_commit", "--bounds", "n=3", "--json").json["scenarios"][0]["reduction"] is None
+
+
+def test_where_nothing_is_alike_that_is_said_and_everything_is_explored(run: Any) -> None:
+    outcome = run("check", "late_produce", "--reduce", "symmetry")
+    assert outcome.code == 0
+    assert "late_produce is not reduced by symmetry: no parts are alike in this setup" in outcome.out
+    assert f"1 scenario: {SCENARIOS['late_produce'].distinct:,} distinct states" in outcome.out
+
+
+def test_both_reductions_together(run: Any) -> None:
+    outcome = run("check", "two_phase_commit", "late_produce", "--reduce", "symmetry,order", "--json")
+    first, second = (each["reduction"] for each in outcome.json["scenarios"])
+    assert first["used"] == {"symmetry": ["resource managers"], "order": ["resource managers"]}
+    assert (second["used"], second["factor"]) == ({"order": ["clients"]}, round(531 / 500, 3))
+    assert second["unused"] == {"symmetry": "no parts are alike in this setup"}
+
+
+def test_a_story_of_a_reduced_run_is_a_real_one(run: Any, tmp_path: Path) -> None:
+    arguments = ("check", "spark_task_attempts", "--bounds", "records=1,extra_attempts=1", "--reduce", "symmetry")
+    mutant = SCENARIOS["spark_task_attempts"].mutants[0].name
+    assert run(*arguments, "--mutant", mutant, "-o", str(tmp_path / "story.jsonl")).code == 1
+    assert run("replay", str(tmp_path / "story.jsonl")).code == 1
 
 
 # ---------------------------------------------------------------- random walks
@@ -248,10 +295,15 @@ def test_a_memory_limit_is_inconclusive(run: Any) -> None:
         (["check", "timeout", "--bounds", "lost"], "is not name=number"),
         (["check", "timeout", "--bounds", "lost=1,lost=2"], "twice"),
         (["check", "timeout", "--bounds", "lost=1000"], "out of range"),
-        (["check", "two_phase_commit", "--bounds", "n=11"], "give 1 to 10"),
+        (["check", "two_phase_commit", "--bounds", "n=21"], "give 1 to 20"),
         (["check", "--memory", "much"], "such as 8G"),
         (["check", "--memory", "8"], "such as 8G"),
         (["check", "--workers", "0"], "1 or more"),
+        (["check", "--reduce", "symetry"], "no reduction named 'symetry'; did you mean symmetry"),
+        (["check", "--reduce", "symmetry,"], "names nothing; there are: symmetry, order"),
+        (["check", "--reduce", "symmetry,symmetry"], "symmetry is there twice"),
+        (["check", "--reduce", "symmetry", "--simulate", "5"], "choose one; walks at random are not reduced"),
+        (["check", "--reduce", "symmetry", "--mutants"], "leave rules, bounds, --mutant, --simulate, --reduce"),
         (["check", "--format", "xml"], "xml"),
         (["check", "--json", "--format", "junit"], "choose one"),
         (["check", "--with", "strict_end", "--without", "strict_end"], "choose one"),

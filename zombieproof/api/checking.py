@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +19,7 @@ from zombieproof.report.screen import Screen, plural
 from zombieproof.traces.trace_file import write_trace
 
 
-def check(  # one parameter for each option of the command
+def check(  # noqa: PLR0913  # one parameter for each option of the command
     what: Scenario | str | os.PathLike[str],
     *,
     rules: str = "",
@@ -28,6 +29,7 @@ def check(  # one parameter for each option of the command
     bounds: Mapping[str, int] | None = None,
     workers: int = 1,
     memory_bytes: int | None = None,
+    reduce: Iterable[str] = (),
 ) -> Run:
     """Explore a scenario exhaustively: every interleaving of its steps, every fault within its budget.
 
@@ -44,14 +46,17 @@ def check(  # one parameter for each option of the command
         bounds: bounds other than the scenario's own, such as ``{"lost": 2}``.
         workers: threads that share the work.
         memory_bytes: end, inconclusive, before more is used.
+        reduce: reductions that keep verdicts: "symmetry", "order".
 
     Raises:
         UnknownScenario, OwnFault: there is no such scenario, or its file has a mistake.
         UnknownRule, UnknownMutant, UnknownBound: something was named that the scenario or the rules do not have.
-        ValueError: a function or a record of a model of one's own cannot be compiled; it says where, and what would be.
+        ValueError: a function or a record of a model of one's own cannot be compiled, or there is no such reduction; it
+            says where, and what would be.
     """
     chosen = what if isinstance(what, Scenario) else scenario(what)
     request = Request(rules, tuple(on), tuple(off), mutant, dict(bounds or {}), workers, memory_bytes)
+    request = replace(request, reduce=tuple(reduce))
     if chosen.origin:
         examine(chosen, *checking.chosen(chosen, request))
     return run_of(checking.check(chosen, request), request)

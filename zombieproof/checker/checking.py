@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, replace
 
 from zombieproof.checker.engine.explore import Progress, Result, Stop, explore
 from zombieproof.checker.engine.folder import Keeping
-from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.model import Malformed, Model
+from zombieproof.checker.engine.reductions import Reduced, reduced
 from zombieproof.checker.engine.walking import wander
 from zombieproof.checker.request import Request, chosen, preset_in_force, rules_words
 from zombieproof.checker.scenario import Mutant, Scenario
@@ -20,7 +21,12 @@ class UnknownMutant(ValueError):
 
 @dataclass(frozen=True)
 class Checked:
-    """A scenario, how it was checked, and what came out. `is_pinned` says whether its pinned count applies."""
+    """A scenario, how it was checked, and what came out.
+
+    `is_pinned` says whether its pinned count applies; `reduced` what was explored in the place of the model, if that
+    was asked for: `result` is about the model all the same, but for its counts. `unreduced` is the pinned count that
+    would apply without that; 0 if none would.
+    """
 
     scenario: Scenario
     model: Model
@@ -31,6 +37,15 @@ class Checked:
     mutant: Mutant | None
     is_pinned: bool
     result: Result
+    reduced: Reduced | None = None
+    unreduced: int = 0
+
+    @property
+    def factor(self) -> float | None:
+        """How many times fewer states were explored than there are; None where that is not known."""
+        if not self.unreduced or self.result.verdict != "holds":
+            return None
+        return self.unreduced / self.result.distinct
 
 
 def check(
@@ -48,6 +63,7 @@ def check(
     Raises:
         UnknownMutant, UnknownRule, UnknownBound: something was named that the scenario or the rules do not have.
         FolderRefused: the folder for checkpoints cannot be used, or its checkpoint not for this.
+        Malformed: there is no such reduction, or walks were to be reduced.
     """
     request = request or Request()
     mutant = scenario.mutant(request.mutant) if request.mutant else None
@@ -58,14 +74,11 @@ def check(
     model = scenario.model(bounds)
     setup = scenario.setup(rules, bounds)
     changed = mutant is not None or rules != scenario.own_rules()
-    promises = (*scenario.kept, *scenario.sometimes)
-    if mutant is not None:
-        promises = (mutant.breaks,)
-    elif changed:
-        promises = scenario.kept
+    promises = judged(scenario, mutant, rules)
+    smaller = reduced(model, setup, promises, request.reduce) if request.reduce else None
     if request.walks is None:
         result = explore(
-            model,
+            smaller.smaller if smaller else model,
             setup,
             promises=promises,
             memory_bytes=request.memory_bytes,
@@ -74,12 +87,17 @@ def check(
             progress=progress,
             stop=stop,
         )
+        result = smaller.of_the_model(result) if smaller else result
     else:
+        if smaller:
+            raise Malformed("walks at random are not reduced: leave --reduce away, or --simulate", "reduce")
         walks = asdict(request.walks)
         result = wander(model, setup, **walks, promises=promises, progress=progress, stop=stop)
-    is_pinned = not changed and bounds == dict(scenario.bounds) and request.walks is None
+    is_own = not changed and bounds == dict(scenario.bounds) and request.walks is None
     name = preset_in_force(scenario, request)
-    return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result)
+    unreduced = scenario.distinct if is_own and smaller else 0
+    is_pinned = is_own and not smaller
+    return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result, smaller, unreduced)
 
 
 def _keeping(scenario: Scenario, request: Request, bounds: Mapping[str, int]) -> Keeping | None:
@@ -91,5 +109,20 @@ def _keeping(scenario: Scenario, request: Request, bounds: Mapping[str, int]) ->
         "the scenario": scenario.name,
         "the rules": rules_words(scenario, request, reads_rules=True, mutant=mutant),
         "the bounds": ",".join(f"{name}={value}" for name, value in sorted(bounds.items())),
+        "the reductions": ",".join(request.reduce),
     }
     return replace(request.keeping, asked=asked)
+
+
+def judged(scenario: Scenario, mutant: Mutant | None, rules: Rules) -> tuple[str, ...]:
+    """The names of the promises that are judged: those of the scenario, or of its mutant, or of other rules."""
+    if mutant is not None:
+        return (mutant.breaks,)
+    return scenario.kept if rules != scenario.own_rules() else (*scenario.kept, *scenario.sometimes)
+
+
+def reduction(scenario: Scenario, request: Request) -> Reduced:
+    """What `check` would explore in the place of the scenario's model; nothing is explored. Raises Malformed."""
+    rules, bounds = chosen(scenario, request)
+    model, setup = scenario.model(bounds), scenario.setup(rules, bounds)
+    return reduced(model, setup, judged(scenario, scenario.mutant(request.mutant), rules), request.reduce)

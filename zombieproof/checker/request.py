@@ -24,9 +24,10 @@ class Walks:
 
 @dataclass(frozen=True)
 class Request:
-    """How to check: everything that the command line can choose. `mutant` is the name of one.
+    """How to check: everything that the command line can choose.
 
-    `keeping`: checkpoints are made, and what they are of is added by `checking.check`.
+    `mutant` is the name of one; `reduce` names reductions (`engine.reductions`). `keeping`: checkpoints are made, and
+    what they are of is added by `checking.check`.
     """
 
     rules: str = ""
@@ -38,6 +39,7 @@ class Request:
     memory_bytes: int | None = None
     walks: Walks | None = None
     keeping: Keeping | None = None
+    reduce: tuple[str, ...] = ()
 
 
 def chosen(scenario: Scenario, request: Request) -> tuple[Rules, dict[str, int]]:

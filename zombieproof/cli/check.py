@@ -14,7 +14,7 @@ from zombieproof.checker.scenario import Scenario
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli.exploring import Choice, choose, explore_all, hunt_all, keeping_of, walks_of, workers_of
 from zombieproof.cli.scenarios import list_scenarios
-from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes
+from zombieproof.cli.usage import WrongUsage, bounds_of, form_of, memory_bytes, reductions_of
 from zombieproof.model.rules import switches
 from zombieproof.report import check_json, check_text, comparison, junit
 from zombieproof.report import mutants as mutants_report
@@ -43,6 +43,7 @@ Examples:
   zombieproof check mine.py:NAME timeout --bounds lost=2
   zombieproof check kip98_takeover --bounds lost=3,crashes=3 --simulate 60 --seed 7
   zombieproof check zombie_takeover --checkpoint kept/ --resume
+  zombieproof check producer_id_blocks --reduce symmetry
   zombieproof check --mutants          does each mutant break what it must?
   zombieproof check --format junit > checks.xml
 """
@@ -127,6 +128,15 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     resume: Annotated[
         bool, typer.Option("--resume", help="go on from the checkpoint in DIR: the result is as if nothing had ended")
     ] = False,
+    reduce: Annotated[
+        str,
+        typer.Option(
+            metavar="symmetry,order",
+            help="explore fewer states with the same verdicts: of those that differ only in who is who (clients, "
+            "partitions, resource managers) one; of orders that make no difference one (stories may get longer). "
+            "Where nothing can be reduced that is said, and all are explored",
+        ),
+    ] = "",
     listing: Annotated[bool, typer.Option("--list", help="list what could be checked, and explore nothing")] = False,
 ) -> int:
     """Run the command."""
@@ -144,7 +154,10 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         memory_bytes=memory_bytes(memory) if memory else None,
         walks=walks_of(simulate, seed),
         keeping=keeping_of(checkpoint, checkpoint_every, resume=resume),
+        reduce=reductions_of(reduce),
     )
+    if choice.walks is not None and choice.reduce:
+        raise WrongUsage("--simulate and --reduce: choose one; walks at random are not reduced")
     chosen = choose(names or (), choice)
     if choice.keeping is not None:
         _check_keeping(chosen, choice, changes=mutants or comparing)
@@ -194,7 +207,8 @@ def _compare(chosen: Sequence[Scenario], choice: Choice, form: Format, *, brief:
 def _check_mutants(chosen: Sequence[Scenario], choice: Choice, form: Format, output: Path | None) -> int:
     if choice != Choice(workers=choice.workers, memory_bytes=choice.memory_bytes) or output is not None:
         raise WrongUsage(
-            "--mutants explores each mutant as it is pinned: leave rules, bounds, --mutant, --simulate and -o away"
+            "--mutants explores each mutant as it is pinned: "
+            "leave rules, bounds, --mutant, --simulate, --reduce and -o away"
         )
     if form == "junit":
         raise WrongUsage("--mutants is reported as text or json")

@@ -45,6 +45,7 @@ class Choice:
     memory_bytes: int | None = None
     walks: Walks | None = None
     keeping: Keeping | None = None
+    reduce: tuple[str, ...] = ()
 
     def before(self) -> Choice:
         """The same before the change: without --with and --without, or else without --rules and --mutant."""
@@ -66,6 +67,7 @@ class Choice:
             memory_bytes=self.memory_bytes,
             walks=self.walks,
             keeping=self.keeping,
+            reduce=self.reduce,
         )
 
 

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar, cast
 
+from zombieproof.checker.engine.wanted import REDUCTIONS
+
 
 class WrongUsage(Exception):
     """The command line asks for something that does not exist or makes no sense: exit code 2."""
@@ -83,3 +85,19 @@ def bounds_of(text: str) -> dict[str, int]:
             raise WrongUsage(f"--bounds {text!r}: {found[1]} is there twice")
         bounds[found[1]] = int(found[2])
     return bounds
+
+
+def reductions_of(text: str) -> tuple[str, ...]:
+    """The reductions of --reduce, such as "symmetry,order"; "": none.
+
+    Raises:
+        WrongUsage: there is no such reduction, or one is named twice.
+    """
+    names = [part.strip() for part in text.split(",")] if text else []
+    for number, name in enumerate(names):
+        if not name:
+            raise WrongUsage(f"--reduce {text!r} names nothing; there are: {', '.join(REDUCTIONS)}")
+        known("reduction", name, REDUCTIONS)
+        if name in names[:number]:
+            raise WrongUsage(f"--reduce {text!r}: {name} is there twice")
+    return tuple(names)

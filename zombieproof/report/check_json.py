@@ -38,6 +38,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "violated": violation_data(run),
         "coverage": coverage_data(run),
         "checkpoint": kept and {"folder": str(kept.folder), "depth": kept.depth, "resumed": kept.resumed},
+        "reduction": reduction_data(run),
     }
 
 
@@ -53,6 +54,21 @@ def violation_data(run: Run) -> dict[str, Any] | None:
         "promise": run.broken.name,
         "steps": [step_data(beat) for beat in beats],
         "repeats_from": run.story.repeats_from if run.story else None,
+    }
+
+
+def reduction_data(run: Run) -> dict[str, Any] | None:
+    """What was reduced, and how many times fewer states that were; null where nothing was asked for."""
+    reduced = run.checked.reduced
+    if reduced is None:
+        return None
+    factor = run.checked.factor
+    return {
+        "asked": list(run.request.reduce),
+        "used": {name: list(what) for name, what in reduced.used.items()},
+        "unused": dict(reduced.unused),
+        "distinct_without": run.checked.unreduced or None,
+        "factor": None if factor is None else round(factor, 3),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from zombieproof.checker.engine.model import Promise
 from zombieproof.checker.engine.result import Checkpoint
@@ -11,6 +12,9 @@ from zombieproof.report.runs import Run, has_rules
 from zombieproof.report.screen import Column, Screen, plural
 from zombieproof.report.states import NAMES
 from zombieproof.report.story import Beat, Story
+
+if TYPE_CHECKING:
+    from zombieproof.checker.engine.reductions import Reduced
 
 COLUMNS = (
     Column("scenario"),
@@ -66,6 +70,8 @@ def _cells(run: Run) -> tuple[str, ...]:
 def show_remarks(screen: Screen, run: Run) -> None:
     """Write what else must be known of a run: why it is inconclusive, and counts that are not the pinned ones."""
     result, scenario = run.checked.result, run.checked.scenario
+    if run.checked.reduced is not None:
+        show_reduction(screen, run, run.checked.reduced)
     if result.verdict == "inconclusive":
         screen.say(f"{run.name} is inconclusive: {result.why}", "yellow")
     if result.checkpoint is not None:
@@ -88,6 +94,18 @@ def _show_checkpoint(screen: Screen, run: Run, kept: Checkpoint) -> None:
     if run.verdict == "inconclusive":
         what = f"{command_of(run)} --checkpoint {kept.folder} --resume goes on from it"
     screen.say(f"{run.name}: {went_on}the checkpoint in {kept.folder} is of depth {kept.depth}; {what}")
+
+
+def show_reduction(screen: Screen, run: Run, reduced: Reduced) -> None:
+    """Write what was reduced and by how much, and what was not and why."""
+    for name, what in reduced.used.items():
+        screen.say(f"{run.name} is reduced by {name} ({', '.join(what)})")
+    for name, why in reduced.unused.items():
+        screen.say(f"{run.name} is {'not' if name not in reduced.used else 'not further'} reduced by {name}: {why}")
+    factor = run.checked.factor
+    if reduced.used and factor is not None:
+        full, explored = run.checked.unreduced, run.checked.result.distinct
+        screen.say(f"{run.name}: {explored:,} states stand for {full:,}, {factor:.2f} times as many")
 
 
 # ---------------------------------------------------------------- a violation
@@ -196,4 +214,5 @@ def command_of(run: Run, *, without: bool = True) -> str:
     parts += [f"--without {rule}" for rule in request.off if without]
     if request.bounds:
         parts.append("--bounds " + ",".join(f"{name}={value}" for name, value in request.bounds.items()))
+    parts += [f"--reduce {','.join(request.reduce)}"] if request.reduce else []
     return " ".join(parts)

@@ -48,6 +48,8 @@ _KERNELS: Final = (
     "home_of",
     "next_bucket",
     "partition",
+    "ample",
+    "mark_successors",
     "expand",
     "deduplicate",
     "may_differ",
@@ -163,7 +165,7 @@ def _engine(model: Model) -> Engine:
     if not widths.is_ours(model):
         widths.guard(lowering, followed.stores)
     own = [Path(file or "").read_bytes() for file in (__file__, *(module.__file__ for module in _SOURCES))]
-    takes = [promise.parameters for promise in model.promises], sorted(model.faults)
+    takes = [promise.parameters for promise in model.promises], sorted(model.faults), model.followed.clusters
     dtypes = [layout.padded.descr for layout in (state, setup, trail)]
     key = lowering.source_hash(names, dtypes, takes, model.actions, model.coverage, own)
     if key not in _entries:
@@ -221,11 +223,14 @@ def _bound(model: Model, lowering: Lowering, state: Layout, trail: Layout, key: 
         "READS": reading.words_read(model, lowering.lowered, state),
         "EVERYTHING": reading.every_word(state),
         "FAULTS": frozen(tuple(int(action in model.faults) for action in range(model.actions))),
+        "CLUSTERS": len(model.followed.clusters),
+        "CLUSTER_OF": frozen(model.followed.cluster_of(model.actions)),
         "step": lowering.lower(model.step),
         "worth_trying": lowering.lower(model.worth_trying),
         "tasks": lowering.lower(model.tasks),
         "normalise": lowering.lower(model.normalise),
         "bound_hit": lowering.lower(model.bound_hit),
+        "is_ready": lowering.lower(model.followed.is_ready),
         "judge": _judge(model, lowering),
     }
     count = coverage.count_moves if any(model.coverage) else coverage.count_nothing

@@ -85,6 +85,8 @@ READS: Any = ((1,),)
 """For each promise: which words of a state it may read, as bits."""
 EVERYTHING: Any = ((1,),)
 """One row: all words of a state."""
+CLUSTERS: int = 0
+CLUSTER_OF: Any = (-1,)
 
 
 def step(state: Any, action: int, setup: Any, trail: Any) -> bool:
@@ -104,6 +106,11 @@ def normalise(state: Any, setup: Any) -> None:
 
 def bound_hit(state: Any, setup: Any) -> int:
     """Return the code of the capacity that was reached, or 0."""
+    raise NotImplementedError
+
+
+def is_ready(state: Any, setup: Any, cluster: int) -> bool:
+    """Return whether the actions of a cluster are enough in a state (see `orders`)."""
     raise NotImplementedError
 
 
@@ -154,38 +161,40 @@ def expand(parents: Any, out: Any, around: Any, tally: Any) -> None:
     weighed = weight(parents.words, parent)
     while parent < last and found <= room:
         if bound_hit(parents.records[parent], setup) == 0:
-            copy_words(out.states.words, found, parents.words, parent, WORDS)
-            is_at_rest = True
             first = found
-            for part in range(ACTION_PARTS):
-                left = worth(parents.records[parent], setup, part)
-                while left != 0:
-                    action = 64 * part + trailing_zeros(left)
-                    left &= left - _ONE
-                    clear_words(around.trail_words, 0, TRAIL_WORDS)
-                    if step(out.states.records[found], action, setup, trail):
-                        is_at_rest = is_at_rest and FAULTS[action] == 1
-                        if found >= skip:
-                            count_moves(trail, around.coverage, sign)
-                        normalise(out.states.records[found], setup)
-                        out.parents[found] = base + parent
-                        out.actions[found] = action
-                        found += 1
-                        copy_words(out.states.words, found, parents.words, parent, WORDS)
-            # Behind the last successor: who reads a word right behind bytes that are written into it waits for them.
-            weighed = moved(weighed, out.changes, found, parents.words, parent, parents.words, before)
+            only = ample(parents.records[parent], setup)
+            while True:
+                copy_words(out.states.words, found, parents.words, parent, WORDS)
+                is_at_rest = True
+                for part in range(ACTION_PARTS):
+                    left = worth(parents.records[parent], setup, part)
+                    while left != 0:
+                        action = 64 * part + trailing_zeros(left)
+                        left &= left - _ONE
+                        clear_words(around.trail_words, 0, TRAIL_WORDS)
+                        belongs = only < 0 or CLUSTER_OF[action] == only
+                        if belongs and step(out.states.records[found], action, setup, trail):
+                            is_at_rest = is_at_rest and FAULTS[action] == 1
+                            if found >= skip:
+                                count_moves(trail, around.coverage, sign)
+                            normalise(out.states.records[found], setup)
+                            out.parents[found] = base + parent
+                            out.actions[found] = action
+                            found += 1
+                            copy_words(out.states.words, found, parents.words, parent, WORDS)
+                if only < 0 or not is_at_rest:
+                    break
+                only = -1
+                found = first
+            weighed = mark_successors(parents, parent, before, weighed, out, first, found)
             before = parent
-            for candidate in range(first, found):
-                heavy = moved(weighed, out.changes, candidate, out.states.words, candidate, parents.words, parent)
-                out.prints[candidate] = scattered(heavy[1])
             if is_at_rest and unfinished(parents.records[parent], setup, tally):
                 parent += 1
                 break
         parent += 1
     tally[PARENT] = parent
     tally[FOUND] = found
-    tally[POSITION] = 0
-    tally[FRESH] = 0
+    tally[POSITION] = tally[FRESH] = 0
     if tally[OWNERS] > 1:
         partition(out, tally)
 
@@ -195,6 +204,26 @@ def worth(state: Any, setup: Any, part: Any) -> Any:
     actions = ACTIONS - 64 * part
     all_of_them = _ALL if actions >= 64 else (_ONE << np.uint64(actions)) - _ONE
     return np.uint64(worth_trying(state, setup, part)) & all_of_them
+
+
+def mark_successors(parents: Any, parent: Any, before: Any, weighed: Any, out: Any, first: Any, found: Any) -> Any:
+    """Write the fingerprints of the successors of a parent, and return its weight; `weighed` is that of `before`.
+
+    It is done behind the last of them: who reads a word right behind bytes that are written into it waits for them.
+    """
+    weighed = moved(weighed, out.changes, found, parents.words, parent, parents.words, before)
+    for candidate in range(first, found):
+        heavy = moved(weighed, out.changes, candidate, out.states.words, candidate, parents.words, parent)
+        out.prints[candidate] = scattered(heavy[1])
+    return weighed
+
+
+def ample(state: Any, setup: Any) -> int:
+    """Return the first cluster of actions that are enough in a state, -1 where all have to be taken."""
+    for cluster in range(CLUSTERS):
+        if is_ready(state, setup, cluster):
+            return cluster
+    return -1
 
 
 def unfinished(state: Any, setup: Any, tally: Any) -> bool:

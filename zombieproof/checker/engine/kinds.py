@@ -47,6 +47,7 @@ def follow(model: Model, lowered: Mapping[types.FunctionType, Lowered]) -> Follo
     follower.entry(model.tasks, (model.state, int, model.setup), returns=True)
     follower.entry(model.normalise, (model.state, model.setup), returns=False)
     follower.entry(model.bound_hit, (model.state, model.setup), returns=True)
+    follower.entry(model.followed.is_ready, (model.state, model.setup, int), returns=True)
     for promise in model.promises:
         follower.entry(promise.holds, (model.state, model.setup), returns=True)
     return follower

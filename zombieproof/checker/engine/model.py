@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any, Final, Literal, get_args
 
+from zombieproof.checker.engine.orders import NO_ORDER, Order
+from zombieproof.checker.engine.sorts import Sort
+
 Kind = Literal["always", "sometimes", "at_rest", "leads_to"]
 
 MOST_CODES: Final = 31
@@ -86,6 +89,16 @@ def each_for_itself(state: Any, action: int, setup: Any) -> int:
     return action + 1
 
 
+def tell_all_apart(setup: Any) -> tuple[Sort, ...]:
+    """Return nothing: for models of whose parts no two are alike."""
+    return ()
+
+
+def no_order(setup: Any) -> Order:
+    """Return nothing: for models in which everything may depend on everything."""
+    return NO_ORDER
+
+
 @dataclass(frozen=True)
 class Model:
     """A system whose states are records.
@@ -118,6 +131,9 @@ class Model:
         faults: the numbers of the actions that are faults: what may happen, and need not. A state is at rest where no
             other action is enabled.
         sizes: lengths and widths that differ from what the record classes declare (see `layout`).
+        sorts: `sorts(setup)`: which parts of a state may change places under this setup (see `symmetry`); interpreted.
+        order: `order(setup)`: where the actions of one part are enough under this setup (see `orders`); interpreted.
+        followed: the order that exploration follows: none, but in what `reductions` makes of a model.
 
     Raises:
         Malformed: a record is no dataclass, something is no function, or promises or bounds cannot be.
@@ -140,6 +156,9 @@ class Model:
     coverage: tuple[int, int, int] = (0, 0, 0)
     faults: frozenset[int] = frozenset()
     sizes: Mapping[tuple[type, str], Any] = field(default_factory=dict)
+    sorts: Callable[..., tuple[Sort, ...]] = tell_all_apart
+    order: Callable[..., Order] = no_order
+    followed: Order = NO_ORDER
 
     def __post_init__(self) -> None:
         who = f"model {self.name!r}"
@@ -148,7 +167,8 @@ class Model:
             if not isinstance(cls, type) or not is_dataclass(cls):
                 shown = cls.__name__ if isinstance(cls, type) else repr(cls)
                 raise Malformed(f"{who}: {what} is {shown}; give a slotted dataclass of integers and records", what)
-        for what in ("step", "describe", "initial", "normalise", "worth_trying", "tasks", "bound_hit"):
+        functions = ("step", "describe", "initial", "normalise", "worth_trying", "tasks", "bound_hit", "sorts", "order")
+        for what in functions:
             if not callable(getattr(self, what)):
                 raise Malformed(f"{who}: {what} is {getattr(self, what)!r}; give a function", what)
         if not isinstance(self.actions, int):
@@ -169,7 +189,8 @@ class Model:
     def functions(self) -> tuple[Callable[..., Any], ...]:
         """All that is compiled of the model."""
         judges = (promise.holds for promise in self.promises)
-        return (self.step, self.worth_trying, self.tasks, self.normalise, self.bound_hit, *judges)
+        wanted = (self.worth_trying, self.tasks, self.followed.is_ready)
+        return (self.step, *wanted, self.normalise, self.bound_hit, *judges)
 
     def _check_promises(self, who: str) -> None:
         promises: Any = self.promises

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import hashlib
 import inspect
 import sys
 import types
@@ -64,6 +65,8 @@ def definition(function: types.FunctionType) -> ast.FunctionDef:
     Raises LoweringError where the source is not in a file, or was changed since it was imported.
     """
     filename, line = function.__code__.co_filename, function.__code__.co_firstlineno
+    if filename in _made:
+        return _made[filename][function.__name__, line]
     try:
         return _definitions(filename, Path(filename).stat().st_mtime_ns)[function.__name__, line]
     except (OSError, SyntaxError, KeyError):
@@ -81,11 +84,29 @@ def definition(function: types.FunctionType) -> ast.FunctionDef:
 def _definitions(filename: str, modified_ns: int) -> dict[tuple[str, int], ast.FunctionDef]:
     """Every function of a file by name and first line (that of its first decorator, as in its code object)."""
     del modified_ns  # part of the key only: a file that was edited is read again
+    return _defined(Path(filename).read_bytes(), filename)
+
+
+def _defined(text: bytes | str, filename: str) -> dict[tuple[str, int], ast.FunctionDef]:
     found = {}
-    for node in ast.walk(ast.parse(Path(filename).read_bytes(), filename)):
+    for node in ast.walk(ast.parse(text, filename)):
         if isinstance(node, ast.FunctionDef):
             found[node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)])] = node
     return found
+
+
+_made: Final[dict[str, dict[tuple[str, int], ast.FunctionDef]]] = {}
+
+
+def made(title: str, text: str, scope: dict[str, Any]) -> dict[str, Any]:
+    """Define the functions of a text that was written by this program, in `scope`; they can be lowered like any other.
+
+    `title` stands for the name of a file in messages; the same title with another text is another file.
+    """
+    filename = f"<{title}, {hashlib.sha256(text.encode()).hexdigest()[:12]}>"
+    exec(compile(text, filename, "exec"), scope)  # noqa: S102  # our text
+    _made[filename] = _defined(text, filename)
+    return scope
 
 
 def parameters(node: ast.FunctionDef) -> list[ast.arg]:

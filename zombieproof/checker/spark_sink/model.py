@@ -5,7 +5,9 @@ from enum import IntEnum
 from typing import Final
 
 from zombieproof.checker.engine.model import Model
-from zombieproof.checker.spark_sink import attempts, brokers, drivers
+from zombieproof.checker.engine.orders import Order
+from zombieproof.checker.spark_sink import attempts, brokers, drivers, order
+from zombieproof.checker.spark_sink.alike import sorts_of
 from zombieproof.checker.spark_sink.narration import describe_action
 from zombieproof.checker.spark_sink.normal_form import CURRENT, normalise
 from zombieproof.checker.spark_sink.promises import PROMISES
@@ -46,6 +48,18 @@ _SUBJECTS: Final = {
 }
 ACTIONS: Final = tuple((int(kind), i) for kind in Action for i in range(_SUBJECTS.get(kind, DRIVERS)))
 """Action -> its kind, and who or what it is about."""
+
+
+_ALONE: Final = (Action.STEP, Action.STEP_LOST)
+
+ORDER: Final = Order(
+    "attempts",
+    tuple(tuple(n for n, (kind, i) in enumerate(ACTIONS) if kind in _ALONE and i == a) for a in range(ATTEMPTS)),
+    order.is_alone,
+    order.measure,
+    seen_by=frozenset({"a_batch_is_all_or_nothing"}),
+)
+"""The steps of each attempt."""
 
 
 def step(state: State, action: int, setup: Setup, trail: Notes) -> bool:
@@ -121,6 +135,8 @@ SPARK_SINK: Final = Model(
     faults=frozenset(action for action, (kind, _) in enumerate(ACTIONS) if kind >= Action.STEP_LOST),
     initial=initial_state,
     promises=PROMISES,
+    sorts=sorts_of,
+    order=lambda setup: ORDER,
     coverage=(
         len(ALL_MACHINES),
         max(len(machine.states) for machine in ALL_MACHINES.values()),

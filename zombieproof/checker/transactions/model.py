@@ -7,8 +7,10 @@ from zombieproof.checker.engine.model import Model, Promise
 from zombieproof.checker.transactions import id_blocks, late_copies, network
 from zombieproof.checker.transactions.action_kinds import ACTIONS, ACTIONS_AT_ONCE, FAULTS
 from zombieproof.checker.transactions.actions import step
+from zombieproof.checker.transactions.alike import sorts_of
 from zombieproof.checker.transactions.causes import worth_trying
 from zombieproof.checker.transactions.narration import describe
+from zombieproof.checker.transactions.order import ORDER
 from zombieproof.checker.transactions.state import (
     APPENDS,
     CLIENTS,
@@ -105,6 +107,8 @@ TRANSACTIONS = Model(
         if each.predicate is not None
     ),
     bound_hit=bound_hit,
+    sorts=sorts_of,
+    order=lambda setup: ORDER,
     bounds=OVERFLOWS,
     coverage=(
         len(MACHINES),

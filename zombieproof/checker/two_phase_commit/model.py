@@ -12,9 +12,11 @@ from enum import IntEnum
 from typing import Any, Final
 
 from zombieproof.checker.engine.model import Model, Promise
+from zombieproof.checker.engine.orders import Order
+from zombieproof.checker.engine.sorts import Sort
 from zombieproof.model.fields import array
 
-MOST_MANAGERS: Final = 10
+MOST_MANAGERS: Final = 20
 
 
 class ResourceManager(IntEnum):
@@ -179,9 +181,26 @@ PROMISES: Final = (
 )
 
 
+def is_alone(state: Any, rules: Rules, i: int) -> bool:
+    """Whether nobody but resource manager `i` itself matters to what is left to it: the decision is made, it is not."""
+    decided = state.manager != TransactionManager.INIT
+    return decided and state.resources[i] in (ResourceManager.WORKING, ResourceManager.PREPARED)
+
+
+def measure(state: Any, rules: Rules) -> int:
+    """How many steps are left to resource managers."""
+    left = 0
+    for resource in state.resources:
+        left += 2 if resource == ResourceManager.WORKING else 1 if resource == ResourceManager.PREPARED else 0
+    return left
+
+
+_OF_MANAGERS: Final = (Do.PREPARE, Do.CHOOSE_TO_ABORT, Do.RECEIVE_COMMIT, Do.RECEIVE_ABORT)
+
+
 @functools.cache
 def two_phase_commit(managers: int) -> Model:
-    """Return the model with `managers` resource managers, 1 to 10; raises ValueError for another number."""
+    """Return the model with `managers` resource managers, 1 to 20; raises ValueError for another number."""
     if not 1 <= managers <= MOST_MANAGERS:
         raise ValueError(f"two_phase_commit: n={managers}; give 1 to {MOST_MANAGERS} resource managers")
     state = make_dataclass(
@@ -196,6 +215,7 @@ def two_phase_commit(managers: int) -> Model:
         ],
         slots=True,
     )
+    own = tuple(tuple(FIRST_OF_MANAGERS + len(Do) * i + do for do in _OF_MANAGERS) for i in range(managers))
     return Model(
         name=f"two_phase_commit n={managers}",
         state=state,
@@ -207,6 +227,14 @@ def two_phase_commit(managers: int) -> Model:
         describe=describe,
         initial=lambda rules: state(),
         promises=PROMISES,
+        order=lambda rules: Order("resource managers", own, is_alone, measure),
+        sorts=lambda rules: (
+            Sort(
+                "resource managers",
+                managers,
+                arrays={(state, "resources"): 1, (state, "prepared"): 1, (state, "prepared_sent"): 1},
+            ),
+        ),
     )
 
 

@@ -1,0 +1,47 @@
+"""``python -m tests.reductions``: explore all scenarios and mutants in each way; write docs/reductions.md."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.reductions.comparing import Row, compared, faults_of
+from tests.reductions.page import PAGE, page
+from zombieproof.checker.scenarios import SCENARIOS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def explored() -> Iterator[Row]:
+    """All rows, one after the other; stderr says which is under way."""
+    for scenario in SCENARIOS.values():
+        for mutant in (None, *scenario.mutants):
+            sys.stderr.write(f"{scenario.name}{', ' + mutant.name if mutant else ''}\n")
+            yield compared(scenario, mutant)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command: 1 where a reduction changes what it must not, or the page says something else."""
+    parser = argparse.ArgumentParser(prog="python -m tests.reductions", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where the page would differ")
+    checks = parser.parse_args(arguments).check
+    rows = list(explored())
+    faults = [fault for row in rows for fault in faults_of(row)]
+    sys.stderr.writelines(f"{fault}\n" for fault in faults)
+    if faults:
+        return 1
+    text, place = page(rows), ROOT / PAGE
+    if not checks:
+        place.write_text(text, encoding="utf-8")
+        return 0
+    committed = place.read_text(encoding="utf-8") if place.exists() else ""
+    differs = list(difflib.unified_diff(committed.splitlines(), text.splitlines(), str(PAGE), "found", lineterm=""))
+    sys.stderr.writelines(f"{line}\n" for line in differs)
+    return 1 if differs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
