@@ -1,0 +1,198 @@
+"""Where the time of an exploration goes, by phase.
+
+    python benchmarks/engine_profile.py SCENARIO [ROUNDS] [BOUNDS]
+
+For example ``two_phase_commit 3 n=8``. One thread explores with one call for each phase of each buffer, so that CPU
+time can be told apart: *expand*, *table*, *gather*. Inside of a call compiled code is inlined, and nobody who samples
+can tell parts apart. So an exploration that applies the normal form twice, which changes nothing, shows what it costs,
+and one that judges no promise what they cost. Fingerprints are made alone, over a buffer of states. All take turns.
+What remains of *expand* are the actions, with copies of their parents; what remains of *gather* is the copy into the
+frontier; what remains of all is Python. For bytes of a state see the last line.
+"""
+
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+
+from zombieproof.checker.engine import explore as exploring
+from zombieproof.checker.engine import kernels, places, search
+from zombieproof.checker.engine.compiled import compiled
+from zombieproof.checker.engine.model import Model
+from zombieproof.checker.engine.result import Result
+from zombieproof.checker.engine.storage import Block
+from zombieproof.checker.scenario import Scenario, UnknownBound
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.checker.transactions.network import normalise as once
+from zombieproof.cli.usage import WrongUsage, bounds_of
+
+BUFFER_BYTES = 256 * 1024
+"""Of states of which fingerprints are made, one after the other: as much as one thread expands at a time."""
+PHASES = {places.EXPAND: "expand", places.DEDUPLICATE: "table", places.GATHER: "gather"}
+PARTS = ("actions", "normal form", "fingerprint", "table", "promises", "frontier", "Python")
+
+
+def twice(state: Any, setup: Any) -> None:
+    """The normal form of the transaction protocol, and again."""
+    once(state, setup)
+    once(state, setup)
+
+
+class Apart(search.Search):
+    """A search by one thread that calls each phase for itself, and adds up the CPU seconds of each."""
+
+    seconds: dict[str, float]
+
+    def _call(self, phase: int, parents: Block, out: Any, kept: Any, tally: Any, around: Any = None) -> int:
+        if phase == places.RUN:
+            return self._run(parents, out, kept, tally)
+        began = time.thread_time()
+        answer = super()._call(phase, parents, out, kept, tally, around)
+        if phase in PHASES:
+            self.seconds[PHASES[phase]] += time.thread_time() - began
+        return answer
+
+    def _run(self, parents: Block, out: Any, kept: Any, tally: Any) -> int:
+        """What `kernels.run` does, phase by phase."""
+        while tally[places.STAGE] != places.EXPAND or tally[places.PARENT] < tally[places.LAST]:
+            if tally[places.STAGE] == places.EXPAND:
+                self._call(places.EXPAND, parents, out, kept, tally)
+                tally[places.STAGE] = places.DEDUPLICATE
+            if tally[places.STAGE] == places.DEDUPLICATE:
+                if self._call(places.DEDUPLICATE, parents, out, kept, tally) == places.TABLE_FULL:
+                    return places.TABLE_FULL
+                tally[places.STAGE] = places.GATHER
+            if kept.parents.shape[0] - tally[places.FILL] < tally[places.FRESH]:
+                return places.BLOCK_FULL
+            if self._call(places.GATHER, parents, out, kept, tally) == places.STOPPED:
+                return places.STOPPED
+            tally[places.GENERATED] += tally[places.FOUND]
+            tally[places.STAGE] = places.EXPAND
+        return places.DONE
+
+
+@dataclass(frozen=True)
+class Way:
+    """One exploration: its result, and the CPU seconds of each phase."""
+
+    result: Result
+    phases: dict[str, float]
+
+
+def apart(model: Model, setup: object, promises: tuple[str, ...]) -> Way:
+    """Explore with phases apart."""
+    Apart.seconds = dict.fromkeys(PHASES.values(), 0.0)
+    kept = exploring.Search
+    exploring.Search = Apart  # type: ignore[misc]  # for this exploration
+    try:
+        return Way(exploring.explore(model, setup, promises=promises), Apart.seconds)
+    finally:
+        exploring.Search = kept  # type: ignore[misc]  # as it was
+
+
+def fingerprint_seconds(model: Model, count: int) -> float:
+    """CPU seconds for so many fingerprints of states of the model, made one after the other in a buffer."""
+    words = compiled(model).state.padded.itemsize // 8
+    scope = {**vars(kernels), "WORDS": words}
+    alone = numba.njit(FunctionType(kernels.fingerprint.__code__, scope, "fingerprint"))
+
+    def many(rows: Any, times: int) -> Any:
+        total = np.uint64(0)
+        for _ in range(times):
+            for row in range(rows.shape[0]):
+                total ^= alone(rows, row)
+        return total
+
+    rows = np.random.default_rng(0).integers(0, 2**63, (max(1, BUFFER_BYTES // (8 * words)), words), np.uint64)
+    function = numba.njit(many)
+    function(rows, 1)  # compiles it
+    times = max(1, 2_000_000 // rows.shape[0])
+    began = time.thread_time()
+    function(rows, times)
+    return (time.thread_time() - began) / (times * rows.shape[0]) * count
+
+
+def shares(whole: list[Way], doubled: list[Way], unjudged: list[Way], fingerprints: float) -> dict[str, float]:
+    """CPU seconds of each part; a difference that is below nothing, because of noise, is nothing."""
+
+    def middle(ways: list[Way], phase: str) -> float:
+        return statistics.median(way.phases[phase] for way in ways)
+
+    expand, table, gather = (middle(whole, phase) for phase in PHASES.values())
+    normal = max(0.0, middle(doubled, "expand") - expand) if doubled else 0.0
+    promises = max(0.0, gather - middle(unjudged, "gather"))
+    total = statistics.median(way.result.cpu_seconds for way in whole)
+    values = (
+        expand - normal - fingerprints,
+        normal,
+        fingerprints,
+        table,
+        promises,
+        gather - promises,
+        total - expand - table - gather,
+    )
+    return {part: max(0.0, seconds) for part, seconds in zip(PARTS, values, strict=True)}
+
+
+def profile(scenario: Scenario, rounds: int, bounds: dict[str, int]) -> tuple[Result, dict[str, float]]:
+    """Explore a scenario in these ways, in turns; return what it found, and the CPU seconds of each part.
+
+    Raises:
+        RuntimeError: the ways do not find the same graph.
+    """
+    own = scenario.own_bounds(bounds)
+    model, setup = scenario.model(own), scenario.setup(scenario.own_rules(), own)
+    judged = (*scenario.kept, *scenario.sometimes)
+    ways: dict[str, tuple[Model, tuple[str, ...]]] = {"whole": (model, judged), "unjudged": (model, ())}
+    if model.normalise is once:
+        ways["doubled"] = (replace(model, normalise=twice), judged)
+    found: dict[str, list[Way]] = {"whole": [], "unjudged": [], "doubled": []}
+    for _ in range(rounds):
+        for way, (each, promises) in ways.items():
+            found[way].append(apart(each, setup, promises))
+    counts = {way.result.distinct for some in found.values() for way in some}
+    if len(counts) != 1:
+        raise RuntimeError(f"the ways found {sorted(counts)} states: they are not the same graph")
+    result = found["whole"][0].result
+    fingerprints = fingerprint_seconds(model, result.generated)
+    return result, shares(found["whole"], found["doubled"], found["unjudged"], fingerprints)
+
+
+def show(name: str, rounds: int, bounds: str) -> int:
+    """Print the profile of a scenario; 2 if there is none, or nothing that can be profiled."""
+    scenario = SCENARIOS.get(name)
+    if scenario is None:
+        print(f"there is no scenario {name!r}; there are: {', '.join(SCENARIOS)}")
+        return 2
+    try:
+        result, parts = profile(scenario, rounds, bounds_of(bounds))
+    except (UnknownBound, WrongUsage) as error:
+        print(error)
+        return 2
+    total = sum(parts.values())
+    print(f"{name}: {result.distinct:,} states in {total:.2f} CPU s, one thread, medians of {rounds}")
+    for part, seconds in parts.items():
+        print(
+            f"  {part:12} {seconds:8.2f} s {seconds / total:6.1%} {seconds / result.generated * 1e9:8.1f} ns/successor"
+        )
+    print(f"  {result.bytes_per_state:.1f} bytes a visited state, and {result.state_bytes} one of the frontier")
+    return 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Read the command line; 2 if it makes no sense."""
+    name, rounds, bounds = (*arguments, *("", "3", "")[len(arguments) :])[:3]
+    if not rounds.isdecimal() or not int(rounds):
+        print(f"{rounds!r} are no rounds; give 1 or more")
+        return 2
+    return show(name, int(rounds), bounds)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
