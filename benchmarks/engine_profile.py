@@ -88,12 +88,12 @@ class Way:
 def apart(model: Model, setup: object, promises: tuple[str, ...]) -> Way:
     """Explore with phases apart."""
     Apart.seconds = dict.fromkeys(PHASES.values(), 0.0)
-    kept = exploring.Search
-    exploring.Search = Apart  # type: ignore[misc]  # for this exploration
+    kept = search.Search
+    setattr(exploring, "Search", Apart)  # noqa: B010  # for this exploration
     try:
         return Way(exploring.explore(model, setup, promises=promises), Apart.seconds)
     finally:
-        exploring.Search = kept  # type: ignore[misc]  # as it was
+        setattr(exploring, "Search", kept)  # noqa: B010  # as it was
 
 
 def fingerprint_seconds(model: Model, count: int) -> float:
@@ -112,10 +112,10 @@ def fingerprint_seconds(model: Model, count: int) -> float:
     rows = np.random.default_rng(0).integers(0, 2**63, (max(1, BUFFER_BYTES // (8 * words)), words), np.uint64)
     function = numba.njit(many)
     function(rows, 1)  # compiles it
-    times = max(1, 2_000_000 // rows.shape[0])
+    times: int = max(1, 2_000_000 // len(rows))
     began = time.thread_time()
     function(rows, times)
-    return (time.thread_time() - began) / (times * rows.shape[0]) * count
+    return (time.thread_time() - began) / (times * len(rows)) * count
 
 
 def shares(whole: list[Way], doubled: list[Way], unjudged: list[Way], fingerprints: float) -> dict[str, float]:

@@ -76,6 +76,10 @@ FAULTS = tuple(f.name for f in fields(Budget))
 """The faults of the transaction protocol."""
 
 
+NOT_OWED_WITH: Mapping[str, tuple[str, ...]] = {"forgotten": ("memory_is_the_fold_of_the_log",)}
+"""Fault -> promises that nobody gives where it happens: a leader that forgot a silent producer has it in its log."""
+
+
 class UnknownBound(ScenarioFault):
     """A bound that the scenario does not have, or a value that it cannot have."""
 
