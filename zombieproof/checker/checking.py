@@ -1,13 +1,14 @@
 """Checking a scenario: choose rules and bounds, explore, and say what came out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from zombieproof.checker.engine.explore import Progress, Result, Stop, explore
 from zombieproof.checker.engine.model import Model
 from zombieproof.checker.engine.walking import wander
 from zombieproof.checker.request import Request, chosen, preset_in_force
 from zombieproof.checker.scenario import Mutant, Scenario
+from zombieproof.checker.swarm import swarm
 from zombieproof.model.rules import Rules
 
 __all__ = ["Checked", "Request", "UnknownMutant", "check", "chosen"]
@@ -19,7 +20,10 @@ class UnknownMutant(ValueError):
 
 @dataclass(frozen=True)
 class Checked:
-    """A scenario, how it was checked, and what came out. `is_pinned` says whether its pinned count applies."""
+    """A scenario, how it was checked, and what came out. `is_pinned` says whether its pinned count applies.
+
+    `bounds`, `model` and `setup` are those of the counterexample where a swarm of walks drew others.
+    """
 
     scenario: Scenario
     model: Model
@@ -71,9 +75,21 @@ def check(
             progress=progress,
             stop=stop,
         )
+    elif request.walks.swarm:
+        found = swarm(scenario, rules, bounds, request.walks, promises=promises, progress=progress, stop=stop)
+        bounds, model, setup, result = found.bounds, found.model, found.setup, found.result
     else:
-        walks = asdict(request.walks)
-        result = wander(model, setup, **walks, promises=promises, progress=progress, stop=stop)
+        walks = request.walks
+        result = wander(
+            model,
+            setup,
+            seed=walks.seed,
+            steps=walks.steps,
+            seconds=walks.seconds,
+            promises=promises,
+            progress=progress,
+            stop=stop,
+        )
     is_pinned = not changed and bounds == dict(scenario.bounds) and request.walks is None
     name = preset_in_force(scenario, request)
     return Checked(scenario, model, setup, rules, name, bounds, mutant, is_pinned, result)

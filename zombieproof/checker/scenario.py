@@ -156,6 +156,10 @@ class Scenario:
         """The promises that no behaviour may break: always, and at rest."""
         return (*self.always, *self.at_rest)
 
+    def not_owed(self, bounds: Mapping[str, int]) -> set[str]:
+        """The promises that nobody gives within these bounds, because of their faults."""
+        return {name for fault, promises in NOT_OWED_WITH.items() if bounds.get(fault) for name in promises}
+
     @property
     def asked(self) -> str:
         """What it is asked for by on the command line: its name, behind its file if it has one."""

@@ -41,6 +41,7 @@ Examples:
   zombieproof check examples/own_scenario.py   one of your own
   zombieproof check mine.py:NAME timeout --bounds lost=2
   zombieproof check kip98_takeover --bounds lost=3,crashes=3 --simulate 60 --seed 7
+  zombieproof check zombie_takeover --simulate 60 --swarm
   zombieproof check --mutants          does each mutant break what it must?
   zombieproof check --format junit > checks.xml
 """
@@ -114,6 +115,12 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         ),
     ] = "",
     seed: Annotated[int | None, typer.Option(metavar="N", help="which walks --simulate takes; 0 by default")] = None,
+    swarm: Annotated[
+        bool,
+        typer.Option(
+            "--swarm", help="--simulate draws bounds anew every few walks: each fault as often as here, or more"
+        ),
+    ] = False,
     listing: Annotated[bool, typer.Option("--list", help="list what could be checked, and explore nothing")] = False,
 ) -> int:
     """Run the command."""
@@ -129,7 +136,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         bounds=bounds_of(bounds),
         workers=workers_of(workers),
         memory_bytes=memory_bytes(memory) if memory else None,
-        walks=walks_of(simulate, seed),
+        walks=walks_of(simulate, seed, swarm=swarm),
     )
     chosen = choose(names or (), choice)
     if mutants:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from zombieproof.checker.request import Request, chosen
-from zombieproof.checker.scenario import NOT_OWED_WITH, Scenario, UnknownBound
+from zombieproof.checker.scenario import Scenario, UnknownBound
 from zombieproof.checker.validation import MOST
 from zombieproof.farm.expanding import GROWTH
 
@@ -77,8 +77,8 @@ class Space:
     def scenario_at(self, place: Place) -> Scenario:
         """The scenario with the promises that are owed at a place, whatever the faults there."""
         bounds = self.scenario.own_bounds({**(self.request.bounds or {}), **self.bounds(place)})
-        gone = {promise for fault, promises in NOT_OWED_WITH.items() if bounds.get(fault) for promise in promises}
-        return replace(self.scenario, always=tuple(name for name in self.scenario.always if name not in gone))
+        not_owed = self.scenario.not_owed(bounds)
+        return replace(self.scenario, always=tuple(name for name in self.scenario.always if name not in not_owed))
 
     def request_at(self, place: Place) -> Request:
         """What is asked at a place."""
