@@ -30,6 +30,7 @@ SCENARIO_KEYS = {
     "seconds",
     "cpu_seconds",
     "peak_mib",
+    "bounds",
     "promises",
     "violated",
     "coverage",

@@ -1,7 +1,7 @@
 """Checking a scenario: choose rules and bounds, explore, and say what came out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from zombieproof.checker.engine.explore import Progress, Result, Stop, explore
 from zombieproof.checker.engine.folder import Keeping
@@ -10,6 +10,7 @@ from zombieproof.checker.engine.reductions import Reduced, reduced
 from zombieproof.checker.engine.walking import wander
 from zombieproof.checker.request import Request, chosen, preset_in_force, rules_words
 from zombieproof.checker.scenario import Mutant, Scenario
+from zombieproof.checker.swarm import swarm
 from zombieproof.model.rules import Rules
 
 __all__ = ["Checked", "Request", "UnknownMutant", "check", "chosen"]
@@ -26,6 +27,8 @@ class Checked:
     `is_pinned` says whether its pinned count applies; `reduced` what was explored in the place of the model, if that
     was asked for: `result` is about the model all the same, but for its counts. `unreduced` is the pinned count that
     would apply without that; 0 if none would.
+
+    `bounds`, `model` and `setup` are those of the counterexample where a swarm of walks drew others.
     """
 
     scenario: Scenario
@@ -88,11 +91,23 @@ def check(
             stop=stop,
         )
         result = smaller.of_the_model(result) if smaller else result
+    elif smaller:
+        raise Malformed("walks at random are not reduced: leave --reduce away, or --simulate", "reduce")
+    elif request.walks.swarm:
+        found = swarm(scenario, rules, bounds, request.walks, promises=promises, progress=progress, stop=stop)
+        bounds, model, setup, result = found.bounds, found.model, found.setup, found.result
     else:
-        if smaller:
-            raise Malformed("walks at random are not reduced: leave --reduce away, or --simulate", "reduce")
-        walks = asdict(request.walks)
-        result = wander(model, setup, **walks, promises=promises, progress=progress, stop=stop)
+        walks = request.walks
+        result = wander(
+            model,
+            setup,
+            seed=walks.seed,
+            steps=walks.steps,
+            seconds=walks.seconds,
+            promises=promises,
+            progress=progress,
+            stop=stop,
+        )
     is_own = not changed and bounds == dict(scenario.bounds) and request.walks is None
     name = preset_in_force(scenario, request)
     unreduced = scenario.distinct if is_own and smaller else 0

@@ -15,11 +15,15 @@ STEPS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Walks:
-    """Random walks instead of an exploration: so many steps of all, or so many seconds (None: no such limit)."""
+    """Random walks instead of an exploration: so many steps of all, or so many seconds (None: no such limit).
+
+    A `swarm` draws bounds anew for each batch of them (`checker.swarm`): those of the request, or larger ones.
+    """
 
     seed: int = 0
     steps: int | None = None
     seconds: float | None = None
+    swarm: bool = False
 
 
 @dataclass(frozen=True)

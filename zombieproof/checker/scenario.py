@@ -76,6 +76,10 @@ FAULTS = tuple(f.name for f in fields(Budget))
 """The faults of the transaction protocol."""
 
 
+NOT_OWED_WITH: Mapping[str, tuple[str, ...]] = {"forgotten": ("memory_is_the_fold_of_the_log",)}
+"""Fault -> promises that nobody gives where it happens: a leader that forgot a silent producer has it in its log."""
+
+
 class UnknownBound(ScenarioFault):
     """A bound that the scenario does not have, or a value that it cannot have."""
 
@@ -152,6 +156,10 @@ class Scenario:
     def kept(self) -> tuple[str, ...]:
         """The promises that no behaviour may break: always, at rest, and what it leads to."""
         return (*self.always, *self.at_rest, *self.leads_to)
+
+    def not_owed(self, bounds: Mapping[str, int]) -> set[str]:
+        """The promises that nobody gives within these bounds, because of their faults."""
+        return {name for fault, promises in NOT_OWED_WITH.items() if bounds.get(fault) for name in promises}
 
     @property
     def asked(self) -> str:

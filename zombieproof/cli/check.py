@@ -44,6 +44,7 @@ Examples:
   zombieproof check kip98_takeover --bounds lost=3,crashes=3 --simulate 60 --seed 7
   zombieproof check zombie_takeover --checkpoint kept/ --resume
   zombieproof check producer_id_blocks --reduce symmetry
+  zombieproof check zombie_takeover --simulate 60 --swarm
   zombieproof check --mutants          does each mutant break what it must?
   zombieproof check --format junit > checks.xml
 """
@@ -117,6 +118,12 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         ),
     ] = "",
     seed: Annotated[int | None, typer.Option(metavar="N", help="which walks --simulate takes; 0 by default")] = None,
+    swarm: Annotated[
+        bool,
+        typer.Option(
+            "--swarm", help="--simulate draws bounds anew every few walks: each fault as often as here, or more"
+        ),
+    ] = False,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="keep what was reached in a folder of its own, to go on if this ends early"),
@@ -152,7 +159,7 @@ def check_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         bounds=bounds_of(bounds),
         workers=workers_of(workers),
         memory_bytes=memory_bytes(memory) if memory else None,
-        walks=walks_of(simulate, seed),
+        walks=walks_of(simulate, seed, swarm=swarm),
         keeping=keeping_of(checkpoint, checkpoint_every, resume=resume),
         reduce=reductions_of(reduce),
     )

@@ -88,13 +88,15 @@ def workers_of(wanted: int | None) -> int:
     return min(wanted, MOST_THREADS)
 
 
-def walks_of(amount: str, seed: int | None) -> Walks | None:
-    """The walks of --simulate and --seed: "30" or "30s" are seconds, "2000000steps" are steps; "": none.
+def walks_of(amount: str, seed: int | None, *, swarm: bool = False) -> Walks | None:
+    """The walks of --simulate, --seed and --swarm: "30" or "30s" are seconds, "2000000steps" are steps; "": none.
 
     Raises:
-        WrongUsage: it is no amount, or a seed alone.
+        WrongUsage: it is no amount, or a seed or a swarm alone.
     """
     if not amount:
+        if swarm:
+            raise WrongUsage("--swarm draws the bounds of random walks: give --simulate SECONDS as well")
         if seed is not None:
             raise WrongUsage(f"--seed {seed} says which random walks: give --simulate SECONDS as well")
         return None
@@ -105,7 +107,8 @@ def walks_of(amount: str, seed: int | None) -> Walks | None:
         raise WrongUsage(
             f"--simulate {amount!r} is no amount; give seconds, such as 30, or steps, such as 2000000steps"
         )
-    return Walks(seed or 0, steps=int(found[2]) if found[2] else None, seconds=float(found[1]) if found[1] else None)
+    steps, seconds = int(found[2]) if found[2] else None, float(found[1]) if found[1] else None
+    return Walks(seed or 0, steps, seconds, swarm)
 
 
 def keeping_of(folder: Path | None, every: float | None, *, resume: bool) -> Keeping | None:

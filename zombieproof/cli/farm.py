@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from zombieproof.checker.request import STEPS
-from zombieproof.cli.farming import examine, list_jobs, runner_of, watching
+from zombieproof.cli.farming import examine, list_jobs, runner_of, values_of_bounds, watching
 from zombieproof.cli.usage import WrongUsage, form_of, memory_bytes
 from zombieproof.farm.expanding import jobs_of
 from zombieproof.farm.jobs import OWN, Job
@@ -122,7 +121,7 @@ def farm_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         rules=tuple(rules or (OWN,)),
         on=tuple(on or ()),
         off=tuple(off or ()),
-        bounds=_bounds(bounds or ()),
+        bounds=values_of_bounds(bounds or ()),
         seeds=_seeds(seeds),
         steps=STEPS if steps is None else steps,
     )
@@ -157,21 +156,6 @@ def _seeds(text: str) -> tuple[int, ...]:
         return bound_values(text) if text else ()
     except PlanFault as fault:
         raise WrongUsage(f"--seeds {text!r}: {fault}") from fault
-
-
-def _bounds(options: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    bounds: dict[str, tuple[int, ...]] = {}
-    for option in options:
-        name, sign, values = (part.strip() for part in option.partition("="))
-        if not sign or not name:
-            raise WrongUsage(f"--bound {option!r} is not name=values; give for example --bound lost=0,1,2")
-        if name in bounds:
-            raise WrongUsage(f"--bound {option!r}: {name} is there twice; give all values at once, such as {name}=0,1")
-        try:
-            bounds[name] = bound_values(values)
-        except PlanFault as fault:
-            raise WrongUsage(f"--bound {option!r}: {fault}") from fault
-    return bounds
 
 
 def _jobs(plan: Path | None, options: Group, *, mutants: bool) -> list[Job]:

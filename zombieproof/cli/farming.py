@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from zombieproof.cli.usage import WrongUsage
 from zombieproof.farm.exploring import Limits, Watch
 from zombieproof.farm.found import Entry
 from zombieproof.farm.jobs import Job
+from zombieproof.farm.plan import PlanFault, bound_values
 from zombieproof.farm.runners import Runner, in_processes, in_this_process
 from zombieproof.farm.tasks import seconds, tasks_of
 from zombieproof.pipeline.farm import on_master
@@ -29,6 +30,26 @@ if TYPE_CHECKING:
     from zombieproof.farm.running import Harvest
 
 MOST_PROCESSES = 256
+
+
+def values_of_bounds(options: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """The values of each bound of --bound options, such as lost=0..2.
+
+    Raises:
+        WrongUsage: one is no such option, or a bound is there twice.
+    """
+    bounds: dict[str, tuple[int, ...]] = {}
+    for option in options:
+        name, sign, values = (part.strip() for part in option.partition("="))
+        if not sign or not name:
+            raise WrongUsage(f"--bound {option!r} is not name=values; give for example --bound lost=0,1,2")
+        if name in bounds:
+            raise WrongUsage(f"--bound {option!r}: {name} is there twice; give all values at once, such as {name}=0,1")
+        try:
+            bounds[name] = bound_values(values)
+        except PlanFault as fault:
+            raise WrongUsage(f"--bound {option!r}: {fault}") from fault
+    return bounds
 
 
 def examine(jobs: Sequence[Job]) -> None:

@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "conform": "Judge any broker, or replay recorded answers of a real one.",
     "serve": "Serve brokers of Kafka for any client of Kafka.",
     "farm": "Explore many scenarios, rules, bounds and mutants at once.",
+    "sweep": "Explore growing faults until time is up.",
     "verify": "Verify all that a clone promises, in one table.",
     "scenarios": "List the scenarios, or tell one.",
     "stories": "List the stories that brokers can play, or tell one.",

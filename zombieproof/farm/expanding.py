@@ -24,7 +24,7 @@ from zombieproof.model.rules import PRESETS, UnknownRule
 
 MOST_JOBS: Final = 20_000
 _UNPINNED_STATES: Final = 400_000
-_GROWTH: Final = 4
+GROWTH: Final = 4
 """How many times as many states there are, about, for each fault more."""
 _EARLY: Final = 16
 """A mutant is done when its promise is broken: after one state in so many, about."""
@@ -194,4 +194,4 @@ def _states(scenario: Scenario, mutant: Mutant | None, bounds: Mapping[str, int]
     """About how many states there are."""
     states = float(scenario.distinct or _UNPINNED_STATES) / (_EARLY if mutant else 1)
     more = sum(bounds.get(name, 0) - scenario.bounds.get(name, 0) for name in scenario.faults)
-    return int(states * float(_GROWTH) ** max(-8, min(more, 8)))
+    return int(states * float(GROWTH) ** max(-8, min(more, 8)))

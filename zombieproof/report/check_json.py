@@ -34,6 +34,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "seconds": round(result.seconds, 6),
         "cpu_seconds": round(result.cpu_seconds, 6),
         "peak_mib": round(result.peak_mib, 1),
+        "bounds": dict(run.checked.bounds),
         "promises": [{"name": p.name, "kind": p.kind, "holds": p.holds} for p in result.promises],
         "violated": violation_data(run),
         "coverage": coverage_data(run),

@@ -115,6 +115,9 @@ def show_violation(screen: Screen, run: Run, broken: Promise, *, brief: bool = F
     """Write a broken promise with the shortest story of how it breaks; a brief one has no decisions and moves."""
     screen.say(f"{run.name} ({run.rules}): {broken.name} is broken", "bold red", hang=2)
     screen.say(f"{broken.text}" + (f" [{broken.source}]" if broken.source else ""), indent=2)
+    if run.drawn:
+        drawn = ", ".join(f"{name}={value}" for name, value in run.drawn.items())
+        screen.say(f"Within bounds that were drawn: {drawn}", indent=2, hang=2)
     screen.say()
     if run.story is None:
         screen.say(f"There is no step to show: {run.checked.result.why}.", indent=2)
@@ -212,7 +215,8 @@ def command_of(run: Run, *, without: bool = True) -> str:
     parts += [f"--mutant {request.mutant}"] if request.mutant else []
     parts += [f"--with {rule.replace(' ', '')}" for rule in request.on]
     parts += [f"--without {rule}" for rule in request.off if without]
-    if request.bounds:
-        parts.append("--bounds " + ",".join(f"{name}={value}" for name, value in request.bounds.items()))
+    bounds = {**(request.bounds or {}), **run.drawn}
+    if bounds:
+        parts.append("--bounds " + ",".join(f"{name}={value}" for name, value in bounds.items()))
     parts += [f"--reduce {','.join(request.reduce)}"] if request.reduce else []
     return " ".join(parts)

@@ -49,6 +49,14 @@ class Run:
         return rules_words(self.checked, self.request)
 
     @property
+    def drawn(self) -> dict[str, int]:
+        """The bounds of a counterexample that are not those asked for, because a swarm of walks drew them."""
+        if self.broken is None:
+            return {}
+        _, bounds = asking.chosen(self.checked.scenario, self.request)
+        return {name: value for name, value in self.checked.bounds.items() if value != bounds[name]}
+
+    @property
     def broken(self) -> Promise | None:
         """The broken promise."""
         violated = self.checked.result.violated

@@ -239,6 +239,11 @@ def shortened(model: Model, setup: object, actions: Sequence[int], promise: str)
         size = max(1, size // 2)
 
 
+def breaks(model: Model, setup: object, actions: Sequence[int], promise: str) -> bool:
+    """Whether `actions` are enabled step by step, and the last one breaks `promise`, and none before."""
+    return _Story(model, setup, promise).broken_by(actions) == list(actions)
+
+
 class _Story:
     """Actions from the initial state, and whether they break a promise."""
 

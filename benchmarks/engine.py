@@ -1,0 +1,398 @@
+"""The engine of the checker beside others on one graph: distinct states for each second of user CPU, as ratios.
+
+    python benchmarks/engine.py [--managers 9] [--rounds 3] [--only NAME ...] [--large] [--write FILE]
+    python benchmarks/engine.py --profile zombie_takeover
+
+The graph is two-phase commit with N resource managers. The peers' sources are our own and lie beside this file, in
+``two_phase_commit/``: C by hand, plain and with prefetch; Promela for Spin, depth first and without its reduction; Rust
+for Stateright, breadth first on one thread. Every one of them has to report the number of states that the graph has, or
+else its row is an error, and so is the exit code. Ours is the command as users run it, a whole process with its start,
+from a warm cache. Peers are compiled first, optimised, and that is not counted. All take turns in each round; medians
+are printed, with the spread. Bytes of a state are those of the whole process at its peak, divided by all states. The
+protocol itself is only ours: `zombie_takeover`, and with ``--large`` the same with bounds that make it many times
+larger. For a first look: ``--managers 7 --rounds 1 --peers``.
+
+Needed for peers: gcc; spin and gcc; cargo. What is missing is named as missing. ``--profile`` says where the time of
+one exploration goes (``python benchmarks/engine_profile.py SCENARIO [ROUNDS] [BOUNDS]``).
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from zombieproof.report.pages import table, write_page
+
+SOURCES = Path(__file__).parent / "two_phase_commit"
+DISTINCT = {4: 1_568, 5: 8_832, 6: 50_816, 7: 296_448, 8: 1_745_408, 9: 10_340_352}
+"""Resource managers -> distinct states, as published for TLC's TwoPhase and pinned by the tests of the engine."""
+PROGRAM = "import sys; from zombieproof.cli import main; sys.exit(main())"
+SPIN = "Spin, depth first"
+PLAIN_C = "C by hand"
+TAKEOVER = 7_506_469
+LARGE = "lost=2,doubled=2"
+
+
+class Wrong(Exception):
+    """A peer or the command did not say what the graph has."""
+
+
+class Missing(Exception):
+    """A tool that a peer needs is not here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """One process: user CPU seconds, all CPU seconds, seconds, most MiB of memory, and what it wrote."""
+
+    user: float
+    cpu: float
+    seconds: float
+    peak_mib: float
+    said: str
+
+    def rate(self, distinct: int) -> float:
+        """Distinct states for each second of user CPU, in millions."""
+        return distinct / max(self.user, 1e-3) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Something that explores. `make` compiles it into a folder and returns the command, `count` reads what it says."""
+
+    name: str
+    make: Callable[[Path], list[str]]
+    count: Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What came of a subject: how often it ran, or why not."""
+
+    name: str
+    distinct: int = 0
+    runs: tuple[Spent, ...] = ()
+    fault: str = ""
+
+    @property
+    def rates(self) -> list[float]:
+        """Distinct states for each second of user CPU, in millions, from the slowest run to the fastest."""
+        return sorted(run.rate(self.distinct) for run in self.runs)
+
+    @property
+    def rate(self) -> float:
+        """Their median."""
+        return statistics.median(self.rates)
+
+
+# ---------------------------------------------------------------- processes
+
+
+def run(command: Sequence[str], folder: Path) -> Spent:
+    """Run a command to its end, and see what it took.
+
+    Raises:
+        Wrong: its exit code is not 0.
+    """
+    output, began = folder / "said", time.perf_counter()
+    with output.open("w+b") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, cwd=folder, env=_environment())
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    took, text = time.perf_counter() - began, output.read_text(errors="replace")
+    if process.returncode:
+        raise Wrong(f"exit code {process.returncode}: {_last(text)}")
+    return Spent(used.ru_utime, used.ru_utime + used.ru_stime, took, used.ru_maxrss / 1024, text)
+
+
+def _last(text: str) -> str:
+    return (text.strip().splitlines() or ["it said nothing"])[-1]
+
+
+def tool(name: str) -> str:
+    """Where a program is.
+
+    Raises:
+        Missing: nowhere.
+    """
+    found = shutil.which(name)
+    if found is None:
+        raise Missing(f"{name} is not installed")
+    return found
+
+
+def compiled(command: Sequence[str], folder: Path, **environment: str) -> None:
+    """Run a compiler.
+
+    Raises:
+        Missing: it does not compile: what is needed for it is not here.
+    """
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | environment)
+    if ran.returncode:
+        raise Missing(f"{Path(command[0]).name} failed: {_last(ran.stderr or ran.stdout)}")
+
+
+# ---------------------------------------------------------------- who explores
+
+
+def by_hand(managers: int, *options: str) -> Subject:
+    """C by hand."""
+
+    def make(folder: Path) -> list[str]:
+        program = str(folder / "two_phase")
+        compiled([tool("gcc"), "-O3", "-march=native", "-o", program, str(SOURCES / "two_phase.c")], folder)
+        return [program, str(managers), *options]
+
+    return Subject(PLAIN_C + (f" with {options[0]}" if options else ""), make, _counted(r"^(\d+) distinct"))
+
+
+def spin(managers: int) -> Subject:
+    """Promela for Spin: depth first, without its reduction."""
+
+    def make(folder: Path) -> list[str]:
+        compiled([tool("spin"), f"-DN={managers}", "-a", str(SOURCES / "two_phase.pml")], folder)
+        flags = ("-O3", "-march=native", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=32768")
+        compiled([tool("gcc"), *flags, "-o", "pan", "pan.c"], folder)
+        return [str(folder / "pan"), "-m1000", "-w24"]
+
+    return Subject(SPIN, make, _spin_states)
+
+
+def stateright(managers: int) -> Subject:
+    """Rust with Stateright."""
+
+    def make(folder: Path) -> list[str]:
+        manifest = str(SOURCES / "stateright" / "Cargo.toml")
+        build = [tool("cargo"), "build", "--release", "--locked", "--manifest-path", manifest]
+        compiled(build, folder, CARGO_TARGET_DIR=str(folder))
+        return [str(folder / "release" / "two_phase"), str(managers)]
+
+    return Subject("Stateright, breadth first", make, _counted(r"^(\d+) distinct"))
+
+
+def ours(name: str, scenario: str, bounds: str, *options: str) -> Subject:
+    """The command of this program; it is run once with the least faults, so that its cache is warm."""
+
+    def make(folder: Path) -> list[str]:
+        command = [sys.executable, "-c", PROGRAM, "check", scenario, "--json"]
+        least = "n=4" if scenario == "two_phase_commit" else "lost=0,doubled=0,doubled_batches=0,late=0,crashes=0"
+        warming = [*command, "--bounds", least, *options]
+        subprocess.run(warming, cwd=folder, stdout=subprocess.DEVNULL, env=_environment(), check=False)
+        return [*command, *(["--bounds", bounds] if bounds else []), *options]
+
+    return Subject(f"zombieproof, {name}", make, _ours)
+
+
+def _environment() -> dict[str, str]:
+    root = str(Path(__file__).resolve().parents[1])
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
+
+
+def _counted(pattern: str) -> Callable[[str], int]:
+    def count(said: str) -> int:
+        found = re.search(pattern, said, re.MULTILINE)
+        if not found:
+            raise Wrong(f"it does not say how many states there are: {_last(said)}")
+        return int(found[1])
+
+    return count
+
+
+def _spin_states(said: str) -> int:
+    if "errors: 0" not in said or "max search depth too small" in said:
+        raise Wrong(f"Spin found an error, or did not go to the end: {_last(said)}")
+    return _counted(r"^\s*(\d+) states, stored")(said)
+
+
+def _ours(said: str) -> int:
+    try:
+        [found] = json.loads(said[said.index("{") :])["scenarios"]
+        if found["verdict"] != "holds":
+            raise Wrong(f"the verdict is {found['verdict']}")
+        return int(found["distinct"])
+    except (ValueError, KeyError) as error:
+        raise Wrong(f"it does not say how many states there are: {_last(said)}") from error
+
+
+def on_two_phase_commit(managers: int) -> list[Subject]:
+    """Everybody who explores two-phase commit."""
+    scenario, bounds = "two_phase_commit", f"n={managers}"
+    return [
+        by_hand(managers),
+        by_hand(managers, "prefetch"),
+        spin(managers),
+        stateright(managers),
+        *ours_in_each_way(scenario, bounds),
+    ]
+
+
+def ours_in_each_way(scenario: str, bounds: str) -> list[Subject]:
+    """Ours on a scenario, with other bounds or its own: by one thread, by two, and as it is without an option."""
+    one, two = (ours(f"--workers {n}", scenario, bounds, "--workers", str(n)) for n in (1, 2))
+    return [one, two, ours("as shipped", scenario, bounds)]
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def measure(subjects: Sequence[Subject], distinct: int | None, rounds: int, folder: Path) -> list[Row]:
+    """Compile all, run them in turns, and compare what each says with `distinct`, or all with each other."""
+    ready: dict[str, list[str]] = {}
+    faults: dict[str, str] = {}
+    runs: dict[str, list[Spent]] = {each.name: [] for each in subjects}
+    for number, each in enumerate(subjects):
+        place = folder / str(number)
+        place.mkdir(parents=True)
+        try:
+            ready[each.name] = each.make(place)
+        except Missing as why:
+            faults[each.name] = f"missing: {why}"
+    for turn in range(rounds):
+        for number, each in enumerate(subjects):
+            if each.name in faults:
+                continue
+            try:
+                spent = run(ready[each.name], folder / str(number))
+                found = each.count(spent.said)
+                distinct = distinct or found
+                if found != distinct:
+                    raise Wrong(f"{found:,} states instead of {distinct:,}")
+            except Wrong as why:
+                faults[each.name] = f"error: {why}"
+                continue
+            runs[each.name].append(spent)
+            print(f"round {turn + 1}: {each.name}: {spent.rate(found):.2f} M/CPU s", flush=True)
+    return [
+        Row(each.name, fault=faults[each.name])
+        if each.name in faults
+        else Row(each.name, distinct or 0, tuple(runs[each.name]))
+        for each in subjects
+    ]
+
+
+TITLES = (
+    "who",
+    "distinct:",
+    "user CPU s:",
+    "M/CPU s:",
+    "spread:",
+    "of Spin:",
+    "of C:",
+    "seconds:",
+    "most MiB:",
+    "bytes/state:",
+)
+
+
+def rows_of(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """The cells of a table; ratios stay empty where what they are of did not run."""
+    rates = {row.name: row.rate for row in rows if row.runs}
+    return [
+        (
+            row.name,
+            f"{row.distinct:,}",
+            f"{statistics.median(run.user for run in row.runs):.2f}",
+            f"{row.rate:.2f}",
+            f"{row.rates[0]:.2f}-{row.rates[-1]:.2f}",
+            *(f"{row.rate / rates[base]:.2f}" if base in rates else "" for base in (SPIN, PLAIN_C)),
+            f"{statistics.median(run.seconds for run in row.runs):.2f}",
+            f"{(peak := max(run.peak_mib for run in row.runs)):,.0f}",
+            f"{peak * 2**20 / row.distinct:,.0f}",
+        )
+        if row.runs
+        else (row.name, row.fault, *[""] * (len(TITLES) - 2))
+        for row in rows
+    ]
+
+
+COMMAND = "python benchmarks/engine.py --write docs/engine-speed.md"
+HEAD = f"""<!-- Generated by `{COMMAND}`. -->
+# How fast the checker's engine is
+
+Distinct states for each second of user CPU, beside other checkers on the same graph and beside C by hand; whole
+processes in turns on one machine. What is measured, and how, says `python benchmarks/engine.py --help`; the peers'
+sources lie in `benchmarks/two_phase_commit/`. Aim: five times Spin on two-phase commit.
+"""
+
+
+def page(found: dict[str, list[Row]], rounds: int, machine: str) -> str:
+    """The results as a page."""
+    parts = [HEAD, f"\n{rounds} rounds, medians. {machine}.\n"]
+    parts += [f"\n## {name}\n\n{table(TITLES, rows_of(rows))}" for name, rows in found.items()]
+    return "".join(parts)
+
+
+def options() -> argparse.ArgumentParser:
+    """What the command line takes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--managers", type=int, default=9, choices=sorted(DISTINCT), help="resource managers (%(default)s)"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="rounds (%(default)s)")
+    parser.add_argument("--only", nargs="+", default=[""], help="whoever's name contains one of these words")
+    parser.add_argument("--peers", action="store_true", help="two-phase commit alone")
+    parser.add_argument("--large", action="store_true", help=f"zombie_takeover with {LARGE} as well: it takes long")
+    parser.add_argument("--profile", metavar="SCENARIO", help="where the time of a scenario goes, and nothing else")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables as a page of Markdown as well")
+    return parser
+
+
+Graphs = dict[str, tuple[list[Subject], int | None]]
+"""Names of graphs -> who explores it, and how many states it has, if that is pinned."""
+
+
+def graphs_of(asked: argparse.Namespace) -> Graphs:
+    """Everybody who was chosen, on each graph that was; a graph of nobody is left out."""
+    graphs: Graphs = {
+        f"Two-phase commit, N = {asked.managers}": (on_two_phase_commit(asked.managers), DISTINCT[asked.managers])
+    }
+    if not asked.peers:
+        graphs["zombie_takeover"] = (ours_in_each_way("zombie_takeover", ""), TAKEOVER)
+    if asked.large:
+        graphs[f"zombie_takeover, {LARGE}"] = (ours_in_each_way("zombie_takeover", LARGE), None)
+    words = [word.lower() for word in asked.only]
+    chosen = {
+        graph: ([each for each in subjects if any(word in each.name.lower() for word in words)], distinct)
+        for graph, (subjects, distinct) in graphs.items()
+    }
+    return {graph: (subjects, distinct) for graph, (subjects, distinct) in chosen.items() if subjects}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and print tables; exit code 1 if somebody did not say what the graph has."""
+    parser = options()
+    asked = parser.parse_args(arguments)
+    if asked.rounds < 1:
+        parser.error(f"--rounds {asked.rounds}: give 1 or more")
+    if asked.profile is not None:
+        profile = [sys.executable, str(Path(__file__).with_name("engine_profile.py")), asked.profile, str(asked.rounds)]
+        return subprocess.run(profile, env=_environment(), check=False).returncode
+    graphs = graphs_of(asked)
+    if not graphs:
+        there_are = ", ".join(each.name for each in on_two_phase_commit(asked.managers))
+        parser.error(f"--only {' '.join(asked.only)}: nobody is called so; there are: {there_are}")
+    machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} CPUs"
+    print(machine)
+    found: dict[str, list[Row]] = {}
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        for number, (graph, (subjects, distinct)) in enumerate(graphs.items()):
+            found[graph] = measure(subjects, distinct, asked.rounds, Path(name) / str(number))
+    for graph, rows in found.items():
+        print(f"\n{graph}\n{table(TITLES, rows_of(rows))}")
+    if asked.write is not None:
+        print(f"written: {write_page(asked.write, page(found, asked.rounds, machine))}")
+    return int(any(row.fault.startswith("error") for rows in found.values() for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

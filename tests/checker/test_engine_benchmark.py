@@ -1,0 +1,133 @@
+"""The comparison of the engine with its peers: all count the same graph, and whoever counts another one is told."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchmarks import engine, engine_profile
+from zombieproof.checker.engine.explore import explore
+from zombieproof.checker.scenarios import SCENARIOS
+
+MANAGERS = 4
+
+
+def needs(*tools: str) -> None:
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    if missing:
+        pytest.skip(f"{' and '.join(missing)} are not installed; the peers that are here are tested")
+
+
+@pytest.mark.parametrize("which", [0, 1, 2], ids=["C", "C with prefetch", "Spin"])
+def test_a_peer_counts_the_states_of_the_graph(which: int, tmp_path: Path) -> None:
+    needs("gcc", *(["spin"] if which == 2 else []))
+    subject = engine.on_two_phase_commit(MANAGERS)[which]
+    [row] = engine.measure([subject], engine.DISTINCT[MANAGERS], 1, tmp_path)
+    assert (row.fault, row.distinct, len(row.runs)) == ("", 1_568, 1)
+
+
+@pytest.mark.slow
+def test_stateright_counts_the_states_of_the_graph(tmp_path: Path) -> None:
+    needs("cargo")
+    [row] = engine.measure([engine.stateright(MANAGERS)], engine.DISTINCT[MANAGERS], 1, tmp_path)
+    if row.fault.startswith("missing"):
+        pytest.skip(f"Stateright cannot be compiled here ({row.fault}); the other peers are tested")
+    assert (row.fault, row.distinct) == ("", 1_568)
+
+
+@pytest.mark.slow
+def test_the_command_is_measured_as_users_run_it(tmp_path: Path) -> None:
+    subject = engine.ours("--workers 1", "two_phase_commit", f"n={MANAGERS}", "--workers", "1")
+    [row] = engine.measure([subject], engine.DISTINCT[MANAGERS], 1, tmp_path)
+    assert (row.fault, row.distinct) == ("", 1_568)
+    assert row.runs[0].user > 0.1
+    assert row.runs[0].peak_mib > 50
+
+
+def test_a_peer_with_another_graph_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs("gcc")
+    own = (engine.SOURCES / "two_phase.c").read_text()
+    wrong = own.replace("if (state & abort_sent)", "if (0)")
+    assert wrong != own
+    (tmp_path / "two_phase.c").write_text(wrong)
+    monkeypatch.setattr(engine, "SOURCES", tmp_path)
+    page = tmp_path / "page.md"
+    code = engine.main(["--peers", "--managers", "4", "--rounds", "1", "--only", "by hand with", "--write", str(page)])
+    assert code == 1
+    assert "states instead of 1,568" in capsys.readouterr().out
+    assert "| C by hand with prefetch | error: " in page.read_text()
+
+
+def test_a_tool_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    rows = engine.measure(engine.on_two_phase_commit(MANAGERS)[:4], 1_568, 1, tmp_path / "built")
+    assert [row.fault for row in rows] == [
+        "missing: gcc is not installed",
+        "missing: gcc is not installed",
+        "missing: spin is not installed",
+        "missing: cargo is not installed",
+    ]
+    assert [cells[1] for cells in engine.rows_of(rows)] == [row.fault for row in rows]
+
+
+@pytest.mark.parametrize("said", ["", "pan: out of memory", "{}", '{"scenarios": []}'])
+def test_what_says_no_count_is_an_error(said: str) -> None:
+    for subject in engine.on_two_phase_commit(MANAGERS):
+        with pytest.raises(engine.Wrong):
+            subject.count(said)
+
+
+def test_a_choice_of_nobody_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        engine.main(["--peers", "--only", "nobody"])
+    assert refused.value.code == 2
+    assert "--only nobody: nobody is called so" in capsys.readouterr().err
+
+
+def test_memory_is_told_for_each_state() -> None:
+    spent = engine.Spent(user=2.0, cpu=2.1, seconds=2.2, peak_mib=10.0, said="")
+    row = engine.Row("somebody", 1_000_000, (spent,))
+    cells = dict(zip(engine.TITLES, engine.rows_of([row])[0], strict=True))
+    assert (cells["M/CPU s:"], cells["most MiB:"], cells["bytes/state:"]) == ("0.50", "10", "10")
+    assert cells["of Spin:"] == cells["of C:"] == ""
+
+
+def test_a_profile_finds_the_same_graph_and_leaves_no_second_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert engine_profile.main(["two_phase_commit", "1", "n=5"]) == 0
+    said = capsys.readouterr().out
+    assert "two_phase_commit: 8,832 states in " in said
+    told = {line.split()[0]: line.split() for line in said.splitlines()[1:] if line.startswith("  ")}
+    assert tuple(told)[:7] == tuple(part.split()[0] for part in engine_profile.PARTS)
+    assert sum(float(told[part][-3].rstrip("%")) for part in ("actions", "table", "promises")) > 0
+
+
+def test_phases_apart_are_the_phases_together() -> None:
+    scenario = SCENARIOS["two_phase_commit"]
+    bounds = scenario.own_bounds({"n": 5})
+    setup, model = scenario.setup(scenario.own_rules(), bounds), scenario.model(bounds)
+    way = engine_profile.apart(model, setup, scenario.kept)
+    together = explore(model, setup, promises=scenario.kept)
+    assert (way.result.distinct, way.result.generated, way.result.depth) == (
+        together.distinct,
+        together.generated,
+        together.depth,
+    )
+    assert set(way.phases) == {"expand", "table", "gather"}
+    assert all(seconds > 0 for seconds in way.phases.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "there is no scenario ''"),
+        (["nothing"], "there is no scenario 'nothing'"),
+        (["two_phase_commit", "0"], "'0' are no rounds"),
+        (["two_phase_commit", "1", "n"], "'n' is not name=number"),
+        (["two_phase_commit", "1", "m=2"], "there is no bound 'm'"),
+    ],
+)
+def test_a_profile_of_nothing_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert engine_profile.main(arguments) == 2
+    assert said in capsys.readouterr().out

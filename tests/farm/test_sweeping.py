@@ -1,0 +1,146 @@
+"""A sweep goes from below, the cheapest first, and says exactly what it never tried."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from zombieproof.checker.request import Request
+from zombieproof.checker.scenario import UnknownBound
+from zombieproof.checker.scenarios import SCENARIOS
+from zombieproof.farm.sweeping import NothingToSweep, Place, Space, below, space_of, sweep
+
+TIMEOUT = SCENARIOS["timeout"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """As much of a result as a sweep looks at."""
+
+    distinct: int
+    verdict: str = "holds"
+    seconds: float = 0.0
+    compile_seconds: float = 0.0
+    interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class Checked:
+    result: Outcome
+
+
+def space(**values: tuple[int, ...]) -> Space:
+    return space_of(TIMEOUT, Request(), values)
+
+
+def swept(one: Space, outcome: Callable[[Place], Outcome | None], seconds: float = math.inf) -> tuple[Any, list[Place]]:
+    order: list[Place] = []
+
+    def explore(_: Space, place: Place, __: float) -> Any:
+        order.append(place)
+        found = outcome(place)
+        return None if found is None else Checked(found)
+
+    return sweep([one], explore, seconds), order
+
+
+def test_everything_is_explored_once_the_cheapest_first() -> None:
+    costs: dict[Place, int] = {(lost, crash): 10 * 2**lost * 7**crash for lost in range(4) for crash in range(2)}
+    found, order = swept(space(lost=(0, 1, 2, 3), crashes=(0, 1)), lambda place: Outcome(costs[place]))
+    assert sorted(order) == sorted(costs)
+    assert len(order) == len(costs)
+    known = order.index((1, 1))  # from here on every step was seen once
+    assert [costs[place] for place in order[known:]] == sorted(costs[place] for place in order[known:])
+    assert not found.left
+
+
+def test_nothing_is_explored_before_all_below_it_holds() -> None:
+    _, order = swept(
+        space(lost=(0, 1, 2), late=(0, 1, 2), crashes=(0, 1, 2)), lambda place: Outcome(1 + sum(place) ** 3)
+    )
+    for number, place in enumerate(order):
+        assert all(order.index(lower) < number for lower in below(place))
+
+
+@pytest.mark.parametrize("verdict", ["violated", "inconclusive"])
+def test_nothing_above_what_does_not_hold_is_explored(verdict: str) -> None:
+    def outcome(place: Place) -> Outcome:
+        return Outcome(1 + 3 * place[0] + place[1], verdict if place == (1, 1) else "holds")
+
+    found, order = swept(space(lost=(0, 1, 2), crashes=(0, 1, 2)), outcome)
+    assert sorted(order) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0)]
+    assert [one.place for one in found.largest(found.spaces[0])] == [(0, 2), (2, 0)]
+
+
+def test_what_was_never_tried_is_told_by_its_smallest_elements() -> None:
+    def outcome(place: Place) -> Outcome | None:
+        return None if place == (1, 1) else Outcome(100 * (1 + place[0]) * (1 + place[1]))
+
+    found, _ = swept(space(lost=(0, 1), crashes=(0, 1, 2)), outcome)
+    assert {one.place for one in found.left} >= {(1, 1)}
+    tried = {one.place for one in found.explored}
+    for one in found.left:
+        assert one.place not in tried
+        assert set(below(one.place)) <= tried
+    assert found.never_above(found.spaces[0]) == {"lost": 1, "crashes": max(place[1] for place in tried)}
+
+
+def test_what_would_take_too_long_is_not_begun() -> None:
+    def outcome(place: Place) -> Outcome:
+        return Outcome(1000 * 10 ** place[0], seconds=10.0 ** place[0])
+
+    found, order = swept(space(lost=(0, 1, 2, 3)), outcome, seconds=50.0)
+    assert order == [(0,), (1,)]
+    [left] = found.left
+    assert (left.place, left.seconds) == ((2,), 100.0)
+
+
+def test_a_constant_that_changes_nothing_is_not_taken_further() -> None:
+    found, order = swept(
+        space(lost=(0, 1, 2, 3, 4), crashes=(0, 1)), lambda place: Outcome(10 * min(place[0], 2) + 5 + place[1])
+    )
+    assert max(place[0] for place in order) == 3
+    assert found.idle_above(found.spaces[0]) == {"lost": 2}
+
+
+def test_an_interrupted_sweep_keeps_what_was_found() -> None:
+    def outcome(place: Place) -> Outcome:
+        if place == (2,):
+            raise KeyboardInterrupt
+        return Outcome(10 + place[0], interrupted=place == (3,))
+
+    found, order = swept(space(lost=(0, 1, 2)), outcome)
+    assert (found.interrupted, len(found.explored), order[-1]) == (True, 2, (2,))
+    found, _ = swept(space(lost=(3, 4)), lambda _: Outcome(1, interrupted=True))
+    assert (found.interrupted, len(found.explored), [one.place for one in found.left]) == (True, 0, [(0,)])
+
+
+def test_all_faults_are_swept_over_where_nothing_is_said() -> None:
+    default = space_of(TIMEOUT, Request(), {})
+    possible = set(TIMEOUT.faults) & set(TIMEOUT.bounds)
+    assert {"lost", "crashes", "failovers"} <= set(default.axes) <= possible
+    assert "failed_appends" not in default.axes, "it means nothing where an append is durable at once"
+    assert default.bounds(default.lowest) == dict.fromkeys(default.axes, 0)
+    assert default.scenario == replace(TIMEOUT, sometimes=())
+
+
+def test_what_cannot_be_swept_over_is_refused() -> None:
+    with pytest.raises(NothingToSweep, match="none of its bounds is a fault; say what to sweep over"):
+        space_of(SCENARIOS["two_phase_commit"], Request(), {})
+    with pytest.raises(UnknownBound, match="n=0 is out of range"):
+        space_of(SCENARIOS["two_phase_commit"], Request(), {"n": (0, 1)})
+
+
+def test_values_that_cannot_be_are_not_tried() -> None:
+    found, order = swept(space_of(SCENARIOS["two_phase_commit"], Request(), {"n": (1, 100)}), lambda _: Outcome(5))
+    assert order == [(0,)]
+    assert found.left == []
+
+
+def test_a_promise_that_nobody_gives_beside_a_fault_is_not_judged_there() -> None:
+    one = space(forgotten=(0, 1))
+    folded = "memory_is_the_fold_of_the_log"
+    assert folded in one.scenario_at((0,)).always
+    assert set(one.scenario.always) - set(one.scenario_at((1,)).always) == {folded}

@@ -1,0 +1,219 @@
+"""zombieproof sweep: small combinations of bounds, the cheapest first, until time is up."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from zombieproof.checker.scenario import Scenario, UnknownBound
+from zombieproof.cli.check import writable, write
+from zombieproof.cli.exploring import Choice, blaming, choose, examine_all, workers_of
+from zombieproof.cli.farming import values_of_bounds
+from zombieproof.cli.usage import WrongUsage, form_of, known, memory_bytes
+from zombieproof.cli.watching import Watcher, watching
+from zombieproof.farm.sweeping import Explore, NothingToSweep, Place, Space, space_of, sweep
+from zombieproof.report import sweep_text
+from zombieproof.report.runs import run_of
+from zombieproof.report.screen import Screen
+
+if TYPE_CHECKING:
+    from zombieproof.checker.checking import Checked
+
+HELP = """Explore small combinations of faults and other bounds, the cheapest first, until time is up.
+
+Each bound that is swept over begins at its least value. A combination is explored when all below it hold, so that what
+breaks is told with as few faults as it needs. Only promises that no behaviour may break are judged: with fewer faults
+less is reached. At the end it is told what holds, and what was never tried: a bound above some value, or together with
+another one. How long a combination takes is estimated from those below it; none is begun that would take longer than
+what is left.
+
+\b
+Examples:
+  zombieproof sweep --minutes 5                every scenario, all its faults
+  zombieproof sweep zombie_takeover --seconds 120
+  zombieproof sweep timeout --bound lost=0..3 --bound crashes=0..2
+  zombieproof sweep leaderless_partition --without marker_waits_for_leader
+  zombieproof sweep two_phase_commit --bound n=1..9 --json
+  zombieproof sweep --model spark_sink -o stories/
+
+\b
+Exit codes: 0 what was explored holds, 1 a promise is violated,
+  2 wrong usage, 3 inconclusive (memory, a capacity, or no time for anything),
+  130 interrupted.
+"""
+
+Format = Literal["text", "json"]
+SECONDS = 60.0
+_MOST_SECONDS = 30 * 24 * 3600.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("sweep", help=HELP)(sweep_command)
+
+
+def sweep_command(  # noqa: PLR0913, PLR0917  # one parameter for each option
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="SCENARIO|FILE.py[:NAME]", help="which; all by default")
+    ] = None,
+    model: Annotated[str, typer.Option(metavar="NAME", help="only scenarios of this model")] = "",
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bound",
+            metavar="NAME=VALUES",
+            help="sweep over these values, such as lost=0..3, and over no other bounds; repeatable; "
+            "by default over all faults from 0 on",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="S", help=f"how long; {SECONDS:.0f} by default, without compiling")
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(metavar="M", help="how long, in minutes")] = None,
+    rules: Annotated[str, typer.Option(metavar="PRESET", help="rules of a release: newest, 3.9, 4.3-tv0")] = "",
+    on: Annotated[list[str] | None, typer.Option("--with", metavar="RULE", help="switch a rule on; repeatable")] = None,
+    off: Annotated[
+        list[str] | None, typer.Option("--without", metavar="RULE", help="switch a rule off; repeatable")
+    ] = None,
+    mutant: Annotated[str, typer.Option(metavar="NAME", help="sweep over a mutant instead: a rule is missing")] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="TRACE", help="write the first counterexample; a folder: each first"),
+    ] = None,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="end before using more, such as 8G: inconclusive")] = "",
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="threads, up to 64; as many as there are cores by default")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="show also what holds below larger ones that hold")] = False,
+    brief: Annotated[bool, typer.Option("--brief", help="tell stories without decisions and moves")] = False,
+    form: Annotated[Format, typer.Option("--format", help="how to report")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="the same as --format json")] = False,
+) -> int:
+    """Run the command."""
+    form = form_of(form, as_json=as_json)
+    values = values_of_bounds(bounds or ())
+    limit = seconds_of(seconds, minutes)
+    choice = Choice(
+        rules=rules,
+        on=tuple(on or ()),
+        off=tuple(off or ()),
+        mutant=mutant,
+        workers=workers_of(workers),
+        memory_bytes=memory_bytes(memory) if memory else None,
+    )
+    chosen = of_model(choose(names or (), choice), model)
+    writable(output, len(chosen))
+    spaces, without = spaces_of(chosen, choice, values, is_named=bool(names))
+    examine_all([(space.scenario, space.request_at(space.lowest)) for space in spaces])
+    with watching() as watcher:
+        swept = sweep(spaces, explorer(watcher), limit)
+    runs = [run_of(one.checked, one.space.request_at(one.place)) for one in sweep_text.first_violations(swept)]
+    screen = Screen()
+    if form == "json":
+        screen.data(sweep_text.as_json(swept, runs))
+    else:
+        sweep_text.show(screen, swept, runs, every=every, brief=brief)
+    if without:
+        Screen(sys.stderr).say(f"not swept over, because none of their bounds is a fault: {', '.join(without)}")
+    if output is not None:
+        write(runs if output.is_dir() else runs[:1], output)
+    return sweep_text.exit_code_of(swept)
+
+
+def seconds_of(seconds: float | None, minutes: float | None) -> float:
+    """How long a sweep may take.
+
+    Raises:
+        WrongUsage: both were given, or a time that cannot be.
+    """
+    if seconds is not None and minutes is not None:
+        raise WrongUsage("--seconds and --minutes: choose one")
+    said = f"--minutes {minutes:g}" if minutes is not None else f"--seconds {seconds or 0:g}"
+    found = minutes * 60 if minutes is not None else SECONDS if seconds is None else seconds
+    if not (math.isfinite(found) and 0 < found <= _MOST_SECONDS):
+        raise WrongUsage(f"{said}: give more than 0, and 30 days at the most")
+    return found
+
+
+def of_model(scenarios: Sequence[Scenario], model: str) -> list[Scenario]:
+    """Those of a model, by its name; all if none was named.
+
+    Raises:
+        WrongUsage: none of them is of such a model.
+    """
+    if not model:
+        return list(scenarios)
+    models = {}
+    for scenario in scenarios:
+        with blaming(scenario):
+            models[scenario.name] = scenario.model(scenario.bounds).name.split()[0]  # what is behind it are its sizes
+    known("model of these scenarios", model, dict.fromkeys(models.values()))
+    return [scenario for scenario in scenarios if models[scenario.name] == model]
+
+
+def spaces_of(
+    scenarios: Iterable[Scenario], choice: Choice, values: dict[str, tuple[int, ...]], *, is_named: bool
+) -> tuple[list[Space], list[str]]:
+    """The combinations of each scenario, and the names of scenarios that have none.
+
+    Raises:
+        WrongUsage: a scenario that was named has none, a bound does not exist, or a value cannot be.
+    """
+    scenarios = list(scenarios)
+    there_are = sorted({name for scenario in scenarios for name in scenario.bounds})
+    for name in values:
+        known("bound of these scenarios", name, there_are, "zombieproof scenarios NAME")
+    spaces, without = [], []
+    for scenario in scenarios:
+        own = {name: each for name, each in values.items() if name in scenario.bounds}
+        try:
+            if values and not own:
+                raise NothingToSweep(f"{scenario.name}: it has no bound {', '.join(values)}")
+            with blaming(scenario):
+                spaces.append(space_of(scenario, choice.request(scenario), own))
+        except UnknownBound as error:
+            raise WrongUsage(str(error)) from error
+        except NothingToSweep as nothing:
+            if is_named:
+                raise WrongUsage(str(nothing)) from nothing
+            without.append(scenario.name)
+    if not spaces:
+        raise WrongUsage(f"there is nothing to sweep over in {', '.join(without)}; give --bound NAME=VALUES")
+    return spaces, without
+
+
+class _Deadline:
+    """Ends an exploration when time is up; explorations ask it a few times a second."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._began: float | None = None
+        self.is_over = False
+
+    def is_set(self) -> bool:
+        """Whether time is up: counted from the first time that somebody asks, after compilation."""
+        now = time.perf_counter()
+        self._began = self._began or now
+        self.is_over = self.is_over or now - self._began >= self._seconds
+        return self.is_over
+
+
+def explorer(watcher: Watcher) -> Explore:
+    """What explores a combination, shown while it does."""
+    from zombieproof.checker.checking import check  # noqa: PLC0415  # Numba is loaded when it is needed
+
+    def explore(space: Space, place: Place, seconds: float) -> Checked | None:
+        words = sweep_text.words_of(space, place)
+        deadline = _Deadline(seconds)
+        progress = watcher.begin(f"{space.scenario.name}, {words}", None)
+        with blaming(space.scenario):
+            checked = check(space.scenario_at(place), space.request_at(place), progress=progress, stop=deadline)
+        return None if checked.result.interrupted and deadline.is_over else checked
+
+    return explore
