@@ -31,6 +31,7 @@ SCENARIO_KEYS = {
     "peak_mib",
     "promises",
     "violated",
+    "open",
     "coverage",
 }
 
@@ -322,7 +323,33 @@ def test_ctrl_c_leaves_a_partial_result_and_exit_code_130() -> None:
 def test_every_mutant_of_a_scenario_breaks_what_it_must(run: Any) -> None:
     outcome = run("check", "leaderless_partition", "delayed_commit", "--mutants")
     assert outcome.code == 0
-    assert "3 mutants, 3 as expected" in outcome.out
+    assert "4 mutants, 4 as expected" in outcome.out
+
+
+def test_what_the_rules_break_as_they_are_is_said_with_its_length_and_what_is_known(run: Any) -> None:
+    outcome = run("check", "delayed_commit", "delayed_abort", "late_produce")
+    assert outcome.code == 0
+    assert "an_unrivalled_producer_is_never_fenced, in delayed_commit (10 steps), delayed_abort (10 steps)" in _flat(
+        outcome.out
+    )
+    assert "--mutant a_late_init_fences_its_own_producer tells the story" in _flat(outcome.out)
+    told = {
+        each["name"]: each["open"]
+        for each in run("check", "delayed_commit", "late_produce", "--json").json["scenarios"]
+    }
+    assert [(each["promise"], each["steps"]) for each in told["delayed_commit"]] == [
+        ("an_unrivalled_producer_is_never_fenced", 10)
+    ]
+    assert told["late_produce"] == []
+
+
+def test_it_is_not_said_of_other_rules_or_bounds(run: Any) -> None:
+    for other in (("--bounds", "doubled=0"), ("--without", "strict_end")):
+        assert "not kept by these rules" not in run("check", "delayed_commit", *other).out
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def test_a_mutant_that_survives_or_breaks_something_else_is_exit_code_1(run: Any, monkeypatch: Any) -> None:

@@ -11,8 +11,11 @@ from zombieproof.report.check_text import show_violation
 from zombieproof.report.runs import Run, run_of
 from zombieproof.report.screen import Screen
 
+DEAD = "A is dead: a fatal error, it sends nothing any more"
+
 WHY = {
     "one_transaction": {
+        "a_late_init_fences_its_own_producer": DEAD,
         "complete_without_markers": "p0 has an open transaction of producer 0 that no coordinator lists",
         "leader_checks_neither_duplicates_nor_sequences": (
             "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), which is at offset 0 already, "
@@ -20,15 +23,18 @@ WHY = {
         ),
     },
     "two_transactions": {
+        "a_late_init_fences_its_own_producer": DEAD,
         "a_late_end_decides_again": "A.1 is decided again, and differently: first to commit, now to abort",
         "a_late_end_ends_the_next_transaction": (
             "the transaction that is ended was opened by A.2, and this request is about A.1"
         ),
     },
     "delayed_commit": {
+        "a_late_init_fences_its_own_producer": DEAD,
         "ends_without_their_own_epoch": "A.2 is committed on p0, although A has not asked to commit it",
     },
     "delayed_abort": {
+        "a_late_init_fences_its_own_producer": DEAD,
         "ends_without_their_own_epoch": "A is told that A.2 is committed, although it is aborted on p0",
     },
     "late_produce": {
@@ -48,6 +54,7 @@ WHY = {
         "leader_ignores_epoch": "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), behind epoch 1",
     },
     "crash_and_restart": {
+        "a_late_init_fences_its_own_producer": DEAD,
         "a_restart_aborts_under_the_old_epoch": "A.1 is committed on p0, although A has not asked to commit it",
     },
     "epoch_recovery": {
@@ -58,6 +65,7 @@ WHY = {
         "timeout_splits_the_transaction": "A.1 is committed on p1, and aborted on p0",
     },
     "coordinator_failover": {
+        "a_deposed_coordinator_answers_from_memory": DEAD,
         "markers_of_a_deposed_coordinator_count": (
             "p0 has at offset 2: COMMIT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
         ),
@@ -72,6 +80,7 @@ WHY = {
     },
     "producer_id_blocks": {"a_late_block_is_used_again": "B is now producer 0, epoch 0, and so is A"},
     "appends_under_way": {
+        "a_deposed_coordinator_answers_from_memory": DEAD,
         "markers_of_a_coordinator_of_before_count": (
             "p0 has at offset 2: COMMIT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
         ),
@@ -110,7 +119,7 @@ WHY = {
         ),
     },
     "rotation_failover": {
-        "a_rotation_is_forgotten_by_a_failover": "A is dead: a fatal error, it sends nothing any more",
+        "a_rotation_is_forgotten_by_a_failover": DEAD,
     },
     "forgotten_owner": {
         "its_next_batch_is_appended_unverified": "p0 has an open transaction of producer 1 that no coordinator lists",

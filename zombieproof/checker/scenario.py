@@ -82,7 +82,7 @@ class UnknownBound(ScenarioFault):
 
 @dataclass(frozen=True)
 class Mutant:
-    """A scenario with rules removed.
+    """A scenario with rules removed; or as it is, where Kafka's own rules break a promise (`known`).
 
     Attributes:
         name: what is wrong, in words joined by underscores.
@@ -91,6 +91,7 @@ class Mutant:
         steps: the length of the shortest counterexample.
         bug: the entry of the list of published bugs that this is, if it is one.
         rules: the preset to start from, if not the scenario's own.
+        known: what is known of it, if nothing is taken away: the scenario's own rules break the promise.
 
     Raises:
         ScenarioFault: it names a rule or preset that does not exist, or a value that cannot be.
@@ -104,6 +105,7 @@ class Mutant:
     bounds: Mapping[str, int] = field(default_factory=dict)
     bug: str = ""
     rules: str = ""
+    known: str = ""
 
     def __post_init__(self) -> None:
         check_mutant(self)
@@ -119,7 +121,7 @@ class Scenario:
         rules: the preset of rules under which it holds; `changes` sets fields of those `Rules`.
         bounds: name -> value; what `--bounds` may change.
         always, sometimes, at_rest: names of promises.
-        mutants: what breaks it.
+        mutants: what breaks it, and what is broken as it is.
         model: bounds -> the model; `setup`: rules, bounds -> what is constant during a run.
         distinct: the number of distinct states, pinned; 0 while it is not.
         origin: the file that it was read from, as it was named; "" for those that are registered.
@@ -151,6 +153,11 @@ class Scenario:
     def kept(self) -> tuple[str, ...]:
         """The promises that no behaviour may break: always, and at rest."""
         return (*self.always, *self.at_rest)
+
+    def judged(self, promise: str | None) -> tuple[str, ...]:
+        """What a story about a promise is judged by: what is kept, and the promise if it is known to be broken."""
+        also = [mutant.breaks for mutant in self.mutants if mutant.known and mutant.breaks == promise]
+        return (*self.kept, *also)
 
     @property
     def asked(self) -> str:

@@ -268,16 +268,33 @@ def memory_is_the_fold_of_the_log(state: State) -> bool:
 
 
 def offsets_in_memory_are_the_fold_of_their_log(state: State) -> bool:
-    """What the group coordinator knows of committed and waiting offsets is what its log says."""
+    """What the group coordinator knows of committed and waiting offsets is what its log says, each with its value."""
+    holds = False
     for partition in state.partitions:
         if not _holds_offsets(partition):
             continue
-        if state.group.committed.record_offset != _last_offset_record(partition, NONE, Outcome.COMMIT):
+        holds = True
+        if not _is_folded(partition, state.group.committed, _last_offset_record(partition, NONE, Outcome.COMMIT)):
             return False
         for pid in range(len(state.group.pending)):
-            if state.group.pending[pid].record_offset != _last_offset_record(partition, pid, Outcome.UNDECIDED):
+            last = _last_offset_record(partition, pid, Outcome.UNDECIDED)
+            if not _is_folded(partition, state.group.pending[pid], last):
                 return False
-    return True
+    return holds or _knows_no_offset(state.group)
+
+
+def _is_folded(partition: State, known: State, place: int) -> bool:
+    """Whether an offset that is known is that of the record in this place; NONE: none is."""
+    if known.record_offset != place:
+        return False
+    return bool(place == NONE or known.offset == partition.log[place].value)
+
+
+def _knows_no_offset(group: State) -> bool:
+    for pending in group.pending:
+        if pending.record_offset != NONE:
+            return False
+    return bool(group.committed.record_offset == NONE)
 
 
 def _holds_offsets(partition: State) -> bool:

@@ -75,8 +75,10 @@ def run_of(checked: Checked, request: Request) -> Run:
         HostsDisagree: the counterexample does not stand when it is interpreted: an error of this program.
     """
     violated = checked.result.violated
-    actions = violated.actions if violated else None
-    story = None if actions is None else tell(checked.model, checked.setup, actions, checked.scenario.kept)
+    if violated is None or violated.actions is None:
+        return Run(checked, request, None)
+    judged = checked.scenario.judged(violated.promise)
+    story = tell(checked.model, checked.setup, violated.actions, judged)
     return Run(checked, request, story)
 
 

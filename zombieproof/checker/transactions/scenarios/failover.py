@@ -1,6 +1,7 @@
 """Coordinators and leaders that fail, and come back, and some that do not know that they are deposed."""
 
 from zombieproof.checker.scenario import ALWAYS, VISIBLE, Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import told_from_memory
 from zombieproof.checker.transactions.state import Op
 
 _ONE = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),),)
@@ -23,6 +24,7 @@ COORDINATOR_FAILOVER = transaction_scenario(
     unknown_appends=1,
     lost=1,
     mutants=(
+        told_from_memory(13),
         Mutant(
             "markers_of_a_deposed_coordinator_count",
             breaks="epochs_never_go_down",
@@ -44,6 +46,7 @@ LEADER_FAILOVER = transaction_scenario(
     "producers, sequences and open transactions what its log says, and nothing else.",
     _TWO_IN_A_ROW,
     distinct=36_493,
+    always=(*ALWAYS, "an_unrivalled_producer_is_never_fenced"),
     sometimes=("two_transactions_commit", "a_new_leader_knows_an_open_transaction"),
     leader_changes=2,
     lost=1,
@@ -72,7 +75,7 @@ LEADERLESS_PARTITION = transaction_scenario(
     "decides over the records of this one.",
     (((Op.SEND_0, Op.SEND_1, Op.COMMIT), (Op.SEND_0, Op.SEND_1, Op.COMMIT)),),
     distinct=2_029,
-    always=VISIBLE,
+    always=(*VISIBLE, "an_unrivalled_producer_is_never_fenced"),
     sometimes=("two_transactions_commit", "a_partition_is_without_a_leader_while_a_marker_waits"),
     leaderless=1,
     lost=1,

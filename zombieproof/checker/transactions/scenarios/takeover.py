@@ -1,6 +1,7 @@
 """Two producer instances, one transactional id."""
 
 from zombieproof.checker.scenario import ALWAYS, Mutant, transaction_scenario
+from zombieproof.checker.transactions.scenarios.known import fenced_by_its_own_copy
 from zombieproof.checker.transactions.state import Op
 
 _TWO = (((Op.SEND_0, Op.SEND_1, Op.COMMIT),), ((Op.SEND_0, Op.COMMIT),))
@@ -93,6 +94,7 @@ CRASH_AND_RESTART = transaction_scenario(
     doubled=1,
     in_flight=2,
     mutants=(
+        fenced_by_its_own_copy(10),
         Mutant(
             "a_restart_aborts_under_the_old_epoch",
             breaks="only_what_was_asked_to_commit_is_committed",
