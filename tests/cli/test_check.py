@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from zombieproof.checker.scenario import Mutant
 from zombieproof.checker.scenarios import SCENARIOS
 from zombieproof.cli import exploring
 
@@ -346,6 +347,41 @@ def test_what_the_rules_break_as_they_are_is_said_with_its_length_and_what_is_kn
 def test_it_is_not_said_of_other_rules_or_bounds(run: Any) -> None:
     for other in (("--bounds", "doubled=0"), ("--without", "strict_end")):
         assert "not kept by these rules" not in run("check", "delayed_commit", *other).out
+
+
+def test_what_is_known_to_break_and_does_not_any_more_is_exit_code_1_and_said(run: Any, monkeypatch: Any) -> None:
+    known = Mutant("tame", breaks="epochs_never_go_down", steps=3, known="open; nobody knows")
+    scenario = SCENARIOS["leaderless_partition"]
+    others = tuple(name for name in scenario.always if name != known.breaks)
+    changed = dataclasses.replace(scenario, always=others, mutants=(known,))
+    monkeypatch.setattr(exploring, "SCENARIOS", {scenario.name: changed})
+    outcome = run("check", "--mutants", "--json")
+    assert (outcome.code, outcome.json["verdict"]) == (1, "violated")
+    assert "epochs_never_go_down is kept now: name it in always= or at_rest=, and delete this" in _flat(
+        run("check", "--mutants").out
+    )
+
+
+def test_what_is_known_to_break_and_breaks_in_another_number_of_steps_is_exit_code_1(
+    run: Any, monkeypatch: Any
+) -> None:
+    scenario = SCENARIOS["delayed_commit"]
+    known = dataclasses.replace(scenario.mutants[0], steps=9)
+    monkeypatch.setattr(exploring, "SCENARIOS", {scenario.name: dataclasses.replace(scenario, mutants=(known,))})
+    outcome = run("check", "--mutants")
+    assert outcome.code == 1
+    assert "breaks in 10, not in 9 steps: say what changed, and pin it anew" in _flat(outcome.out)
+
+
+def test_a_breach_that_nobody_has_stated_is_a_violation(run: Any, monkeypatch: Any) -> None:
+    scenario = SCENARIOS["delayed_commit"]
+    owed = (*scenario.always, "an_unrivalled_producer_is_never_fenced")
+    changed = dataclasses.replace(scenario, always=owed, mutants=())
+    monkeypatch.setattr(exploring, "SCENARIOS", {scenario.name: changed})
+    outcome = run("check", "delayed_commit")
+    assert outcome.code == 1
+    assert "not kept by these rules" not in outcome.out
+    assert "an_unrivalled_producer_is_never_fenced" in outcome.out
 
 
 def _flat(text: str) -> str:

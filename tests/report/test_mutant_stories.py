@@ -51,6 +51,7 @@ WHY = {
     },
     "kip98_takeover": {
         "takeover_aborts_under_the_old_epoch": "p0 has an open transaction of producer 0 that no coordinator lists",
+        "a_takeover_fences_nothing": "p0 has an open transaction of producer 0 that no coordinator lists",
         "leader_ignores_epoch": "p0 has at offset 1: data of A.1 (producer 0, epoch 0, sequence 0), behind epoch 1",
     },
     "crash_and_restart": {
@@ -117,6 +118,7 @@ WHY = {
         "a_fence_raises_the_epoch_twice": (
             "the coordinator fails a check of its own: UNKNOWN_SERVER_ERROR (row T6); the largest epoch is 5"
         ),
+        "a_new_producer_id_fences_nothing": "p0 has an open transaction of producer 0 that no coordinator lists",
     },
     "rotation_failover": {
         "a_rotation_is_forgotten_by_a_failover": DEAD,

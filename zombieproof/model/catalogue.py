@@ -176,6 +176,11 @@ CATALOGUE: tuple[Guarantee, ...] = (
         "init_grants_the_same_epoch_again",
     ),
     _of_states(
+        p.nothing_of_an_older_instance_takes_effect,
+        "KIP-98, fencing zombies; bugs.md Fencing",
+        "a_takeover_fences_nothing",
+    ),
+    _of_states(
         p.an_unrivalled_producer_is_never_fenced,
         "bugs.md LivenessOfProducer",
         "a_rotation_is_forgotten_by_a_failover",

@@ -326,6 +326,68 @@ def no_two_live_producers_share_an_identity(state: State) -> bool:
     return True
 
 
+def nothing_of_an_older_instance_takes_effect(state: State) -> bool:
+    """Once a producer instance is initialised, nothing of an older one opens or joins a transaction, under any id."""
+    # The newest instance holds the identity that the coordinator knows now; what a crash left on its way had another.
+    # Which instances share a transactional id no state says: with two ids in use nothing is judged.
+    if _are_two_known(state):
+        return True
+    for c in range(len(state.clients)):
+        for k in range(len(state.durable)):
+            if _holds(state.clients[c], state.durable[k]) and not _has_all_that_is_open(state, c, k):
+                return False
+    return True
+
+
+def _are_two_known(state: State) -> bool:
+    count = 0
+    for durable in state.durable:
+        count += 1 if durable.known else 0
+    return count > 1
+
+
+def _holds(client: State, durable: State) -> bool:
+    """Whether a client that works has the identity that the log of the coordinator names."""
+    if not durable.known or client.producer_id == NONE:
+        return False
+    if client.state in (ProducerState.UNINITIALIZED, ProducerState.INITIALIZING, ProducerState.FATAL_ERROR):
+        return False
+    return bool(client.producer_id == durable.producer_id and client.producer_epoch == durable.producer_epoch)
+
+
+def _has_all_that_is_open(state: State, c: int, k: int) -> bool:
+    """Whether everything that is open belongs to client `c`, under its identity if no transaction is being ended."""
+    standing = state.durable[k].state
+    if standing == TransactionState.ONGOING and not _is_of(state, int(state.ghost.owner[k]), c):
+        return False
+    is_ending = standing in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+    for partition in state.partitions:
+        for pid in range(len(partition.entries)):
+            first = partition.entries[pid].txn_first_offset
+            if first != NONE and not _are_all_of(state, partition, pid, int(first), c, bool(is_ending)):
+                return False
+    return True
+
+
+def _are_all_of(state: State, partition: State, pid: int, first: int, c: int, is_ending: bool) -> bool:
+    """Whether the records of a producer id from an offset on are all of client `c`, as it is now."""
+    holder = state.clients[c]
+    for offset in range(first, partition.end):
+        record = partition.log[offset]
+        if record.producer_id != pid or record.kind not in (LogEntry.DATA, LogEntry.OFFSET):
+            continue
+        is_same = record.producer_id == holder.producer_id and record.producer_epoch == holder.producer_epoch
+        if not _is_of(state, int(record.label), c) or not (is_ending or is_same):
+            return False
+    return True
+
+
+def _is_of(state: State, label: int, c: int) -> bool:
+    """Whether a label is of client `c`; 0 is nobody's."""
+    of_each = len(state.ghost.labels) // len(state.clients)
+    return bool(label == 0 or (label - 1) // of_each == c)
+
+
 def an_unrivalled_producer_is_never_fenced(state: State) -> bool:
     """A producer without a rival and without a time-out never ends in a fatal error."""
     return bool(state.clients[0].state != ProducerState.FATAL_ERROR)
