@@ -344,6 +344,17 @@ def test_what_the_rules_break_as_they_are_is_said_with_its_length_and_what_is_kn
     assert told["late_produce"] == []
 
 
+def test_what_breaks_under_other_bounds_only_is_said_with_them(run: Any) -> None:
+    said = "what_was_decided_outside_is_not_aborted, in resumed_commit (8 steps, with timeouts=1)"
+    assert said in _flat(run("check", "resumed_commit").out)
+    [found] = run("check", "resumed_commit", "--json").json["scenarios"]
+    assert [(each["name"], each["bounds"]) for each in found["open"]] == [
+        ("a_time_out_aborts_what_is_stored", {"timeouts": 1}),
+        ("a_late_init_aborts_what_is_stored", {"crashes": 1}),
+    ]
+    assert found["verdict"] == "holds"
+
+
 def test_it_is_not_said_of_other_rules_or_bounds(run: Any) -> None:
     for other in (("--bounds", "doubled=0"), ("--without", "strict_end")):
         assert "not kept by these rules" not in run("check", "delayed_commit", *other).out

@@ -11,6 +11,7 @@ from zombieproof.report.check_text import show_violation
 from zombieproof.report.runs import Run, run_of
 from zombieproof.report.screen import Screen
 
+DECIDED_TWICE = "A.1 is decided to abort, and outside it is decided to commit it"
 DEAD = "A is dead: a fatal error, it sends nothing any more"
 
 WHY = {
@@ -107,6 +108,42 @@ WHY = {
     "consume_transform_produce": {
         "stale_members_may_commit_offsets": "B.1 is committed on p0, and so is A.1, for the same input 0",
         "pending_offsets_are_not_waited_for": "B.1 is committed on p0, and so is A.1, for the same input 0",
+    },
+    "given_up_commit": {
+        "what_is_not_answered_counts_as_failed": "A.2 is committed on p0, and so is A.1, for the same input 0",
+        "a_given_up_end_ends_the_next_transaction": (
+            "the transaction that is ended was opened by A.2, and this request is about A.1"
+        ),
+    },
+    "resumed_commit": {
+        "a_time_out_aborts_what_is_stored": DECIDED_TWICE,
+        "a_late_init_aborts_what_is_stored": DECIDED_TWICE,
+        "a_rotation_is_forgotten_by_a_failover": DEAD,
+    },
+    "refused_batch": {
+        "a_given_up_batch_leaves_a_gap": (
+            "p0 has at offset 0: data of A.1 (producer 0, epoch 0, sequence 1), and sequence 0 would be next"
+        ),
+        "a_later_batch_is_verified_first": (
+            "p0 has at offset 0: data of A.1 (producer 0, epoch 0, sequence 1), and sequence 0 would be next"
+        ),
+        "a_later_batch_is_taken_first": (
+            "p0 has at offset 0: data of A.1 (producer 0, epoch 0, sequence 1), and sequence 0 would be next"
+        ),
+    },
+    "plain_commit": {
+        "a_position_beside_the_transaction_passes_over_its_input": ("an input before offset 1 has no committed output"),
+        "a_new_group_coordinator_forgets_the_position": "the group's committed offset is 0",
+    },
+    "hanging_transaction": {
+        "what_hangs_is_left_alone": "p1 has an open transaction of producer 0 that no coordinator lists",
+        "an_open_transaction_is_aborted_by_hand": "A.1 is aborted on p0, although A was told that it is committed",
+    },
+    "stale_lookup": {
+        "a_deposed_coordinator_answers_from_memory": DEAD,
+        "markers_of_a_deposed_coordinator_count": (
+            "p0 has at offset 2: COMMIT marker (producer 0, epoch 1, coordinator epoch 0), behind coordinator epoch 1"
+        ),
     },
     "late_offset_commit": {
         "a_refused_commit_takes_along_what_waits": (

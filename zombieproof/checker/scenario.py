@@ -91,7 +91,8 @@ class Mutant:
         steps: the length of the shortest counterexample.
         bug: the entry of the list of published bugs that this is, if it is one.
         rules: the preset to start from, if not the scenario's own.
-        known: what is known of it, if nothing is taken away: the scenario's own rules break the promise.
+        known: what is known of it, if nothing is taken away: the scenario's own rules break the promise, where `bounds`
+            are given under these.
 
     Raises:
         ScenarioFault: it names a rule or preset that does not exist, or a value that cannot be.
@@ -199,7 +200,7 @@ class Scenario:
             if not 0 <= value <= MOST:
                 raise UnknownBound(f"{self.name}: {name}={value} is out of range; give 0 to {MOST}", name)
         own = {**self.bounds, **changed}
-        for name in SWITCHES_OF_TRAVEL:
+        for name in _ON_OR_OFF:
             if own.get(name, 0) > 1:
                 raise UnknownBound(f"{self.name}: {name}={own[name]} is neither off nor on; give 0 or 1", name)
         if own.get("failed_appends") and not own.get("appends_travel"):
@@ -213,7 +214,16 @@ class Scenario:
 
 SWITCHES_OF_TRAVEL = ("appends_travel", "verification_queue")
 _TRAVELS = (*SWITCHES_OF_TRAVEL, "id_blocks")
-_CHOICES = ("in_flight", "may_abort", "answers_travel", "keep_refused_copies", *_TRAVELS)
+_ON_OR_OFF = (*SWITCHES_OF_TRAVEL, "keeps_position", "looks_first")
+_CHOICES = (
+    "in_flight",
+    "may_abort",
+    "answers_travel",
+    "keep_refused_copies",
+    "keeps_position",
+    "looks_first",
+    *_TRAVELS,
+)
 RENAMED = {"keep_dead_letters": "keep_refused_copies"}
 """What a bound was called -> what it is called."""
 _OF_RULES = ("epoch_max", "cached_batches")
@@ -256,7 +266,7 @@ def transaction_scenario(  # noqa: PLR0913  # a scenario is data: each of its fi
     own = {**dict.fromkeys(FAULTS, 0), **dict.fromkeys(_CHOICES, 0), "in_flight": 1}
     own |= {"epoch_max": 100, "cached_batches": 3}
     if NONE in ids[: len(programs)]:
-        for of_coordinator in (*_TRAVELS, "failed_appends"):
+        for of_coordinator in (*_TRAVELS, "failed_appends", "ends_given_up", "resumptions", "stale_lookups"):
             # Without a transactional id nobody asks a coordinator, and producer ids are counted.
             del own[of_coordinator]
     unknown = set(bounds) - set(own)

@@ -106,7 +106,7 @@ def _mutants(who: str, scenario: Scenario) -> None:
                 f"rest; {near(str(mutant.breaks), kept)}",
                 str(mutant.breaks),
             )
-        if mutant.known and mutant.breaks in scenario.kept:
+        if mutant.known and not mutant.bounds and mutant.breaks in scenario.kept:
             raise ScenarioFault(
                 f"{who}: {mutant.breaks} is to be kept, and mutant {mutant.name!r} says that it is broken as it is; "
                 "leave it out of always and at_rest, or leave known away",

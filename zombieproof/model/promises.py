@@ -27,7 +27,7 @@ State = Any
 def fate(partition: State, offset: int) -> int:
     """What became of a record: plain data counts as committed, the next marker of its producer decides."""
     record = partition.log[offset]
-    if record.kind == LogEntry.PLAIN:
+    if record.kind in (LogEntry.PLAIN, LogEntry.PLAIN_OFFSET):
         return int(Outcome.COMMIT)
     for i in range(offset + 1, partition.end):
         later = partition.log[i]
@@ -166,6 +166,14 @@ def a_transaction_has_one_decision(state: State) -> bool:
     return True
 
 
+def what_was_decided_outside_is_not_aborted(state: State) -> bool:
+    """A transaction that an outer commit has decided to commit is never aborted, whoever takes it up."""
+    for facts in state.ghost.labels:
+        if facts.asked == Outcome.COMMIT and facts.decided == Outcome.ABORT:
+            return False
+    return True
+
+
 def only_its_owner_ends_a_transaction(state: State) -> bool:
     """A client ends the transaction that it opened, and no other."""
     return not state.ghost.usurped
@@ -247,6 +255,27 @@ def each_input_has_one_committed_output(state: State) -> bool:
     return True
 
 
+def no_input_is_passed_over(state: State) -> bool:
+    """Consume, transform, produce: an input that lies before the committed position has its output, or will have it."""
+    for position in range(int(state.group.committed.offset)):
+        if not _has_output(state, position):
+            return False
+    return True
+
+
+def _has_output(state: State, position: int) -> bool:
+    """Whether an output of this input is committed, or decided to be."""
+    partition = state.partitions[0]
+    for offset in range(partition.end):
+        record = partition.log[offset]
+        if record.kind != LogEntry.DATA or state.ghost.labels[record.label - 1].input != position:
+            continue
+        decided = state.ghost.labels[record.label - 1].decided == Outcome.COMMIT
+        if decided or fate(partition, offset) == Outcome.COMMIT:
+            return True
+    return False
+
+
 def memory_is_the_fold_of_the_log(state: State) -> bool:
     """What a leader knows of epochs and open transactions is what its log says."""
     for partition in state.partitions:
@@ -299,7 +328,7 @@ def _knows_no_offset(group: State) -> bool:
 
 def _holds_offsets(partition: State) -> bool:
     for offset in range(partition.end):
-        if partition.log[offset].kind == LogEntry.OFFSET:
+        if partition.log[offset].kind in (LogEntry.OFFSET, LogEntry.PLAIN_OFFSET):
             return True
     return False
 
@@ -309,7 +338,8 @@ def _last_offset_record(partition: State, producer_id: int, outcome: int) -> int
     last = NONE
     for offset in range(partition.end):
         record = partition.log[offset]
-        asked_for = record.kind == LogEntry.OFFSET and producer_id in (NONE, record.producer_id)
+        of_offsets = record.kind in (LogEntry.OFFSET, LogEntry.PLAIN_OFFSET)
+        asked_for = of_offsets and producer_id in (NONE, record.producer_id)
         if asked_for and fate(partition, offset) == outcome:
             last = offset
     return last

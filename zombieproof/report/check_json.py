@@ -44,7 +44,14 @@ def open_data(run: Run) -> list[dict[str, Any]]:
     """What the scenario's own rules break as they are, pinned: found again by `--mutant` with its name."""
     mutants = run.checked.scenario.mutants if run.checked.is_pinned else ()
     return [
-        {"name": each.name, "promise": each.breaks, "steps": each.steps, "bug": each.bug or None, "known": each.known}
+        {
+            "name": each.name,
+            "promise": each.breaks,
+            "bounds": dict(each.bounds),
+            "steps": each.steps,
+            "bug": each.bug or None,
+            "known": each.known,
+        }
         for each in mutants
         if each.known
     ]

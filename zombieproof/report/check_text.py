@@ -86,7 +86,8 @@ def show_open(screen: Screen, runs: Sequence[Run]) -> None:
     for run in runs:
         for mutant in run.checked.scenario.mutants if run.checked.is_pinned else ():
             if mutant.known:
-                place = f"{run.name} ({plural(mutant.steps, 'step')})"
+                bounds = "".join(f", with {name}={value}" for name, value in mutant.bounds.items())
+                place = f"{run.name} ({plural(mutant.steps, 'step')}{bounds})"
                 places.setdefault((mutant.name, mutant.breaks, mutant.known), []).append(place)
     for (name, breaks, known), where in places.items():
         screen.say(f"not kept by these rules: {breaks}, in {', '.join(where)}", "yellow", hang=2)

@@ -76,7 +76,7 @@ def _open(found: Found) -> str:
         (
             f"`{hunt.scenario.name}`",
             f"`{hunt.mutant.name}`",
-            hunt.run.rules.partition(", mutant ")[0],
+            ", ".join([hunt.run.rules.partition(", mutant ")[0], *(f"{n}={v}" for n, v in hunt.mutant.bounds.items())]),
             f"`{hunt.promise}`",
             str(hunt.steps),
             hunt.mutant.bug,

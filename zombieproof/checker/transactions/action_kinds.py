@@ -17,7 +17,7 @@ from zombieproof.checker.transactions.state import (
 class Action(IntEnum):
     """The kinds of actions.
 
-    Those from LOSE_ANSWER to FORGET_GUARD are faults, each with a budget; so are, of those behind, `FAULTS_BEHIND`.
+    Those from LOSE_ANSWER to FORGET_GUARD are faults, each with a budget; so are `OTHER_FAULTS` and `FAULTS_BEHIND`.
     """
 
     STEP = 0
@@ -51,6 +51,10 @@ class Action(IntEnum):
     GIVE_BLOCK = 28
     DOUBLE_BLOCK = 29
     GIVE_LATE_BLOCK = 30
+    REFUSE = 31
+    COMMIT_PLAINLY = 32
+    ABORT_BY_HAND = 33
+    MISLEAD = 34
 
 
 AT_APPENDS = (Action.MAKE_APPEND, Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.TELL_APPEND)
@@ -86,6 +90,10 @@ def _numbered() -> tuple[tuple[int, int], ...]:
         Action.EXPIRE: IDS,
         Action.FORGET_PRODUCER: PARTITIONS * PRODUCER_IDS,
         Action.FORGET_GUARD: PARTITIONS * PRODUCER_IDS,
+        Action.REFUSE: MESSAGES,
+        Action.COMMIT_PLAINLY: CLIENTS,
+        Action.ABORT_BY_HAND: PARTITIONS * PRODUCER_IDS,
+        Action.MISLEAD: CLIENTS,
         **dict.fromkeys(AT_APPENDS, APPENDS),
         Action.DISCONNECT: PARTITIONS * NODES,
         **dict.fromkeys(AT_BLOCKS, NODES),
@@ -99,10 +107,13 @@ ACTIONS: tuple[tuple[int, int], ...] = _numbered()
 FAULTS_BEHIND = (Action.FAIL_APPEND, Action.DOUBT_APPEND, Action.DISCONNECT, Action.LOSE_BLOCK, Action.DOUBLE_BLOCK)
 """What may go wrong where more travels than messages of clients and markers."""
 
+OTHER_FAULTS = (Action.REFUSE, Action.COMMIT_PLAINLY, Action.MISLEAD)
+"""What else has a budget, and need not happen. An administrator who aborts by hand comes some time: no fault."""
+
 FAULTS: tuple[int, ...] = tuple(
     action
     for action, (kind, _) in enumerate(ACTIONS)
-    if Action.LOSE_ANSWER <= kind <= Action.FORGET_GUARD or kind in FAULTS_BEHIND
+    if Action.LOSE_ANSWER <= kind <= Action.FORGET_GUARD or kind in (*OTHER_FAULTS, *FAULTS_BEHIND)
 )
 """The actions that are faults: they may happen, and need not."""
 

@@ -17,7 +17,15 @@ def has_cause(state: State, kind: int, setup: Setup) -> bool:
     if kind == Action.DOUBLE:
         return budget.doubled > 0 or budget.doubled_batches > 0 or budget.doubled_markers > 0
     if kind == Action.GIVE_UP:
-        return budget.late > 0
+        return budget.late > 0 or budget.ends_given_up > 0
+    if kind == Action.ABORT_BY_HAND:
+        return budget.aborts_by_hand > 0
+    if kind == Action.MISLEAD:
+        return budget.stale_lookups > 0
+    if kind == Action.COMMIT_PLAINLY:
+        return budget.plain_commits > 0 and setup.bounds.grouped == 1
+    if kind == Action.REFUSE:
+        return budget.refused > 0
     if kind == Action.UNKNOWN_APPEND:
         return budget.unknown_appends > 0 and setup.bounds.appends_travel == 0
     if kind == Action.ABORT_INSTEAD:
@@ -35,7 +43,7 @@ def _is_left(state: State, kind: int, setup: Setup) -> bool:
     """Whether one of the faults from CRASH to FORGET_GUARD is left in the budget."""
     budget = state.budget
     if kind == Action.CRASH:
-        return budget.crashes > 0
+        return budget.crashes > 0 or budget.resumptions > 0
     if kind == Action.TIME_OUT:
         return budget.timeouts > 0
     if kind == Action.FAIL_OVER:
@@ -77,7 +85,7 @@ def next_action(state: State, action: int, setup: Setup) -> int:
     """
     while action < _NUMBER:
         kind, i = ACTIONS[action][0], ACTIONS[action][1]
-        at_message = Action.DELIVER <= kind <= Action.UNKNOWN_APPEND
+        at_message = Action.DELIVER <= kind <= Action.UNKNOWN_APPEND or kind == Action.REFUSE
         if has_cause(state, kind, setup) and not (at_message and state.messages[i].kind == Kind.EMPTY):
             return action
         action = NEXT_KIND[action]

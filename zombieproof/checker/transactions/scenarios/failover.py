@@ -13,7 +13,12 @@ COORDINATOR_FAILOVER = transaction_scenario(
     "reads the log and drives what was decided to its end. An append may be durable although reported as failed.",
     _TWO_IN_A_ROW,
     distinct=112_446,
-    always=(*ALWAYS, "a_decided_transaction_is_driven_to_its_end", "what_is_pending_is_under_way"),
+    always=(
+        *ALWAYS,
+        "a_decided_transaction_is_driven_to_its_end",
+        "what_is_pending_is_under_way",
+        "nothing_of_an_older_instance_takes_effect",
+    ),
     sometimes=(
         "a_transaction_commits",
         "a_prepared_transaction_is_taken_over",

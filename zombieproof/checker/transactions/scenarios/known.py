@@ -14,6 +14,26 @@ LATE_INIT = (
     "because of a time-out, fences the producer that both are of (KIP-360 tells retries apart only by an identity)"
 )
 
+DECIDED_OUTSIDE = (
+    "open; no release lets a coordinator know that a transaction is decided elsewhere, so a time-out, or whoever "
+    "initialises, aborts it like any other (KIP-939 is to keep it)"
+)
+
+ANY_FIRST_SEQUENCE = (
+    "harmless; before transaction version 2 a leader that knows nothing of a producer takes any first sequence, here "
+    "that of the batch behind one that was given up; their transaction can only be aborted (reference §3.3)"
+)
+
+POSITIONS_BESIDE = (
+    "as documented; an offset that is committed beside the transaction, as by auto commit, is not part of it: an "
+    "application that commits its input in transactions has to leave that off"
+)
+
+ABORTED_UNSEEN = (
+    "as documented; a leader takes a marker that is sent by hand for any other, so an administrator who does not look "
+    "first aborts one partition of a transaction that its producer goes on to commit (KIP-664)"
+)
+
 
 def fenced_by_its_own_copy(steps: int) -> Mutant:
     """A producer without a rival is fenced by a late copy of the InitProducerId that it began with."""
