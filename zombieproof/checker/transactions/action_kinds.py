@@ -17,6 +17,7 @@ from zombieproof.checker.transactions.state import (
 class Action(IntEnum):
     """The kinds of actions.
 
+    Those from REFUSE on happen in few scenarios; their actions come behind FORGET_GUARD's, one kind after the other.
     Those from LOSE_ANSWER to FORGET_GUARD are faults, each with a budget; so are `OTHER_FAULTS` and `FAULTS_BEHIND`.
     """
 

@@ -47,15 +47,20 @@ def _take(state: State, kind: int, i: int, setup: Setup, trail: Trail) -> bool:
         return _handle_message(state, setup, trail, kind, i)
     if kind in (Action.READ_ONE, Action.READ_ALL):
         return reader_actions.fetch(state, setup, trail, i, kind == Action.READ_ALL)
+    if kind == Action.CRASH:
+        return client_actions.crash(state, i)
+    if kind >= Action.COMMIT_PLAINLY:
+        return _outside(state, setup, trail, kind, i)
+    return faults.inject(state, setup, trail, kind, i)
+
+
+def _outside(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
+    """What comes from outside of the protocol."""
     if kind == Action.COMMIT_PLAINLY:
         return plain_commits.commit(state, setup, trail, i)
     if kind == Action.ABORT_BY_HAND:
         return operators.abort_by_hand(state, setup, i // PRODUCER_IDS, i % PRODUCER_IDS)
-    if kind == Action.MISLEAD:
-        return operators.mislead(state, setup, i)
-    if kind == Action.CRASH:
-        return client_actions.crash(state, i)
-    return faults.inject(state, setup, trail, kind, i)
+    return operators.mislead(state, setup, i)
 
 
 def _handle_message(state: State, setup: Setup, trail: Trail, kind: int, i: int) -> bool:
